@@ -1,0 +1,241 @@
+"""
+Settings: defaults, then the file, then the environment, then the caller.
+
+A `Config` is plain data that was checked. It opens nothing and builds nothing; `Engine.open` does. Every setting
+remembers where it came from.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_type_hints
+
+from memory.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+DATABASE = "memory.db"
+FILE = "config.yaml"
+
+
+def _setting(default: object, meaning: str, low: float | None = None, high: float | None = None) -> Any:
+    return field(default=default, metadata={"meaning": meaning, "range": (low, high)})
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    busy_seconds: float = _setting(30.0, "How long a write waits for another process, in seconds.", 0, 3600)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    provider: Literal["local", "hashed", "none"] = _setting(
+        "local", "Who turns text into vectors: local (a small model on this machine), hashed (no model: tests), none."
+    )
+    model: str = _setting("", "The provider's name of the model; empty takes its default.")
+    batch_size: int = _setting(32, "Chunks that are embedded and committed together by reindex and import.", 1, 4096)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    limit: int = _setting(5, "Hits of an answer.", 1, 10_000)
+    mode: Literal["tiered", "keyword", "vector", "hybrid"] = _setting(
+        "tiered", "tiered: vectors only if keywords are not enough; keyword, vector: one leg; hybrid: always both."
+    )
+    gate: Literal["auto", "count", "always", "never"] = _setting(
+        "auto", "When keywords are enough: auto looks at what they found, count at how many, always and never do not look."
+    )
+    min_fts_results: int = _setting(3, "Memories that are enough: with every word (auto), with any word (count).", 1, 1000)
+    stand_out: float = _setting(0.3, "auto: share of the softmax from which the first result alone is enough.", 0, 1)
+    keyword_weight: float = _setting(0.3, "Weight of the keyword score in a hybrid answer.", 0, 1)
+    vector_weight: float = _setting(0.7, "Weight of the vector score in a hybrid answer.", 0, 1)
+    merge: Literal["minmax", "max", "rrf"] = _setting(
+        "minmax", "How scores are made comparable: theoretical min-max, divided by the best, or by rank only."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    semantic: Literal["auto", "always", "never"] = _setting(
+        "auto", "Whether context may use vectors: auto does unless the model would have to be loaded first."
+    )
+    topup_recent: bool = _setting(True, "Fill up with recent memories when the search finds few.")
+    limit: int = _setting(10, "Memories at most.", 1, 1000)
+    tokens: int = _setting(2000, "Size at most, in tokens (estimated).", 1, 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """
+    Attributes:
+        origins: Where each setting that is not a default came from, by its key ("search.limit").
+    """
+
+    home: str = _setting("", "Folder of the database; empty takes the platform's data folder.")
+    store: StoreSettings = field(default_factory=StoreSettings)
+    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    context: ContextSettings = field(default_factory=ContextSettings)
+    origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
+
+    @property
+    def folder(self) -> Path:
+        """Where the database lies."""
+        return Path(self.home).expanduser() if self.home else platform_folder()
+
+    @property
+    def database(self) -> Path:
+        return self.folder / DATABASE
+
+
+SECTIONS = ("store", "embedding", "search", "context")
+
+
+def platform_folder() -> Path:
+    """Where programs of this platform keep a user's data."""
+    from platformdirs import user_data_path
+
+    return user_data_path("memory", appauthor=False)
+
+
+def load(
+    file: Path | None = None, *, env: Mapping[str, str] | None = None, flags: Mapping[str, object] | None = None
+) -> Config:
+    """
+    The settings in force.
+
+    Args:
+        file: The file to read; None reads `$MEMORY_CONFIG`, else config.yaml in `$MEMORY_HOME` or the platform's
+            data folder, if it is there.
+        env: None reads the process's own. `$MEMORY_HOME` and `$MEMORY_<SECTION>_<NAME>` set what they name.
+        flags: Settings of the command line by key; None values are left out.
+
+    Raises:
+        ConfigError: The file is missing or not YAML, or a key or a value is not known. It names the place.
+    """
+    env = os.environ if env is None else env
+    wanted = file or (Path(env["MEMORY_CONFIG"]) if env.get("MEMORY_CONFIG") else None)
+    path = (wanted or _folder(env, flags or {}) / FILE).expanduser()
+    config = Config()
+    if wanted or path.exists():
+        for key, value in _read(path):
+            config = with_setting(config, key, value, str(path))
+    for key in keys():
+        variable = "MEMORY_" + key.replace(".", "_").upper()
+        if env.get(variable):
+            config = with_setting(config, key, env[variable], f"${variable}")
+    for key, value in (flags or {}).items():
+        if value is not None:
+            config = with_setting(config, key, value, "flag")
+    return config
+
+
+def _folder(env: Mapping[str, str], flags: Mapping[str, object]) -> Path:
+    home = flags.get("home") or env.get("MEMORY_HOME")
+    return Path(str(home)) if home else platform_folder()
+
+
+def _read(file: Path) -> Iterator[tuple[str, object]]:
+    try:
+        text = file.read_text("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}", hint="`memory init` writes one.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
+        return  # nothing but comments: spare the 15 ms that importing yaml takes
+    yield from _settings(file, text)
+
+
+def _settings(file: Path, text: str) -> Iterator[tuple[str, object]]:
+    import yaml
+
+    try:
+        tree: object = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{file} is not YAML: {error}") from error
+    for name, value in _mapping(tree, f"{file}: expected settings such as `search:`, not {type(tree).__name__}"):
+        if name not in SECTIONS:
+            yield str(name), value
+            continue
+        for inner, setting in _mapping(value or {}, f"{file}: {name} should hold settings, not {value!r}"):
+            yield f"{name}.{inner}", setting
+
+
+def _mapping(tree: object, otherwise: str) -> Iterable[tuple[object, object]]:
+    if not isinstance(tree, dict):
+        raise ConfigError(otherwise)
+    return cast("dict[object, object]", tree).items()
+
+
+def with_setting(config: Config, key: str, value: object, origin: str) -> Config:
+    """
+    Raises:
+        ConfigError: There is no such setting, or it does not take the value.
+    """
+    if key not in (known := keys()):
+        near = get_close_matches(key, known, n=1) or [k for k in known if k.endswith("." + key.split(".")[-1])]
+        raise ConfigError(f"{origin}: no setting {key!r}", hint=f"Did you mean {near[0]!r}?" if near else "")
+    section, _, name = key.rpartition(".")
+    owner = getattr(config, section) if section else config
+    definition = next(f for f in fields(owner) if f.name == name)
+    try:
+        checked = _checked(get_type_hints(type(owner))[name], value, *definition.metadata["range"])
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{origin}: {key}: {error}") from error
+    part = replace(owner, **{name: checked})
+    origins = MappingProxyType({**config.origins, key: origin})
+    return replace(config, **{section: part}, origins=origins) if section else replace(part, origins=origins)
+
+
+def _checked(kind: Any, value: object, low: float | None, high: float | None) -> object:
+    if choices := get_args(kind):
+        if value not in choices:
+            raise ValueError(f"{value!r} is none of {', '.join(choices)}")
+        return value
+    if kind is bool:
+        named = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        if str(value).lower() not in named:
+            raise ValueError(f"{value!r} is neither true nor false")
+        return named[str(value).lower()]
+    if kind is str:
+        if not isinstance(value, str):
+            raise TypeError(f"expected text, not {value!r}")
+        return value
+    return _number(kind, value, low, high)
+
+
+def _number(kind: type[int] | type[float], value: object, low: float | None, high: float | None) -> float:
+    try:
+        number = kind(str(value)) if not isinstance(value, bool) else None
+    except ValueError:
+        number = None
+    if number is None or not (low is None or low <= number) or not (high is None or number <= high):
+        raise ValueError(f"expected {'a whole number' if kind is int else 'a number'} from {low} to {high}, not {value!r}")
+    return number
+
+
+def keys() -> list[str]:
+    """All settings, in the order of the example file: "home", "store.busy_seconds", ..."""
+    sections = {"store": StoreSettings, "embedding": EmbeddingSettings, "search": SearchSettings, "context": ContextSettings}
+    return ["home", *(f"{section}.{f.name}" for section, kind in sections.items() for f in fields(kind))]
+
+
+def value(config: Config, key: str) -> object:
+    """The value of a setting."""
+    found: object = config
+    for name in key.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def meaning(key: str) -> str:
+    """One line on what a setting does."""
+    section, _, name = key.rpartition(".")
+    owner = getattr(Config(), section) if section else Config()
+    return str(next(f for f in fields(owner) if f.name == name).metadata["meaning"])

@@ -1,0 +1,91 @@
+"""Text into vectors: what every provider promises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from memory.space import RECIPE, Embedded, Space, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.space import Vectors
+
+Role: TypeAlias = Literal["query", "passage"]
+"""Some models want to know which side of the search a text is on."""
+
+
+class Embedder(Protocol):
+    """
+    Turns text into vectors.
+
+    Implementations are checked by `tests/conformance/embedder_suite.py`: equal text
+    gives equal vectors, order is kept, rows have length 1, no text is cut unseen.
+    """
+
+    @property
+    def provider(self) -> str:
+        """Its name in the configuration, e.g. "local"."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The provider's own name for the model, e.g. "all-MiniLM-L6-v2"."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Width of its vectors; found by a probe the first time, if the provider does not say."""
+        ...
+
+    @property
+    def warm(self) -> bool:
+        """Whether a query can be embedded without first loading a model for seconds."""
+        ...
+
+    def windows(self, text: str) -> Sequence[str]:
+        """
+        The text itself if the model can read it whole, else slices that it can.
+
+        The slices, in order, cover the text; every one is at most the model's length.
+        At least one, also for an empty text.
+        """
+        ...
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """
+        One unit vector a text, in order: shape (len(texts), dimension).
+
+        Args:
+            texts: May be empty. Each should fit the model's window (see `windows`).
+
+        Raises:
+            Unreachable: No answer within the configured time and retries.
+            Refused: The provider is not installed, or rejected the key, the model or the quota.
+            Garbled: The answer has the wrong count or width, or holds something that is not a number.
+        """
+        ...
+
+
+def space(embedder: Embedder) -> Space:
+    """Where the vectors of an embedder compare. May probe it for its dimension."""
+    return Space(embedder.provider, embedder.model, RECIPE, embedder.dimension)
+
+
+def embedded(embedder: Embedder, passages: Sequence[str]) -> Embedded:
+    """
+    Vectors for passages, one for each window of those that are longer than the model reads.
+
+    Returns:
+        Windows whose `chunk` is the index of the passage.
+
+    Raises:
+        EmbedError: See `Embedder.embed`.
+    """
+    texts: list[str] = []
+    windows: list[Window] = []
+    for index, passage in enumerate(passages):
+        for number, text in enumerate(embedder.windows(passage)):
+            windows.append(Window(index, number, len(texts)))
+            texts.append(text)
+    return Embedded(space(embedder), embedder.embed(texts, "passage"), tuple(windows))

@@ -1,0 +1,224 @@
+"""
+Text into the word pieces of BERT's uncased vocabulary, and windows that hold a limited number of them.
+
+The same ids as Hugging Face's `BertNormalizer`, `BertPreTokenizer` and `WordPiece` (crate `tokenizers`), without
+that dependency. One exception: non-spacing marks are dropped character by character, so spacing marks that NFD
+would reorder across characters (musical notation, U+302E) keep the order of the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Pieces", "WordPiece"]
+
+LONGEST_WORD = 100  # code points after normalising; longer words are one [UNK], as in BERT
+LONGEST_KEPT = 64  # code points; a longer run is not worth its place in the cache, and it is cut word by word
+CACHE_SIZE = 32_768  # runs, some 20 MB when full
+
+# What is left of White_Space once control characters are gone: \x0b, \x0c and \x85 join what they stand between.
+_RUN = re.compile("[^ \t\n\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+_SPECIAL = re.compile(r"(\[(?:PAD|UNK|CLS|SEP|MASK)\])")
+
+# `_is_chinese_char` of google-research/bert, tokenization.py, with the block that `tokenizers` starts late (U+2B920).
+_CJK = (
+    (0x4E00, 0x9FFF),
+    (0x3400, 0x4DBF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F),
+    (0x2B920, 0x2CEAF),
+    (0xF900, 0xFAFF),
+    (0x2F800, 0x2FA1F),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """
+    Word pieces, in order, without [CLS] and [SEP].
+
+    Attributes:
+        ids: Rows of the vocabulary.
+        starts: For each piece, where it begins, in code points of the original text.
+        stops: For each piece, where it ends; at most the text's length.
+    """
+
+    ids: tuple[int, ...]
+    starts: tuple[int, ...]
+    stops: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """Normalised letters with the place in the text that each came from."""
+
+    letters: str
+    places: tuple[int, ...]
+
+
+class WordPiece:
+    """
+    A tokenizer over one vocabulary.
+
+    Time is linear in the text, whatever the length of its lines and words. Threads may share it.
+    """
+
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        """
+        Args:
+            vocabulary: A piece's place is its id. Holds [UNK].
+
+        Raises:
+            ValueError: There is no [UNK].
+        """
+        self._ids = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
+        if "[UNK]" not in self._ids:
+            raise ValueError("the vocabulary holds no [UNK]")
+        self._unknown = self._ids["[UNK]"]
+        self._longest = max(map(len, vocabulary))
+        self._kept: dict[str, Pieces] = {}
+
+    def pieces(self, text: str) -> Pieces:
+        """All pieces of the text."""
+        ids: list[int] = []
+        starts: list[int] = []
+        stops: list[int] = []
+        for base, unit in self._units(text):
+            ids += unit.ids
+            starts += [base + start for start in unit.starts]
+            stops += [base + stop for stop in unit.stops]
+        return Pieces(tuple(ids), tuple(starts), tuple(stops))
+
+    def ids(self, text: str, limit: int) -> list[int]:
+        """The first ids of the text, at most `limit`; what comes after them is not read."""
+        ids: list[int] = []
+        for _, unit in self._units(text):
+            ids += unit.ids
+            if len(ids) >= limit:
+                break
+        return ids[:limit]
+
+    def windows(self, text: str, limit: int) -> list[str]:
+        """
+        Slices that concatenate to the text, each of at most `limit` pieces; at least one.
+
+        They are cut before a run of non-blank characters, or before a word inside a run of more than 64.
+
+        Args:
+            limit: From 192, which no unit between two cuts exceeds (64 Hangul syllables of three letters).
+        """
+        cuts = [0]
+        room = limit
+        for base, unit in self._units(text):
+            if len(unit.ids) > room:
+                cuts.append(base + unit.starts[0])
+                room = limit
+            room -= len(unit.ids)
+        return [text[start:stop] for start, stop in zip(cuts, [*cuts[1:], len(text)], strict=True)]
+
+    def _units(self, text: str) -> Iterator[tuple[int, Pieces]]:
+        """What a window does not divide: (offset, pieces that count from there)."""
+        for found in _RUN.finditer(text):
+            run = found.group()
+            kept = self._kept.get(run)
+            if kept is not None:
+                yield found.start(), kept
+            elif len(run) <= LONGEST_KEPT:
+                yield found.start(), self._keep(run)
+            else:
+                for word in _words(run):
+                    yield found.start(), self._of_word(word)
+
+    def _keep(self, run: str) -> Pieces:
+        words = [self._of_word(word) for word in _words(run)]
+        pieces = Pieces(
+            tuple(number for word in words for number in word.ids),
+            tuple(start for word in words for start in word.starts),
+            tuple(stop for word in words for stop in word.stops),
+        )
+        if len(self._kept) >= CACHE_SIZE:
+            self._kept.clear()
+        self._kept[run] = pieces
+        return pieces
+
+    def _of_word(self, word: _Word) -> Pieces:
+        """The longest piece that fits, again and again; [UNK] for all of a word with a part that none fits."""
+        letters, places = word.letters, word.places
+        whole = Pieces((self._ids.get(letters, self._unknown),), (places[0],), (places[-1] + 1,))
+        if whole.ids[0] != self._unknown or len(letters) > LONGEST_WORD:
+            return whole
+        ids: list[int] = []
+        cuts = [0]
+        while cuts[-1] < len(letters):
+            start = cuts[-1]
+            prefix = "##" if start else ""
+            for stop in range(min(len(letters), start + self._longest), start, -1):
+                number = self._ids.get(prefix + letters[start:stop])
+                if number is not None:
+                    ids.append(number)
+                    cuts.append(stop)
+                    break
+            else:
+                return whole
+        return Pieces(
+            tuple(ids),
+            tuple(places[start] for start in cuts[:-1]),
+            tuple(places[stop - 1] + 1 for stop in cuts[1:]),
+        )
+
+
+def _words(run: str) -> Iterator[_Word]:
+    """Words, punctuation marks and special tokens of a run without blanks, in order."""
+    base = 0
+    for part in _SPECIAL.split(run):
+        if _SPECIAL.fullmatch(part):
+            yield _Word(part, tuple(range(base, base + len(part))))
+        else:
+            yield from _plain_words(part, base)
+        base += len(part)
+
+
+def _plain_words(part: str, base: int) -> Iterator[_Word]:
+    letters: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(part, base):
+        for letter, alone in _letters(character):
+            if alone and letters:
+                yield _Word("".join(letters), tuple(places))
+                letters, places = [], []
+            if alone:
+                yield _Word(letter, (place,))
+            else:
+                letters.append(letter)
+                places.append(place)
+    if letters:
+        yield _Word("".join(letters), tuple(places))
+
+
+@lru_cache(maxsize=16_384)
+def _letters(character: str) -> tuple[tuple[str, bool], ...]:
+    """What the model sees of one character: lower-case letters without accents, each with whether it stands alone."""
+    if character == "\ufffd" or unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co"}:
+        return ()
+    ideograph = any(first <= ord(character) <= last for first, last in _CJK)
+    return tuple(
+        (letter, ideograph or _punctuation(letter))
+        for plain in unicodedata.normalize("NFD", character)
+        if unicodedata.category(plain) != "Mn"
+        for letter in plain.lower()
+    )
+
+
+def _punctuation(letter: str) -> bool:
+    """All of ASCII that is neither letter, digit nor blank counts, e.g. "$" and "~", which Unicode calls symbols."""
+    if letter.isascii():
+        return not letter.isalnum()
+    return unicodedata.category(letter).startswith("P")

@@ -1,0 +1,131 @@
+"""
+What can go wrong, as types a caller can catch.
+
+    Error (.hint, .retryable)
+    ├── Invalid                      a draft, query or argument this engine will not take
+    ├── NotFound, Ambiguous          a reference that names no memory, or several
+    ├── ConfigError                  file, key or value
+    ├── StoreError
+    │   ├── StoreBusy                another process held the write lock too long (retryable)
+    │   ├── StoreTooNew              written by a newer version of this program
+    │   ├── StoreDamaged             not a database, or a broken one
+    │   └── StoreFull                the disk, or a limit on the file, is full
+    ├── EmbedError
+    │   ├── Unreachable              no answer in time (retryable)
+    │   ├── Refused                  the provider or its model cannot be used as configured
+    │   ├── Garbled                  wrong count, wrong width, not a number
+    │   └── OverBudget               the day's budget is spent
+    └── SpaceMismatch                the stored vectors are of another model or recipe
+        └── DimensionMismatch        ... of another width
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Error(Exception):
+    """
+    Base of every error this package raises on purpose.
+
+    Attributes:
+        hint: What to do about it, a sentence; empty when there is nothing to say.
+        retryable: The same call may succeed later, unchanged.
+    """
+
+    retryable = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class Invalid(Error):
+    """A draft, query or argument that this engine will not take. Nothing was changed."""
+
+
+class NotFound(Error):
+    """A reference that names no memory."""
+
+
+class Ambiguous(Error):
+    """A reference that names several memories; `candidates` are their uids."""
+
+    def __init__(self, reference: str, candidates: Sequence[str]) -> None:
+        super().__init__(
+            f"{reference!r} could be any of {', '.join(candidates)}", hint="Give more of the uid, or the whole of it."
+        )
+        self.candidates = tuple(candidates)
+
+
+class ConfigError(Error):
+    """A settings file, a key or a value that cannot be used."""
+
+
+class StoreError(Error):
+    """The database could not do what was asked."""
+
+
+class StoreBusy(StoreError):
+    """Another process held the write lock for longer than the busy timeout."""
+
+    retryable = True
+
+
+class StoreTooNew(StoreError):
+    """The file was written by a newer version; it was not touched."""
+
+
+class StoreDamaged(StoreError):
+    """The file is not a database, or it is a damaged one; it was not touched."""
+
+
+class StoreFull(StoreError):
+    """There was no room for the write; nothing of it was kept."""
+
+
+class EmbedError(Error):
+    """No vector could be made."""
+
+
+class Unreachable(EmbedError):
+    """The provider gave no answer within the configured time and retries."""
+
+    retryable = True
+
+
+class Refused(EmbedError):
+    """The provider or its model cannot be used as configured: not installed, no key, no such model."""
+
+
+class Garbled(EmbedError):
+    """The provider's answer has the wrong count, the wrong width, or something that is not a number."""
+
+
+class OverBudget(EmbedError):
+    """The day's embedding budget is spent."""
+
+
+class SpaceMismatch(Error):
+    """
+    The stored vectors and the given ones do not compare.
+
+    Attributes:
+        stored: The space of the stored vectors, as text.
+        given: The space of the vectors at hand, as text.
+    """
+
+    def __init__(self, stored: object, given: object) -> None:
+        super().__init__(
+            f"the stored vectors are in {stored}, the configured model gives {given}",
+            hint="Run `memory reindex` to embed what is stored with the configured model.",
+        )
+        self.stored = str(stored)
+        self.given = str(given)
+
+
+class DimensionMismatch(SpaceMismatch):
+    """The same model, but vectors of another width."""

@@ -1,0 +1,95 @@
+"""What sorts of memories there are, and what each one demands: one registry for every face."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from memory.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Kind(StrEnum):
+    """What a memory is. The seven session kinds and the seven research kinds follow the note of a coding agent."""
+
+    NOTE = "note"
+    SESSION_CONTEXT = "session_context"
+    INPUT_PROMPT = "input_prompt"
+    SYSTEM_MEMORY = "system_memory"
+    REPORT = "report"
+    REPORT_OBSERVATION = "report_observation"
+    WORKING_MEMORY = "working_memory"
+    KNOWLEDGE_BASE = "knowledge_base"
+    DISCOVERY = "discovery"
+    INSIGHT = "insight"
+    DEADEND = "deadend"
+    FEEDBACK = "feedback"
+    PLAN = "plan"
+    CONTEXT = "context"
+    QUERY_RESULT = "query_result"
+
+
+CATEGORIES = ("decision", "bug", "pattern", "learning", "context")
+"""What a note may be about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """
+    What a kind demands.
+
+    Attributes:
+        required: Fields of a draft that must be set.
+        chunked: Whether a long body is cut; otherwise it stays one chunk.
+        repeats: Whether the same content may be kept twice in the same scope.
+        categories: The categories it may have; None takes any.
+    """
+
+    family: Literal["note", "session", "research"]
+    required: tuple[str, ...]
+    chunked: bool = False
+    repeats: bool = False
+    categories: tuple[str, ...] | None = None
+
+
+_SESSION = ("session_id", "body")
+_RUN = ("query_id", "body")
+
+RULES: Mapping[Kind, Rule] = MappingProxyType(
+    {
+        Kind.NOTE: Rule("note", ("title",), chunked=True, categories=CATEGORIES),
+        Kind.SESSION_CONTEXT: Rule("session", _SESSION),
+        Kind.INPUT_PROMPT: Rule("session", _SESSION, repeats=True),  # people do say "continue" twice
+        Kind.SYSTEM_MEMORY: Rule("session", ("agent_id", *_SESSION)),
+        Kind.REPORT: Rule("session", ("agent_id", *_SESSION), chunked=True),
+        Kind.REPORT_OBSERVATION: Rule("session", ("agent_id", *_SESSION)),
+        Kind.WORKING_MEMORY: Rule("session", ("agent_id", *_SESSION), chunked=True),
+        Kind.KNOWLEDGE_BASE: Rule("session", ("title", "body"), chunked=True),
+        Kind.DISCOVERY: Rule("research", _RUN),
+        Kind.INSIGHT: Rule("research", _RUN),
+        Kind.DEADEND: Rule("research", _RUN),
+        Kind.FEEDBACK: Rule("research", _RUN),
+        Kind.PLAN: Rule("research", _RUN),
+        Kind.CONTEXT: Rule("research", _RUN),
+        Kind.QUERY_RESULT: Rule("research", _RUN, repeats=True),
+    }
+)
+
+
+def kind(name: str) -> Kind:
+    """
+    The kind of that name; a plural is taken too ("reports").
+
+    Raises:
+        Invalid: No kind is called that; the nearest is suggested.
+    """
+    for candidate in (name, name.removesuffix("s")):
+        if candidate in RULES:
+            return Kind(candidate)
+    near = get_close_matches(name, RULES, n=1)
+    raise Invalid(f"no kind {name!r}", hint=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(RULES)}.")

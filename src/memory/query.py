@@ -1,0 +1,250 @@
+"""What is asked and what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from memory.errors import Invalid
+from memory.record import Status, check_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from memory.kinds import Kind
+    from memory.record import Chunk, ChunkId, Memory, MemoryId
+
+QUERY_LIMIT = 10_000  # characters
+MOST = 10_000  # hits of one answer
+
+
+class Granularity(StrEnum):
+    """How much one hit shows: a chunk, the section around it, or its memory."""
+
+    FINE = "fine"
+    MEDIUM = "medium"
+    COARSE = "coarse"
+
+
+class Mode(StrEnum):
+    """Which legs may run; TIERED lets the gate decide."""
+
+    TIERED = "tiered"
+    KEYWORD = "keyword"
+    VECTOR = "vector"
+    HYBRID = "hybrid"
+
+
+class Gate(StrEnum):
+    """
+    When keywords are enough. AUTO looks at what they found, COUNT only at how many (the rule of the seed
+    system), ALWAYS goes on to vectors whatever was found, NEVER stays with keywords.
+    """
+
+    AUTO = "auto"
+    COUNT = "count"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Merge(StrEnum):
+    """How two rankings become one: see `memory.rank.fuse`."""
+
+    MINMAX = "minmax"
+    MAX = "max"
+    RRF = "rrf"
+
+
+class Tier(StrEnum):
+    """How far a search went. VECTOR only when it was asked for by mode."""
+
+    KEYWORD = "keyword"
+    HYBRID = "hybrid"
+    VECTOR = "vector"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """
+    Which memories may be searched. An empty field does not restrict; a set admits any of its values.
+
+    Attributes:
+        tags: A memory needs all of them.
+        since, until: Bounds on the last change, UTC; `since` included, `until` not.
+        statuses: Superseded memories are left out unless asked for.
+    """
+
+    kinds: frozenset[Kind] = frozenset()
+    projects: frozenset[str] = frozenset()
+    sources: frozenset[str] = frozenset()
+    categories: frozenset[str] = frozenset()
+    agents: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
+    iterations: frozenset[int] = frozenset()
+    tasks: frozenset[str] = frozenset()
+    runs: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+    since: datetime | None = None
+    until: datetime | None = None
+    statuses: frozenset[Status] = frozenset({Status.ACTIVE})
+
+
+EVERYTHING = Scope(statuses=frozenset())
+ACTIVE = Scope()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """
+    A question, and how to answer it.
+
+    Attributes:
+        text: Anything: no text is a syntax error. `"quoted words"` must stand together, `word*` is a beginning.
+        limit: Most hits, 1..10,000.
+
+    Raises:
+        Invalid: The text is blank, too long or not Unicode, or the limit is out of range.
+    """
+
+    text: str
+    limit: int = 5
+    granularity: Granularity = Granularity.COARSE
+    mode: Mode = Mode.TIERED
+    scope: Scope = ACTIVE
+
+    def __post_init__(self) -> None:
+        check_text("the query", self.text.replace("\0", " "), QUERY_LIMIT)
+        if not self.text.replace("\0", " ").strip():
+            raise Invalid("a query needs text", hint="`memory list` shows memories without one.")
+        if isinstance(self.limit, bool) or not 1 <= self.limit <= MOST:
+            raise Invalid(f"limit must be 1..{MOST:,}, not {self.limit}")
+
+
+class Term(NamedTuple):
+    """
+    One thing the keyword leg looks for, with what the store knows of it.
+
+    Attributes:
+        text: A word, or words that must stand together.
+        prefix: Whether longer words that begin with it count too.
+        gram: Whether it is a pair of characters of a script without spaces.
+        rows: Chunks that hold it, in the whole store.
+        weight: Its inverse document frequency, above 0: what finding it is worth.
+    """
+
+    text: str
+    prefix: bool = False
+    gram: bool = False
+    rows: int = 0
+    weight: float = 1.0
+
+
+class Scored(NamedTuple):
+    """
+    One chunk in one ranking.
+
+    Attributes:
+        score: Higher is better; comparable within its ranking only.
+        matched: Bit i is set when term i of the query occurs in the chunk.
+        keyword: Its BM25, above 0; None when no keyword leg looked at it.
+        cosine: Cosine of its best window with the query, -1..1; None when no vector was compared.
+    """
+
+    chunk: ChunkId
+    memory: MemoryId
+    score: float
+    matched: int = 0
+    keyword: float | None = None
+    cosine: float | None = None
+
+
+Ranking: TypeAlias = "tuple[Scored, ...]"
+"""Best first; ties broken by chunk id, so equal inputs give equal output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """
+    Whether the ranking so far answers the query, and why.
+
+    Attributes:
+        enough: No further tier is needed.
+        why: The reason, a clause.
+        found: Memories that were found.
+        complete: Memories that hold every term of the query.
+        mass: Share of the softmax that the first result takes of the candidates, 0..1.
+    """
+
+    enough: bool
+    why: str
+    found: int = 0
+    complete: int = 0
+    mass: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that was done for an answer: its name, what it found, how long it took in seconds."""
+
+    name: str
+    found: int
+    seconds: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the caller should know although the call succeeded."""
+
+    text: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """
+    One passage of one memory.
+
+    Attributes:
+        chunk: The best chunk: why this is a hit.
+        text: What is shown: the chunk's slice (FINE), its section's (MEDIUM), else the best passage (COARSE).
+        score: BM25 (tier keyword), cosine (vector) or the fused score, 0..1 (hybrid).
+        coverage: Share of the query's weight that the memory's found chunks hold, 0..1.
+        ranks: Place in each leg that found it, from 1, by the leg's name.
+        match_ratio: MEDIUM: share of the section's chunks that were found.
+    """
+
+    memory: Memory
+    chunk: Chunk
+    chunk_id: ChunkId
+    text: str
+    score: float
+    coverage: float
+    keyword: float | None
+    cosine: float | None
+    ranks: tuple[tuple[str, int], ...]
+    match_ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """
+    Hits, best first, with how they were found.
+
+    Attributes:
+        terms: What the keyword leg looked for; empty when none ran.
+        verdict: What the gate said of the keyword ranking; None when no gate was asked.
+    """
+
+    query: Query
+    hits: tuple[Hit, ...]
+    tier: Tier
+    verdict: Verdict | None
+    terms: tuple[Term, ...] = ()
+    steps: tuple[Step, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        return sum(step.seconds for step in self.steps)

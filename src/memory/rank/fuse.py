@@ -1,0 +1,93 @@
+"""Two rankings into one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.query import Merge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from memory.query import Ranking, Scored
+    from memory.record import ChunkId
+
+RRF_K = 60
+"""Cormack, Clarke and Büttcher, SIGIR 2009, found it best."""
+
+
+def fuse(
+    candidates: Iterable[Scored],
+    nearness: Mapping[ChunkId, float],
+    *,
+    weights: tuple[float, float] = (0.3, 0.7),
+    merge: Merge = Merge.MINMAX,
+) -> Ranking:
+    """
+    Rank candidates by what both legs say of them.
+
+    Args:
+        candidates: The union of both legs, each chunk once, with both scores where they are known.
+        nearness: For each chunk with a vector, its cosine with the query after centring, -1..1.
+        weights: Of keywords and vectors.
+
+    Returns:
+        With scores 0..1 if the weights sum to 1: MINMAX: `w0 · BM25 / best BM25 + w1 · (n + 1) / (best n + 1)`,
+        the theoretical minimum of each leg being its zero (Bruch, Gai and Ingber, TOIS 2023). MAX: each score
+        divided by the best, a missing one 0 (the seed's rule). RRF: `w / (60 + rank)`, summed over the legs.
+    """
+    pool = list(candidates)
+    match merge:
+        case Merge.MINMAX:
+            parts = _relative(pool, nearness, floor=-1.0)
+        case Merge.MAX:
+            parts = _relative(pool, nearness, floor=0.0)
+        case Merge.RRF:
+            parts = _reciprocal(pool, nearness)
+    scored = [
+        item._replace(score=weights[0] * keyword + weights[1] * vector)
+        for item, (keyword, vector) in zip(pool, parts, strict=True)
+    ]
+    return tuple(sorted(scored, key=lambda item: (-item.score, item.chunk)))
+
+
+def _relative(
+    pool: list[Scored], nearness: Mapping[ChunkId, float], *, floor: float
+) -> list[tuple[float, float]]:
+    best_keyword = max((item.keyword or 0.0 for item in pool), default=0.0) or 1.0
+    best_nearness = max((near - floor for near in nearness.values()), default=0.0) or 1.0
+    return [
+        (
+            (item.keyword or 0.0) / best_keyword,
+            max(0.0, nearness.get(item.chunk, floor) - floor) / best_nearness,
+        )
+        for item in pool
+    ]
+
+
+def _reciprocal(pool: list[Scored], nearness: Mapping[ChunkId, float]) -> list[tuple[float, float]]:
+    keywords = _places({item.chunk: item.keyword for item in pool if item.keyword is not None})
+    vectors = _places({item.chunk: nearness[item.chunk] for item in pool if item.chunk in nearness})
+    return [(keywords.get(item.chunk, 0.0), vectors.get(item.chunk, 0.0)) for item in pool]
+
+
+def _places(scores: Mapping[ChunkId, float]) -> dict[ChunkId, float]:
+    order = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))
+    return {chunk: 1 / (RRF_K + rank) for rank, chunk in enumerate(order, start=1)}
+
+
+def centred(cosine: float, query_centre: float, chunk_centre: float, centre_length: float) -> float:
+    """
+    The cosine of two unit vectors after a centre was taken from both, from dot products alone.
+
+    Vectors of one model share a large common part; without it their differences show (Mu and Viswanath, ICLR 2018).
+
+    Args:
+        cosine: q · x.
+        query_centre: q · m, for the centre m.
+        chunk_centre: x · m.
+        centre_length: m · m.
+    """
+    numerator = cosine - query_centre - chunk_centre + centre_length
+    squares = (1 - 2 * query_centre + centre_length) * (1 - 2 * chunk_centre + centre_length)
+    return max(-1.0, min(1.0, numerator / squares**0.5)) if squares > 1e-12 else 0.0

@@ -1,0 +1,106 @@
+"""Whether the keyword ranking is enough: the one place where a search decides to pay for an embedding."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memory.query import Gate, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.query import Ranking, Term
+    from memory.record import MemoryId
+
+DEPTH = 30
+"""Chunks the gate looks at. More change its verdicts little and cost time in every search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """
+    Attributes:
+        enough: Memories the keyword leg must find (COUNT), or find with every term of the query (AUTO), from 1.
+        mass: AUTO: share of the softmax from which the first result stands out, 0..1.
+    """
+
+    gate: Gate = Gate.AUTO
+    enough: int = 3
+    mass: float = 0.3
+
+
+def judge(terms: Sequence[Term], ranking: Ranking, tuning: Tuning) -> Verdict:
+    """
+    Decide whether a keyword ranking answers a query.
+
+    AUTO looks at what was found and not at how many: nearly every question shares some word with three memories.
+
+    Args:
+        terms: What was looked for; `matched` of the ranking speaks of them.
+    """
+    top = ranking[:DEPTH]
+    held = held_by_memory(top)
+    every = (1 << len(terms)) - 1
+    complete = sum(bits == every for bits in held.values())
+    mass = first_mass(terms, top)
+    enough, why = _decision(len(held), complete, mass, tuning)
+    return Verdict(enough, why, len(held), complete, mass)
+
+
+def _decision(found: int, complete: int, mass: float, tuning: Tuning) -> tuple[bool, str]:
+    match tuning.gate:
+        case Gate.ALWAYS:
+            return False, "the gate is set to always"
+        case Gate.NEVER:
+            return True, "the gate is set to never"
+        case Gate.COUNT:
+            return found >= tuning.enough, f"{_memories(found)} found, {tuning.enough} are enough"
+        case Gate.AUTO if not found:
+            return False, "no memory holds any of the words"
+        case Gate.AUTO if complete >= tuning.enough:
+            return True, f"{_memories(complete)} with every word of the query, {tuning.enough} are enough"
+        case Gate.AUTO if mass >= tuning.mass:
+            return True, f"the first result stands out ({mass:.2f} of the weight, {tuning.mass:.2f} is enough)"
+    return False, (
+        f"{_memories(complete)} with every word of the query ({tuning.enough} would be enough) "
+        f"and none that stands out ({mass:.2f} of the weight, {tuning.mass:.2f} would be enough)"
+    )
+
+
+def _memories(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count} memories"
+
+
+def held_by_memory(ranking: Ranking) -> Mapping[MemoryId, int]:
+    """For each memory, best first: the terms that its chunks hold together, as in `Scored.matched`."""
+    held: dict[MemoryId, int] = {}
+    for scored in ranking:
+        held[scored.memory] = held.get(scored.memory, 0) | scored.matched
+    return held
+
+
+def coverage(terms: Sequence[Term], matched: int) -> float:
+    """Share of the terms' weight that a set of them has, 0..1."""
+    total = sum(term.weight for term in terms)
+    held = sum(term.weight for i, term in enumerate(terms) if matched >> i & 1)
+    return held / total if total else 0.0
+
+
+def first_mass(terms: Sequence[Term], ranking: Ranking) -> float:
+    """
+    How far the best candidate stands above the others: the largest softmax(2 · s), with
+    s = 2 · coverage + BM25 / best BM25, over the candidates (FACTS "Gates"). 0..1; 1 for a single candidate.
+    """
+    if not ranking:
+        return 0.0
+    best = max(scored.score for scored in ranking)
+    cache: dict[int, float] = {}
+    strengths = []
+    for scored in ranking:
+        if (held := cache.get(scored.matched)) is None:
+            held = cache[scored.matched] = coverage(terms, scored.matched)
+        strengths.append(2 * held + scored.score / best)
+    highest = max(strengths)
+    return 1 / sum(math.exp(2 * (strength - highest)) for strength in strengths)

@@ -1,0 +1,59 @@
+"""Vectors, and the spaces in which they compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:  # numpy costs 70 ms to import; a keyword search never pays it
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors: TypeAlias = NDArray[np.float32]
+    """Shape (n, dimension), C order, float32, finite, every row of length 1. One vector: shape (dimension,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """
+    Where vectors compare: one provider, one model, one passage recipe, one width.
+
+    Attributes:
+        recipe: Version of the text that is embedded for a chunk.
+        dimension: Width of a vector, from 1.
+    """
+
+    provider: str
+    model: str
+    recipe: int
+    dimension: int
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model} ({self.dimension} dimensions, recipe {self.recipe})"
+
+
+RECIPE = 1
+"""Version of `memory.text.passage`. Vectors of other recipes do not compare: a change there is a new space."""
+
+
+class Window(NamedTuple):
+    """The vector of one window of one chunk, where it stands in an array that comes with it."""
+
+    chunk: int  # ChunkId for `fill`, index of the chunk in an `Entry`
+    window: int  # from 0
+    row: int  # of the array
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """
+    Vectors made for an entry before it is written.
+
+    Attributes:
+        vectors: Shape (n, space.dimension).
+        windows: Says for each row whose it is; `chunk` is the index within the entry.
+    """
+
+    space: Space
+    vectors: Vectors
+    windows: tuple[Window, ...]

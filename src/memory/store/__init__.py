@@ -1,0 +1,265 @@
+"""Where memories, their chunks and their vectors live: what every store promises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from memory.space import Embedded, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from memory.query import Ranking, Scope, Term
+    from memory.record import Chunk, ChunkId, Draft, Excerpt, Memory, MemoryId
+    from memory.space import Space, Vectors
+
+class State(StrEnum):
+    """A generation is filled while BUILDING, answers while ACTIVE (at most one does), and is kept when RETIRED."""
+
+    BUILDING = "building"
+    ACTIVE = "active"
+    RETIRED = "retired"
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """
+    One full set of vectors in one space.
+
+    Attributes:
+        id: From 1, never used again.
+    """
+
+    id: int
+    space: Space
+    state: State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """
+    Everything one save writes, whole or not at all.
+
+    Attributes:
+        chunks: At least one; they tile the draft's body.
+        grams: For each chunk, its text in pairs of characters, where its script has no spaces.
+        embedded: None queues the chunks to be embedded later.
+        unless_known: Keep nothing if an active memory of the same kind and scope has the same hash.
+        supersedes: Retire this memory in the same transaction.
+    """
+
+    draft: Draft
+    uid: str
+    moment: datetime
+    content_hash: str
+    chunks: tuple[Chunk, ...]
+    grams: tuple[str, ...]
+    embedded: Embedded | None = None
+    unless_known: bool = True
+    supersedes: MemoryId | None = None
+    restored: Memory | None = None  # an import brings back times, status and counts
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """
+    What became of an entry.
+
+    Attributes:
+        memory: The new one, or the one that was known already.
+        queued: Chunks that wait for a vector.
+    """
+
+    memory: Memory
+    known: bool
+    queued: int
+
+
+class Revision(NamedTuple):
+    """What a memory said before an update."""
+
+    replaced_at: datetime
+    memory: Memory
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much there is."""
+
+    memories: int
+    superseded: int
+    chunks: int
+    queued: int
+    failed: int  # of the queued, those whose embedding was tried and failed
+    last_error: str  # of the latest failure
+    kinds: tuple[tuple[str, int], ...]
+    projects: tuple[tuple[str, int], ...]
+    bytes: int
+
+
+class Store(Protocol):
+    """
+    Where memories, their chunks and their vectors live.
+
+    Memories and bodies are the truth; chunks, the keyword index and vectors are derived from them and can be
+    rebuilt. Every method is one transaction: it happens whole or not at all. Calls may come from any thread, and
+    other processes may use the same store. A chunk either has a vector in the active generation or is queued.
+
+    Implementations are checked by `tests/conformance/store_suite.py`.
+
+    Raises:
+        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+    """
+
+    # Memories ------------------------------------------------------------
+
+    def put(self, entries: Sequence[Entry]) -> Sequence[Kept]:
+        """
+        Keep entries, all in one transaction. The first vectors of a store found its active generation.
+
+        Vectors of a space that has no living generation are not kept; their chunks are queued.
+
+        Raises:
+            NotFound: An entry supersedes or descends from a memory that is not there.
+            Invalid: It supersedes one that was superseded already.
+        """
+        ...
+
+    def replace(self, id: MemoryId, entry: Entry) -> Kept:
+        """
+        Put new texts in place of a memory's; id, uid and creation time stay, the old texts go to its history.
+
+        Raises:
+            NotFound: No such memory.
+        """
+        ...
+
+    def delete(self, id: MemoryId) -> bool:
+        """Remove a memory with all that was derived from it. What it superseded stays superseded."""
+        ...
+
+    def resolve(self, reference: str) -> Sequence[tuple[MemoryId, str]]:
+        """
+        Ids and uids, at most 10, that a reference may mean: an id in digits, a uid, or at least 8 characters
+        of the beginning of one. Nothing else names a memory.
+        """
+        ...
+
+    def memories(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
+        """Those that are there."""
+        ...
+
+    def body(self, id: MemoryId, *, accessed: datetime | None = None) -> str | None:
+        """The verbatim body; None if there is no such memory. A time counts as an access."""
+        ...
+
+    def history(self, id: MemoryId) -> Sequence[Revision]:
+        """What updates replaced, latest first."""
+        ...
+
+    def recent(self, scope: Scope, limit: int, after: Memory | None = None) -> Sequence[Memory]:
+        """Last changed first, then by id; `after` continues a page behind its last memory."""
+        ...
+
+    def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
+        """Those that are there."""
+        ...
+
+    def outline(self, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
+        """All chunks of a memory, in order."""
+        ...
+
+    def counts(self) -> Counts: ...
+
+    # Keywords ------------------------------------------------------------
+
+    def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
+        """
+        The terms with what the store knows of them; of those that mean the same to it, the first.
+
+        A word of at least 3 characters that fewer than `SPARSE` chunks hold becomes a prefix.
+        """
+        ...
+
+    def by_keyword(self, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
+        """The best k chunks in scope that hold any of the terms, by BM25. `terms` come from `weigh`."""
+        ...
+
+    def keyword_scores(self, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
+        """The same scores for given chunks; those that hold no term are left out."""
+        ...
+
+    # Vectors -------------------------------------------------------------
+
+    def generations(self) -> Sequence[Generation]:
+        """Oldest first."""
+        ...
+
+    def filled(self, generation: int) -> int:
+        """How many chunks have a vector in it."""
+        ...
+
+    def begin(self, space: Space) -> Generation:
+        """
+        The living (building or active) generation of a space, made if there is none: active if no other is,
+        else building. Only one is being built: another that was begun is dropped.
+        """
+        ...
+
+    def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
+        """Chunks without a vector in the generation whose id is above `after`, lowest first."""
+        ...
+
+    def fill(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
+        """
+        Add vectors, shape (n, dimension), in place of those their chunks had. Chunks that are gone are skipped.
+
+        Returns:
+            How many chunks got vectors; 0 if the generation is gone.
+        """
+        ...
+
+    def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
+        """Note on queued chunks that embedding them failed."""
+        ...
+
+    def activate(self, generation: int, *, instead_of: int | None) -> bool:
+        """
+        Let a generation answer and retire the active one, if that is still the one named (compare and set).
+
+        Chunks that have no vector in it are queued.
+        """
+        ...
+
+    def drop(self, generation: int) -> None:
+        """Remove a generation that is not active, with its vectors."""
+        ...
+
+    def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
+        """
+        The k nearest chunks in scope, exactly: scope narrows before k counts, any k. A chunk's best window counts.
+
+        Args:
+            vector: Shape (dimension,), length 1.
+        """
+        ...
+
+    def cosines(
+        self, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]
+    ) -> Mapping[ChunkId, tuple[float, float]]:
+        """Cosine of each chunk's window that is nearest to `vector`: with it, and with `other`."""
+        ...
+
+    def centre(self, generation: int) -> tuple[Vectors, int]:
+        """The sum of all vectors of a generation, shape (dimension,), float64, and how many there are."""
+        ...
+
+    def close(self) -> None: ...
+
+
+SPARSE = 3
+"""Fewer chunks than this holding a word make it a prefix: "auth" then also finds "authentication"."""

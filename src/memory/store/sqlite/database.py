@@ -1,0 +1,212 @@
+"""Opening a database file, and transactions that wait instead of failing."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from contextlib import contextmanager
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+
+from memory.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew
+from memory.store.sqlite.match import matched
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+APPLICATION = 0x6D656D6F  # "memo": tells our files from those of other programs
+PAGE_SIZE = 8192  # five vectors of 384 dimensions a page instead of two
+MAP_BYTES = 1 << 30
+
+
+class Database:
+    """A file and its connections: one for each thread, made when first needed."""
+
+    def __init__(self, path: Path, busy_seconds: float = 30.0) -> None:
+        """
+        Raises:
+            StoreDamaged: The file is not a database, or not one of ours.
+            StoreTooNew: A newer version wrote it.
+            StoreError: It cannot be opened, e.g. for lack of rights.
+        """
+        self.path = path
+        self._busy_seconds = busy_seconds
+        self._local = threading.local()
+        self._opened: list[apsw.Connection] = []
+        with translated(path):
+            _create(path)
+            _migrate(self.connection, path)
+
+    @property
+    def connection(self) -> apsw.Connection:
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = _connect(self.path, self._busy_seconds)
+            self._opened.append(connection)
+        return connection
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Generator[apsw.Connection]:
+        """
+        A transaction that takes the write lock at once.
+
+        Not `with connection`: that begins DEFERRED, where a reader that turns writer fails whatever the busy
+        timeout, and apsw waits in it without letting go of the GIL (docs/decisions/0002).
+
+        Args:
+            durable: Survive a power cut too, at the price of a sync to disk. Without, an acknowledged
+                transaction still survives the end of the process.
+        """
+        with translated(self.path):
+            connection = self.connection
+            connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
+            connection.execute("begin immediate")
+            try:
+                yield connection
+                connection.execute("commit")
+            except BaseException:
+                if connection.in_transaction:  # a full disk has rolled back by itself
+                    connection.execute("rollback")
+                raise
+
+    @contextmanager
+    def read(self) -> Generator[apsw.Connection]:
+        """A snapshot: every statement inside sees the same data."""
+        with translated(self.path):
+            connection = self.connection
+            connection.execute("begin")
+            try:
+                yield connection
+            finally:
+                connection.execute("commit")
+
+    @contextmanager
+    def read_vectors(self) -> Generator[apsw.Connection]:
+        """A snapshot on a connection that knows sqlite-vec's functions."""
+        with translated(self.path):
+            if not getattr(self._local, "vectors", False):
+                _load_vectors(self.connection)
+                self._local.vectors = True
+        with self.read() as connection:
+            yield connection
+
+    def close(self) -> None:
+        for connection in self._opened:
+            connection.close()
+        self._opened.clear()
+        self._local = threading.local()
+
+
+def _create(path: Path) -> None:
+    """An empty file that only its owner reads; SQLite gives its companions the same rights."""
+    if not path.exists():
+        try:
+            path.touch(mode=0o600)
+        except OSError as error:
+            raise StoreError(f"cannot make {path}: {error.strerror}", hint=_rights(path)) from error
+
+
+def _connect(path: Path, busy_seconds: float) -> apsw.Connection:
+    connection = apsw.Connection(str(path))
+    connection.set_busy_timeout(round(busy_seconds * 1000))
+    connection.execute(
+        f"pragma foreign_keys = on; pragma temp_store = memory; pragma mmap_size = {MAP_BYTES}; pragma cache_size = -16000"
+    )
+    connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)  # "x" is a column, never a text
+    connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
+    connection.register_fts5_function("matched", matched)
+    return connection
+
+
+def _load_vectors(connection: apsw.Connection) -> None:
+    # Found, not imported: `import sqlite_vec` imports numpy.
+    package = find_spec("sqlite_vec")
+    if package is None or package.origin is None:
+        raise StoreError("sqlite-vec is not installed", hint="pip install sqlite-vec")
+    connection.enable_load_extension(True)
+    try:
+        connection.load_extension(str(Path(package.origin).with_name("vec0")))
+    finally:
+        connection.enable_load_extension(False)
+
+
+def migrations() -> list[tuple[int, str]]:
+    """The numbered scripts, oldest first."""
+    folder = files(__package__).joinpath("migrations")
+    names = sorted(item.name for item in folder.iterdir() if re.fullmatch(r"\d{4}_\w+\.sql", item.name))
+    return [(int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names]
+
+
+LATEST = 1
+"""Number of the last script; a test compares it with the folder, which a start need not read."""
+
+
+def _migrate(connection: apsw.Connection, path: Path) -> None:
+    version = _version(connection, path)
+    if version == LATEST:
+        return
+    if version == 0:
+        connection.execute(f"pragma page_size = {PAGE_SIZE}; pragma journal_mode = wal")
+    connection.execute("begin immediate")
+    try:
+        version = _version(connection, path)  # another process may have been faster
+        for number, script in migrations():
+            if number > version:
+                connection.execute(script)
+        connection.execute(f"pragma application_id = {APPLICATION}; pragma user_version = {LATEST}; commit")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("rollback")
+        raise
+
+
+def _version(connection: apsw.Connection, path: Path) -> int:
+    version = int(connection.pragma("user_version"))
+    application = int(connection.pragma("application_id"))
+    if application != APPLICATION:
+        if version or application or connection.execute("select 1 from sqlite_schema limit 1").get is not None:
+            raise StoreDamaged(
+                f"{path} is a database of another program", hint="Choose another place with MEMORY_HOME or `home`."
+            )
+        return 0
+    if version > LATEST:
+        raise StoreTooNew(
+            f"{path} has format {version}; this version of memory knows up to {LATEST}",
+            hint="pip install --upgrade tiered-memory",
+        )
+    return version
+
+
+@contextmanager
+def translated(path: Path) -> Generator[None]:
+    """apsw's errors as ours, the original as the cause."""
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(f"another process is writing to {path}", hint="Try again.") from error
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise StoreDamaged(
+            f"{path} is not a readable database ({error})", hint="It was left as it is. Restore it from a copy or an export."
+        ) from error
+    except apsw.FullError as error:
+        raise StoreFull(f"no room left to write {path}", hint="Nothing of this was kept. Free some space.") from error
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise StoreError(f"cannot write {path}: {error}", hint=_rights(path)) from error
+    except apsw.IOError as error:
+        raise StoreError(f"reading or writing {path} failed: {error}") from error
+    except apsw.Error as error:
+        raise StoreError(f"{path}: {error}") from error
+
+
+def _rights(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"There is no folder {folder}."
+    if not os.access(folder, os.W_OK):
+        return f"The folder {folder} is read-only for you; SQLite needs to write beside the database too."
+    return "Check the rights of the file."

@@ -1,0 +1,136 @@
+"""The keyword leg: what the index knows of a term, and BM25 inside a scope."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import apsw
+
+from memory.query import Scored
+from memory.store import SPARSE
+from memory.store.sqlite.match import BM25, expression
+from memory.store.sqlite.rows import broad, listed, where
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from memory.query import Ranking, Scope, Term
+    from memory.record import ChunkId
+
+SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
+
+
+@lru_cache(maxsize=1)
+def _tokenizer() -> Callable[..., list[tuple[str, ...]]]:
+    connection = apsw.Connection(":memory:")
+    return connection.fts5_tokenizer("porter", ["unicode61"])
+
+
+def stems(text: str) -> tuple[str, ...]:
+    """The tokens that FTS5's `porter unicode61` makes of a text, in order."""
+    found = _tokenizer()(text.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
+    return tuple(token for tokens in found for token in tokens)
+
+
+def weigh(db: apsw.Connection, terms: Sequence[Term]) -> tuple[Term, ...]:
+    """See `Store.weigh`."""
+    total = db.execute("select value from counters where name = 'chunks'").get
+    weighed: dict[tuple[tuple[str, ...], bool], Term] = {}
+    for term in terms:
+        if not (key := stems(term.text)) or (key, term.prefix) in weighed:
+            continue
+        rows = _rows(db, term, key)
+        if rows < SPARSE and not term.prefix and not term.gram and len(key) == 1 and len(term.text) > 2:
+            longer = term._replace(prefix=True)
+            more = _rows(db, longer, key)
+            term, rows = (longer, more) if more > rows else (term, rows)
+        weighed[key, term.prefix] = term._replace(rows=rows, weight=idf(rows, total))
+    return tuple(weighed.values())
+
+
+def idf(rows: int, total: int) -> float:
+    """
+    ln(1 + (N - n + 0.5) / (n + 0.5)): above 0 also for a term that every chunk holds.
+
+    The form of Robertson and Zaragoza 2009 with the 1 that Lucene adds.
+    """
+    return math.log(1 + (total - rows + 0.5) / (rows + 0.5))
+
+
+def _rows(db: apsw.Connection, term: Term, key: tuple[str, ...]) -> int:
+    if len(key) == 1 and not term.prefix:
+        return db.execute("select doc from vocabulary where term = ?", key).get or 0
+    return int(db.execute("select count(*) from passages_fts where passages_fts match ?", (expression([term]),)).get)
+
+
+def by_keyword(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
+    """See `Store.by_keyword`."""
+    if not terms:
+        return ()
+    if broad(scope):
+        ranking, exhausted = _ranked_then_filtered(db, terms, scope, k + SLACK)
+        if exhausted or len(ranking) >= k:
+            return ranking[:k]
+    return _filtered_then_ranked(db, terms, scope, k)
+
+
+def _ranked_then_filtered(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> tuple[Ranking, bool]:
+    """
+    The best k of all chunks, less those out of scope; and whether there were no more than k.
+
+    Spares two look-ups for each of the thousands of rows that match. FTS5 computes `matched` only for rows that
+    enter the best k, because SQLite defers what the order does not need.
+    """
+    condition, values = where(scope)
+    rows = db.execute(
+        f"""select f.id, f.score, f.bits, c.memory_id, {condition}
+            from (
+                select rowid as id, {BM25} as score, matched(passages_fts) as bits
+                from passages_fts where passages_fts match ?
+                order by score, rowid limit ?
+            ) f
+            cross join chunks c on c.id = f.id
+            cross join memories m on m.id = c.memory_id
+            order by f.score, f.id""",
+        (*values, expression(terms), k),
+    ).fetchall()
+    return _ranking((id, memory, score, bits) for id, score, bits, memory, inside in rows if inside), len(rows) < k
+
+
+def _filtered_then_ranked(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
+    condition, values = where(scope)
+    rows = db.execute(
+        f"""select f.rowid, c.memory_id, {BM25} as score, matched(passages_fts)
+            from passages_fts f
+            cross join chunks c on c.id = f.rowid
+            cross join memories m on m.id = c.memory_id
+            where f.passages_fts match ? and {condition}
+            order by score, f.rowid limit ?""",
+        (expression(terms), *values, k),
+    )
+    return _ranking(rows)
+
+
+def keyword_scores(db: apsw.Connection, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
+    """See `Store.keyword_scores`."""
+    if not terms or not ids:
+        return ()
+    rows = db.execute(
+        f"""select f.rowid, c.memory_id, {BM25} as score, matched(passages_fts)
+            from passages_fts f
+            cross join chunks c on c.id = f.rowid
+            where f.passages_fts match ? and f.rowid in (select value from json_each(?))
+            order by score, f.rowid""",
+        (expression(terms), listed(ids)),
+    )
+    return _ranking(rows)
+
+
+def _ranking(rows: Iterable[tuple[int, int, float, int]]) -> Ranking:
+    # FTS5 gives better matches lower numbers.
+    return tuple(
+        Scored(id, memory, -score, matched=bits, keyword=-score)  # type: ignore[arg-type]  # ids as the rows hold them
+        for id, memory, score, bits in rows
+    )

@@ -1,0 +1,56 @@
+"""
+What FTS5 is asked, and what of it a row holds.
+
+https://www.sqlite.org/fts5.html#full_text_query_syntax
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+
+    from memory.query import Term
+
+WEIGHTS = {
+    "title": 2.0,
+    "heading": 1.5,
+    "text": 1.0,
+    "why": 1.0,
+    "impact": 1.0,
+    "tags": 1.5,
+    "category": 0.5,
+    "project": 0.5,
+    "source": 0.5,
+    "files": 1.0,
+    "grams": 1.0,
+}
+"""BM25 weights of the columns, in the order of the schema."""
+
+BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS.values()))})"
+
+
+def quoted(text: str) -> str:
+    """
+    A text as one FTS5 string, whatever it holds.
+
+    Bare words can be operators (`AND`, `NEAR`), and `apsw.fts5query.quote` leaves those bare.
+    """
+    return '"{}"'.format(text.replace("\0", " ").replace('"', '""'))
+
+
+def expression(terms: Sequence[Term]) -> str:
+    """Any of the terms. The i-th term is the i-th phrase, which `matched` relies on."""
+    return " OR ".join(quoted(term.text) + "*" * term.prefix for term in terms)
+
+
+def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> int:
+    """Bit i is set when the row holds the i-th phrase of the expression."""
+    bits = 0
+    for phrase in range(api.phrase_count):
+        if api.phrase_columns(phrase):
+            bits |= 1 << phrase
+    return bits

