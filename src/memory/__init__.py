@@ -1,1 +1,55 @@
 """What agents should not forget, in one file, found again by keyword first and by meaning when that is not enough."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memory.config import Config
+    from memory.engine import Details, Engine, Status
+    from memory.errors import Error
+    from memory.kinds import Kind
+    from memory.query import Answer, Granularity, Hit, Mode, Notice, Query, Scope, Tier, Verdict
+    from memory.record import Draft, Memory
+    from memory.save import Saved
+
+__all__ = [
+    "Answer",
+    "Config",
+    "Details",
+    "Draft",
+    "Engine",
+    "Error",
+    "Granularity",
+    "Hit",
+    "Kind",
+    "Memory",
+    "Mode",
+    "Notice",
+    "Query",
+    "Saved",
+    "Scope",
+    "Status",
+    "Tier",
+    "Verdict",
+]
+
+_HOMES = {
+    "memory.config": ("Config",),
+    "memory.engine": ("Details", "Engine", "Status"),
+    "memory.errors": ("Error",),
+    "memory.kinds": ("Kind",),
+    "memory.query": ("Answer", "Granularity", "Hit", "Mode", "Notice", "Query", "Scope", "Tier", "Verdict"),
+    "memory.record": ("Draft", "Memory"),
+    "memory.save": ("Saved",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The public names, imported at first use: a command that only searches does not load what saves."""
+    import importlib
+
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
+    raise AttributeError(f"module 'memory' has no attribute {name!r}")

@@ -8,11 +8,10 @@ remembers where it came from.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
+from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, cast
 
 from memory.errors import ConfigError
 
@@ -23,8 +22,11 @@ DATABASE = "memory.db"
 FILE = "config.yaml"
 
 
-def _setting(default: object, meaning: str, low: float | None = None, high: float | None = None) -> Any:
-    return field(default=default, metadata={"meaning": meaning, "range": (low, high)})
+def _setting(
+    default: object, meaning: str, low: float = 0, high: float = 0, *, choices: tuple[str, ...] = ()
+) -> Any:
+    """A setting of the type of its default; a number from `low` to `high`, a text one of `choices` if there are any."""
+    return field(default=default, metadata={"meaning": meaning, "range": (low, high), "choices": choices})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,10 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
-    provider: Literal["local", "hashed", "none"] = _setting(
-        "local", "Who turns text into vectors: local (a small model on this machine), hashed (no model: tests), none."
+    provider: str = _setting(
+        "local",
+        "Who turns text into vectors: local (a small model on this machine), hashed (no model: tests), none.",
+        choices=("local", "hashed", "none"),
     )
     model: str = _setting("", "The provider's name of the model; empty takes its default.")
     batch_size: int = _setting(32, "Chunks that are embedded and committed together by reindex and import.", 1, 4096)
@@ -44,25 +48,33 @@ class EmbeddingSettings:
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
     limit: int = _setting(5, "Hits of an answer.", 1, 10_000)
-    mode: Literal["tiered", "keyword", "vector", "hybrid"] = _setting(
-        "tiered", "tiered: vectors only if keywords are not enough; keyword, vector: one leg; hybrid: always both."
+    mode: str = _setting(
+        "tiered",
+        "tiered: vectors only if keywords are not enough; keyword, vector: one leg; hybrid: always both.",
+        choices=("tiered", "keyword", "vector", "hybrid"),
     )
-    gate: Literal["auto", "count", "always", "never"] = _setting(
-        "auto", "When keywords are enough: auto looks at what they found, count at how many, always and never do not look."
+    gate: str = _setting(
+        "auto",
+        "When keywords are enough: auto looks at what they found, count at how many, always and never do not look.",
+        choices=("auto", "count", "always", "never"),
     )
     min_fts_results: int = _setting(3, "Memories that are enough: with every word (auto), with any word (count).", 1, 1000)
     stand_out: float = _setting(0.3, "auto: share of the softmax from which the first result alone is enough.", 0, 1)
     keyword_weight: float = _setting(0.3, "Weight of the keyword score in a hybrid answer.", 0, 1)
     vector_weight: float = _setting(0.7, "Weight of the vector score in a hybrid answer.", 0, 1)
-    merge: Literal["minmax", "max", "rrf"] = _setting(
-        "minmax", "How scores are made comparable: theoretical min-max, divided by the best, or by rank only."
+    merge: str = _setting(
+        "minmax",
+        "How scores are made comparable: theoretical min-max, divided by the best, or by rank only.",
+        choices=("minmax", "max", "rrf"),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
-    semantic: Literal["auto", "always", "never"] = _setting(
-        "auto", "Whether context may use vectors: auto does unless the model would have to be loaded first."
+    semantic: str = _setting(
+        "auto",
+        "Whether context may use vectors: auto does unless the model would have to be loaded first.",
+        choices=("auto", "always", "never"),
     )
     topup_recent: bool = _setting(True, "Fill up with recent memories when the search finds few.")
     limit: int = _setting(10, "Memories at most.", 1, 1000)
@@ -179,13 +191,15 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
         ConfigError: There is no such setting, or it does not take the value.
     """
     if key not in (known := keys()):
+        from difflib import get_close_matches
+
         near = get_close_matches(key, known, n=1) or [k for k in known if k.endswith("." + key.split(".")[-1])]
         raise ConfigError(f"{origin}: no setting {key!r}", hint=f"Did you mean {near[0]!r}?" if near else "")
     section, _, name = key.rpartition(".")
     owner = getattr(config, section) if section else config
     definition = next(f for f in fields(owner) if f.name == name)
     try:
-        checked = _checked(get_type_hints(type(owner))[name], value, *definition.metadata["range"])
+        checked = _checked(definition, value)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{origin}: {key}: {error}") from error
     part = replace(owner, **{name: checked})
@@ -193,30 +207,31 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
     return replace(config, **{section: part}, origins=origins) if section else replace(part, origins=origins)
 
 
-def _checked(kind: Any, value: object, low: float | None, high: float | None) -> object:
-    if choices := get_args(kind):
-        if value not in choices:
-            raise ValueError(f"{value!r} is none of {', '.join(choices)}")
-        return value
-    if kind is bool:
-        named = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-        if str(value).lower() not in named:
-            raise ValueError(f"{value!r} is neither true nor false")
-        return named[str(value).lower()]
-    if kind is str:
-        if not isinstance(value, str):
-            raise TypeError(f"expected text, not {value!r}")
-        return value
-    return _number(kind, value, low, high)
+def _checked(definition: Field[Any], value: object) -> object:
+    choices = definition.metadata["choices"]
+    if choices and value not in choices:
+        raise ValueError(f"{value!r} is none of {', '.join(choices)}")
+    match definition.default:
+        case bool():
+            named = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+            if str(value).lower() not in named:
+                raise ValueError(f"{value!r} is neither true nor false")
+            return named[str(value).lower()]
+        case str():
+            if not isinstance(value, str):
+                raise TypeError(f"expected text, not {value!r}")
+            return value
+    return _number(type(definition.default), value, *definition.metadata["range"])
 
 
-def _number(kind: type[int] | type[float], value: object, low: float | None, high: float | None) -> float:
+def _number(kind: type[int] | type[float], value: object, low: float, high: float) -> float:
     try:
         number = kind(str(value)) if not isinstance(value, bool) else None
     except ValueError:
         number = None
-    if number is None or not (low is None or low <= number) or not (high is None or number <= high):
-        raise ValueError(f"expected {'a whole number' if kind is int else 'a number'} from {low} to {high}, not {value!r}")
+    if number is None or not low <= number <= high:
+        sort = "a whole number" if kind is int else "a number"
+        raise ValueError(f"expected {sort} from {low:,} to {high:,}, not {value!r}")
     return number
 
 
@@ -239,3 +254,26 @@ def meaning(key: str) -> str:
     section, _, name = key.rpartition(".")
     owner = getattr(Config(), section) if section else Config()
     return str(next(f for f in fields(owner) if f.name == name).metadata["meaning"])
+
+
+def example() -> str:
+    """A settings file with every setting at its default, in comments, each with its meaning."""
+    lines = ["# Settings of `memory`. Take away a `#` to change one; `memory config` shows where each value comes from.", ""]
+    section = ""
+    for key in keys():
+        owner, _, name = key.rpartition(".")
+        if owner != section:
+            lines += ["", f"# {owner}:"]
+            section = owner
+        indent = "  " if owner else ""
+        lines += [f"# {indent}# {meaning(key)}", f"# {indent}{name}: {_yaml(value(Config(), key))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _yaml(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case "":
+            return '""'
+    return str(value)

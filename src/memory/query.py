@@ -173,7 +173,8 @@ class Verdict:
         why: The reason, a clause.
         found: Memories that were found.
         complete: Memories that hold every term of the query.
-        mass: Share of the softmax that the first result takes of the candidates, 0..1.
+        mass: Share of the softmax that the best candidate takes, 0..1.
+        coverage: Share of the query's weight that the best candidate holds, 0..1.
     """
 
     enough: bool
@@ -181,6 +182,7 @@ class Verdict:
     found: int = 0
     complete: int = 0
     mass: float = 0.0
+    coverage: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class EmbedderSuite:
         assert cosines(vectors[:1], vectors[9:10]).min() >= 0.999999
 
     def test_many_more_texts_than_fit_a_batch(self, embedder: Embedder) -> None:
-        texts = [f"memory number {number} of {TEXTS[number % 3]}" for number in range(150)]
+        texts = [f"memory number {number} of {TEXTS[number % 3]}" for number in range(60)]
 
         vectors = embedder.embed(texts, "passage")
 

@@ -18,6 +18,7 @@ __all__ = ["HashedEmbedder"]
 
 _WORD = re.compile(r"\w+")
 _GRAM = 4  # letters: "encrypt" and "encryption" share most of theirs
+_LONGEST = 64  # letters of a word that has parts; a longer one is hardly a word
 
 
 class HashedEmbedder:
@@ -63,7 +64,7 @@ class HashedEmbedder:
             role: Makes no difference: both sides are hashed alike.
         """
         del role
-        import numpy as np  # slow to import, and `memory` imports this module for its name only
+        import numpy as np
 
         vectors = np.zeros((len(texts), self._dimension), dtype=np.float64)
         for row, text in zip(vectors, texts, strict=True):
@@ -83,9 +84,11 @@ class HashedEmbedder:
 def _features(word: str) -> tuple[tuple[int, float], ...]:
     """Hash and signed weight of the word and of its parts."""
     marked = f"<{word}>"
-    parts = [marked[start : start + _GRAM] for start in range(len(marked) - _GRAM + 1)] if len(word) <= 64 else []
-    hashed = [(word, 1.0), *((part, 1.0 / sqrt(len(parts))) for part in parts)]
-    return tuple((number >> 1, weight if number & 1 else -weight) for number, weight in ((_hash(t), w) for t, w in hashed))
+    places = range(len(marked) - _GRAM + 1) if len(word) <= _LONGEST else ()
+    parts = [marked[place : place + _GRAM] for place in places]
+    weights = [(word, 1.0), *((part, 1 / sqrt(len(parts))) for part in parts)]
+    numbers = [(_hash(text), weight) for text, weight in weights]
+    return tuple((number >> 1, weight if number & 1 else -weight) for number, weight in numbers)
 
 
 def _hash(text: str) -> int:

@@ -2,8 +2,9 @@
 Text into the word pieces of BERT's uncased vocabulary, and windows that hold a limited number of them.
 
 The same ids as Hugging Face's `BertNormalizer`, `BertPreTokenizer` and `WordPiece` (crate `tokenizers`), without
-that dependency. One exception: non-spacing marks are dropped character by character, so spacing marks that NFD
-would reorder across characters (musical notation, U+302E) keep the order of the text.
+that dependency, with two exceptions: some 500 marks that Unicode added after the crate's tables were made are
+classified as this Python knows them; and marks are dropped character by character, so spacing marks that NFD would
+reorder across characters (musical notation, U+302E) keep the order of the text.
 """
 
 from __future__ import annotations

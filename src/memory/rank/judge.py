@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 DEPTH = 30
 """Chunks the gate looks at. More change its verdicts little and cost time in every search."""
 
+HALF = 0.5
+"""Share of the query's weight the best candidate must hold to stand out: in a small store anything stands out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
@@ -45,11 +48,13 @@ def judge(terms: Sequence[Term], ranking: Ranking, tuning: Tuning) -> Verdict:
     every = (1 << len(terms)) - 1
     complete = sum(bits == every for bits in held.values())
     mass = first_mass(terms, top)
-    enough, why = _decision(len(held), complete, mass, tuning)
-    return Verdict(enough, why, len(held), complete, mass)
+    best = max((coverage(terms, scored.matched) for scored in top), default=0.0)
+    enough, why = _decision(Verdict(False, "", len(held), complete, mass, best), tuning)
+    return Verdict(enough, why, len(held), complete, mass, best)
 
 
-def _decision(found: int, complete: int, mass: float, tuning: Tuning) -> tuple[bool, str]:
+def _decision(seen: Verdict, tuning: Tuning) -> tuple[bool, str]:
+    found, complete, mass = seen.found, seen.complete, seen.mass
     match tuning.gate:
         case Gate.ALWAYS:
             return False, "the gate is set to always"
@@ -61,8 +66,10 @@ def _decision(found: int, complete: int, mass: float, tuning: Tuning) -> tuple[b
             return False, "no memory holds any of the words"
         case Gate.AUTO if complete >= tuning.enough:
             return True, f"{_memories(complete)} with every word of the query, {tuning.enough} are enough"
-        case Gate.AUTO if mass >= tuning.mass:
+        case Gate.AUTO if mass >= tuning.mass and seen.coverage >= HALF:
             return True, f"the first result stands out ({mass:.2f} of the weight, {tuning.mass:.2f} is enough)"
+        case Gate.AUTO if mass >= tuning.mass:
+            return False, f"the first result holds only {seen.coverage:.0%} of the query, under {HALF:.0%}"
     return False, (
         f"{_memories(complete)} with every word of the query ({tuning.enough} would be enough) "
         f"and none that stands out ({mass:.2f} of the weight, {tuning.mass:.2f} would be enough)"

@@ -6,15 +6,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memory.space import Embedded, Window
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from memory.query import Ranking, Scope, Term
     from memory.record import Chunk, ChunkId, Draft, Excerpt, Memory, MemoryId
-    from memory.space import Space, Vectors
+    from memory.space import Embedded, Space, Vectors, Window
+
+SPARSE = 3
+"""Fewer chunks than this holding a word make it a prefix: "auth" then also finds "authentication"."""
+
+RESOLVED = 10  # candidates named for an ambiguous reference
+UID_PREFIX = 8  # characters from which a prefix of a uid is a reference
+
+SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project")
+"""Where the same content is the same memory (CAP X25)."""
+
 
 class State(StrEnum):
     """A generation is filled while BUILDING, answers while ACTIVE (at most one does), and is kept when RETIRED."""
@@ -38,6 +46,27 @@ class Generation:
     state: State
 
 
+class Revision(NamedTuple):
+    """What a memory said before an update."""
+
+    replaced_at: datetime
+    memory: Memory
+    body: str
+
+
+class Links(NamedTuple):
+    """
+    What a memory points to, by uids, which mean the same in every store.
+
+    Attributes:
+        uid: The memory that points.
+    """
+
+    uid: str
+    parent: str | None = None
+    superseded_by: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """
@@ -49,6 +78,8 @@ class Entry:
         embedded: None queues the chunks to be embedded later.
         unless_known: Keep nothing if an active memory of the same kind and scope has the same hash.
         supersedes: Retire this memory in the same transaction.
+        restored: An import brings back the times, the status and the counts of this one; `link` what it points to.
+        history: What it said before, latest first.
     """
 
     draft: Draft
@@ -60,7 +91,8 @@ class Entry:
     embedded: Embedded | None = None
     unless_known: bool = True
     supersedes: MemoryId | None = None
-    restored: Memory | None = None  # an import brings back times, status and counts
+    restored: Memory | None = None
+    history: tuple[Revision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +108,6 @@ class Kept:
     memory: Memory
     known: bool
     queued: int
-
-
-class Revision(NamedTuple):
-    """What a memory said before an update."""
-
-    replaced_at: datetime
-    memory: Memory
-    body: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +145,8 @@ class Store(Protocol):
         """
         Keep entries, all in one transaction. The first vectors of a store found its active generation.
 
-        Vectors of a space that has no living generation are not kept; their chunks are queued.
+        An entry whose uid is there is known, whatever it says. Vectors of a space that has no living generation
+        are not kept; their chunks are queued.
 
         Raises:
             NotFound: An entry supersedes or descends from a memory that is not there.
@@ -129,12 +154,25 @@ class Store(Protocol):
         """
         ...
 
+    def known(self, entries: Sequence[Entry]) -> Sequence[MemoryId | None]:
+        """For each entry the memory that `put` would answer it with instead of keeping it, as things stand now."""
+        ...
+
     def replace(self, id: MemoryId, entry: Entry) -> Kept:
         """
-        Put new texts in place of a memory's; id, uid and creation time stay, the old texts go to its history.
+        Put new texts in place of a memory's; id, uid, creation time, status and counts stay, the old texts go to
+        its history.
 
         Raises:
-            NotFound: No such memory.
+            NotFound: No such memory, or it descends from one that is not there.
+        """
+        ...
+
+    def link(self, links: Sequence[Links]) -> None:
+        """
+        Point restored memories to their parents and successors.
+
+        What is set already stays; a successor is for superseded memories only. Uids that are not there are skipped.
         """
         ...
 
@@ -162,7 +200,11 @@ class Store(Protocol):
         ...
 
     def recent(self, scope: Scope, limit: int, after: Memory | None = None) -> Sequence[Memory]:
-        """Last changed first, then by id; `after` continues a page behind its last memory."""
+        """Last changed first, of those at one moment the latest id; `after` continues a page behind its last memory."""
+        ...
+
+    def page(self, after: MemoryId, limit: int) -> Sequence[Memory]:
+        """Memories whose id is above `after`, lowest first."""
         ...
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
@@ -181,7 +223,7 @@ class Store(Protocol):
         """
         The terms with what the store knows of them; of those that mean the same to it, the first.
 
-        A word of at least 3 characters that fewer than `SPARSE` chunks hold becomes a prefix.
+        A word of at least 3 characters that fewer than `SPARSE` chunks hold becomes a prefix, if that finds more.
         """
         ...
 
@@ -193,19 +235,19 @@ class Store(Protocol):
         """The same scores for given chunks; those that hold no term are left out."""
         ...
 
-    # Vectors -------------------------------------------------------------
+    # Vectors: a generation that is gone is NotFound, where nothing else is said ---
 
     def generations(self) -> Sequence[Generation]:
         """Oldest first."""
         ...
 
     def filled(self, generation: int) -> int:
-        """How many chunks have a vector in it."""
+        """How many chunks have a vector in it; 0 if it is gone."""
         ...
 
     def begin(self, space: Space) -> Generation:
         """
-        The living (building or active) generation of a space, made if there is none: active if no other is,
+        The living (active, else building) generation of a space, made if there is none: active if no other is,
         else building. Only one is being built: another that was begun is dropped.
         """
         ...
@@ -217,6 +259,7 @@ class Store(Protocol):
     def fill(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
         """
         Add vectors, shape (n, dimension), in place of those their chunks had. Chunks that are gone are skipped.
+        In the active generation this takes chunks off the queue.
 
         Returns:
             How many chunks got vectors; 0 if the generation is gone.
@@ -224,7 +267,7 @@ class Store(Protocol):
         ...
 
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
-        """Note on queued chunks that embedding them failed."""
+        """Note on queued chunks that embedding them failed; others are skipped."""
         ...
 
     def activate(self, generation: int, *, instead_of: int | None) -> bool:
@@ -236,7 +279,7 @@ class Store(Protocol):
         ...
 
     def drop(self, generation: int) -> None:
-        """Remove a generation that is not active, with its vectors."""
+        """Remove a generation with its vectors; the active one stays, one that is gone is no matter."""
         ...
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
@@ -259,7 +302,3 @@ class Store(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-SPARSE = 3
-"""Fewer chunks than this holding a word make it a prefix: "auth" then also finds "authentication"."""

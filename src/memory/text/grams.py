@@ -8,6 +8,7 @@ of characters, which need no dictionary (Nie, Gao, Zhang and Zhou 2000 found pai
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,13 +21,21 @@ _RANGES = (
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Japanese
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
 )
-_RUN = re.compile(f"[{_RANGES}]+")
-_MIXED = re.compile(rf"\w*[{_RANGES}][\w{_RANGES}]*")
+
+
+@cache  # compiling these costs a start more than most searches take
+def _run() -> re.Pattern[str]:
+    return re.compile(f"[{_RANGES}]+")
+
+
+@cache
+def _mixed() -> re.Pattern[str]:
+    return re.compile(rf"\w*[{_RANGES}][\w{_RANGES}]*")
 
 
 def unspaced(text: str) -> bool:
     """Whether some of it is in a script without spaces."""
-    return not text.isascii() and _RUN.search(text) is not None
+    return not text.isascii() and _run().search(text) is not None
 
 
 def indexed(text: str) -> str:
@@ -38,12 +47,12 @@ def indexed(text: str) -> str:
     """
     if not unspaced(text):
         return ""
-    return " ".join(gram for mixed in _MIXED.findall(text) for gram in _parts(mixed))
+    return " ".join(gram for mixed in _mixed().findall(text) for gram in _parts(mixed))
 
 
 def _parts(mixed: str) -> Iterator[str]:
-    yield from (word for word in re.findall(r"\w+", _RUN.sub(" ", mixed)))
-    for run in _RUN.findall(mixed):
+    yield from (word for word in re.findall(r"\w+", _run().sub(" ", mixed)))
+    for run in _run().findall(mixed):
         yield from (letters := pairs(run))
         if last := [c for c in run if c.isalnum()][-1:]:
             yield from () if letters == last else last
@@ -59,4 +68,4 @@ def pairs(run: str) -> list[str]:
 
 def split(word: str) -> tuple[list[str], list[str]]:
     """A word of a query: the runs of scripts without spaces in it, and the words between them."""
-    return _RUN.findall(word), re.findall(r"\w+", _RUN.sub(" ", word))
+    return _run().findall(word), re.findall(r"\w+", _run().sub(" ", word))

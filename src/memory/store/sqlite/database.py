@@ -10,6 +10,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 import apsw
 
@@ -37,17 +38,30 @@ class Database:
         self.path = path
         self._busy_seconds = busy_seconds
         self._local = threading.local()
-        self._opened: list[apsw.Connection] = []
+        self._opened: WeakSet[apsw.Connection] = WeakSet()  # a thread that ends closes its own
+        self._closed = False
         with translated(path):
             _create(path)
-            _migrate(self.connection, path)
+            try:
+                self._prepare(self.connection)
+            except BaseException:
+                self.close()
+                raise
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        # Who closes a file last writes its log into it, which is not ours to do before we know whose it is.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        _migrate(connection, self.path)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
     @property
     def connection(self) -> apsw.Connection:
+        if self._closed:
+            raise StoreError(f"{self.path} was closed")
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = _connect(self.path, self._busy_seconds)
-            self._opened.append(connection)
+            self._opened.add(connection)
         return connection
 
     @contextmanager
@@ -83,7 +97,8 @@ class Database:
             try:
                 yield connection
             finally:
-                connection.execute("commit")
+                if connection.in_transaction:
+                    connection.execute("commit")
 
     @contextmanager
     def read_vectors(self) -> Generator[apsw.Connection]:
@@ -96,27 +111,25 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        for connection in self._opened:
+        self._closed = True
+        for connection in list(self._opened):
             connection.close()
-        self._opened.clear()
-        self._local = threading.local()
 
 
 def _create(path: Path) -> None:
     """An empty file that only its owner reads; SQLite gives its companions the same rights."""
-    if not path.exists():
-        try:
+    try:
+        if not path.exists():
             path.touch(mode=0o600)
-        except OSError as error:
-            raise StoreError(f"cannot make {path}: {error.strerror}", hint=_rights(path)) from error
+    except OSError as error:
+        raise StoreError(f"cannot make {path}: {error.strerror}", hint=_rights(path)) from error
 
 
 def _connect(path: Path, busy_seconds: float) -> apsw.Connection:
     connection = apsw.Connection(str(path))
     connection.set_busy_timeout(round(busy_seconds * 1000))
-    connection.execute(
-        f"pragma foreign_keys = on; pragma temp_store = memory; pragma mmap_size = {MAP_BYTES}; pragma cache_size = -16000"
-    )
+    for setting, value in (("foreign_keys", 1), ("temp_store", 2), ("mmap_size", MAP_BYTES), ("cache_size", -16000)):
+        connection.pragma(setting, value)  # one by one: apsw stops a script at the first pragma that answers
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)  # "x" is a column, never a text
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
     connection.register_fts5_function("matched", matched)
@@ -151,7 +164,8 @@ def _migrate(connection: apsw.Connection, path: Path) -> None:
     if version == LATEST:
         return
     if version == 0:
-        connection.execute(f"pragma page_size = {PAGE_SIZE}; pragma journal_mode = wal")
+        connection.pragma("page_size", PAGE_SIZE)
+        connection.pragma("journal_mode", "wal")
     connection.execute("begin immediate")
     try:
         version = _version(connection, path)  # another process may have been faster
@@ -184,14 +198,15 @@ def _version(connection: apsw.Connection, path: Path) -> int:
 
 @contextmanager
 def translated(path: Path) -> Generator[None]:
-    """apsw's errors as ours, the original as the cause."""
+    """Errors of apsw as ours, the original as the cause."""
     try:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusy(f"another process is writing to {path}", hint="Try again.") from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise StoreDamaged(
-            f"{path} is not a readable database ({error})", hint="It was left as it is. Restore it from a copy or an export."
+            f"{path} is not a readable database ({error})",
+            hint="It was left as it is. Restore it from a copy or an export.",
         ) from error
     except apsw.FullError as error:
         raise StoreFull(f"no room left to write {path}", hint="Nothing of this was kept. Free some space.") from error

@@ -3,51 +3,46 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING
-
-import apsw
 
 from memory.query import Scored
 from memory.store import SPARSE
 from memory.store.sqlite.match import BM25, expression
 from memory.store.sqlite.rows import broad, listed, where
+from memory.store.stems import stems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
+
+    import apsw
 
     from memory.query import Ranking, Scope, Term
     from memory.record import ChunkId
+    from memory.store.sqlite.rows import Row
 
 SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
 
 
-@lru_cache(maxsize=1)
-def _tokenizer() -> Callable[..., list[tuple[str, ...]]]:
-    connection = apsw.Connection(":memory:")
-    return connection.fts5_tokenizer("porter", ["unicode61"])
-
-
-def stems(text: str) -> tuple[str, ...]:
-    """The tokens that FTS5's `porter unicode61` makes of a text, in order."""
-    found = _tokenizer()(text.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
-    return tuple(token for tokens in found for token in tokens)
-
-
 def weigh(db: apsw.Connection, terms: Sequence[Term]) -> tuple[Term, ...]:
     """See `Store.weigh`."""
-    total = db.execute("select value from counters where name = 'chunks'").get
+    total: int = db.execute("select value from counters where name = 'chunks'").get
     weighed: dict[tuple[tuple[str, ...], bool], Term] = {}
     for term in terms:
         if not (key := stems(term.text)) or (key, term.prefix) in weighed:
             continue
-        rows = _rows(db, term, key)
-        if rows < SPARSE and not term.prefix and not term.gram and len(key) == 1 and len(term.text) > 2:
-            longer = term._replace(prefix=True)
-            more = _rows(db, longer, key)
-            term, rows = (longer, more) if more > rows else (term, rows)
-        weighed[key, term.prefix] = term._replace(rows=rows, weight=idf(rows, total))
+        found = _counted(db, term, key)
+        weighed.setdefault((key, found.prefix), found._replace(weight=idf(found.rows, total)))
     return tuple(weighed.values())
+
+
+def _counted(db: apsw.Connection, term: Term, key: tuple[str, ...]) -> Term:
+    """The term with its rows; as a prefix if it is a rare word that begins others."""
+    counted = term._replace(rows=_rows(db, term, key))
+    if counted.rows >= SPARSE or term.prefix or term.gram or len(key) > 1 or len(term.text) < 3:
+        return counted
+    longer = term._replace(prefix=True)
+    longer = longer._replace(rows=_rows(db, longer, key))
+    return longer if longer.rows > counted.rows else counted
 
 
 def idf(rows: int, total: int) -> float:
@@ -128,9 +123,9 @@ def keyword_scores(db: apsw.Connection, terms: Sequence[Term], ids: Sequence[Chu
     return _ranking(rows)
 
 
-def _ranking(rows: Iterable[tuple[int, int, float, int]]) -> Ranking:
+def _ranking(rows: Iterable[Row]) -> Ranking:
     # FTS5 gives better matches lower numbers.
     return tuple(
-        Scored(id, memory, -score, matched=bits, keyword=-score)  # type: ignore[arg-type]  # ids as the rows hold them
+        Scored(id, memory, -score, matched=int.from_bytes(bits, "little"), keyword=-score)
         for id, memory, score, bits in rows
     )

@@ -8,27 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memory.store.columns import WEIGHTS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import apsw
 
     from memory.query import Term
-
-WEIGHTS = {
-    "title": 2.0,
-    "heading": 1.5,
-    "text": 1.0,
-    "why": 1.0,
-    "impact": 1.0,
-    "tags": 1.5,
-    "category": 0.5,
-    "project": 0.5,
-    "source": 0.5,
-    "files": 1.0,
-    "grams": 1.0,
-}
-"""BM25 weights of the columns, in the order of the schema."""
 
 BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS.values()))})"
 
@@ -47,10 +34,10 @@ def expression(terms: Sequence[Term]) -> str:
     return " OR ".join(quoted(term.text) + "*" * term.prefix for term in terms)
 
 
-def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> int:
-    """Bit i is set when the row holds the i-th phrase of the expression."""
+def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
+    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
     bits = 0
     for phrase in range(api.phrase_count):
         if api.phrase_columns(phrase):
             bits |= 1 << phrase
-    return bits
+    return bits.to_bytes(api.phrase_count // 8 + 1, "little")

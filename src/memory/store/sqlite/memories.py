@@ -3,49 +3,47 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace as changed
 from typing import TYPE_CHECKING, Any
 
 from memory.errors import Invalid, NotFound
 from memory.kinds import RULES
 from memory.record import OVERLAP, SHARED, Excerpt, MemoryId, Status
-from memory.store import Counts, Embedded, Kept, Revision, Window
+from memory.space import Window
+from memory.store import RESOLVED, SAME, UID_PREFIX, Counts, Kept, Revision
 from memory.store.sqlite import vectors
-from memory.store.sqlite.rows import COLUMNS, MEMORY, chunk, iso, listed, memories, memory, moment, packed, row
+from memory.store.sqlite.rows import chunk, iso, key, listed, memories, moment, packed, record, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
 
     import apsw
 
     from memory.record import ChunkId, Memory
-    from memory.store import Entry
+    from memory.space import Embedded
+    from memory.store import Entry, Links
+    from memory.store.sqlite.rows import Row
 
-RESOLVED = 10  # candidates named for an ambiguous reference
-UID_PREFIX = 8  # characters from which a prefix of a uid is a reference
-
-_SCOPE = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project")
-"""Where the same content is the same memory (CAP X25)."""
-
-_PENDING_TEXT = f"""
+_EXCERPT = f"""
     c.id, c.memory_id, c.chunk_index, c.start, c.stop, c.chunk_type, c.header_path, c.level, c.token_count,
     case c.chunk_type when 'head' then m.what else substr(b.body, c.start + 1, c.stop - c.start) end,
     substr(b.body, max(0, c.start - {OVERLAP}) + 1, min(c.start, {OVERLAP})),
     m.title, m.what, m.why, m.impact, m.tags
     from chunks c
-    join memories m on m.id = c.memory_id
-    join bodies b on b.memory_id = c.memory_id
+    cross join memories m on m.id = c.memory_id
+    cross join bodies b on b.memory_id = c.memory_id
 """
 
 
 def put(db: apsw.Connection, entry: Entry) -> Kept:
     """See `Store.put`."""
-    if entry.unless_known and (known := _known(db, entry)) is not None:
-        if entry.supersedes is not None and entry.supersedes != known:
-            _supersede(db, entry.supersedes, by=known)
-        return Kept(fetched(db, known), known=True, queued=0)
-    if entry.draft.parent_id is not None:
-        fetched(db, entry.draft.parent_id)
-    values = _values(entry)
+    if (same := known(db, entry)) is not None:
+        if entry.supersedes is not None and entry.supersedes != same:
+            _supersede(db, entry.supersedes, by=same)
+        return Kept(fetched(db, same), known=True, queued=0)
+    values = _values(entry) | _first(entry)
+    _check_parent(db, entry)
     id = MemoryId(
         db.execute(
             f"insert into memories ({', '.join(values)}) values ({', '.join('?' * len(values))}) returning id",
@@ -53,6 +51,8 @@ def put(db: apsw.Connection, entry: Entry) -> Kept:
         ).get
     )
     db.execute("insert into bodies (memory_id, body) values (?, ?)", (id, entry.draft.body))
+    for revision in reversed(entry.history):
+        _remember(db, id, revision)
     queued = _put_chunks(db, id, entry)
     if entry.supersedes is not None:
         _supersede(db, entry.supersedes, by=id)
@@ -62,15 +62,11 @@ def put(db: apsw.Connection, entry: Entry) -> Kept:
 def replace(db: apsw.Connection, id: MemoryId, entry: Entry) -> Kept:
     """See `Store.replace`."""
     old = fetched(db, id)
-    body = db.execute("select body from bodies where memory_id = ?", (id,)).get
-    db.execute(
-        "insert into history (memory_id, replaced_at, record, body) values (?, ?, ?, ?)",
-        (id, iso(entry.moment), json.dumps(row(old), ensure_ascii=False), body),
-    )
+    _check_parent(db, entry)
+    _remember(db, id, Revision(entry.moment, old, body(db, id) or ""))
     vectors.forget_memory(db, id)
     db.execute("delete from chunks where memory_id = ?", (id,))
-    kept = ("id", "uid", "created_at", "status", "superseded_by", "access_count", "accessed_at")
-    values = {name: value for name, value in _values(entry).items() if name not in kept}
+    values = _values(entry)
     db.execute(
         f"update memories set {', '.join(f'{name} = ?' for name in values)} where id = ?", (*values.values(), id)
     )
@@ -79,13 +75,38 @@ def replace(db: apsw.Connection, id: MemoryId, entry: Entry) -> Kept:
     return Kept(fetched(db, id), known=False, queued=queued)
 
 
+def link(db: apsw.Connection, links: Links) -> None:
+    """See `Store.link`."""
+    db.execute(
+        "update memories set parent_id = (select id from memories where uid = ?) where uid = ? and parent_id is null",
+        (links.parent, links.uid),
+    )
+    db.execute(
+        """update memories set superseded_by = (select id from memories where uid = ?)
+           where uid = ? and superseded_by is null and status = 'superseded'""",
+        (links.superseded_by, links.uid),
+    )
+
+
 def delete(db: apsw.Connection, id: MemoryId) -> bool:
-    vectors.forget_memory(db, id)
-    return db.execute("delete from memories where id = ? returning 1", (id,)).get is not None
+    """See `Store.delete`."""
+    vectors.forget_memory(db, key(id))
+    return db.execute("delete from memories where id = ? returning 1", (key(id),)).get is not None
+
+
+def body(db: apsw.Connection, id: MemoryId) -> str | None:
+    found: str | None = db.execute("select body from bodies where memory_id = ?", (key(id),)).get
+    return found
+
+
+def access(db: apsw.Connection, id: MemoryId, moment: datetime) -> None:
+    db.execute(
+        "update memories set accessed_at = ?, access_count = access_count + 1 where id = ?", (iso(moment), key(id))
+    )
 
 
 def fetched(db: apsw.Connection, id: MemoryId) -> Memory:
-    for found in memories(db, "m.id = ?", [id]):
+    for found in memories(db, "m.id = ?", [key(id)]):
         return found
     raise NotFound(f"no memory {id}")
 
@@ -93,30 +114,39 @@ def fetched(db: apsw.Connection, id: MemoryId) -> Memory:
 def resolve(db: apsw.Connection, reference: str) -> list[tuple[MemoryId, str]]:
     """See `Store.resolve`."""
     found: dict[MemoryId, str] = {}
-    if reference.isascii() and reference.isdigit() and len(reference) < UID_PREFIX * 2:
-        found.update(db.execute("select id, uid from memories where id = ?", (int(reference),)).fetchall())
+    if reference.isascii() and reference.isdigit() and len(reference) < UID_PREFIX * 2:  # 2**63 has 19 digits
+        found.update(_named(db.execute("select id, uid from memories where id = ?", (int(reference),))))
     prefix = reference.lower().replace("-", "")
-    if len(prefix) >= UID_PREFIX and all(c in "0123456789abcdef" for c in prefix):
+    if len(prefix) >= UID_PREFIX and set(prefix) <= set("0123456789abcdef"):
+        after = prefix + "g"
         rows = db.execute(
-            "select id, uid from memories where uid >= ? and uid < ? order by uid limit ?", (prefix, prefix + "g", RESOLVED)
+            "select id, uid from memories where uid >= ? and uid < ? order by uid limit ?", (prefix, after, RESOLVED)
         )
-        found.update(rows.fetchall())
+        found.update(_named(rows))
     return list(found.items())[:RESOLVED]
 
 
+def _named(rows: Iterable[Row]) -> Iterator[tuple[MemoryId, str]]:
+    return ((id, uid) for id, uid in rows)
+
+
 def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:
-    rows = db.execute("select replaced_at, record, body from history where memory_id = ? order by id desc", (id,))
-    return [Revision(moment(at), memory(json.loads(record)), body) for at, record, body in rows]
+    rows: Iterable[Row] = db.execute(
+        "select replaced_at, record, body from history where memory_id = ? order by id desc", (key(id),)
+    )
+    return [Revision(moment(at), recorded(old), body) for at, old, body in rows]
 
 
 def excerpts(db: apsw.Connection, ids: Sequence[ChunkId]) -> dict[ChunkId, Excerpt]:
-    rows = db.execute(f"select {_PENDING_TEXT} where c.id in (select value from json_each(?))", (listed(ids),))
+    rows = db.execute(f"select {_EXCERPT} where c.id in (select value from json_each(?))", (listed(ids),))
     return {found.id: found for found in _excerpts(rows)}
 
 
 def pending(db: apsw.Connection, generation: int, after: ChunkId, limit: int) -> list[Excerpt]:
+    """See `Store.pending`."""
+    vectors.need(db, generation)
     rows = db.execute(
-        f"""select {_PENDING_TEXT}
+        f"""select {_EXCERPT}
             where c.id > ? and not exists (select 1 from vectors_{generation} v where v.chunk_id = c.id)
             order by c.id limit ?""",
         (after, limit),
@@ -125,47 +155,82 @@ def pending(db: apsw.Connection, generation: int, after: ChunkId, limit: int) ->
 
 
 def counts(db: apsw.Connection) -> Counts:
-    memories_, superseded = next(db.execute("select count(*), count(*) filter (where status = 'superseded') from memories"))
-    chunks = db.execute("select value from counters where name = 'chunks'").get
-    queued, failed = next(db.execute("select count(*), count(*) filter (where attempts > 0) from embed_queue"))
-    error = db.execute("select last_error from embed_queue where attempts > 0 order by tried_at desc limit 1").get
-    kinds = db.execute("select kind, count(*) from memories group by kind order by 2 desc, 1").fetchall()
-    projects = db.execute(
+    def one(sql: str) -> Any:
+        return db.execute(sql).get
+
+    memories, superseded = one("select count(*), count(*) filter (where status = 'superseded') from memories")
+    queued, failed = one("select count(*), count(*) filter (where attempts > 0) from embed_queue")
+    kinds: Iterable[Row] = db.execute("select kind, count(*) from memories group by kind order by 2 desc, 1")
+    projects: Iterable[Row] = db.execute(
         "select project, count(*) from memories where project is not null group by project order by 2 desc, 1 limit 20"
-    ).fetchall()
-    size = db.pragma("page_count") * db.pragma("page_size")
-    return Counts(memories_, superseded, chunks, queued, failed, error or "", tuple(kinds), tuple(projects), size)
+    )
+    return Counts(
+        memories=memories,
+        superseded=superseded,
+        chunks=one("select value from counters where name = 'chunks'"),
+        queued=queued,
+        failed=failed,
+        last_error=one("select last_error from embed_queue order by tried_at desc, chunk_id desc limit 1") or "",
+        kinds=tuple((name, count) for name, count in kinds),
+        projects=tuple((name, count) for name, count in projects),
+        bytes=one("pragma page_count") * one("pragma page_size"),
+    )
 
 
-def _known(db: apsw.Connection, entry: Entry) -> MemoryId | None:
-    if RULES[entry.draft.kind].repeats:
-        return None
-    same = " and ".join(f"{name} is ?" for name in _SCOPE)
-    scope = [_plain(getattr(entry.draft, name)) for name in _SCOPE]
+def known(db: apsw.Connection, entry: Entry) -> MemoryId | None:
+    """See `Store.known`."""
+    found: MemoryId | None = db.execute("select id from memories where uid = ?", (entry.uid,)).get
+    if found is not None or not entry.unless_known or RULES[entry.draft.kind].repeats:
+        return found
+    return _alike(db, entry)
+
+
+def _alike(db: apsw.Connection, entry: Entry) -> MemoryId | None:
+    """An active memory that says the same in the same scope."""
+    same = " and ".join(f"{name} is ?" for name in SAME)
+    scope = [getattr(entry.draft, name) for name in SAME]
     found: MemoryId | None = db.execute(
-        f"select id from memories where content_hash = ? and status = 'active' and {same} order by id limit 1",
+        # Left to itself, SQLite takes the index that has most of these columns, and reads every note.
+        f"""select id from memories indexed by memories_by_hash
+            where content_hash = ? and status = 'active' and {same} order by id limit 1""",
         (entry.content_hash, *scope),
     ).get
     return found
 
 
 def _values(entry: Entry) -> dict[str, Any]:
-    """The columns of an entry's row, all but the id."""
-    values: dict[str, Any] = {name: _plain(getattr(entry.draft, name)) for name in SHARED}
+    """The columns that an entry's draft gives, also to a memory that is there."""
+    values: dict[str, Any] = {name: getattr(entry.draft, name) for name in SHARED}
     for name in ("tags", "related_files", "metadata"):
         values[name] = packed(values[name])
-    now = iso(entry.moment)
-    values |= {"uid": entry.uid, "content_hash": entry.content_hash, "created_at": now, "updated_at": now}
-    values["body_size"] = len(entry.draft.body)
-    if entry.restored is not None:
-        former = dict(zip(COLUMNS, row(entry.restored), strict=True))
-        names = ("created_at", "updated_at", "accessed_at", "access_count", "status", "superseded_by")
-        values |= {name: former[name] for name in names}
-    return values
+    size = len(entry.draft.body)
+    return values | {"content_hash": entry.content_hash, "updated_at": iso(entry.moment), "body_size": size}
 
 
-def _plain(value: object) -> object:
-    return str(value) if isinstance(value, str) else value  # apsw takes no subclass of str
+def _first(entry: Entry) -> dict[str, Any]:
+    """The columns that only a new memory gets."""
+    first = {"uid": entry.uid, "created_at": iso(entry.moment)}
+    if (old := entry.restored) is None:
+        return first
+    return first | {
+        "created_at": iso(old.created_at),
+        "updated_at": iso(old.updated_at),
+        "accessed_at": old.accessed_at and iso(old.accessed_at),
+        "access_count": old.access_count,
+        "status": old.status,
+    }
+
+
+def _check_parent(db: apsw.Connection, entry: Entry) -> None:
+    if entry.draft.parent_id is not None:
+        fetched(db, entry.draft.parent_id)
+
+
+def _remember(db: apsw.Connection, id: MemoryId, revision: Revision) -> None:
+    db.execute(
+        "insert into history (memory_id, replaced_at, record, body) values (?, ?, ?, ?)",
+        (id, iso(revision.replaced_at), record(changed(revision.memory, id=id)), revision.body),
+    )
 
 
 def _supersede(db: apsw.Connection, id: MemoryId, *, by: MemoryId) -> None:
@@ -180,7 +245,7 @@ def _put_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> int:
     """Write the chunks, which indexes them, and their vectors or their place in the queue."""
     ids: list[int] = []
     for piece, grams in zip(entry.chunks, entry.grams, strict=True):
-        values = (id, piece.index, piece.start, piece.stop, str(piece.type), packed(piece.header_path))
+        values = (id, piece.index, piece.start, piece.stop, piece.type, packed(piece.header_path))
         ids.append(
             db.execute(
                 """insert into chunks
@@ -192,9 +257,9 @@ def _put_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> int:
     db.executemany("insert into embed_queue (chunk_id) values (?)", [(chunk_id,) for chunk_id in ids])
     if entry.embedded is not None:
         _fill(db, ids, entry.embedded, iso(entry.moment))
-    return int(
-        db.execute("select count(*) from embed_queue where chunk_id in (select value from json_each(?))", (listed(ids),)).get
-    )
+    waiting = "select count(*) from embed_queue where chunk_id in (select value from json_each(?))"
+    queued: int = db.execute(waiting, (listed(ids),)).get
+    return queued
 
 
 def _fill(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: str) -> None:
@@ -203,11 +268,11 @@ def _fill(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: str)
         if vectors.active(db) is not None:
             return  # the store is in another space: the chunks stay queued
         generation = vectors.begin(db, embedded.space, now)
-    windows = [Window(ids[w.chunk], w.window, w.row) for w in embedded.windows]
+    windows = [Window(ids[window.chunk], window.window, window.row) for window in embedded.windows]
     vectors.fill(db, generation, embedded.vectors, windows)
 
 
-def _excerpts(rows: apsw.Cursor) -> Iterator[Excerpt]:
+def _excerpts(rows: Iterable[Row]) -> Iterator[Excerpt]:
     for id, owner, *piece, text, before, title, what, why, impact, tags in rows:
         texts = (text, before, title, what, why, impact)
         yield Excerpt(id, owner, chunk(piece), *texts, tuple(json.loads(tags)))

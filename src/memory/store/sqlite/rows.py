@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from memory.query import Scope
 
 Values: TypeAlias = "list[Any]"
+Row: TypeAlias = "tuple[Any, ...]"
 
 MEMORY = (
     "id, uid, kind, category, title, what, why, impact, description, tags, related_files, metadata, project, source, "
@@ -46,7 +48,7 @@ _FILTERS = {
 
 def iso(moment: datetime) -> str:
     """UTC with microseconds and a Z: texts of equal length, which sort as the moments do."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def moment(text: str) -> datetime:
@@ -61,9 +63,12 @@ def where(scope: Scope) -> tuple[str, Values]:
         if allowed := getattr(scope, name):
             clauses.append(f"m.{column} in (select value from json_each(?))")
             values.append(json.dumps(sorted(allowed)))
-    for tag in sorted(scope.tags):
-        clauses.append("exists (select 1 from json_each(m.tags) where value = ?)")
-        values.append(tag)
+    if scope.tags:
+        clauses.append(
+            """not exists (select 1 from json_each(?) wanted
+                           where wanted.value not in (select had.value from json_each(m.tags) had))"""
+        )
+        values.append(json.dumps(sorted(scope.tags)))
     if scope.since is not None:
         clauses.append("m.updated_at >= ?")
         values.append(iso(scope.since))
@@ -79,7 +84,10 @@ def broad(scope: Scope) -> bool:
 
 
 def memory(row: Sequence[Any]) -> Memory:
-    values = dict(zip(COLUMNS, row, strict=True))
+    return _memory(dict(zip(COLUMNS, row, strict=True)))
+
+
+def _memory(values: dict[str, Any]) -> Memory:
     return Memory(
         **values
         | {
@@ -95,20 +103,29 @@ def memory(row: Sequence[Any]) -> Memory:
     )
 
 
-def row(memory: Memory) -> list[Any]:
-    """The opposite of `memory`."""
-    values = {name: getattr(memory, name) for name in COLUMNS}
+def record(memory: Memory) -> str:
+    """A memory as JSON, its fields by name: a record must be read when `memories` has more columns than now."""
+    values: dict[str, Any] = {name: getattr(memory, name) for name in COLUMNS}
     for name in ("tags", "related_files", "metadata"):
         values[name] = packed(values[name])
-    for name in ("created_at", "updated_at"):
-        values[name] = iso(values[name])
-    values["accessed_at"] = values["accessed_at"] and iso(values["accessed_at"])
-    return [str(value) if isinstance(value, (Kind, Status)) else value for value in values.values()]
+    for name in ("created_at", "updated_at", "accessed_at"):
+        values[name] = values[name] and iso(values[name])
+    return json.dumps(values)
 
 
-def packed(value: object) -> str:
-    """JSON with its letters as they are: they are indexed."""
-    return json.dumps(dict(value) if hasattr(value, "items") else value, ensure_ascii=False)  # type: ignore[call-overload]
+def recorded(record: str) -> Memory:
+    """The opposite of `record`."""
+    return _memory(json.loads(record))
+
+
+def packed(value: Sequence[str] | Mapping[str, object]) -> str:
+    # Escaped letters: metadata may hold lone surrogates, which SQLite does not take.
+    return json.dumps(dict(value) if isinstance(value, Mapping) else value)
+
+
+def key(id: int) -> int:
+    """An id as SQLite takes it; 0, which names nothing, for one that is beyond its integers."""
+    return id if 0 < id < 1 << 63 else 0
 
 
 def memories(db: apsw.Connection, condition: str, values: Values) -> Iterator[Memory]:
@@ -116,7 +133,7 @@ def memories(db: apsw.Connection, condition: str, values: Values) -> Iterator[Me
 
 
 def chunks(db: apsw.Connection, id: MemoryId) -> list[tuple[ChunkId, Chunk]]:
-    rows = db.execute(f"select {_CHUNK} from chunks where memory_id = ? order by chunk_index", (id,))
+    rows = db.execute(f"select {_CHUNK} from chunks where memory_id = ? order by chunk_index", (key(id),))
     return [(ChunkId(found[0]), chunk(found[1:])) for found in rows]
 
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from memory.record import ChunkId
-from memory.store.sqlite import keywords, memories
-from memory.store.sqlite import vectors as vector_rows
+from memory.store.sqlite import keywords, memories, rows, vectors as vector_rows
 from memory.store.sqlite.database import Database
-from memory.store.sqlite.rows import MEMORY, chunks, iso, listed, memory, where
+from memory.store.sqlite.rows import chunks, iso, listed, where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from memory.query import Ranking, Scope, Term
-    from memory.record import Chunk, Excerpt, Memory, MemoryId
-    from memory.space import Space, Vectors
-    from memory.store import Counts, Entry, Generation, Kept, Revision, Window
+    from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
+    from memory.space import Space, Vectors, Window
+    from memory.store import Counts, Entry, Generation, Kept, Links, Revision
 
 
 class SqliteStore:
@@ -43,9 +41,18 @@ class SqliteStore:
         with self._db.write() as db:
             return [memories.put(db, entry) for entry in entries]
 
+    def known(self, entries: Sequence[Entry]) -> Sequence[MemoryId | None]:
+        with self._db.read() as db:
+            return [memories.known(db, entry) for entry in entries]
+
     def replace(self, id: MemoryId, entry: Entry) -> Kept:
         with self._db.write() as db:
             return memories.replace(db, id, entry)
+
+    def link(self, links: Sequence[Links]) -> None:
+        with self._db.write() as db:
+            for one in links:
+                memories.link(db, one)
 
     def delete(self, id: MemoryId) -> bool:
         with self._db.write() as db:
@@ -57,18 +64,16 @@ class SqliteStore:
 
     def memories(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
         with self._db.read() as db:
-            rows = db.execute(f"select {MEMORY} from memories where id in (select value from json_each(?))", (listed(ids),))
-            return {found.id: found for found in map(memory, rows)}
+            found = rows.memories(db, "m.id in (select value from json_each(?))", [listed(ids)])
+            return {memory.id: memory for memory in found}
 
     def body(self, id: MemoryId, *, accessed: datetime | None = None) -> str | None:
-        if accessed is not None:
-            with self._db.write(durable=False) as db:
-                db.execute(
-                    "update memories set accessed_at = ?, access_count = access_count + 1 where id = ?", (iso(accessed), id)
-                )
-        with self._db.read() as db:
-            body: str | None = db.execute("select body from bodies where memory_id = ?", (id,)).get
-            return body
+        if accessed is None:
+            with self._db.read() as db:
+                return memories.body(db, id)
+        with self._db.write(durable=False) as db:
+            memories.access(db, id, accessed)
+            return memories.body(db, id)
 
     def history(self, id: MemoryId) -> Sequence[Revision]:
         with self._db.read() as db:
@@ -80,11 +85,12 @@ class SqliteStore:
             condition += " and (m.updated_at, m.id) < (?, ?)"
             values += [iso(after.updated_at), after.id]
         with self._db.read() as db:
-            rows = db.execute(
-                f"select {MEMORY} from memories m where {condition} order by m.updated_at desc, m.id desc limit ?",
-                (*values, limit),
-            )
-            return [memory(row) for row in rows]
+            ordered = f"{condition} order by m.updated_at desc, m.id desc limit ?"
+            return list(rows.memories(db, ordered, [*values, limit]))
+
+    def page(self, after: MemoryId, limit: int) -> Sequence[Memory]:
+        with self._db.read() as db:
+            return list(rows.memories(db, "m.id > ? order by m.id limit ?", [after, limit]))
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
         with self._db.read() as db:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memory.errors import NotFound
 from memory.query import Scored
 from memory.space import Space
-from memory.store import Generation, State, Window
-from memory.store.sqlite.rows import broad, listed, where
+from memory.store import Generation, State
+from memory.store.sqlite.rows import broad, key, listed, where
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import apsw
 
     from memory.query import Ranking, Scope
     from memory.record import ChunkId
-    from memory.space import Vectors
+    from memory.space import Vectors, Window
+    from memory.store.sqlite.rows import Row
 
 SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
 
@@ -38,15 +40,31 @@ def generations(db: apsw.Connection) -> list[Generation]:
 
 def filled(db: apsw.Connection, generation: int) -> int:
     """See `Store.filled`."""
+    if not there(db, generation):
+        return 0
     count: int = db.execute(f"select count(distinct chunk_id) from vectors_{generation}").get
     return count
 
 
+def there(db: apsw.Connection, generation: int) -> bool:
+    return db.execute("select 1 from generations where id = ?", (key(generation),)).get is not None
+
+
+def need(db: apsw.Connection, generation: int) -> None:
+    """
+    Raises:
+        NotFound: The generation is gone, perhaps since the caller was told of it.
+    """
+    if not there(db, generation):
+        raise NotFound(f"no generation {generation} of vectors", hint="Another process may have reindexed. Try again.")
+
+
 def living(db: apsw.Connection, space: Space) -> int | None:
-    """The id of the building or active generation of a space."""
+    """The id of the active, else of the building generation of a space."""
     found: int | None = db.execute(
         """select id from generations where state <> 'retired'
-           and (provider, model, recipe, dimension) = (?, ?, ?, ?)""",
+           and (provider, model, recipe, dimension) = (?, ?, ?, ?)
+           order by state = 'active' desc limit 1""",
         (space.provider, space.model, space.recipe, space.dimension),
     ).get
     return found
@@ -82,12 +100,15 @@ def drop(db: apsw.Connection, id: int) -> None:
 
 def activate(db: apsw.Connection, id: int, instead_of: int | None) -> bool:
     """See `Store.activate`."""
-    if active(db) != instead_of or not db.execute("select 1 from generations where id = ?", (id,)).get:
+    need(db, id)
+    if active(db) != instead_of:
         return False
     db.execute("update generations set state = 'retired' where state = 'active'")
     db.execute("update generations set state = 'active' where id = ?", (id,))
     db.execute("delete from embed_queue")
-    db.execute(f"insert into embed_queue (chunk_id) select id from chunks where id not in (select chunk_id from vectors_{id})")
+    db.execute(
+        f"insert into embed_queue (chunk_id) select id from chunks where id not in (select chunk_id from vectors_{id})"
+    )
     return True
 
 
@@ -95,57 +116,67 @@ def fill(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequen
     """See `Store.fill`."""
     import numpy as np
 
-    state = db.execute("select state from generations where id = ?", (generation,)).get
+    state = db.execute("select state from generations where id = ?", (key(generation),)).get
     if state is None:
         return 0
-    ids = {window.chunk for window in windows}
-    alive = {id for (id,) in db.execute("select id from chunks where id in (select value from json_each(?))", (listed(ids),))}
-    forget(db, generation, sorted(alive))
-    rows = [w for w in windows if w.chunk in alive]
+    named = listed({window.chunk for window in windows})
+    alive = {id for (id,) in db.execute("select id from chunks where id in (select value from json_each(?))", (named,))}
+    forget(db, generation, alive)
+    kept = [window for window in windows if window.chunk in alive]
     db.executemany(
         f"insert into vectors_{generation} (chunk_id, window, embedding) values (?, ?, ?)",
-        [(w.chunk, w.window, vectors[w.row].tobytes()) for w in rows],
+        [(window.chunk, window.window, vectors[window.row].tobytes()) for window in kept],
     )
-    added = vectors[[w.row for w in rows]].sum(axis=0, dtype=np.float64)
-    _add(db, generation, added, len(rows))
+    _add(db, generation, vectors[[window.row for window in kept]].sum(axis=0, dtype=np.float64), len(kept))
     if state == State.ACTIVE:
         db.execute("delete from embed_queue where chunk_id in (select value from json_each(?))", (listed(alive),))
     return len(alive)
 
 
-def forget(db: apsw.Connection, generation: int, ids: Sequence[int]) -> None:
+def forget(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:
     """Take away the vectors of chunks, also from the generation's total."""
-    gone = db.execute(
-        f"delete from vectors_{generation} where chunk_id in (select value from json_each(?)) returning embedding",
-        (listed(ids),),
-    ).fetchall()
+    gone: list[bytes] = [
+        embedding
+        for (embedding,) in db.execute(
+            f"delete from vectors_{generation} where chunk_id in (select value from json_each(?)) returning embedding",
+            (listed(ids),),
+        )
+    ]
     if gone:
         import numpy as np
 
-        removed = np.frombuffer(b"".join(blob for (blob,) in gone), dtype=np.float32).reshape(len(gone), -1)
+        removed = np.frombuffer(b"".join(gone), dtype=np.float32).reshape(len(gone), -1)
         _add(db, generation, -removed.sum(axis=0, dtype=np.float64), -len(gone))
 
 
 def forget_memory(db: apsw.Connection, memory: int) -> None:
     """Take the vectors of a memory out of every generation, before its chunks cascade."""
-    ids = [id for (id,) in db.execute("select id from chunks where memory_id = ?", (memory,))]
-    for (generation,) in db.execute("select id from generations").fetchall():
-        forget(db, generation, ids)
+    ids: list[int] = [id for (id,) in db.execute("select id from chunks where memory_id = ?", (memory,))]
+    for generation in generations(db):
+        forget(db, generation.id, ids)
 
 
 def _add(db: apsw.Connection, generation: int, change: Vectors, count: int) -> None:
     import numpy as np
 
-    total, vectors = next(db.execute("select total, vectors from generations where id = ?", (generation,)))
-    new = np.frombuffer(total, dtype="<f8") + change if vectors + count else np.zeros(len(change))
+    total, vectors = _total(db, generation)
+    new = total + change if vectors + count else np.zeros_like(total)  # what rounding left of an emptied sum
     db.execute(
         "update generations set total = ?, vectors = ? where id = ?",
         (new.astype("<f8").tobytes(), vectors + count, generation),
     )
 
 
+def _total(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
+    import numpy as np
+
+    total, vectors = db.execute("select total, vectors from generations where id = ?", (generation,)).get
+    return np.frombuffer(total, dtype="<f8"), vectors
+
+
 def by_vector(db: apsw.Connection, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
     """See `Store.by_vector`."""
+    need(db, generation)
     query = vector.tobytes()
     if broad(scope):
         ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, k + SLACK)
@@ -183,18 +214,16 @@ def _ranked_then_filtered(
     return _ranking((id, memory, cosine) for id, cosine, memory, inside in rows if inside), len(rows) < k
 
 
-def _ranking(rows: Iterable[tuple[int, int, float]]) -> Ranking:
-    return tuple(
-        Scored(id, memory, cosine, cosine=cosine)  # type: ignore[arg-type]  # ids as the rows hold them
-        for id, memory, cosine in rows
-    )
+def _ranking(rows: Iterable[Row]) -> Ranking:
+    return tuple(Scored(id, memory, cosine, cosine=cosine) for id, memory, cosine in rows)
 
 
 def cosines(
     db: apsw.Connection, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]
 ) -> Mapping[ChunkId, tuple[float, float]]:
     """See `Store.cosines`."""
-    rows = db.execute(
+    need(db, generation)
+    rows: Iterable[Row] = db.execute(
         # With one min(), SQLite takes the bare columns from the row that has it.
         f"""select chunk_id, 1 - min(vec_distance_cosine(embedding, ?)), 1 - vec_distance_cosine(embedding, ?)
             from vectors_{generation} where chunk_id in (select value from json_each(?)) group by chunk_id""",
@@ -205,7 +234,5 @@ def cosines(
 
 def centre(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
     """See `Store.centre`."""
-    import numpy as np
-
-    total, vectors = next(db.execute("select total, vectors from generations where id = ?", (generation,)))
-    return np.frombuffer(total, dtype="<f8"), vectors
+    need(db, generation)
+    return _total(db, generation)

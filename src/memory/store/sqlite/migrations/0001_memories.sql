@@ -48,7 +48,7 @@ create table history (
     id          integer primary key autoincrement,
     memory_id   integer not null references memories on delete cascade,
     replaced_at text not null,
-    record      text not null check (json_type(record) = 'array'),  -- the row of `memories` as it was
+    record      text not null check (json_type(record) = 'object'),  -- the row of `memories` as it was
     body        text not null
 ) strict;
 
@@ -85,11 +85,11 @@ select c.id,
        case c.chunk_type when 'head' then m.what else substr(b.body, c.start + 1, c.stop - c.start) end as text,
        iif(c.chunk_index = 0, m.why, '') as why,
        iif(c.chunk_index = 0, m.impact, '') as impact,
-       iif(c.chunk_index = 0, m.tags, '') as tags,
+       iif(c.chunk_index = 0, (select group_concat(value, ' ') from json_each(m.tags)), '') as tags,
        iif(c.chunk_index = 0, m.category, '') as category,
        iif(c.chunk_index = 0, m.project, '') as project,
        iif(c.chunk_index = 0, m.source, '') as source,
-       iif(c.chunk_index = 0, m.related_files, '') as files,
+       iif(c.chunk_index = 0, (select group_concat(value, ' ') from json_each(m.related_files)), '') as files,
        c.grams
 from chunks c
 join memories m on m.id = c.memory_id

@@ -1,0 +1,121 @@
+"""The `memory` command. Each command reads arguments, calls one verb and prints what it returns."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from memory.errors import ConfigError, Error, Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = {
+    "save": "memory.cli.keep:save",
+    "update": "memory.cli.keep:update",
+    "delete": "memory.cli.keep:delete",
+    "search": "memory.cli.find:search",
+    "details": "memory.cli.find:details",
+    "list": "memory.cli.find:list_",
+    "context": "memory.cli.find:context",
+    "import": "memory.cli.transfer:import_",
+    "export": "memory.cli.transfer:export",
+    "init": "memory.cli.care:init",
+    "reindex": "memory.cli.care:reindex",
+    "status": "memory.cli.care:status",
+    "config": "memory.cli.care:config",
+    "completion": "memory.cli.care:completion",
+    "demo": "memory.cli.demo:demo",
+}
+"""Where each command is; its module is imported when it is called, so a search does not pay for the others."""
+
+
+class Commands(click.Group):
+    """Commands found by the table, in its order."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else " See `memory --help`."
+            ctx.fail(f"no command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001  # click's
+    if value:
+        from importlib.metadata import version
+
+        click.echo(f"memory {version('tiered-memory')}")
+        context.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--home", metavar="FOLDER", help="Folder of the database, in place of MEMORY_HOME and the settings.")
+@click.option("--config", "file", metavar="FILE", help="Settings file, in place of MEMORY_CONFIG.")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+@click.pass_context
+def cli(context: click.Context, home: str | None, file: str | None) -> None:
+    """What agents should not forget: kept in one file, found again by keyword first, by meaning when needed."""
+    context.obj = (home, file)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """
+    Run the command and leave: 0 done (finding nothing is done), 1 could not, 2 asked wrongly, 130 interrupted.
+
+    The only place where errors become output.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in arguments
+    try:
+        status = cli.main(args=arguments, prog_name="memory", standalone_mode=False)
+        sys.stdout.flush()
+    except click.Abort:
+        click.echo("memory: interrupted", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        _report(Invalid(error.format_message(), hint=_usage(error)), as_json=as_json)
+        sys.exit(2)
+    except Error as error:
+        _report(error, as_json=as_json)
+        sys.exit(2 if isinstance(error, (ConfigError, Invalid)) else 1)
+    except BrokenPipeError:
+        # The reader has left (`memory export | head`). Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _usage(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"See `{context.command_path} --help`." if context is not None else ""
+
+
+def _report(error: Error, *, as_json: bool) -> None:
+    if as_json:
+        from memory.render.data import error as rendered
+
+        click.echo(json.dumps(rendered(error), ensure_ascii=False), err=True)
+        return
+    click.echo(f"memory: {error}", err=True)
+    if error.hint:
+        click.echo(f"memory: {error.hint}", err=True)

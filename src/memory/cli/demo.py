@@ -1,0 +1,133 @@
+"""`memory demo`: the documentation of Python's standard library, kept and found again."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import tempfile
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from memory.cli.options import as_json, progress, show
+from memory.config import Config
+from memory.engine import Engine
+from memory.record import Draft
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory.query import Answer
+
+MODULES = (
+    "argparse base64 bisect bz2 calendar collections configparser contextlib copy csv dataclasses datetime decimal "
+    "difflib email.message enum fileinput filecmp fnmatch fractions functools getpass glob gzip hashlib heapq hmac html "
+    "http.client http.server imaplib inspect io ipaddress itertools json linecache locale logging lzma mailbox math "
+    "mimetypes operator os os.path pathlib pickle platform pprint queue random re sched secrets select selectors shelve "
+    "shlex shutil signal smtplib socket sqlite3 ssl statistics string struct subprocess tarfile tempfile textwrap "
+    "threading time timeit tokenize traceback types typing unicodedata unittest.mock urllib.parse urllib.request uuid "
+    "warnings weakref webbrowser xml.etree.ElementTree zipfile zlib"
+).split()
+"""Modules whose documentation is kept: those that people look things up in, on every platform."""
+
+MOST = 8  # entries of one module, so that no module crowds out the others
+SHORTEST = 40  # characters of a docstring that says anything
+
+QUESTIONS = (
+    "shutil copytree",
+    "heapq nlargest",
+    "temporary directory",
+    "run another program and read what it prints",
+    "remember the results of earlier calls so they are not computed twice",
+    "squeeze a file so it takes less room on disk",
+    "how much do values differ from the mean",
+    "pick a winner by chance",
+)
+"""Things to ask: names and words that stand in the text first, then questions in other words than the text has."""
+
+
+@click.command()
+@click.option("--keep", metavar="FOLDER", help="Keep the demo's memory in this folder, to play with it afterwards.")
+@as_json
+def demo(keep: str | None, *, as_json: bool) -> None:
+    """
+    Keep the documentation of Python's standard library and ask it questions.
+
+    Uses a temporary folder: your own memory is not touched.
+    """
+    if keep:
+        _run(keep, as_json=as_json)
+        click.echo(f"\nThe demo's memory is in {keep}: memory --home {keep} search ...", err=True)
+        return
+    with tempfile.TemporaryDirectory(prefix="memory-demo-") as home:
+        _run(home, as_json=as_json)
+
+
+def _run(home: str, *, as_json: bool) -> None:
+    with Engine.open(replace(Config(), home=home)) as engine:
+        kept = _keep(engine)
+        answers = [engine.search(question, limit=3) for question in QUESTIONS]
+    if as_json:
+        from memory.render import data
+
+        show(data.document("demo", {"kept": kept, "answers": [data.answer(answer) for answer in answers]}))
+        return
+    click.echo(f"Kept {kept:,} entries of the standard library's documentation.\n")
+    for answer in answers:
+        _show(answer)
+    tiers = [str(answer.tier) for answer in answers]
+    click.echo(f"{tiers.count('keyword')} of {len(tiers)} answers needed no model; {tiers.count('hybrid')} did.\n")
+    click.echo("What to type next:")
+    click.echo('    memory save "What you decided" --what "..." --why "..." --category decision')
+    click.echo('    memory search "why did we decide that" --explain')
+    click.echo("    memory --help")
+
+
+def _keep(engine: Engine) -> int:
+    drafts = list(drafted())
+    with progress("keeping") as report:
+        for first in range(0, len(drafts), 32):
+            engine.save_all(drafts[first : first + 32])
+            report(min(first + 32, len(drafts)), len(drafts))
+    return len(drafts)
+
+
+def _show(answer: Answer) -> None:
+    from memory.render import text
+
+    click.echo(click.style(f"? {answer.query.text}", fg="cyan", bold=True))
+    click.echo(f"  {text.verdict(answer)}")
+    for hit in answer.hits:
+        first = hit.memory.what.split("\n")[0]
+        click.echo(f"  - {click.style(hit.memory.title, bold=True)}  {first[:80]}")
+    for notice in answer.notices:
+        click.echo(f"  memory: {text.notice(notice)}", err=True)
+    click.echo()
+
+
+def drafted() -> Iterator[Draft]:
+    """One draft for each documented module, class and function."""
+    for name in MODULES:
+        with warnings.catch_warnings(action="ignore"):  # deprecated modules say so when they are imported
+            module = importlib.import_module(name)
+        if documentation := inspect.getdoc(module):
+            yield _draft(name, documentation, name)
+        count = 0
+        for public in getattr(module, "__all__", None) or sorted(vars(module)):
+            thing = getattr(module, public, None)
+            documentation = inspect.getdoc(thing) if _own(thing, public) else None
+            if documentation and len(documentation) >= SHORTEST and count < MOST:
+                count += 1
+                yield _draft(f"{name}.{public}", documentation, name)
+
+
+def _own(thing: object, name: str) -> bool:
+    """Whether it is documented itself: a constant has the documentation of its type."""
+    return not name.startswith("_") and (inspect.isroutine(thing) or inspect.isclass(thing))
+
+
+def _draft(title: str, documentation: str, module: str) -> Draft:
+    what, _, rest = documentation.partition("\n\n")
+    return Draft(title=title, what=what[:1000], body=rest, project="python", source="pydoc", tags=(module,), category="learning")

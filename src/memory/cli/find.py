@@ -1,0 +1,149 @@
+"""Commands that read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from memory.cli.options import as_json, opened, scope, scoped, settings, show, tell
+from memory.query import Granularity, Mode, Query
+
+
+@click.command()
+@click.argument("text")
+@click.option("-n", "--limit", type=int, metavar="N", help="Hits at most.")
+@scoped
+@click.option("--mode", type=click.Choice(list(Mode)), help="Which legs may run; tiered lets the gate decide.")
+@click.option(
+    "--granularity",
+    type=click.Choice(list(Granularity)),
+    default=Granularity.COARSE,
+    help="What one hit is: a chunk (fine), its section (medium), its memory (coarse).",
+)
+@click.option("--explain", is_flag=True, help="Say why: words and weights, the gate, both legs, milliseconds.")
+@as_json
+@click.pass_context
+def search(
+    context: click.Context,
+    text: str,
+    limit: int | None,
+    mode: str | None,
+    granularity: str,
+    *,
+    explain: bool,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """
+    Find memories. Any text is a query; "quoted words" must stand together, auth* finds longer words.
+
+    \b
+        memory search "why did we leave session cookies" --project --explain
+    """
+    config = settings(context)
+    query = Query(
+        text,
+        config.search.limit if limit is None else limit,
+        Granularity(granularity),
+        Mode(mode or config.search.mode),
+        scope(**where),
+    )
+    with opened(context, config) as engine:
+        answer = engine.search(query)
+    if as_json:
+        from memory.render import data
+
+        show(data.answer(answer, explain=explain))
+        return
+    from memory.render import text as rendered
+
+    click.echo(rendered.verdict(answer), err=True)
+    if not answer.hits:
+        click.echo("memory: nothing found", err=True)
+    if answer.hits or explain:
+        click.echo(rendered.answer(answer, explain=explain))
+    tell(answer.notices)
+
+
+@click.command()
+@click.argument("reference", metavar="ID")
+@as_json
+@click.pass_context
+def details(context: click.Context, reference: str, *, as_json: bool) -> None:
+    """Show a memory whole, with what it said before. ID is its id, its uid or the first 8 characters of it."""
+    with opened(context) as engine:
+        found = engine.details(reference)
+    if as_json:
+        from memory.render import data
+
+        show(data.details(found))
+        return
+    from memory.render import text as rendered
+
+    click.echo(rendered.details(found))
+
+
+@click.command("list")
+@click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, metavar="N")
+@scoped
+@as_json
+@click.pass_context
+def list_(context: click.Context, limit: int, *, as_json: bool, **where: Any) -> None:
+    """Show memories, last changed first."""
+    with opened(context) as engine:
+        memories = list(engine.recent(scope(**where), limit))
+    if as_json:
+        from memory.render import data
+
+        show(data.listing(memories))
+        return
+    from memory.render import text as rendered
+
+    if memories:
+        click.echo(rendered.listing(memories))
+    else:
+        click.echo("memory: nothing is kept here yet", err=True)
+
+
+@click.command()
+@click.argument("about", default="")
+@click.option("-n", "--limit", type=click.IntRange(1, 1000), metavar="N", help="Memories at most.")
+@click.option("--tokens", type=click.IntRange(1), metavar="N", help="Size at most.")
+@click.option("--semantic", type=click.Choice(["auto", "always", "never"]), help="Whether vectors may be used.")
+@click.option("--recent/--no-recent", "topup_recent", default=None, help="Fill up with recent memories.")
+@scoped
+@as_json
+@click.pass_context
+def context(
+    context: click.Context,
+    about: str,
+    *,
+    limit: int | None,
+    tokens: int | None,
+    semantic: str | None,
+    topup_recent: bool | None,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """What an agent should read before it starts: what is known ABOUT a task, then what is recent."""
+    with opened(context) as engine:
+        found = engine.context(
+            about,
+            scope=scope(**where),
+            limit=limit,
+            tokens=tokens,
+            semantic=semantic,
+            topup_recent=topup_recent,
+        )
+    if as_json:
+        from memory.render import data
+
+        show(data.context(found))
+        return
+    click.echo(found.text, nl=False)
+    if not found.memories:
+        click.echo("memory: nothing is kept here yet", err=True)
+    if found.omitted:
+        click.echo(f"memory: {found.omitted} more did not fit into {tokens or engine.config.context.tokens} tokens", err=True)
+    tell(found.notices)

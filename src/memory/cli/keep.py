@@ -1,0 +1,101 @@
+"""Commands that write one memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from memory.cli.options import HERE, as_json, given_text, named_project, opened, show, tell
+from memory.errors import Invalid
+from memory.kinds import CATEGORIES
+from memory.record import Draft
+
+
+@click.command()
+@click.argument("title")
+@click.option("--what", default="", metavar="TEXT", help="What is the case.")
+@click.option("--why", default="", metavar="TEXT", help="Why it is so.")
+@click.option("--impact", default="", metavar="TEXT", help="What follows from it.")
+@click.option("--details", default="", metavar="TEXT|-", help="Everything else, shown on demand; - reads standard input.")
+@click.option("--category", type=click.Choice(CATEGORIES), help="What it is about.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be repeated.")
+@click.option("--file", "files", multiple=True, metavar="PATH", help="A file it is about; may be repeated.")
+@click.option("--project", default=HERE, metavar="NAME", help="Its project; this folder's by default, '' for none.")
+@click.option("--source", metavar="NAME", help="The program it comes from, e.g. claude-code.")
+@click.option("--supersedes", metavar="ID", help="The memory that no longer holds.")
+@as_json
+@click.pass_context
+def save(context: click.Context, *, as_json: bool, **given: Any) -> None:
+    """
+    Keep a note: a decision, a bug, a pattern, something learned.
+
+    \b
+        memory save "Switched to JWT auth" --what "Replaced session cookies" --category decision --tag auth
+    """
+    draft = Draft(
+        title=given["title"],
+        what=given["what"],
+        why=given["why"],
+        impact=given["impact"],
+        body=given_text(given["details"], "--details"),
+        category=given["category"],
+        tags=given["tags"],
+        related_files=given["files"],
+        project=named_project(given["project"]),
+        source=given["source"] or None,
+    )
+    with opened(context) as engine:
+        result = engine.save(draft, supersedes=given["supersedes"])
+    if as_json:
+        from memory.render import data
+
+        show(data.saved(result))
+        return
+    click.echo(f"{'known' if result.known else 'kept'} {result.memory.uid[:8]} (id {result.memory.id})")
+    tell(result.notices)
+
+
+@click.command()
+@click.argument("reference", metavar="ID")
+@click.option("--title", metavar="TEXT")
+@click.option("--what", metavar="TEXT")
+@click.option("--why", metavar="TEXT")
+@click.option("--impact", metavar="TEXT")
+@click.option("--details", metavar="TEXT|-", help="- reads standard input.")
+@click.option("--category", type=click.Choice(CATEGORIES))
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="In place of all its tags; may be repeated.")
+@as_json
+@click.pass_context
+def update(context: click.Context, reference: str, *, as_json: bool, details: str | None, **given: Any) -> None:
+    """Correct a memory in place; `memory details` shows what it said before."""
+    changes = {name: value for name, value in given.items() if value not in (None, ())}
+    if details is not None:
+        changes["body"] = given_text(details, "--details")
+    if not changes:
+        raise Invalid("nothing to change", hint="See `memory update --help`.")
+    with opened(context) as engine:
+        result = engine.update(reference, **changes)
+    if as_json:
+        from memory.render import data
+
+        show(data.saved(result))
+        return
+    click.echo(f"updated {result.memory.uid[:8]} (id {result.memory.id})")
+    tell(result.notices)
+
+
+@click.command()
+@click.argument("reference", metavar="ID")
+@as_json
+@click.pass_context
+def delete(context: click.Context, reference: str, *, as_json: bool) -> None:
+    """Remove a memory for good, with everything derived from it. ID is never a pattern."""
+    with opened(context) as engine:
+        memory = engine.delete(reference)
+    if as_json:
+        from memory.render import data
+
+        show(data.document("delete", {"memory": data.pointer(memory)}))
+        return
+    click.echo(f"deleted {memory.uid[:8]} (id {memory.id}) {memory.title}")

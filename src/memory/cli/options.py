@@ -1,0 +1,157 @@
+"""What commands share: options, the engine for one command, and how results leave."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from memory.config import load
+from memory.engine import Engine
+from memory.errors import Invalid
+from memory.kinds import kind
+from memory.query import Scope
+from memory.record import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable
+
+    from memory.config import Config
+    from memory.query import Notice
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
+
+HERE = "."
+"""The value of `--project` without a name: the project of the current folder."""
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, with a versioned schema.")
+
+
+def scoped(command: Command) -> Command:
+    """The options that say which memories are meant."""
+    options = (
+        click.option(
+            "--project", is_flag=False, flag_value=HERE, metavar="[NAME]", help="Only of a project; without a name, of this folder's."
+        ),
+        click.option("--source", metavar="NAME", help="Only from a program, e.g. claude-code."),
+        click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only of a kind; may be repeated."),
+        click.option("--category", metavar="NAME", help="Only of a category: decision, bug, pattern, learning, context."),
+        click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only with a tag; all of them if repeated."),
+        click.option("--since", metavar="WHEN", help="Only changed since: 2026-03-01, 7d, 12h, 2w."),
+        click.option("--superseded", is_flag=True, help="Also those that no longer hold."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def scope(
+    *,
+    project: str | None,
+    source: str | None,
+    kinds: tuple[str, ...],
+    category: str | None,
+    tags: tuple[str, ...],
+    since: str | None,
+    superseded: bool,
+) -> Scope:
+    """The scope that the options of `scoped` name."""
+    return Scope(
+        projects=frozenset(_given(named_project(project))),
+        sources=frozenset(_given(source)),
+        kinds=frozenset(kind(name) for name in kinds),
+        categories=frozenset(_given(category)),
+        tags=frozenset(tags),
+        since=moment(since) if since else None,
+        statuses=frozenset() if superseded else frozenset({Status.ACTIVE}),
+    )
+
+
+def _given(value: str | None) -> tuple[str, ...]:
+    return (value,) if value else ()
+
+
+def named_project(value: str | None) -> str | None:
+    """The project an option names: the current folder's for `HERE`."""
+    if value != HERE:
+        return value or None
+    from memory.project import project
+
+    return project(Path.cwd())
+
+
+def moment(text: str) -> datetime:
+    """
+    A date, a time (local unless it says otherwise), or how long ago: 90m, 12h, 7d, 2w.
+
+    Raises:
+        Invalid: It is none of them.
+    """
+    units = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+    try:
+        if found := re.fullmatch(r"(\d{1,6})([mhdw])", text.strip()):
+            return datetime.now(UTC) - timedelta(**{units[found[2]]: int(found[1])})
+        return datetime.fromisoformat(text.strip()).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise Invalid(f"{text!r} is no date and no age", hint="Write 2026-03-01, 2026-03-01T10:30, 7d, 12h or 2w.") from error
+
+
+def settings(context: click.Context) -> Config:
+    home, file = context.find_root().obj
+    return load(Path(file) if file else None, flags={"home": home})
+
+
+@contextmanager
+def opened(context: click.Context, config: Config | None = None) -> Generator[Engine]:
+    """The user's engine for one command."""
+    with Engine.open(config or settings(context)) as engine:
+        yield engine
+
+
+def show(data: dict[str, Any]) -> None:
+    """A JSON document on stdout."""
+    click.echo(json.dumps(data, ensure_ascii=False))
+
+
+def tell(notices: Iterable[Notice]) -> None:
+    """Notices on stderr."""
+    from memory.render.text import notice
+
+    for found in notices:
+        click.echo(f"memory: {notice(found)}", err=True)
+
+
+def given_text(value: str, name: str) -> str:
+    """
+    The text of an option; `-` reads standard input.
+
+    Raises:
+        Invalid: Standard input is not UTF-8.
+    """
+    if value != "-":
+        return value
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{name} on standard input is not UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
+@contextmanager
+def progress(label: str) -> Generator[Callable[[int, int], None]]:
+    """Something to call with done and total: a bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

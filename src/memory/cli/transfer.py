@@ -1,0 +1,162 @@
+"""Commands that carry memories in and out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from memory.cli.options import HERE, as_json, named_project, opened, progress, show, tell
+from memory.errors import Invalid
+from memory.kinds import Kind
+from memory.query import Notice, Scope
+from memory.transfer import files, markdown, parsed, same
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from memory.engine import Engine
+    from memory.record import Draft, Memory
+    from memory.save import Plan, Saved
+    from memory.store import Links
+
+
+@click.command()
+@click.option("--output", "-o", metavar="FILE", help="Write to a file, which must not be there; else to stdout.")
+@as_json
+@click.pass_context
+def export(context: click.Context, output: str | None, *, as_json: bool) -> None:
+    """
+    Print every memory as a line of JSON, with its details and its history; `memory import` reads it back.
+
+    \b
+        memory export > memories.jsonl
+    """
+    from memory.render import data
+
+    with opened(context) as engine:
+        lines = (json.dumps(data.exported(found), ensure_ascii=False) for found in engine.exported())
+        if output is None:
+            for line in lines:
+                click.echo(line)
+            return
+        try:
+            with Path(output).open("x", encoding="utf-8", newline="\n") as file:
+                count = sum(1 for line in lines if file.write(line + "\n"))
+        except OSError as error:
+            raise Invalid(f"cannot write {output}: {error.strerror}") from error
+    if as_json:
+        show(data.document("export", {"file": output, "memories": count}))
+    else:
+        click.echo(f"{count:,} memories in {output}")
+
+
+@click.command("import")
+@click.argument("path", metavar="FILE|FOLDER|-")
+@click.option("--project", default=HERE, metavar="NAME", help="Project of Markdown files; this folder's by default, '' for none.")
+@as_json
+@click.pass_context
+def import_(context: click.Context, path: str, project: str, *, as_json: bool) -> None:
+    """
+    Keep what stands in files: lines of JSON (an export, or drafts), a Markdown file, or a folder of them.
+
+    Nothing is kept twice: an import may be repeated. A changed Markdown file updates its memory.
+    """
+    source = Path(path)
+    if path != "-" and not source.exists():
+        raise Invalid(f"no file or folder {path}")
+    with opened(context) as engine:
+        if path == "-" or source.suffix in (".jsonl", ".ndjson", ".json"):
+            new, known, notices = _lines(engine, path)
+        else:
+            new, known, notices = _markdown(engine, source, named_project(project))
+    if as_json:
+        from memory.render import data
+
+        show(data.document("import", {"kept": new, "known": known, "notices": data.notices(tuple(notices))}))
+        return
+    click.echo(f"{new:,} kept, {known:,} known already")
+    tell(notices)
+
+
+Imported = tuple[int, int, "list[Notice]"]
+
+
+def _lines(engine: Engine, path: str) -> Imported:
+    """Look at every line before the first is kept: a bad one changes nothing."""
+    plans = list(_parsed(path))
+    saved: list[Saved] = []
+    with progress("importing") as report:
+        for batch in _batches(plans, engine):
+            saved += engine.restore([plan for plan, _ in batch])
+            report(len(saved), len(plans))
+    engine.link([links for _, links in plans if links is not None])
+    return _counted(saved)
+
+
+def _parsed(path: str) -> Iterator[tuple[Plan, Links | None]]:
+    try:
+        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise Invalid(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    for number, line in enumerate(text.split("\n"), start=1):  # not splitlines: U+2028 may stand in a text
+        if line.strip():
+            yield parsed(line, place=f"{path}:{number}")
+
+
+def _markdown(engine: Engine, path: Path, project: str | None) -> Imported:
+    found = list(files(path))
+    if not found:
+        raise Invalid(f"no Markdown files (*.md, *.markdown) in {path}")
+    base = path if path.is_dir() else path.parent
+    drafts = [markdown(file, name=file.relative_to(base).as_posix(), project=project) for file in found]
+    former = _former(engine, project)
+    saved: list[Saved] = []
+    with progress("importing") as report:
+        for draft in drafts:
+            saved.append(_put(engine, draft, former))
+            report(len(saved), len(drafts))
+    return _counted(saved)
+
+
+def _former(engine: Engine, project: str | None) -> dict[str, Memory]:
+    """What earlier imports kept of each file."""
+    scope = Scope(
+        kinds=frozenset({Kind.KNOWLEDGE_BASE}),
+        sources=frozenset({"import"}),
+        projects=frozenset({project} if project else ()),
+    )
+    found: dict[str, Memory] = {}
+    page = engine.recent(scope, 500)
+    while page:
+        found |= {memory.related_files[0]: memory for memory in page if memory.related_files and memory.project == project}
+        page = engine.recent(scope, 500, after=page[-1])
+    return found
+
+
+def _put(engine: Engine, draft: Draft, former: dict[str, Memory]) -> Saved:
+    old = former.get(draft.related_files[0])
+    if old is None or same(old, draft):
+        return engine.save(draft)
+    return engine.update(old.id, title=draft.title, body=draft.body, what="")
+
+
+def _batches(plans: list[tuple[Plan, Links | None]], engine: Engine) -> Iterable[list[tuple[Plan, Links | None]]]:
+    size = engine.config.embedding.batch_size
+    rest = iter(plans)
+    return iter(lambda: list(islice(rest, size)), [])
+
+
+def _counted(saved: list[Saved]) -> Imported:
+    known = sum(one.known for one in saved)
+    notices = list(dict.fromkeys(notice for one in saved for notice in one.notices))
+    return len(saved) - known, known, notices
+
+

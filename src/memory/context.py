@@ -1,0 +1,105 @@
+"""Context: what an agent should read before it starts, within a number of tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memory.query import Answer, Mode, Notice, Query
+from memory.text.tokens import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from memory.query import Scope
+    from memory.record import Memory
+    from memory.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """
+    Attributes:
+        memories: In reading order: those about the task first, then the latest.
+        text: What an agent reads, Markdown.
+        tokens: Estimated size of the text; never over the budget.
+        omitted: Memories that were found and did not fit.
+        answer: How those about the task were found; None without a task.
+    """
+
+    memories: tuple[Memory, ...]
+    text: str
+    tokens: int
+    omitted: int
+    answer: Answer | None = None
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """
+    Attributes:
+        limit: Memories at most.
+        tokens: Size of the text at most.
+        topup_recent: Fill up with recent memories.
+    """
+
+    limit: int = 10
+    tokens: int = 2000
+    topup_recent: bool = True
+
+
+def context(
+    store: Store, search: Callable[[Query], Answer], scope: Scope, *, about: str, mode: Mode, room: Room
+) -> Context:
+    """
+    Args:
+        search: The `search` verb, already given its store and embedders.
+        about: The task at hand; empty takes the latest memories alone.
+        mode: How to search for the task.
+    """
+    answer = search(Query(about, limit=room.limit, mode=mode, scope=scope)) if about.strip() else None
+    found = [hit.memory for hit in answer.hits] if answer else []
+    recent: Sequence[Memory] = ()
+    if room.topup_recent and len(found) < room.limit or answer is None:
+        recent = store.recent(scope, room.limit + len(found))
+    memories, text, omitted = pack([*found, *recent], room)
+    return Context(memories, text, tokens(text), omitted, answer, answer.notices if answer else ())
+
+
+def pack(candidates: Iterable[Memory], room: Room) -> tuple[tuple[Memory, ...], str, int]:
+    """
+    Take memories in order, each once, while they fit; a long one is passed over, not cut.
+
+    Returns:
+        Those taken, their text, and how many were passed over.
+    """
+    taken: dict[int, Memory] = {}
+    passed: set[int] = set()
+    text = ""
+    for memory in candidates:
+        if memory.id in taken or memory.id in passed or len(taken) == room.limit:
+            continue
+        longer = text + in_short(memory)
+        if tokens(longer) <= room.tokens:
+            taken[memory.id] = memory
+            text = longer
+        else:
+            passed.add(memory.id)
+    return tuple(taken.values()), text, len(passed)
+
+
+def in_short(memory: Memory) -> str:
+    """A memory as a few lines of Markdown: what it says without its details."""
+    facts = " · ".join(
+        fact
+        for fact in (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", *memory.tags)
+        if fact
+    )
+    lines = [f"- **{memory.title or memory.kind}** ({facts}) `{memory.uid[:8]}`"]
+    for label, text in (("", memory.what), ("Why: ", memory.why), ("Impact: ", memory.impact)):
+        if text.strip():
+            lines.append(f"  {label}{' '.join(text.split())}")
+    if memory.has_details:
+        lines.append(f"  Details: `memory details {memory.uid[:8]}` ({memory.body_size:,} characters)")
+    return "\n".join(lines) + "\n"

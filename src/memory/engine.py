@@ -1,0 +1,381 @@
+"""The library in one object: `Engine` makes the parts that a configuration names and offers the verbs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from memory.config import load
+from memory.embed.pool import Embedders
+from memory.errors import Ambiguous, EmbedError, Invalid, NotFound, StoreError
+from memory.query import ACTIVE, Answer, Gate, Granularity, Merge, Mode, Notice, Query, Scope
+from memory.rank.judge import Tuning
+from memory.record import SHARED, Draft, MemoryId
+from memory.search import Fusing, search
+from memory.store import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from memory.config import Config
+    from memory.context import Context
+    from memory.embed import Embedder
+    from memory.record import Memory
+    from memory.reindex import Reindexed
+    from memory.save import Plan, Saved
+    from memory.space import Space
+    from memory.store import Counts, Generation, Links, Revision, Store
+    from memory.transfer import Exported
+
+Reference: TypeAlias = "int | str"
+"""A memory's id, its uid, or at least 8 characters of the beginning of its uid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """A memory with its body and what it said before."""
+
+    memory: Memory
+    body: str
+    history: tuple[Revision, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """
+    Attributes:
+        generations: With the number of chunks that have a vector in each.
+        configured: The space of the configured model; None if it cannot be used.
+        problems: What keeps the engine from doing all it could, and what would mend it.
+    """
+
+    counts: Counts
+    generations: tuple[tuple[Generation, int], ...]
+    configured: Space | None
+    problems: tuple[Notice, ...]
+
+
+class Engine:
+    """
+    Memories that can be found again.
+
+        >>> with Engine.open() as engine:
+        ...     engine.save(Draft(title="WAL", what="Readers never block the writer", project="db"))
+        ...     engine.search("do readers block").hits[0].memory.title
+
+    Safe to use from several threads, and beside other processes on the same database.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        *,
+        embedder: Embedder | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """
+        Takes a store that is open already; `open` makes one from a configuration.
+
+        Args:
+            embedder: Takes the place of the configured one.
+        """
+        self._store, self.config, self._now = store, config, now
+        self._embedders = Embedders(config.embedding.provider, config.embedding.model, given=embedder)
+        settings = config.search
+        self._tuning = Tuning(Gate(settings.gate), settings.min_fts_results, settings.stand_out)
+        self._fusing = Fusing((settings.keyword_weight, settings.vector_weight), Merge(settings.merge))
+
+    @classmethod
+    def open(cls, config: Config | None = None, *, home: str | Path | None = None) -> Self:
+        """
+        Open the user's memory, made if it is missing.
+
+        Args:
+            config: None loads the user's settings.
+            home: The folder of the database, in place of the configured one.
+
+        Raises:
+            ConfigError: The settings cannot be used.
+            StoreError: The database cannot be used; it was not touched.
+        """
+        from memory.store.sqlite.store import SqliteStore
+
+        config = config or load(flags={"home": str(home) if home is not None else None})
+        folder = config.folder
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            hint = "Choose another place with MEMORY_HOME or `home` in config.yaml."
+            raise StoreError(f"cannot make the folder {folder}: {error.strerror}", hint=hint) from error
+        return cls(SqliteStore(config.database, busy_seconds=config.store.busy_seconds), config)
+
+    # Keeping -------------------------------------------------------------
+
+    def save(self, draft: Draft, *, supersedes: Reference | None = None) -> Saved:
+        """
+        Keep a draft. When this returns, the memory survives whatever happens to this process.
+
+        The same content in the same kind and scope is not kept twice: the answer then is the one that is known.
+
+        Args:
+            supersedes: The memory that no longer holds; it is retired in the same transaction.
+
+        Raises:
+            NotFound, Ambiguous, Invalid: Of `supersedes`. Nothing was kept.
+            StoreBusy, StoreFull: Nothing was kept.
+        """
+        from memory.save import Plan, save
+
+        old = None if supersedes is None else self.resolve(supersedes)
+        return save([Plan(draft, old)], self._store, self._embedders, moment=self._now())[0]
+
+    def save_all(self, drafts: Sequence[Draft]) -> list[Saved]:
+        """Keep drafts in one transaction: all of them or none. Meant for some hundreds at a time."""
+        from memory.save import Plan, save
+
+        return save([Plan(draft) for draft in drafts], self._store, self._embedders, moment=self._now())
+
+    def update(self, reference: Reference, **changes: Any) -> Saved:
+        """
+        Correct a memory in place; its history keeps what it said before.
+
+        Args:
+            changes: Fields of a `Draft` with their new values.
+
+        Raises:
+            NotFound, Ambiguous: No such memory.
+            Invalid: No such field, or a value that a draft does not take.
+        """
+        from memory.save import update
+
+        if unknown := sorted(set(changes) - {field.name for field in fields(Draft)}):
+            raise Invalid(f"a memory has no {', '.join(unknown)}", hint=f"It has {', '.join((*SHARED, 'body'))}.")
+        found = self.details(reference, count=False)
+        texts = {name: getattr(found.memory, name) for name in SHARED} | {"body": found.body}
+        draft = Draft(**texts | changes)
+        return update(found.memory.id, draft, self._store, self._embedders, moment=self._now())
+
+    def delete(self, reference: Reference) -> Memory:
+        """
+        Remove a memory with everything derived from it. It cannot be undone.
+
+        Raises:
+            NotFound, Ambiguous: It names no memory, or several.
+        """
+        memory = self.get(reference)
+        if not self._store.delete(memory.id):
+            raise NotFound(f"no memory {reference!r}")
+        return memory
+
+    # Finding -------------------------------------------------------------
+
+    def search(
+        self,
+        query: Query | str,
+        *,
+        limit: int | None = None,
+        project: str | None = None,
+        source: str | None = None,
+    ) -> Answer:
+        """
+        Find memories, by keyword first and by meaning if that is not enough.
+
+        Args:
+            query: A text is asked with the configured limit and mode.
+            limit, project, source: For a text; a `Query` says them itself.
+
+        Raises:
+            Invalid: The query is blank or too long.
+            EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID.
+        """
+        if isinstance(query, str):
+            scope = Scope(
+                projects=frozenset({project} if project else ()), sources=frozenset({source} if source else ())
+            )
+            query = Query(query, limit or self.config.search.limit, mode=Mode(self.config.search.mode), scope=scope)
+        elif (limit, project, source) != (None, None, None):
+            raise Invalid("limit, project and source belong into the Query")
+        return search(query, self._store, self._embedders, self._tuning, self._fusing)
+
+    def context(
+        self,
+        about: str = "",
+        *,
+        scope: Scope = ACTIVE,
+        limit: int | None = None,
+        tokens: int | None = None,
+        semantic: str | None = None,
+        topup_recent: bool | None = None,
+    ) -> Context:
+        """
+        What an agent should read before it starts: what is known about a task, then what is recent.
+
+        Args:
+            about: The task; empty takes recent memories alone.
+            semantic: "auto", "always" or "never" use vectors; None does as configured.
+        """
+        from memory.context import Context, Room, context
+
+        settings = self.config.context
+        room = Room(
+            limit or settings.limit,
+            tokens or settings.tokens,
+            settings.topup_recent if topup_recent is None else topup_recent,
+        )
+        mode, notices = self._context_mode(semantic or settings.semantic)
+        found = context(self._store, self._context_search, scope, about=about, mode=mode, room=room)
+        if not notices or not about.strip():
+            return found
+        return Context(
+            found.memories, found.text, found.tokens, found.omitted, found.answer, (*notices, *found.notices)
+        )
+
+    def _context_search(self, query: Query) -> Answer:
+        """An agent's start must not fail for want of a model: then keywords answer."""
+        try:
+            return self.search(query)
+        except EmbedError as error:
+            answer = self.search(Query(query.text, query.limit, mode=Mode.KEYWORD, scope=query.scope))
+            notice = Notice(f"keywords only: {error}", error.hint)
+            return Answer(query, answer.hits, answer.tier, None, answer.terms, answer.steps, (notice, *answer.notices))
+
+    def _context_mode(self, semantic: str) -> tuple[Mode, tuple[Notice, ...]]:
+        match semantic:
+            case "never":
+                return Mode.KEYWORD, ()
+            case "always":
+                return Mode.HYBRID, ()
+            case "auto":
+                if not self._embedders.enabled:
+                    return Mode.KEYWORD, ()
+                try:
+                    warm = self._embedders.configured().warm
+                except EmbedError as error:
+                    return Mode.KEYWORD, (Notice(f"keywords only: {error}", error.hint),)
+                if warm:
+                    return Mode.TIERED, ()
+                return Mode.KEYWORD, (Notice("keywords only: the model is not loaded yet"),)
+        raise Invalid(f"semantic is auto, always or never, not {semantic!r}")
+
+    def recent(self, scope: Scope = ACTIVE, limit: int = 20, *, after: Memory | None = None) -> Sequence[Memory]:
+        """Memories in scope, last changed first; `after` continues behind the last one of a page."""
+        return self._store.recent(scope, limit, after)
+
+    def get(self, reference: Reference) -> Memory:
+        """
+        Raises:
+            NotFound, Ambiguous: It names no memory, or several.
+        """
+        id = self.resolve(reference)
+        found = self._store.memories([id]).get(id)
+        if found is None:
+            raise NotFound(f"no memory {reference!r}")
+        return found
+
+    def details(self, reference: Reference, *, count: bool = True) -> Details:
+        """
+        A memory with its body and its history.
+
+        Args:
+            count: Whether this is an access, which the memory remembers.
+
+        Raises:
+            NotFound, Ambiguous: It names no memory, or several.
+        """
+        id = self.resolve(reference)
+        body = self._store.body(id, accessed=self._now() if count else None)
+        if body is None:
+            raise NotFound(f"no memory {reference!r}")
+        return Details(self.get(id), body, tuple(self._store.history(id)))
+
+    def resolve(self, reference: Reference) -> MemoryId:
+        """
+        The id that a reference means.
+
+        Raises:
+            NotFound, Ambiguous: None, or several. A reference is never a pattern.
+        """
+        match list(self._store.resolve(str(reference).strip())):
+            case []:
+                raise NotFound(
+                    f"no memory {reference!r}", hint="Give its id, its uid, or at least 8 characters of the uid."
+                )
+            case [(id, _)]:
+                return id
+            case several:
+                raise Ambiguous(str(reference), [f"{uid} (id {id})" for id, uid in several])
+
+    # Carrying over -------------------------------------------------------
+
+    def exported(self) -> Iterator[Exported]:
+        """Every memory with all that belongs to it, oldest first."""
+        from memory.transfer import exported
+
+        return exported(self._store)
+
+    def restore(self, plans: Sequence[Plan]) -> list[Saved]:
+        """
+        Keep what an export brought, in one transaction; what is there already is left as it is.
+
+        See `memory.transfer.parsed`. `link` then says what points to what.
+        """
+        from memory.save import save
+
+        return save(plans, self._store, self._embedders, moment=self._now())
+
+    def link(self, links: Sequence[Links]) -> None:
+        """Point restored memories to their parents and successors."""
+        self._store.link(links)
+
+    # Care ----------------------------------------------------------------
+
+    def reindex(self, progress: Callable[[int, int], None] = lambda done, total: None) -> Reindexed:
+        """
+        Embed what has no vector in the configured model's space, then let that space answer.
+
+        Args:
+            progress: Told how many chunks of how many are done.
+
+        Raises:
+            EmbedError: The model cannot be used; what was embedded is kept, and the next call goes on there.
+        """
+        from memory.reindex import reindex
+
+        embedder = self._embedders.configured()
+        return reindex(self._store, embedder, batch=self.config.embedding.batch_size, progress=progress)
+
+    def status(self) -> Status:
+        generations = tuple((found, self._store.filled(found.id)) for found in self._store.generations())
+        counts = self._store.counts()
+        problems: list[Notice] = []
+        configured: Space | None = None
+        if self._embedders.enabled:
+            try:
+                from memory.embed import space
+
+                configured = space(self._embedders.configured())
+            except EmbedError as error:
+                problems.append(Notice(str(error), error.hint))
+        active = next((found for found, _ in generations if found.state is State.ACTIVE), None)
+        if configured and active and configured != active.space:
+            problems.append(
+                Notice(f"the stored vectors are in {active.space}, the configured model gives {configured}", "Run `memory reindex`.")
+            )
+        elif configured and counts.queued:
+            problems.append(Notice(f"{counts.queued:,} chunks have no vector yet", "Run `memory reindex`."))
+        return Status(counts, generations, configured, tuple(problems))
+
+    def close(self) -> None:
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,224 @@
+"""
+Results as JSON values.
+
+Every document says its `schema`, name and version: within a version fields are added, never taken away or changed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory.times import iso
+
+if TYPE_CHECKING:
+    from memory.context import Context
+    from memory.engine import Details, Status
+    from memory.errors import Error
+    from memory.query import Answer, Hit, Notice
+    from memory.record import Memory
+    from memory.reindex import Reindexed
+    from memory.save import Saved
+    from memory.store import Revision
+    from memory.transfer import Exported
+
+
+def document(name: str, values: dict[str, Any], version: int = 1) -> dict[str, Any]:
+    return {"schema": f"memory.{name}/{version}", **values}
+
+
+def pointer(memory: Memory) -> dict[str, Any]:
+    """A memory in short (CAP B30); `id` is its uid, `memory_id` its number."""
+    return {
+        "id": memory.uid,
+        "memory_id": memory.id,
+        "kind": str(memory.kind),
+        "title": memory.title,
+        "what": memory.what,
+        "why": memory.why,
+        "impact": memory.impact,
+        "category": memory.category,
+        "tags": list(memory.tags),
+        "project": memory.project,
+        "source": memory.source,
+        "has_details": memory.has_details,
+        "created_at": iso(memory.created_at),
+    }
+
+
+def whole(memory: Memory) -> dict[str, Any]:
+    """A memory with all its fields but the body."""
+    return pointer(memory) | {
+        "description": memory.description,
+        "related_files": list(memory.related_files),
+        "metadata": dict(memory.metadata),
+        "agent_id": memory.agent_id,
+        "session_id": memory.session_id,
+        "session_iter": memory.session_iter,
+        "task_code": memory.task_code,
+        "query_id": memory.query_id,
+        "parent_id": memory.parent_id,
+        "status": str(memory.status),
+        "superseded_by": memory.superseded_by,
+        "content_hash": memory.content_hash,
+        "updated_at": iso(memory.updated_at),
+        "accessed_at": memory.accessed_at and iso(memory.accessed_at),
+        "access_count": memory.access_count,
+        "body_size": memory.body_size,
+    }
+
+
+def notices(found: tuple[Notice, ...]) -> list[dict[str, str]]:
+    return [{"text": notice.text, "hint": notice.hint} for notice in found]
+
+
+def saved(result: Saved) -> dict[str, Any]:
+    return document(
+        "save", {"known": result.known, "memory": pointer(result.memory), "notices": notices(result.notices)}
+    )
+
+
+def details(found: Details) -> dict[str, Any]:
+    history = [_revision(revision) for revision in found.history]
+    return document("details", {"memory": whole(found.memory), "details": found.body, "history": history})
+
+
+def _revision(revision: Revision) -> dict[str, Any]:
+    return {"replaced_at": iso(revision.replaced_at), "memory": whole(revision.memory), "details": revision.body}
+
+
+def exported(found: Exported) -> dict[str, Any]:
+    """A line of an export: everything that is known of a memory, and no number of this database."""
+    history = [
+        {"replaced_at": iso(revision.replaced_at), **_portable(revision.memory), "body": revision.body}
+        for revision in found.history
+    ]
+    values = {**_portable(found.memory), "parent": found.parent, "superseded_by": found.superseded_by}
+    return document("memory", {**values, "body": found.body, "history": history})
+
+
+def _portable(memory: Memory) -> dict[str, Any]:
+    fields = whole(memory)
+    for name in ("id", "memory_id", "has_details", "parent_id", "superseded_by", "content_hash", "body_size"):
+        del fields[name]
+    return {"uid": memory.uid, **fields}
+
+
+def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:
+    verdict = found.verdict
+    values: dict[str, Any] = {
+        "query": found.query.text,
+        "tier": str(found.tier),
+        "verdict": verdict
+        and {
+            "enough": verdict.enough,
+            "why": verdict.why,
+            "found": verdict.found,
+            "complete": verdict.complete,
+            "mass": round(verdict.mass, 4),
+            "coverage": round(verdict.coverage, 4),
+        },
+        "hits": [_hit(hit, rank) for rank, hit in enumerate(found.hits, start=1)],
+        "seconds": round(found.seconds, 6),
+        "notices": notices(found.notices),
+    }
+    if explain:
+        values["terms"] = [
+            {"text": term.text, "prefix": term.prefix, "rows": term.rows, "weight": round(term.weight, 4)}
+            for term in found.terms
+        ]
+        values["steps"] = [
+            {"name": step.name, "found": step.found, "seconds": round(step.seconds, 6), "note": step.note}
+            for step in found.steps
+        ]
+    return document("search", values)
+
+
+def _hit(hit: Hit, rank: int) -> dict[str, Any]:
+    return pointer(hit.memory) | {
+        "rank": rank,
+        "score": round(hit.score, 4),
+        "coverage": round(hit.coverage, 4),
+        "keyword": hit.keyword if hit.keyword is None else round(hit.keyword, 4),
+        "cosine": hit.cosine if hit.cosine is None else round(hit.cosine, 4),
+        "ranks": dict(hit.ranks),
+        "chunk_id": hit.chunk_id,
+        "chunk_index": hit.chunk.index,
+        "chunk_type": str(hit.chunk.type),
+        "header_path": list(hit.chunk.header_path),
+        "text": hit.text,
+        "match_ratio": hit.match_ratio,
+    }
+
+
+def listing(memories: list[Memory]) -> dict[str, Any]:
+    return document("list", {"memories": [whole(memory) for memory in memories]})
+
+
+def context(found: Context) -> dict[str, Any]:
+    return document(
+        "context",
+        {
+            "text": found.text,
+            "tokens": found.tokens,
+            "omitted": found.omitted,
+            "tier": str(found.answer.tier) if found.answer else None,
+            "memories": [pointer(memory) for memory in found.memories],
+            "notices": notices(found.notices),
+        },
+    )
+
+
+def reindexed(result: Reindexed) -> dict[str, Any]:
+    return document(
+        "reindex",
+        {
+            "before": result.before and str(result.before),
+            "after": str(result.after),
+            "embedded": result.embedded,
+        },
+    )
+
+
+def status(found: Status, database: str) -> dict[str, Any]:
+    counts = found.counts
+    return document(
+        "status",
+        {
+            "database": database,
+            "bytes": counts.bytes,
+            "memories": counts.memories,
+            "superseded": counts.superseded,
+            "chunks": counts.chunks,
+            "queued": counts.queued,
+            "failed": counts.failed,
+            "last_error": counts.last_error,
+            "kinds": dict(counts.kinds),
+            "projects": dict(counts.projects),
+            "configured": found.configured and str(found.configured),
+            "generations": [
+                {
+                    "id": generation.id,
+                    "provider": generation.space.provider,
+                    "model": generation.space.model,
+                    "recipe": generation.space.recipe,
+                    "dimension": generation.space.dimension,
+                    "state": str(generation.state),
+                    "filled": filled,
+                }
+                for generation, filled in found.generations
+            ],
+            "problems": notices(found.problems),
+        },
+    )
+
+
+def error(problem: Error) -> dict[str, Any]:
+    return document(
+        "error",
+        {
+            "error": type(problem).__name__,
+            "message": str(problem),
+            "hint": problem.hint,
+            "retryable": problem.retryable,
+        },
+    )

@@ -1,0 +1,201 @@
+"""Saving: a draft becomes a memory, its chunks and, when the embedder answers, their vectors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from memory.embed import embedded
+from memory.errors import EmbedError
+from memory.kinds import RULES
+from memory.query import Notice
+from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, MemoryId
+from memory.space import Embedded, Window
+from memory.store import Entry
+from memory.text.chunk import chunk
+from memory.text.grams import indexed
+from memory.text.passage import passage
+from memory.text.tokens import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from memory.embed.pool import Embedders
+    from memory.record import Draft, Memory
+    from memory.store import Revision, Store
+
+WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none (CAP X3)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """
+    What became of a draft.
+
+    Attributes:
+        known: The same was kept before in the same scope; `memory` is that one, and nothing was written.
+    """
+
+    memory: Memory
+    known: bool
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A draft and what is to be written with it, before anything was embedded."""
+
+    draft: Draft
+    supersedes: MemoryId | None = None
+    restored: Memory | None = None  # of an export: brings back uid, times and status
+    history: tuple[Revision, ...] = ()
+
+
+def save(plans: Sequence[Plan], store: Store, embedders: Embedders, *, moment: datetime) -> list[Saved]:
+    """
+    Keep drafts, all in one transaction.
+
+    They are embedded before it begins, so no model and no network is ever waited for with the write lock held. An
+    embedder that fails costs a notice, never a memory.
+
+    Raises:
+        NotFound, Invalid: What a plan supersedes is not there, or was superseded already. Nothing was kept.
+    """
+    drafted = [entry(plan, moment) for plan in plans]
+    known = store.known(drafted)
+    new, notices = _embed([one for one, id in zip(drafted, known, strict=True) if id is None], embedders)
+    made = iter(new)
+    kept = store.put([next(made) if id is None else one for one, id in zip(drafted, known, strict=True)])
+    return [
+        Saved(one.memory, one.known, () if one.known else (*notices, *_queued(one.queued, notices, embedders)))
+        for one in kept
+    ]
+
+
+def update(id: MemoryId, draft: Draft, store: Store, embedders: Embedders, *, moment: datetime) -> Saved:
+    """
+    Put a draft in place of a memory's texts.
+
+    Raises:
+        NotFound: No such memory.
+    """
+    entries, notices = _embed([entry(Plan(draft), moment)], embedders)
+    kept = store.replace(id, entries[0])
+    return Saved(kept.memory, known=False, notices=(*notices, *_queued(kept.queued, notices, embedders)))
+
+
+def _queued(queued: int, notices: Sequence[Notice], embedders: Embedders) -> tuple[Notice, ...]:
+    if not queued or notices or not embedders.enabled:
+        return ()
+    return (
+        Notice("kept, but the stored vectors are of another model: found by keyword only", "Run `memory reindex`."),
+    )
+
+
+def entry(plan: Plan, moment: datetime) -> Entry:
+    """Everything but the vectors."""
+    draft = plan.draft
+    if RULES[draft.kind].family != "note" and not draft.what:
+        draft = replace(draft, what=draft.body[:WHAT_OF_BODY])
+    chunks = chunked(draft)
+    pieces = _excerpts(draft, chunks)
+    return Entry(
+        draft=draft,
+        uid=plan.restored.uid if plan.restored else uuid4().hex,
+        moment=moment,
+        content_hash=content_hash(draft),
+        chunks=chunks,
+        grams=tuple(indexed(_indexed_text(piece, draft)) for piece in pieces),
+        supersedes=plan.supersedes,
+        unless_known=plan.restored is None,
+        restored=plan.restored,
+        history=plan.history,
+    )
+
+
+def chunked(draft: Draft) -> tuple[Chunk, ...]:
+    """
+    The chunks of a draft, at least one; they tile its body.
+
+    A note begins with its head, which covers nothing of the body: what is said in short is found by itself.
+    """
+    pieces = chunk(draft.body) if RULES[draft.kind].chunked else _whole(draft.body)
+    if RULES[draft.kind].family == "note" or not pieces:
+        head = Chunk(0, 0, 0, ChunkType.HEAD, token_count=tokens(f"{draft.title} {draft.what}"))
+        pieces = (head, *(_moved(piece) for piece in pieces))
+    if pieces[-1].stop < len(draft.body):  # a body of nothing but white space
+        pieces = (*pieces, Chunk(len(pieces), pieces[-1].stop, len(draft.body), ChunkType.TEXT))
+    return pieces
+
+
+def _whole(body: str) -> tuple[Chunk, ...]:
+    return (Chunk(0, 0, len(body), ChunkType.TEXT, token_count=tokens(body)),) if body else ()
+
+
+def _moved(piece: Chunk) -> Chunk:
+    return Chunk(
+        piece.index + 1, piece.start, piece.stop, piece.type, piece.header_path, piece.level, piece.token_count
+    )
+
+
+def content_hash(draft: Draft) -> str:
+    """SHA-256 over what is said: for a note all of it, for other kinds the body (CAP D9)."""
+    if RULES[draft.kind].family != "note":
+        return hashlib.sha256(draft.body.encode()).hexdigest()
+    said = (draft.title, draft.what, draft.why, draft.impact, draft.description, draft.body, draft.category, draft.tags)
+    more = (draft.related_files, dict(draft.metadata), draft.source)
+    return hashlib.sha256(json.dumps((said, more), sort_keys=True).encode()).hexdigest()
+
+
+def _excerpts(draft: Draft, chunks: Sequence[Chunk]) -> list[Excerpt]:
+    texts = (draft.title, draft.what, draft.why, draft.impact)
+    return [
+        Excerpt(
+            ChunkId(piece.index),
+            MemoryId(0),
+            piece,
+            draft.what if piece.type is ChunkType.HEAD else draft.body[piece.start : piece.stop],
+            draft.body[max(0, piece.start - OVERLAP) : piece.start],
+            *texts,
+            draft.tags,
+        )
+        for piece in chunks
+    ]
+
+
+def _indexed_text(piece: Excerpt, draft: Draft) -> str:
+    """Everything the index holds of a chunk, to be looked through for scripts without spaces."""
+    texts = [piece.title, *piece.chunk.header_path, piece.text]
+    if piece.chunk.index == 0:
+        texts += [piece.why, piece.impact, *piece.tags, draft.project or "", *draft.related_files]
+    return "\n".join(texts)
+
+
+def _embed(entries: list[Entry], embedders: Embedders) -> tuple[list[Entry], tuple[Notice, ...]]:
+    """The entries with their vectors, or as they are with the reason why not."""
+    if not embedders.enabled or not entries:
+        return entries, ()
+    passages = [[passage(piece) for piece in _excerpts(one.draft, one.chunks)] for one in entries]
+    try:
+        made = embedded(embedders.configured(), [text for texts in passages for text in texts])
+    except EmbedError as error:
+        return entries, (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
+    return _shared_out(entries, made), ()
+
+
+def _shared_out(entries: list[Entry], made: Embedded) -> list[Entry]:
+    """Vectors of the chunks of all entries, given to each its own."""
+    result: list[Entry] = []
+    first = 0
+    for one in entries:
+        last = first + len(one.chunks)
+        own = [w for w in made.windows if first <= w.chunk < last]
+        rows = made.vectors[[w.row for w in own]]
+        windows = tuple(Window(w.chunk - first, w.window, row) for row, w in enumerate(own))
+        result.append(replace(one, embedded=Embedded(made.space, rows, windows)))
+        first = last
+    return result

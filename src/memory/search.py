@@ -1,0 +1,252 @@
+"""Searching: keywords first; vectors when they are not enough; fuse; widen to the granularity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from memory.embed import space
+from memory.errors import DimensionMismatch, EmbedError, SpaceMismatch
+from memory.query import Answer, Granularity, Hit, Merge, Mode, Notice, Step, Tier
+from memory.rank.fuse import centred, fuse
+from memory.rank.judge import DEPTH, Tuning, coverage, held_by_memory, judge
+from memory.rank.rollup import rollup
+from memory.store import State
+from memory.text.lexical import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.embed import Embedder
+    from memory.embed.pool import Embedders
+    from memory.query import Query, Ranking, Scored, Term, Verdict
+    from memory.rank.rollup import Passage
+    from memory.record import ChunkId
+    from memory.space import Vectors
+    from memory.store import Generation, Store
+
+POOL = 100
+"""Candidates taken from each leg before they are fused, at least."""
+
+TERMS = 64
+"""Terms the keyword leg takes; of a longer query the most telling."""
+
+SHRINK = 50
+"""The centre of n vectors is their sum over n + this: a store of three is hardly centred on itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fusing:
+    """How a hybrid answer weighs its legs: see `memory.rank.fuse`."""
+
+    weights: tuple[float, float] = (0.3, 0.7)
+    merge: Merge = Merge.MINMAX
+
+
+@dataclass(slots=True)
+class _Trace:
+    """What was done so far."""
+
+    steps: list[Step] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    begun: float = field(default_factory=perf_counter)
+
+    def step(self, name: str, found: int, note: str = "") -> None:
+        now = perf_counter()
+        self.steps.append(Step(name, found, now - self.begun, note))
+        self.begun = now
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A ranking with the places of its chunks in each leg."""
+
+    tier: Tier
+    ranking: Ranking
+    legs: Mapping[str, Ranking]
+    more: bool  # a deeper look would find more
+    verdict: Verdict | None = None
+
+
+def search(query: Query, store: Store, embedders: Embedders, tuning: Tuning, fusing: Fusing) -> Answer:
+    """
+    Answer a query.
+
+    Raises:
+        EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search then answers with keywords and
+            says so in a notice.
+        StoreError: The store cannot be read.
+    """
+    return _Search(query, store, embedders, tuning, fusing).answer()
+
+
+class _Search:
+    def __init__(self, query: Query, store: Store, embedders: Embedders, tuning: Tuning, fusing: Fusing) -> None:
+        self._query, self._store, self._embedders = query, store, embedders
+        self._tuning, self._fusing = tuning, fusing
+        self._trace = _Trace()
+        self._terms: tuple[Term, ...] = ()
+        self._vector: tuple[Generation, Vectors] | None = None
+
+    def answer(self) -> Answer:
+        """Look as deep as it takes to fill the limit: many chunks may belong to one memory."""
+        if self._query.mode is not Mode.VECTOR:
+            self._plan()
+        depth = max(DEPTH, self._query.limit)
+        while True:
+            found = self._found(depth)
+            passages = rollup(found.ranking, self._outline(), self._query.granularity, self._query.limit)
+            if len(passages) >= self._query.limit or not found.more:
+                break
+            depth *= 4
+        hits = self._hits(passages, found)
+        self._trace.step("read", len(hits))
+        trace = self._trace
+        return Answer(
+            self._query, hits, found.tier, found.verdict, self._terms, tuple(trace.steps), tuple(trace.notices)
+        )
+
+    def _plan(self) -> None:
+        weighed = self._store.weigh(terms(self._query.text))
+        if len(weighed) > TERMS:
+            rarest = sorted(weighed, key=lambda term: -term.weight)[:TERMS]
+            self._trace.notices.append(Notice(f"the query has {len(weighed)} words; the {TERMS} rarest were looked for"))
+            weighed = tuple(term for term in weighed if term in rarest)
+        self._terms = weighed
+        self._trace.step("terms", len(weighed))
+
+    def _found(self, depth: int) -> _Found:
+        match self._query.mode:
+            case Mode.VECTOR:
+                depth = max(depth, POOL)
+                ranking = self._nearest(depth)
+                return _Found(Tier.VECTOR, ranking, {"vector": ranking}, len(ranking) >= depth)
+            case Mode.HYBRID:
+                return self._hybrid(max(depth, POOL), None)
+            case Mode.KEYWORD:
+                ranking = self._keywords(depth)
+                return _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth)
+            case Mode.TIERED:
+                return self._tiered(depth)
+
+    def _tiered(self, depth: int) -> _Found:
+        ranking = self._keywords(depth)
+        verdict = judge(self._terms, ranking, self._tuning)
+        cheap = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, verdict)
+        if verdict.enough or not self._embedders.enabled:
+            return cheap
+        try:
+            return self._hybrid(max(depth, POOL), verdict)
+        except (EmbedError, SpaceMismatch) as error:
+            notice = Notice(f"keywords only: {error}", error.hint)
+            if notice not in self._trace.notices:
+                self._trace.notices.append(notice)
+            return cheap
+
+    def _keywords(self, depth: int) -> Ranking:
+        ranking = self._store.by_keyword(self._terms, self._query.scope, depth)
+        self._trace.step("keyword", len(ranking))
+        return ranking
+
+    def _nearest(self, depth: int) -> Ranking:
+        """The vector leg; the query is embedded once however deep the search goes."""
+        if self._vector is None:
+            generation, embedder = self._space()
+            vector, whole = self._embedders.query(embedder, self._query.text)
+            if not whole:
+                self._trace.notices.append(Notice("the query is longer than the model reads: its beginning was embedded"))
+            self._vector = (generation, vector)
+            self._trace.step("embed", 1, str(generation.space))
+        generation, vector = self._vector
+        ranking = self._store.by_vector(generation.id, vector, self._query.scope, depth)
+        self._trace.step("vector", len(ranking))
+        return ranking
+
+    def _space(self) -> tuple[Generation, Embedder]:
+        """The active generation and the embedder that made it."""
+        generations = {generation.state: generation for generation in self._store.generations()}
+        if (active := generations.get(State.ACTIVE)) is None:
+            raise EmbedError("nothing is embedded yet", hint="Run `memory reindex` to embed what is kept.")
+        configured = self._embedders.configured()
+        if (given := space(configured)) == active.space:
+            return active, configured
+        building = generations.get(State.BUILDING)
+        if building is not None and building.space == given:
+            return active, self._embedders.of(active.space)  # until the reindex is done, the old model answers
+        same_model = (given.provider, given.model, given.recipe) == (
+            active.space.provider,
+            active.space.model,
+            active.space.recipe,
+        )
+        raise (DimensionMismatch if same_model else SpaceMismatch)(active.space, given)
+
+    def _hybrid(self, depth: int, verdict: Verdict | None) -> _Found:
+        """Both legs, and for what only one of them found the other's score: a missing score is not a zero."""
+        near = self._nearest(depth)
+        words = self._keywords(depth)
+        known = {scored.chunk for scored in words}
+        unknown = [scored.chunk for scored in near if scored.chunk not in known]
+        more = self._store.keyword_scores(self._terms, unknown)
+        pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*near, *more, *words)}
+        cosines, nearness = self._nearness(list(pool))
+        candidates = (item._replace(cosine=cosines.get(chunk)) for chunk, item in pool.items())
+        ranking = fuse(candidates, nearness, weights=self._fusing.weights, merge=self._fusing.merge)
+        self._trace.step("fuse", len(ranking))
+        deeper = max(len(near), len(words)) >= depth
+        return _Found(Tier.HYBRID, ranking, {"keyword": words, "vector": near}, deeper, verdict)
+
+    def _nearness(self, chunks: Sequence[ChunkId]) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
+        """The cosines of chunks with the query, as they are and after centring."""
+        assert self._vector is not None  # noqa: S101  # `_nearest` came first
+        generation, vector = self._vector
+        total, count = self._store.centre(generation.id)
+        centre = (total / (count + SHRINK)).astype(vector.dtype)
+        length = float(centre @ centre)
+        other = centre / length**0.5 if length else vector
+        found = self._store.cosines(generation.id, vector, other, chunks)
+        query_centre = float(vector @ centre)
+        cosines = {chunk: cosine for chunk, (cosine, _) in found.items()}
+        nearness = {
+            chunk: centred(cosine, query_centre, with_other * length**0.5, length)
+            for chunk, (cosine, with_other) in found.items()
+        }
+        return cosines, nearness
+
+    def _outline(self):  # type: ignore[no-untyped-def]  # -> Callable[[MemoryId], Outline], remembered
+        return cache(self._store.outline)
+
+    def _hits(self, passages: Sequence[Passage], found: _Found) -> tuple[Hit, ...]:
+        """Passages with their memories; what was deleted since it was ranked is left out."""
+        memories = self._store.memories([passage.best.memory for passage in passages])
+        excerpts = self._store.excerpts([passage.best.chunk for passage in passages])
+        held = held_by_memory(found.ranking)
+        places = {
+            leg: {scored.chunk: rank for rank, scored in enumerate(ranking, start=1)} for leg, ranking in found.legs.items()
+        }
+        hits = []
+        for passage in passages:
+            best = passage.best
+            if best.memory not in memories or best.chunk not in excerpts:
+                continue
+            excerpt = excerpts[best.chunk]
+            text = excerpt.text
+            if self._query.granularity is Granularity.MEDIUM and passage.stop > passage.start:
+                text = (self._store.body(best.memory) or "")[passage.start : passage.stop]
+            ranks = tuple((leg, place[best.chunk]) for leg, place in places.items() if best.chunk in place)
+            hits.append(
+                Hit(
+                    memory=memories[best.memory],
+                    chunk=excerpt.chunk,
+                    chunk_id=best.chunk,
+                    text=text,
+                    score=best.score,
+                    coverage=coverage(self._terms, held[best.memory]),
+                    keyword=best.keyword,
+                    cosine=best.cosine,
+                    ranks=ranks,
+                    match_ratio=passage.match_ratio if self._query.granularity is Granularity.MEDIUM else None,
+                )
+            )
+        return tuple(hits)

@@ -1,0 +1,516 @@
+"""
+`RamStore`: the promises of the store in dictionaries, the slow and plain way.
+
+It is the oracle that the SQLite store is compared with, and a store for tests. Nothing here is indexed, cached or
+clever: every answer is worked out from everything that is there.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memory.errors import Invalid, NotFound
+from memory.kinds import RULES
+from memory.query import Scored
+from memory.record import OVERLAP, SHARED, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Status
+from memory.store import RESOLVED, SAME, SPARSE, UID_PREFIX, Counts, Generation, Kept, Revision, State
+from memory.store.columns import WEIGHTS
+from memory.store.stems import stems
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from memory.query import Ranking, Scope, Term
+    from memory.space import Space, Vectors, Window
+    from memory.store import Entry, Links
+
+K1, B = 1.2, 0.75  # of FTS5's bm25()
+FLOOR = 1e-6  # its idf of a term that more than half of all rows hold
+
+
+@dataclass(frozen=True)
+class _Piece:
+    memory: MemoryId
+    chunk: Chunk
+    words: tuple[tuple[str, ...], ...]  # the tokens of each column
+
+    @property
+    def length(self) -> int:
+        return sum(map(len, self.words))
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    attempts: int = 0
+    error: str = ""
+    tried_at: datetime | None = None
+
+
+@dataclass
+class _Data:
+    """Values are never changed, so that copies of the dictionaries are a snapshot."""
+
+    memories: dict[MemoryId, Memory] = field(default_factory=dict)
+    bodies: dict[MemoryId, str] = field(default_factory=dict)
+    history: dict[MemoryId, tuple[Revision, ...]] = field(default_factory=dict)
+    pieces: dict[ChunkId, _Piece] = field(default_factory=dict)
+    queue: dict[ChunkId, _Waiting] = field(default_factory=dict)
+    generations: dict[int, Generation] = field(default_factory=dict)
+    vectors: dict[tuple[int, ChunkId, int], Vectors] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)  # the last id of each sort
+
+    def copy(self) -> _Data:
+        return _Data(*(dict(getattr(self, one.name)) for one in fields(self)))
+
+    def next(self, sort: str) -> int:
+        self.used[sort] = self.used.get(sort, 0) + 1
+        return self.used[sort]
+
+
+class RamStore:
+    """The store in dictionaries. Every method's promise stands in `memory.store.Store`."""
+
+    def __init__(self) -> None:
+        self._data = _Data()
+        self._lock = RLock()
+
+    @contextmanager
+    def _change(self) -> Generator[_Data]:
+        with self._lock:
+            before = self._data.copy()
+            try:
+                yield self._data
+            except BaseException:
+                self._data = before
+                raise
+
+    # Memories ------------------------------------------------------------
+
+    def put(self, entries: Sequence[Entry]) -> Sequence[Kept]:
+        with self._change():
+            return [self._put(entry) for entry in entries]
+
+    def _put(self, entry: Entry) -> Kept:
+        data = self._data
+        if (same := self._known(entry)) is not None:
+            if entry.supersedes is not None and entry.supersedes != same:
+                self._supersede(entry.supersedes, by=same)
+            return Kept(data.memories[same], known=True, queued=0)
+        self._check_parent(entry)
+        id = MemoryId(data.next("memory"))
+        data.memories[id] = _new(id, entry)
+        data.bodies[id] = entry.draft.body
+        data.history[id] = tuple(old._replace(memory=replace(old.memory, id=id)) for old in entry.history)
+        queued = self._put_chunks(id, entry)
+        if entry.supersedes is not None:
+            self._supersede(entry.supersedes, by=id)
+        return Kept(data.memories[id], known=False, queued=queued)
+
+    def _put_chunks(self, id: MemoryId, entry: Entry) -> int:
+        data = self._data
+        ids = [ChunkId(data.next("chunk")) for _ in entry.chunks]
+        for new, chunk, grams in zip(ids, entry.chunks, entry.grams, strict=True):
+            words = tuple(stems(text) for text in _columns(data.memories[id], entry.draft.body, chunk, grams))
+            data.pieces[new] = _Piece(id, chunk, words)
+            data.queue[new] = _Waiting()
+        if (given := entry.embedded) is not None:
+            generation = self._living(given.space)
+            if generation is None and not data.generations:
+                generation = self.begin(given.space)
+            if generation is not None:
+                own = [window._replace(chunk=ids[window.chunk]) for window in given.windows]
+                self.fill(generation.id, given.vectors, own)
+        return sum(new in data.queue for new in ids)
+
+    def known(self, entries: Sequence[Entry]) -> Sequence[MemoryId | None]:
+        with self._lock:
+            return [self._known(entry) for entry in entries]
+
+    def _known(self, entry: Entry) -> MemoryId | None:
+        for memory in self._data.memories.values():
+            if memory.uid == entry.uid:
+                return memory.id
+        if not entry.unless_known or RULES[entry.draft.kind].repeats:
+            return None
+        for memory in self._data.memories.values():
+            same = all(getattr(memory, name) == getattr(entry.draft, name) for name in SAME)
+            if same and memory.content_hash == entry.content_hash and memory.status is Status.ACTIVE:
+                return memory.id
+        return None
+
+    def _check_parent(self, entry: Entry) -> None:
+        if entry.draft.parent_id is not None:
+            self._memory(entry.draft.parent_id)
+
+    def _supersede(self, id: MemoryId, *, by: MemoryId) -> None:
+        if self._memory(id).status is Status.SUPERSEDED:
+            raise Invalid(f"memory {id} was superseded already")
+        self._data.memories[id] = replace(self._memory(id), status=Status.SUPERSEDED, superseded_by=by)
+
+    def _memory(self, id: MemoryId) -> Memory:
+        if id not in self._data.memories:
+            raise NotFound(f"no memory {id}")
+        return self._data.memories[id]
+
+    def replace(self, id: MemoryId, entry: Entry) -> Kept:
+        with self._change() as data:
+            old = self._memory(id)
+            self._check_parent(entry)
+            data.history[id] = (Revision(entry.moment, old, data.bodies[id]), *data.history[id])
+            self._forget_chunks(id)
+            data.memories[id] = replace(old, **_said(entry))
+            data.bodies[id] = entry.draft.body
+            return Kept(data.memories[id], known=False, queued=self._put_chunks(id, entry))
+
+    def link(self, links: Sequence[Links]) -> None:
+        with self._change() as data:
+            ids: dict[str | None, MemoryId] = {memory.uid: id for id, memory in data.memories.items()}
+            for uid, parent, successor in links:
+                if (id := ids.get(uid)) is None:
+                    continue
+                memory = data.memories[id]
+                if memory.parent_id is None:
+                    memory = replace(memory, parent_id=ids.get(parent))
+                if memory.superseded_by is None and memory.status is Status.SUPERSEDED:
+                    memory = replace(memory, superseded_by=ids.get(successor))
+                data.memories[id] = memory
+
+    def delete(self, id: MemoryId) -> bool:
+        with self._change() as data:
+            if id not in data.memories:
+                return False
+            self._forget_chunks(id)
+            del data.memories[id], data.bodies[id], data.history[id]
+            for other in list(data.memories.values()):
+                parent = None if other.parent_id == id else other.parent_id
+                successor = None if other.superseded_by == id else other.superseded_by
+                data.memories[other.id] = replace(other, parent_id=parent, superseded_by=successor)
+            return True
+
+    def _forget_chunks(self, id: MemoryId) -> None:
+        data = self._data
+        gone = {chunk for chunk, piece in data.pieces.items() if piece.memory == id}
+        data.pieces = {chunk: piece for chunk, piece in data.pieces.items() if chunk not in gone}
+        data.queue = {chunk: waiting for chunk, waiting in data.queue.items() if chunk not in gone}
+        data.vectors = {key: vector for key, vector in data.vectors.items() if key[1] not in gone}
+
+    def resolve(self, reference: str) -> Sequence[tuple[MemoryId, str]]:
+        prefix = reference.lower().replace("-", "")
+        with self._lock:
+            named = [m for m in self._data.memories.values() if _digits(reference) and m.id == int(reference)]
+            begun = [m for m in self._data.memories.values() if len(prefix) >= UID_PREFIX and m.uid.startswith(prefix)]
+        found = named + sorted((m for m in begun if m not in named), key=lambda m: m.uid)
+        return [(memory.id, memory.uid) for memory in found][:RESOLVED]
+
+    def memories(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
+        with self._lock:
+            return {id: self._data.memories[id] for id in ids if id in self._data.memories}
+
+    def body(self, id: MemoryId, *, accessed: datetime | None = None) -> str | None:
+        with self._change() as data:
+            if accessed is not None and id in data.memories:
+                old = data.memories[id]
+                data.memories[id] = replace(old, accessed_at=accessed, access_count=old.access_count + 1)
+            return data.bodies.get(id)
+
+    def history(self, id: MemoryId) -> Sequence[Revision]:
+        with self._lock:
+            return list(self._data.history.get(id, ()))
+
+    def recent(self, scope: Scope, limit: int, after: Memory | None = None) -> Sequence[Memory]:
+        with self._lock:
+            found = [memory for memory in self._data.memories.values() if _inside(memory, scope)]
+        if after is not None:
+            found = [memory for memory in found if (memory.updated_at, memory.id) < (after.updated_at, after.id)]
+        return sorted(found, key=lambda memory: (memory.updated_at, memory.id), reverse=True)[:limit]
+
+    def page(self, after: MemoryId, limit: int) -> Sequence[Memory]:
+        with self._lock:
+            return [self._data.memories[id] for id in sorted(self._data.memories) if id > after][:limit]
+
+    def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
+        with self._lock:
+            return {id: self._excerpt(id) for id in ids if id in self._data.pieces}
+
+    def _excerpt(self, id: ChunkId) -> Excerpt:
+        piece = self._data.pieces[id]
+        memory, body, chunk = self._data.memories[piece.memory], self._data.bodies[piece.memory], piece.chunk
+        before = body[max(0, chunk.start - OVERLAP) : chunk.start]
+        said = (memory.title, memory.what, memory.why, memory.impact, memory.tags)
+        return Excerpt(id, memory.id, chunk, _text(memory, body, chunk), before, *said)
+
+    def outline(self, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
+        with self._lock:
+            found = [(chunk, piece.chunk) for chunk, piece in self._data.pieces.items() if piece.memory == id]
+        return sorted(found, key=lambda pair: pair[1].index)
+
+    def counts(self) -> Counts:
+        with self._lock:
+            memories = self._data.memories.values()
+            tried = [(w.tried_at, id, w.error) for id, w in self._data.queue.items() if w.tried_at is not None]
+            return Counts(
+                memories=len(memories),
+                superseded=sum(memory.status is Status.SUPERSEDED for memory in memories),
+                chunks=len(self._data.pieces),
+                queued=len(self._data.queue),
+                failed=len(tried),
+                last_error=max(tried)[2] if tried else "",
+                kinds=_tally(str(memory.kind) for memory in memories),
+                projects=_tally(memory.project for memory in memories if memory.project is not None)[:20],
+                bytes=0,
+            )
+
+    # Keywords ------------------------------------------------------------
+
+    def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
+        with self._lock:
+            found: list[Term] = []
+            seen: set[tuple[tuple[str, ...], bool]] = set()
+            for term in terms:
+                words = stems(term.text)
+                weighed = self._weighed(term)
+                if words and (words, weighed.prefix) not in seen:
+                    seen.add((words, weighed.prefix))
+                    found.append(weighed)
+            return tuple(found)
+
+    def _weighed(self, term: Term) -> Term:
+        rows = len(self._frequencies(term))
+        if rows < SPARSE and len(term.text) >= 3 and len(stems(term.text)) == 1 and not term.gram:
+            longer = len(self._frequencies(term._replace(prefix=True)))
+            if longer > rows:
+                term, rows = term._replace(prefix=True), longer
+        total = len(self._data.pieces)
+        return term._replace(rows=rows, weight=math.log(1 + (total - rows + 0.5) / (rows + 0.5)))
+
+    def by_keyword(self, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
+        with self._lock:
+            return tuple(one for one in self._scores(terms) if _inside(self._data.memories[one.memory], scope))[:k]
+
+    def keyword_scores(self, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
+        wanted = set(ids)
+        with self._lock:
+            return tuple(one for one in self._scores(terms) if one.chunk in wanted)
+
+    def _scores(self, terms: Sequence[Term]) -> Ranking:
+        """Every chunk that holds a term, best first: https://www.sqlite.org/fts5.html#the_bm25_function."""
+        pieces = self._data.pieces
+        average = sum(piece.length for piece in pieces.values()) / max(1, len(pieces))
+        scores: dict[ChunkId, float] = {}
+        bits: dict[ChunkId, int] = {}
+        for place, term in enumerate(terms):
+            frequencies = self._frequencies(term)
+            n = len(frequencies)
+            idf = max(FLOOR, math.log((len(pieces) - n + 0.5) / (n + 0.5)))
+            for id, often in frequencies.items():
+                norm = K1 * (1 - B + B * pieces[id].length / average)
+                scores[id] = scores.get(id, 0.0) + idf * often * (K1 + 1) / (often + norm)
+                bits[id] = bits.get(id, 0) | 1 << place
+        ranked = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))
+        return tuple(Scored(id, pieces[id].memory, scores[id], bits[id], keyword=scores[id]) for id in ranked)
+
+    def _frequencies(self, term: Term) -> dict[ChunkId, float]:
+        """How often each chunk that holds a term holds it, by the weights of the columns."""
+        phrase = stems(term.text)
+        found = {id: _often(piece.words, phrase, prefix=term.prefix) for id, piece in self._data.pieces.items()}
+        return {id: often for id, often in found.items() if often}
+
+    # Vectors -------------------------------------------------------------
+
+    def generations(self) -> Sequence[Generation]:
+        with self._lock:
+            return list(self._data.generations.values())
+
+    def filled(self, generation: int) -> int:
+        with self._lock:
+            return len(self._embedded(generation))
+
+    def _embedded(self, generation: int) -> set[ChunkId]:
+        return {chunk for own, chunk, _ in self._data.vectors if own == generation}
+
+    def _need(self, generation: int) -> Generation:
+        if generation not in self._data.generations:
+            raise NotFound(f"no generation {generation} of vectors")
+        return self._data.generations[generation]
+
+    def _in_state(self, state: State) -> Generation | None:
+        return next((found for found in self._data.generations.values() if found.state is state), None)
+
+    def _living(self, space: Space) -> Generation | None:
+        found = (self._in_state(State.ACTIVE), self._in_state(State.BUILDING))
+        return next((generation for generation in found if generation is not None and generation.space == space), None)
+
+    def begin(self, space: Space) -> Generation:
+        with self._change() as data:
+            if (found := self._living(space)) is not None:
+                return found
+            state = State.BUILDING if self._in_state(State.ACTIVE) else State.ACTIVE
+            if (unfinished := self._in_state(State.BUILDING)) is not None:
+                self.drop(unfinished.id)
+            new = Generation(data.next("generation"), space, state)
+            data.generations[new.id] = new
+            return new
+
+    def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
+        with self._lock:
+            self._need(generation)
+            ids = sorted(set(self._data.pieces) - self._embedded(generation))
+            return [self._excerpt(id) for id in ids if id > after][:limit]
+
+    def fill(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
+        with self._change() as data:
+            if generation not in data.generations:
+                return 0
+            alive = {ChunkId(window.chunk) for window in windows} & set(data.pieces)
+            kept = {key: old for key, old in data.vectors.items() if key[0] != generation or key[1] not in alive}
+            new = {(generation, ChunkId(w.chunk), w.window): vectors[w.row].copy() for w in windows if w.chunk in alive}
+            data.vectors = kept | new
+            if data.generations[generation].state is State.ACTIVE:
+                data.queue = {id: waiting for id, waiting in data.queue.items() if id not in alive}
+            return len(alive)
+
+    def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
+        with self._change() as data:
+            for id in set(ids) & set(data.queue):
+                data.queue[id] = _Waiting(data.queue[id].attempts + 1, error, moment)
+
+    def activate(self, generation: int, *, instead_of: int | None) -> bool:
+        with self._change() as data:
+            self._need(generation)
+            former = self._in_state(State.ACTIVE)
+            if (former.id if former else None) != instead_of:
+                return False
+            if former is not None:
+                data.generations[former.id] = replace(former, state=State.RETIRED)
+            data.generations[generation] = replace(data.generations[generation], state=State.ACTIVE)
+            data.queue = {id: _Waiting() for id in set(data.pieces) - self._embedded(generation)}
+            return True
+
+    def drop(self, generation: int) -> None:
+        with self._change() as data:
+            if generation in data.generations and data.generations[generation].state is not State.ACTIVE:
+                del data.generations[generation]
+                data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
+
+    def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
+        with self._lock:
+            self._need(generation)
+            best: dict[ChunkId, float] = {}
+            for (own, chunk, _), stored in self._data.vectors.items():
+                if own == generation and _inside(self._data.memories[self._data.pieces[chunk].memory], scope):
+                    best[chunk] = max(best.get(chunk, -2.0), _cosine(stored, vector))
+            ranked = sorted(best, key=lambda chunk: (-best[chunk], chunk))[:k]
+            return tuple(Scored(id, self._data.pieces[id].memory, best[id], cosine=best[id]) for id in ranked)
+
+    def cosines(
+        self, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]
+    ) -> Mapping[ChunkId, tuple[float, float]]:
+        with self._lock:
+            self._need(generation)
+            found: dict[ChunkId, tuple[float, float]] = {}
+            for (own, chunk, _), stored in self._data.vectors.items():
+                if own == generation and chunk in ids:
+                    pair = (_cosine(stored, vector), _cosine(stored, other))
+                    found[chunk] = max(found.get(chunk, pair), pair)
+            return found
+
+    def centre(self, generation: int) -> tuple[Vectors, int]:
+        with self._lock:
+            dimension = self._need(generation).space.dimension
+            own = [vector for key, vector in self._data.vectors.items() if key[0] == generation]
+            return np.asarray(own, dtype=np.float64).reshape(-1, dimension).sum(axis=0), len(own)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _said(entry: Entry) -> dict[str, Any]:
+    """The fields of a memory that come of what an entry says."""
+    draft = entry.draft
+    shared = {name: getattr(draft, name) for name in SHARED} | {"metadata": dict(draft.metadata)}
+    return shared | {"content_hash": entry.content_hash, "updated_at": entry.moment, "body_size": len(draft.body)}
+
+
+def _new(id: MemoryId, entry: Entry) -> Memory:
+    first: dict[str, Any] = {
+        "id": id,
+        "uid": entry.uid,
+        "status": Status.ACTIVE,
+        "superseded_by": None,
+        "created_at": entry.moment,
+        "accessed_at": None,
+        "access_count": 0,
+    }
+    if (old := entry.restored) is not None:
+        brought = ("status", "created_at", "updated_at", "accessed_at", "access_count")
+        first |= {name: getattr(old, name) for name in brought}
+    return Memory(**_said(entry) | first)
+
+
+def _text(memory: Memory, body: str, chunk: Chunk) -> str:
+    return memory.what if chunk.type is ChunkType.HEAD else body[chunk.start : chunk.stop]
+
+
+def _columns(memory: Memory, body: str, chunk: Chunk, grams: str) -> tuple[str, ...]:
+    """What is indexed of a chunk, in the order of `WEIGHTS`."""
+    heading = " ".join(header.lstrip("# ") for header in chunk.header_path)
+    tags, files = " ".join(memory.tags), " ".join(memory.related_files)
+    names = (memory.category or "", memory.project or "", memory.source or "")
+    whole = (memory.why, memory.impact, tags, *names, files) if chunk.index == 0 else ("",) * 7
+    return (memory.title, heading, _text(memory, body, chunk), *whole, grams)
+
+
+def _often(words: Sequence[Sequence[str]], phrase: Sequence[str], *, prefix: bool) -> float:
+    """The occurrences of a phrase, each worth the weight of its column; the last word may go on if it is a prefix."""
+    if not phrase:
+        return 0.0
+    often = 0.0
+    for column, weight in zip(words, WEIGHTS.values(), strict=True):
+        for start in range(len(column) - len(phrase) + 1):
+            *first, last = column[start : start + len(phrase)]
+            if first == list(phrase[:-1]) and (last.startswith(phrase[-1]) if prefix else last == phrase[-1]):
+                often += weight
+    return often
+
+
+def _inside(memory: Memory, scope: Scope) -> bool:
+    allowed = (
+        (scope.kinds, memory.kind),
+        (scope.projects, memory.project),
+        (scope.sources, memory.source),
+        (scope.categories, memory.category),
+        (scope.agents, memory.agent_id),
+        (scope.sessions, memory.session_id),
+        (scope.iterations, memory.session_iter),
+        (scope.tasks, memory.task_code),
+        (scope.runs, memory.query_id),
+        (scope.statuses, memory.status),
+    )
+    return (
+        all(not values or value in values for values, value in allowed)
+        and scope.tags <= set(memory.tags)
+        and (scope.since is None or memory.updated_at >= scope.since)
+        and (scope.until is None or memory.updated_at < scope.until)
+    )
+
+
+def _cosine(left: Vectors, right: Vectors) -> float:
+    a, b = left.astype(np.float64), right.astype(np.float64)
+    return float(a @ b / math.sqrt((a @ a) * (b @ b)))
+
+
+def _digits(reference: str) -> bool:
+    return reference.isascii() and reference.isdigit()
+
+
+def _tally(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    listed = list(names)
+    counted = {name: listed.count(name) for name in listed}
+    return tuple(sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])))

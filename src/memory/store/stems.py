@@ -1,0 +1,25 @@
+"""The words that the keyword index holds of a text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
+
+import apsw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+@lru_cache(maxsize=1)
+def _tokenizer() -> Callable[..., Iterable[Iterable[str]]]:
+    # The tokenizer outlives the connection it came from.
+    return cast(
+        "Callable[..., Iterable[Iterable[str]]]", apsw.Connection(":memory:").fts5_tokenizer("porter", ["unicode61"])
+    )
+
+
+def stems(text: str) -> tuple[str, ...]:
+    """The tokens that FTS5's `porter unicode61` makes of a text, in order."""
+    found = _tokenizer()(text.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
+    return tuple(token for tokens in found for token in tokens)

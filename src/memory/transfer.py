@@ -1,0 +1,190 @@
+"""Memories as lines of JSON and back, and Markdown files as memories."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from memory.errors import Invalid
+from memory.kinds import Kind, kind
+from memory.record import SHARED, TITLE_LIMIT, Draft, Memory, MemoryId, Status
+from memory.save import Plan, content_hash
+from memory.store import Links, Revision
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from memory.store import Store
+
+SCHEMA = "memory.memory/1"
+PAGE = 500  # memories read at a time
+
+_TEXTS = {field.name for field in fields(Draft)} - {"parent_id"}
+_KEPT = {"uid", "status", "created_at", "updated_at", "accessed_at", "access_count"}
+_LINKS = {"parent", "superseded_by"}
+_KNOWN = _TEXTS | _KEPT | _LINKS | {"schema", "history", "replaced_at"}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """
+    A memory with all that belongs to it. Ids of this database mean nothing elsewhere, so uids take their place.
+
+    Attributes:
+        parent, superseded_by: Uids of the memories it points to.
+    """
+
+    memory: Memory
+    body: str
+    history: tuple[Revision, ...]
+    parent: str | None
+    superseded_by: str | None
+
+
+def exported(store: Store) -> Iterator[Exported]:
+    """Every memory, oldest first, a page at a time."""
+    after = MemoryId(0)
+    while page := store.page(after, PAGE):
+        wanted = {id for memory in page for id in (memory.parent_id, memory.superseded_by) if id is not None}
+        uids = {id: found.uid for id, found in store.memories(sorted(wanted)).items()}
+        for memory in page:
+            body = store.body(memory.id)
+            if body is None:
+                continue  # deleted meanwhile
+            links = [None if id is None else uids.get(id) for id in (memory.parent_id, memory.superseded_by)]
+            yield Exported(memory, body, tuple(store.history(memory.id)), *links)
+        after = page[-1].id
+
+
+def parsed(line: str, *, place: str) -> tuple[Plan, Links | None]:
+    """
+    One line of an export, or the fields of a draft as a JSON object.
+
+    Args:
+        place: Where it stands, for the error: "notes.jsonl:12".
+
+    Returns:
+        What to save, and what it points to if it was exported with its uid.
+
+    Raises:
+        Invalid: It is not such a line; the message begins with the place.
+    """
+    try:
+        values = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise Invalid(f"{place}: not JSON: {error.msg} at column {error.colno}") from error
+    if not isinstance(values, dict):
+        raise Invalid(f"{place}: expected an object, not {type(values).__name__}")
+    if values.get("schema", SCHEMA) != SCHEMA:
+        raise Invalid(f"{place}: schema {values['schema']!r} is not {SCHEMA}", hint="Was it made by a newer version?")
+    if unknown := sorted(set(values) - _KNOWN):
+        near = get_close_matches(unknown[0], _KNOWN, n=1)
+        raise Invalid(f"{place}: no field {unknown[0]!r}", hint=f"Did you mean {near[0]!r}?" if near else "")
+    try:
+        draft = _draft(values)
+        if "uid" not in values:
+            return Plan(draft), None
+        restored = _memory(values, draft)
+        history = tuple(_revision(revision) for revision in values.get("history", []))
+        links = Links(restored.uid, values.get("parent"), values.get("superseded_by"))
+        return Plan(draft, restored=restored, history=history), links
+    except Invalid as error:
+        raise Invalid(f"{place}: {error}", hint=error.hint) from error
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise Invalid(f"{place}: not a memory: {error}") from error
+
+
+def _draft(values: Mapping[str, Any]) -> Draft:
+    texts = {name: value for name, value in values.items() if name in _TEXTS}
+    for name in ("tags", "related_files"):
+        if name in texts:
+            texts[name] = tuple(texts[name]) if isinstance(texts[name], list) else texts[name]
+    if "kind" in texts:
+        texts["kind"] = kind(texts["kind"])
+    return Draft(**texts)
+
+
+def _memory(values: Mapping[str, Any], draft: Draft) -> Memory:
+    uid = values["uid"]
+    if not (isinstance(uid, str) and len(uid) == 32 and set(uid) <= set("0123456789abcdef")):
+        raise Invalid(f"uid {uid!r} is not 32 hexadecimal digits")
+    shared = {name: getattr(draft, name) for name in SHARED}
+    accessed = values.get("accessed_at")
+    return Memory(
+        **shared,
+        id=MemoryId(0),
+        uid=uid,
+        status=Status(values.get("status", Status.ACTIVE)),
+        superseded_by=None,
+        content_hash=content_hash(draft),
+        created_at=_moment(values["created_at"]),
+        updated_at=_moment(values["updated_at"]),
+        accessed_at=_moment(accessed) if accessed else None,
+        access_count=int(values.get("access_count", 0)),
+        body_size=len(draft.body),
+    )
+
+
+def _revision(values: Mapping[str, Any]) -> Revision:
+    draft = _draft(values)
+    return Revision(_moment(values["replaced_at"]), _memory(values, draft), draft.body)
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def markdown(path: Path, *, name: str, project: str | None) -> Draft:
+    """
+    A Markdown file as a memory of the knowledge base, its text verbatim.
+
+    Args:
+        name: The path as it is to be remembered, e.g. relative to the folder that is imported.
+
+    Raises:
+        Invalid: It cannot be read, or is not UTF-8 text.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise Invalid(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    try:
+        return Draft(
+            kind=Kind.KNOWLEDGE_BASE,
+            title=_title(text) or path.stem[:TITLE_LIMIT],
+            body=text,
+            related_files=(name,),
+            project=project,
+            source="import",
+        )
+    except Invalid as error:
+        raise Invalid(f"{path}: {error}", hint=error.hint) from error
+
+
+def _title(text: str) -> str:
+    """The first heading with a number sign."""
+    for line in text.splitlines()[:200]:
+        if line.startswith("# ") and line[2:].strip():
+            return line[2:].strip().rstrip("#").strip()[:TITLE_LIMIT]
+    return ""
+
+
+def files(path: Path) -> Iterable[Path]:
+    """The Markdown files of a folder and of those below it, but not of hidden ones; a file is itself."""
+    if path.is_file():
+        return [path]
+    found = (item for pattern in ("*.md", "*.markdown") for item in path.rglob(pattern) if item.is_file())
+    return sorted(item for item in found if not any(part.startswith(".") for part in item.relative_to(path).parts))
+
+
+def same(memory: Memory, draft: Draft) -> bool:
+    """Whether a memory of a file still says what the file says."""
+    return memory.content_hash == content_hash(draft) and memory.title == draft.title
+
+

@@ -1,0 +1,101 @@
+"""Entries as a save would make them, with as little said as a test needs."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+
+from memory.kinds import Kind
+from memory.query import Term
+from memory.record import Chunk, ChunkType, Draft
+from memory.space import Embedded, Space, Window
+from memory.store import Entry
+from memory.text.grams import indexed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memory.space import Vectors
+
+SPACE = Space("test", "first", 1, 8)
+OTHER = Space("test", "second", 1, 8)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    """A moment after the start of the test."""
+    return START + timedelta(seconds=seconds)
+
+
+def unit(*numbers: float) -> Vectors:
+    """A vector of length 1 in `SPACE`; missing numbers are 0."""
+    vector = np.zeros(SPACE.dimension, np.float32)
+    vector[: len(numbers)] = numbers
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+def directions(count: int, seed: int = 0) -> Vectors:
+    """Random vectors of length 1 in `SPACE`."""
+    made = np.random.default_rng(seed).normal(size=(count, SPACE.dimension))
+    return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+
+
+def embedded(vectors: Sequence[Vectors] | Vectors, chunks: Iterable[int] | None = None, space: Space = SPACE) -> Embedded:
+    """Vectors, one a chunk, or as many windows as a chunk is named."""
+    owners = list(range(len(vectors)) if chunks is None else chunks)
+    windows = [Window(chunk, owners[:row].count(chunk), row) for row, chunk in enumerate(owners)]
+    return Embedded(space, np.asarray(vectors, np.float32).reshape(len(owners), -1), tuple(windows))
+
+
+def cut(body: str, size: int) -> tuple[Chunk, ...]:
+    """Chunks of so many characters; a head before them, as a note has."""
+    starts = range(0, len(body), size)
+    texts = [
+        Chunk(number, start, min(start + size, len(body)), ChunkType.TEXT, ("# Guide", "## Setup"), 2, 1)
+        for number, start in enumerate(starts, start=1)
+    ]
+    return (Chunk(0, 0, 0, ChunkType.HEAD), *texts)
+
+
+def note(
+    what: str = "something",
+    *,
+    body: str = "",
+    size: int = 1000,
+    moment: datetime = START,
+    uid: str | None = None,
+    embedded: Embedded | None = None,
+    supersedes: Any = None,
+    unless_known: bool = False,
+    **fields: Any,
+) -> Entry:
+    """A note with a head, and its body in chunks of `size` characters."""
+    draft = Draft(title=fields.pop("title", "note"), what=what, body=body, **fields)
+    chunks = cut(body, size)
+    return Entry(
+        draft=draft,
+        uid=uid or uuid4().hex,
+        moment=moment,
+        content_hash=hashlib.sha256(f"{draft.title}\0{what}\0{body}".encode()).hexdigest(),
+        chunks=chunks,
+        grams=tuple(indexed(what if chunk.type is ChunkType.HEAD else body[chunk.start : chunk.stop]) for chunk in chunks),
+        embedded=embedded,
+        unless_known=unless_known,
+        supersedes=supersedes,
+    )
+
+
+def prompt(body: str, **fields: Any) -> Entry:
+    """A kind that may be kept twice, in one chunk."""
+    draft = Draft(kind=Kind.INPUT_PROMPT, session_id="s", body=body, **fields)
+    chunk = Chunk(0, 0, len(body), ChunkType.TEXT)
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    return Entry(draft=draft, uid=uuid4().hex, moment=START, content_hash=digest, chunks=(chunk,), grams=(indexed(body),))
+
+
+def words(*texts: str, prefix: bool = False) -> list[Term]:
+    return [Term(text, prefix=prefix) for text in texts]

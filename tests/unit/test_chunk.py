@@ -1,0 +1,243 @@
+"""Chunks of Markdown that people write, and of text that breaks parsers."""
+
+from __future__ import annotations
+
+from importlib.metadata import distribution
+
+import pytest
+from memory.errors import Invalid
+from memory.record import BODY_LIMIT, Chunk, ChunkType
+from memory.text.chunk import LINES_LIMIT, chunk, section_of
+from memory.text.tokens import tokens
+
+WORDS = "The quick brown fox jumps over the lazy dog. "
+
+
+def cut(body: str, size: int = 20) -> list[tuple[str, Chunk]]:
+    """Each chunk with its text, after checking that they tile the body."""
+    chunks = chunk(body, size=size)
+    slices = [body[c.start : c.stop] for c in chunks]
+    assert "".join(slices) == body
+    assert max(c.token_count for c in chunks) <= size
+    return list(zip(slices, chunks, strict=True))
+
+
+def paths(body: str, size: int = 20) -> list[tuple[str, ...]]:
+    return [c.header_path for _, c in cut(body, size)]
+
+
+@pytest.mark.parametrize("body", ["", " ", "\n\r\n\t\f\u2028", "\ufeff", "\ufeff \n"])
+def test_a_blank_body_has_no_chunks(body: str) -> None:
+    assert chunk(body) == ()
+
+
+def test_a_size_below_one_character_is_refused() -> None:
+    with pytest.raises(Invalid, match="at least 2 tokens, not 1"):
+        chunk("a", size=1)
+
+
+def test_a_short_body_is_one_text() -> None:
+    assert chunk("a fact\n\n# not first\n") == (Chunk(0, 0, 20, ChunkType.TEXT, (), 0, 6),)
+
+
+@pytest.mark.parametrize(
+    "body", ["# Guide #\n\n## Setup\n", "Guide\n=====\ntext", "\ufeff\n\n # Guide", "#\tGuide\r\ra"]
+)
+def test_a_short_body_that_starts_with_a_heading_is_one_section(body: str) -> None:
+    [(_, only)] = cut(body, 450)
+
+    assert (only.type, only.header_path, only.level) == (ChunkType.SECTION, ("# Guide",), 1)
+
+
+@pytest.mark.parametrize(
+    "body", ["#Guide", "    # Guide", "####### Guide", "a\n\n---\nb", "<!--\n# Guide\n-->", "- # Guide"]
+)
+def test_what_only_looks_like_a_heading_is_text(body: str) -> None:
+    assert chunk(body)[0].type is ChunkType.TEXT
+
+
+def test_a_short_body_that_is_only_code_is_a_code_block() -> None:
+    assert [chunk(body)[0].type for body in ("```\n# a\n```\n", "\n~~~py\na\n")] == [ChunkType.CODE_BLOCK] * 2
+    assert chunk("```\na\n```\nb")[0].type is ChunkType.TEXT
+
+
+def test_a_deeper_heading_belongs_to_the_one_above() -> None:
+    body = f"# Guide\n\n{WORDS}\n\n## Setup\n\n### Linux\n\n{WORDS}\n\n## Use\n{WORDS}"
+
+    assert paths(body) == [
+        ("# Guide",),
+        ("# Guide", "## Setup"),
+        ("# Guide", "## Setup", "### Linux"),
+        ("# Guide", "## Use"),
+    ]
+    assert [section_of(c) for _, c in cut(body)][2:] == [("# Guide", "## Setup"), ("# Guide", "## Use")]
+    assert [c.level for _, c in cut(body)] == [1, 2, 3, 2]
+
+
+def test_a_level_may_be_left_out() -> None:
+    assert paths(f"### a\n{WORDS}\n# b\n### c\n{WORDS}\n## d\n{WORDS}") == [
+        ("### a",),
+        ("# b",),
+        ("# b", "### c"),
+        ("# b", "## d"),
+    ]
+
+
+def test_underlined_headings_are_headings_also_of_two_lines() -> None:
+    assert paths(f"Guide\n===\n{WORDS}\n\nSet\n  up\n---\n{WORDS}") == [("# Guide",), ("# Guide", "## Set up")]
+
+
+def test_titles_keep_their_signs() -> None:
+    assert paths(f"# 100 % > 99 \u203a `C#`\n\n## #\n{WORDS}") == [
+        ("# 100 % > 99 \u203a `C#`",),
+        ("# 100 % > 99 \u203a `C#`", "##"),
+    ]
+
+
+def test_headings_of_one_name_are_sections_of_their_own() -> None:
+    parts = cut(f"# Fixed\n- a\n# Fixed\n- b\n{WORDS * 2}")
+
+    assert [text for text, c in parts if c.type is ChunkType.SECTION][0] == "# Fixed\n- a\n"
+    assert {c.header_path for _, c in parts} == {("# Fixed",)}
+
+
+def test_a_long_title_is_shortened_in_the_path() -> None:
+    assert len(paths(f"# {'long ' * 200}\n{WORDS}")[0][0]) <= 202
+
+
+@pytest.mark.parametrize("mark", ["```", "~~~", "````"])
+def test_a_heading_in_a_fence_is_code(mark: str) -> None:
+    parts = cut(f"# a\n{WORDS}\n\n{mark}sh\n# comment\n\n# another\necho 1\n{mark}\n\n{WORDS}")
+
+    assert {c.header_path for _, c in parts} == {("# a",)}
+    assert [c.type for _, c in parts] == [ChunkType.SECTION, ChunkType.CODE_BLOCK, ChunkType.TEXT]
+
+
+def test_a_fence_that_does_not_fit_is_cut_at_lines() -> None:
+    parts = cut("```\n" + "one = two\n" * 30 + "```\n")
+
+    assert all(text.endswith("\n") and c.type is ChunkType.CODE_BLOCK for text, c in parts)
+    assert len(parts) > 4
+
+
+def test_a_fence_in_a_list_is_whole() -> None:
+    code = "  ```\n" + "  a = b\n" * 4 + "  ```\n"
+
+    parts = cut(f"- {WORDS}\n\n{code}\n- {WORDS}\n" * 3, size=26)
+
+    assert sum(code in text for text, _ in parts) == 3
+
+
+def test_a_table_that_fits_is_whole_and_one_that_does_not_is_cut_at_rows() -> None:
+    table = "|a|b|\n|-|-|\n" + "|1|2|\n" * 3
+    parts = cut(f"{WORDS}\n\n{table}\n{WORDS}\n\n{table}" + "|3|4|\n" * 30, size=40)
+
+    assert any(table in text for text, _ in parts)
+    assert all(text.startswith("|") and text.endswith("|\n") for text, _ in parts[-3:])
+
+
+def test_a_list_is_cut_between_its_outermost_items_that_fit() -> None:
+    item = "- Rome\n  - Forum\n    - Arch of Titus\n"
+
+    assert [text for text, _ in cut(item * 6, 15)] == [item] * 6
+
+
+def test_a_heading_stays_with_the_text_below_it_even_if_that_is_long() -> None:
+    parts = cut(f"# Guide\n\n{WORDS * 9}", size=40)
+
+    assert parts[0][0].startswith("# Guide\n\nThe quick")
+    assert all(text.endswith("dog. ") for text, _ in parts)
+
+
+def test_small_paragraphs_are_packed_together() -> None:
+    assert len(cut("a fact\n\n" * 40)) == 4
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_any_line_end_is_one(end: str) -> None:
+    body = f"# a\n{WORDS}\n\n## b\n\n```\n# c\n\n```\n{WORDS}".replace("\n", end)
+
+    assert [text for text, c in cut(body) if c.type is ChunkType.SECTION][1].startswith(f"## b{end}")
+    assert {c.header_path for _, c in cut(body)} == {("# a",), ("# a", "## b")}
+
+
+@pytest.mark.parametrize("no_end", ["\u2028", "\u2029", "\x85", "\v", "\f", "\x1c"])
+def test_what_python_calls_a_line_end_is_none(no_end: str) -> None:
+    assert {c.header_path for _, c in cut(f"{WORDS}{no_end}# a{no_end}{WORDS}\n# b\n{WORDS}")} == {(), ("# b",)}
+
+
+def test_a_byte_order_mark_hides_no_heading() -> None:
+    assert paths(f"\ufeff# a\n{WORDS}\n# b\n{WORDS}") == [("# a",), ("# b",)]
+
+
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+def test_front_matter_has_no_headings(bom: str) -> None:
+    parts = cut(f"{bom}---\ntitle: a\n# comment\nlist:\n- b\n---\n# c\n{WORDS}\n# d\n{WORDS}")
+
+    assert [c.header_path for _, c in parts] == [(), ("# c",), ("# d",)]
+    assert parts[0][1].type is ChunkType.TEXT
+
+
+def test_a_rule_at_the_top_is_no_front_matter() -> None:
+    assert paths(f"---\n\n# a\n{WORDS}\n\n---\n# b\n{WORDS}") == [(), ("# a",), ("# b",)]
+
+
+def test_comments_and_indented_code_have_no_headings() -> None:
+    assert {c.header_path for _, c in cut(f"<!--\n# a\n\n# b\n-->\n\n    # c\n\n{WORDS * 3}")} == {()}
+
+
+def test_blank_lines_at_the_top_go_with_the_first_heading() -> None:
+    assert cut(f"\n \n# a\n{WORDS}\n# b\n{WORDS}")[0][0].startswith("\n \n# a")
+    assert cut(f"\n \n# {WORDS * 3}")[0][0].startswith("\n \n# The")
+
+
+def test_one_line_without_spaces_is_cut_anywhere() -> None:
+    parts = cut("x" * BODY_LIMIT, 450)
+
+    assert len(parts) <= BODY_LIMIT / 4 / 440
+
+
+def test_chinese_is_cut_after_sentences() -> None:
+    parts = cut("\u4eca\u5929\u5929\u6c14\u5f88\u597d\u3002\u6211\u4eec\u53bb\u516c\u56ed\uff01" * 20)
+
+    assert all(text[-1] in "\u3002\uff01" for text, _ in parts)
+
+
+def test_chinese_without_any_sentence_end_is_cut_all_the_same() -> None:
+    assert all(c.token_count > 400 for _, c in cut("\u4eca" * 5000, 450)[:-1])
+
+
+@pytest.mark.parametrize(
+    "line", [">", "> # a\nb\n", "- ", "> - a\n", "[", "[a]: /u '\n", "- a\n\n\n", "|a", "> " * 90 + "a\nb\n", "<a \n"]
+)
+def test_what_confuses_the_parser_is_cut_all_the_same(line: str) -> None:
+    body = "# a\n\n" + line * (20_000 // len(line)) + "\n\n# b\n" + WORDS
+
+    assert paths(body, 450)[0] == ("# a",)
+    assert paths(body, 450)[-1] == ("# b",)
+
+
+def test_headings_below_the_deepest_list_are_found() -> None:
+    body = "\n".join("  " * depth + "- a" for depth in range(100)) + f"\n\n# b\n\n{WORDS}"
+
+    assert paths(body)[-1] == ("# b",)
+
+
+def test_text_of_very_many_lines_is_cut_at_lines() -> None:
+    parts = cut("# a\n" + "b\n" * LINES_LIMIT, 450)
+
+    assert {c.header_path for _, c in parts} == {()}
+    assert all(text.endswith("\n") for text, _ in parts)
+
+
+@pytest.mark.parametrize("name", ["markdown-it-py", "rich", "hypothesis", "numpy", "click"])
+def test_real_readmes_are_cut_where_their_headings_are(name: str) -> None:
+    body = distribution(name).read_text("METADATA") or ""
+    parts = cut(body, 450)
+
+    assert [text for text, c in parts if not text.strip()] == []
+    for text, c in parts:
+        if c.type is ChunkType.SECTION:
+            assert text.split("\n")[0].strip(" #") in c.header_path[-1]
+            assert section_of(c) == c.header_path[:2]
+        assert c.token_count == tokens(text)
