@@ -202,16 +202,16 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
         checked = _checked(definition, value)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{origin}: {key}: {error}") from error
-    part = replace(owner, **{name: checked})
-    origins = MappingProxyType({**config.origins, key: origin})
-    return replace(config, **{section: part}, origins=origins) if section else replace(part, origins=origins)
+    changes: dict[str, Any] = {section: replace(owner, **{name: checked})} if section else {name: checked}
+    return replace(config, **changes, origins=MappingProxyType({**config.origins, key: origin}))
 
 
 def _checked(definition: Field[Any], value: object) -> object:
     choices = definition.metadata["choices"]
     if choices and value not in choices:
         raise ValueError(f"{value!r} is none of {', '.join(choices)}")
-    match definition.default:
+    default: object = definition.default
+    match default:
         case bool():
             named = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
             if str(value).lower() not in named:
@@ -221,7 +221,7 @@ def _checked(definition: Field[Any], value: object) -> object:
             if not isinstance(value, str):
                 raise TypeError(f"expected text, not {value!r}")
             return value
-    return _number(type(definition.default), value, *definition.metadata["range"])
+    return _number(int if isinstance(default, int) else float, value, *definition.metadata["range"])
 
 
 def _number(kind: type[int] | type[float], value: object, low: float, high: float) -> float:

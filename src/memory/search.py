@@ -95,9 +95,10 @@ class _Search:
         if self._query.mode is not Mode.VECTOR:
             self._plan()
         depth = max(DEPTH, self._query.limit)
+        outline = cache(self._store.outline)
         while True:
             found = self._found(depth)
-            passages = rollup(found.ranking, self._outline(), self._query.granularity, self._query.limit)
+            passages = rollup(found.ranking, outline, self._query.granularity, self._query.limit)
             if len(passages) >= self._query.limit or not found.more:
                 break
             depth *= 4
@@ -213,9 +214,6 @@ class _Search:
             for chunk, (cosine, with_other) in found.items()
         }
         return cosines, nearness
-
-    def _outline(self):  # type: ignore[no-untyped-def]  # -> Callable[[MemoryId], Outline], remembered
-        return cache(self._store.outline)
 
     def _hits(self, passages: Sequence[Passage], found: _Found) -> tuple[Hit, ...]:
         """Passages with their memories; what was deleted since it was ranked is left out."""

@@ -12,7 +12,7 @@ from memory.errors import ConfigError, Error
 @click.command()
 @as_json
 @click.pass_context
-def init(context: click.Context, *, as_json: bool) -> None:
+def init(context: click.Context, /, *, as_json: bool) -> None:
     """Make the folder, the database and a settings file with every setting explained. Changes nothing that is there."""
     config = settings(context)
     file = config.folder / FILE
@@ -41,7 +41,7 @@ def init(context: click.Context, *, as_json: bool) -> None:
 @click.command()
 @as_json
 @click.pass_context
-def reindex(context: click.Context, *, as_json: bool) -> None:
+def reindex(context: click.Context, /, *, as_json: bool) -> None:
     """
     Embed what has no vector of the configured model; needed after the model was changed.
 
@@ -62,7 +62,7 @@ def reindex(context: click.Context, *, as_json: bool) -> None:
 @click.command()
 @as_json
 @click.pass_context
-def status(context: click.Context, *, as_json: bool) -> None:
+def status(context: click.Context, /, *, as_json: bool) -> None:
     """How much is kept, which vectors there are, what is wrong and what would mend it."""
     config = settings(context)
     with opened(context, config) as engine:
@@ -83,7 +83,7 @@ def status(context: click.Context, *, as_json: bool) -> None:
 @click.argument("key", required=False)
 @as_json
 @click.pass_context
-def config(context: click.Context, key: str | None, *, as_json: bool) -> None:
+def config(context: click.Context, /, key: str | None, *, as_json: bool) -> None:
     """Every setting with its value and where it came from: default, file, environment or flag."""
     found = settings(context)
     shown = _shown(found, key)

@@ -26,6 +26,7 @@ from memory.query import Granularity, Mode, Query
 @click.pass_context
 def search(
     context: click.Context,
+    /,
     text: str,
     limit: int | None,
     mode: str | None,
@@ -70,7 +71,7 @@ def search(
 @click.argument("reference", metavar="ID")
 @as_json
 @click.pass_context
-def details(context: click.Context, reference: str, *, as_json: bool) -> None:
+def details(context: click.Context, /, reference: str, *, as_json: bool) -> None:
     """Show a memory whole, with what it said before. ID is its id, its uid or the first 8 characters of it."""
     with opened(context) as engine:
         found = engine.details(reference)
@@ -89,7 +90,7 @@ def details(context: click.Context, reference: str, *, as_json: bool) -> None:
 @scoped
 @as_json
 @click.pass_context
-def list_(context: click.Context, limit: int, *, as_json: bool, **where: Any) -> None:
+def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any) -> None:
     """Show memories, last changed first."""
     with opened(context) as engine:
         memories = list(engine.recent(scope(**where), limit))
@@ -117,6 +118,7 @@ def list_(context: click.Context, limit: int, *, as_json: bool, **where: Any) ->
 @click.pass_context
 def context(
     context: click.Context,
+    /,
     about: str,
     *,
     limit: int | None,

@@ -26,7 +26,7 @@ from memory.record import Draft
 @click.option("--supersedes", metavar="ID", help="The memory that no longer holds.")
 @as_json
 @click.pass_context
-def save(context: click.Context, *, as_json: bool, **given: Any) -> None:
+def save(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
     """
     Keep a note: a decision, a bug, a pattern, something learned.
 
@@ -67,7 +67,7 @@ def save(context: click.Context, *, as_json: bool, **given: Any) -> None:
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="In place of all its tags; may be repeated.")
 @as_json
 @click.pass_context
-def update(context: click.Context, reference: str, *, as_json: bool, details: str | None, **given: Any) -> None:
+def update(context: click.Context, /, reference: str, *, as_json: bool, details: str | None, **given: Any) -> None:
     """Correct a memory in place; `memory details` shows what it said before."""
     changes = {name: value for name, value in given.items() if value not in (None, ())}
     if details is not None:
@@ -89,7 +89,7 @@ def update(context: click.Context, reference: str, *, as_json: bool, details: st
 @click.argument("reference", metavar="ID")
 @as_json
 @click.pass_context
-def delete(context: click.Context, reference: str, *, as_json: bool) -> None:
+def delete(context: click.Context, /, reference: str, *, as_json: bool) -> None:
     """Remove a memory for good, with everything derived from it. ID is never a pattern."""
     with opened(context) as engine:
         memory = engine.delete(reference)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--output", "-o", metavar="FILE", help="Write to a file, which must not be there; else to stdout.")
 @as_json
 @click.pass_context
-def export(context: click.Context, output: str | None, *, as_json: bool) -> None:
+def export(context: click.Context, /, output: str | None, *, as_json: bool) -> None:
     """
     Print every memory as a line of JSON, with its details and its history; `memory import` reads it back.
 
@@ -60,7 +60,7 @@ def export(context: click.Context, output: str | None, *, as_json: bool) -> None
 @click.option("--project", default=HERE, metavar="NAME", help="Project of Markdown files; this folder's by default, '' for none.")
 @as_json
 @click.pass_context
-def import_(context: click.Context, path: str, project: str, *, as_json: bool) -> None:
+def import_(context: click.Context, /, path: str, project: str, *, as_json: bool) -> None:
     """
     Keep what stands in files: lines of JSON (an export, or drafts), a Markdown file, or a folder of them.
 

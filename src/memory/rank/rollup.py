@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.query import Granularity
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from memory.query import Ranking, Scored
     from memory.record import Chunk, ChunkId, MemoryId
+
+    Outline: TypeAlias = Sequence[tuple[ChunkId, Chunk]]
+    """All chunks of a memory, in order."""
 
 NEIGHBOURS = 3
 """Chunks shown on either side where a body has no headings (CAP X13)."""
@@ -35,9 +38,6 @@ class Passage(NamedTuple):
     match_ratio: float
 
 
-Outline = "Sequence[tuple[ChunkId, Chunk]]"
-
-
 def rollup(
     ranking: Ranking, outline: Callable[[MemoryId], Outline], granularity: Granularity, limit: int
 ) -> list[Passage]:
@@ -45,7 +45,7 @@ def rollup(
     Widen each ranked chunk to the granularity; of equal passages the first stays.
 
     Args:
-        outline: The chunks of a memory, in order; empty if it is gone.
+        outline: Gives the chunks of a memory; none if it is gone.
 
     Returns:
         At most `limit`, best first. A passage ranks where its best chunk does.

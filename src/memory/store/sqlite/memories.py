@@ -12,7 +12,7 @@ from memory.record import OVERLAP, SHARED, Excerpt, MemoryId, Status
 from memory.space import Window
 from memory.store import RESOLVED, SAME, UID_PREFIX, Counts, Kept, Revision
 from memory.store.sqlite import vectors
-from memory.store.sqlite.rows import chunk, iso, key, listed, memories, moment, packed, record, recorded
+from memory.store.sqlite.rows import MEMORY, chunk, iso, key, listed, memories, memory, moment, packed, record, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,19 +44,20 @@ def put(db: apsw.Connection, entry: Entry) -> Kept:
         return Kept(fetched(db, same), known=True, queued=0)
     values = _values(entry) | _first(entry)
     _check_parent(db, entry)
-    id = MemoryId(
+    new = memory(
         db.execute(
-            f"insert into memories ({', '.join(values)}) values ({', '.join('?' * len(values))}) returning id",
+            f"insert into memories ({', '.join(values)}) values ({', '.join('?' * len(values))}) returning {MEMORY}",
             tuple(values.values()),
         ).get
     )
+    id = new.id
     db.execute("insert into bodies (memory_id, body) values (?, ?)", (id, entry.draft.body))
     for revision in reversed(entry.history):
         _remember(db, id, revision)
     queued = _put_chunks(db, id, entry)
     if entry.supersedes is not None:
         _supersede(db, entry.supersedes, by=id)
-    return Kept(fetched(db, id), known=False, queued=queued)
+    return Kept(new, known=False, queued=queued)
 
 
 def replace(db: apsw.Connection, id: MemoryId, entry: Entry) -> Kept:
@@ -254,22 +255,23 @@ def _put_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> int:
                 (*values, piece.level, piece.token_count, grams),
             ).get
         )
-    db.executemany("insert into embed_queue (chunk_id) values (?)", [(chunk_id,) for chunk_id in ids])
-    if entry.embedded is not None:
-        _fill(db, ids, entry.embedded, iso(entry.moment))
-    waiting = "select count(*) from embed_queue where chunk_id in (select value from json_each(?))"
-    queued: int = db.execute(waiting, (listed(ids),)).get
-    return queued
+    embedded = _embed(db, ids, entry.embedded, iso(entry.moment)) if entry.embedded else set()
+    waiting = [(chunk_id,) for chunk_id in ids if chunk_id not in embedded]
+    db.executemany("insert into embed_queue (chunk_id) values (?)", waiting)
+    return len(waiting)
 
 
-def _fill(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: str) -> None:
+def _embed(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: str) -> set[int]:
+    """Add the vectors of new chunks, if their space lives; those that have one in the active generation now."""
+    active = vectors.active(db)
     generation = vectors.living(db, embedded.space)
+    if generation is None and active is None:
+        generation = active = vectors.begin(db, embedded.space, now)
     if generation is None:
-        if vectors.active(db) is not None:
-            return  # the store is in another space: the chunks stay queued
-        generation = vectors.begin(db, embedded.space, now)
+        return set()  # the store is in another space
     windows = [Window(ids[window.chunk], window.window, window.row) for window in embedded.windows]
-    vectors.fill(db, generation, embedded.vectors, windows)
+    vectors.add(db, generation, embedded.vectors, windows)
+    return {window.chunk for window in windows} if generation == active else set()
 
 
 def _excerpts(rows: Iterable[Row]) -> Iterator[Excerpt]:

@@ -114,23 +114,26 @@ def activate(db: apsw.Connection, id: int, instead_of: int | None) -> bool:
 
 def fill(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
     """See `Store.fill`."""
-    import numpy as np
-
-    state = db.execute("select state from generations where id = ?", (key(generation),)).get
-    if state is None:
+    if not there(db, generation):
         return 0
     named = listed({window.chunk for window in windows})
     alive = {id for (id,) in db.execute("select id from chunks where id in (select value from json_each(?))", (named,))}
     forget(db, generation, alive)
-    kept = [window for window in windows if window.chunk in alive]
-    db.executemany(
-        f"insert into vectors_{generation} (chunk_id, window, embedding) values (?, ?, ?)",
-        [(window.chunk, window.window, vectors[window.row].tobytes()) for window in kept],
-    )
-    _add(db, generation, vectors[[window.row for window in kept]].sum(axis=0, dtype=np.float64), len(kept))
-    if state == State.ACTIVE:
+    add(db, generation, vectors, [window for window in windows if window.chunk in alive])
+    if generation == active(db):
         db.execute("delete from embed_queue where chunk_id in (select value from json_each(?))", (listed(alive),))
     return len(alive)
+
+
+def add(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequence[Window]) -> None:
+    """Write vectors of chunks that are there and have none in the generation."""
+    import numpy as np
+
+    db.executemany(
+        f"insert into vectors_{generation} (chunk_id, window, embedding) values (?, ?, ?)",
+        [(window.chunk, window.window, vectors[window.row].tobytes()) for window in windows],
+    )
+    _add(db, generation, vectors[[window.row for window in windows]].sum(axis=0, dtype=np.float64), len(windows))
 
 
 def forget(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:
