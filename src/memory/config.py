@@ -22,9 +22,7 @@ DATABASE = "memory.db"
 FILE = "config.yaml"
 
 
-def _setting(
-    default: object, meaning: str, low: float = 0, high: float = 0, *, choices: tuple[str, ...] = ()
-) -> Any:
+def _setting(default: object, meaning: str, low: float = 0, high: float = 0, *, choices: tuple[str, ...] = ()) -> Any:
     """A setting of the type of its default; a number from `low` to `high`, a text one of `choices` if there are any."""
     return field(default=default, metadata={"meaning": meaning, "range": (low, high), "choices": choices})
 
@@ -58,7 +56,9 @@ class SearchSettings:
         "When keywords are enough: auto looks at what they found, count at how many, always and never do not look.",
         choices=("auto", "count", "always", "never"),
     )
-    min_fts_results: int = _setting(3, "Memories that are enough: with every word (auto), with any word (count).", 1, 1000)
+    min_fts_results: int = _setting(
+        3, "Memories that are enough: with every word (auto), with any word (count).", 1, 1000
+    )
     stand_out: float = _setting(0.3, "auto: share of the softmax from which the first result alone is enough.", 0, 1)
     keyword_weight: float = _setting(0.3, "Weight of the keyword score in a hybrid answer.", 0, 1)
     vector_weight: float = _setting(0.7, "Weight of the vector score in a hybrid answer.", 0, 1)
@@ -193,7 +193,9 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
     if key not in (known := keys()):
         from difflib import get_close_matches
 
-        near = get_close_matches(key, known, n=1) or [k for k in known if k.endswith("." + key.split(".")[-1])]
+        near = get_close_matches(key, known, n=1) or [
+            k for k in known if k.endswith("." + key.rsplit(".", maxsplit=1)[-1])
+        ]
         raise ConfigError(f"{origin}: no setting {key!r}", hint=f"Did you mean {near[0]!r}?" if near else "")
     section, _, name = key.rpartition(".")
     owner = getattr(config, section) if section else config
@@ -224,7 +226,7 @@ def _checked(definition: Field[Any], value: object) -> object:
     return _number(int if isinstance(default, int) else float, value, *definition.metadata["range"])
 
 
-def _number(kind: type[int] | type[float], value: object, low: float, high: float) -> float:
+def _number(kind: type[int | float], value: object, low: float, high: float) -> float:
     try:
         number = kind(str(value)) if not isinstance(value, bool) else None
     except ValueError:
@@ -237,7 +239,12 @@ def _number(kind: type[int] | type[float], value: object, low: float, high: floa
 
 def keys() -> list[str]:
     """All settings, in the order of the example file: "home", "store.busy_seconds", ..."""
-    sections = {"store": StoreSettings, "embedding": EmbeddingSettings, "search": SearchSettings, "context": ContextSettings}
+    sections = {
+        "store": StoreSettings,
+        "embedding": EmbeddingSettings,
+        "search": SearchSettings,
+        "context": ContextSettings,
+    }
     return ["home", *(f"{section}.{f.name}" for section, kind in sections.items() for f in fields(kind))]
 
 
@@ -258,7 +265,10 @@ def meaning(key: str) -> str:
 
 def example() -> str:
     """A settings file with every setting at its default, in comments, each with its meaning."""
-    lines = ["# Settings of `memory`. Take away a `#` to change one; `memory config` shows where each value comes from.", ""]
+    lines = [
+        "# Settings of `memory`. Take away a `#` to change one; `memory config` shows where each value comes from.",
+        "",
+    ]
     section = ""
     for key in keys():
         owner, _, name = key.rpartition(".")

@@ -61,7 +61,7 @@ def context(
     answer = search(Query(about, limit=room.limit, mode=mode, scope=scope)) if about.strip() else None
     found = [hit.memory for hit in answer.hits] if answer else []
     recent: Sequence[Memory] = ()
-    if room.topup_recent and len(found) < room.limit or answer is None:
+    if (room.topup_recent and len(found) < room.limit) or answer is None:
         recent = store.recent(scope, room.limit + len(found))
     memories, text, omitted = pack([*found, *recent], room)
     return Context(memories, text, tokens(text), omitted, answer, answer.notices if answer else ())

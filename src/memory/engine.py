@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from memory.config import load
 from memory.embed.pool import Embedders
 from memory.errors import Ambiguous, EmbedError, Invalid, NotFound, StoreError
-from memory.query import ACTIVE, Answer, Gate, Granularity, Merge, Mode, Notice, Query, Scope
+from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope
 from memory.rank.judge import Tuning
 from memory.record import SHARED, Draft, MemoryId
 from memory.search import Fusing, search
@@ -333,7 +333,7 @@ class Engine:
 
     # Care ----------------------------------------------------------------
 
-    def reindex(self, progress: Callable[[int, int], None] = lambda done, total: None) -> Reindexed:
+    def reindex(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> Reindexed:
         """
         Embed what has no vector in the configured model's space, then let that space answer.
 
@@ -363,7 +363,10 @@ class Engine:
         active = next((found for found, _ in generations if found.state is State.ACTIVE), None)
         if configured and active and configured != active.space:
             problems.append(
-                Notice(f"the stored vectors are in {active.space}, the configured model gives {configured}", "Run `memory reindex`.")
+                Notice(
+                    f"the stored vectors are in {active.space}, the configured model gives {configured}",
+                    "Run `memory reindex`.",
+                )
             )
         elif configured and counts.queued:
             problems.append(Notice(f"{counts.queued:,} chunks have no vector yet", "Run `memory reindex`."))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MemoryId = NewType("MemoryId", int)
 ChunkId = NewType("ChunkId", int)
 
-Json: TypeAlias = "str | int | float | bool | None | list[Json] | dict[str, Json]"
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
 TITLE_LIMIT = 200  # characters
 LINE_LIMIT = 10_000  # characters of what, why, impact, description
@@ -83,7 +83,9 @@ class Draft:
             if not str(getattr(self, name) or "").strip():
                 raise Invalid(f"a {self.kind} needs a {name}")
         if self.category is not None and rule.categories is not None and self.category not in rule.categories:
-            raise Invalid(f"no category {self.category!r} of a {self.kind}", hint=f"One of {', '.join(rule.categories)}.")
+            raise Invalid(
+                f"no category {self.category!r} of a {self.kind}", hint=f"One of {', '.join(rule.categories)}."
+            )
         if self.session_iter is not None and self.session_iter < 1:
             raise Invalid(f"session_iter counts from 1, not {self.session_iter}")
 

@@ -38,7 +38,7 @@ def reindex(
     embedder: Embedder,
     *,
     batch: int = 32,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Reindexed:
     """
     Embed every chunk that has no vector in the embedder's space, then let that space answer.

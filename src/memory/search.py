@@ -113,7 +113,9 @@ class _Search:
         weighed = self._store.weigh(terms(self._query.text))
         if len(weighed) > TERMS:
             rarest = sorted(weighed, key=lambda term: -term.weight)[:TERMS]
-            self._trace.notices.append(Notice(f"the query has {len(weighed)} words; the {TERMS} rarest were looked for"))
+            self._trace.notices.append(
+                Notice(f"the query has {len(weighed)} words; the {TERMS} rarest were looked for")
+            )
             weighed = tuple(term for term in weighed if term in rarest)
         self._terms = weighed
         self._trace.step("terms", len(weighed))
@@ -157,7 +159,9 @@ class _Search:
             generation, embedder = self._space()
             vector, whole = self._embedders.query(embedder, self._query.text)
             if not whole:
-                self._trace.notices.append(Notice("the query is longer than the model reads: its beginning was embedded"))
+                self._trace.notices.append(
+                    Notice("the query is longer than the model reads: its beginning was embedded")
+                )
             self._vector = (generation, vector)
             self._trace.step("embed", 1, str(generation.space))
         generation, vector = self._vector
@@ -221,7 +225,8 @@ class _Search:
         excerpts = self._store.excerpts([passage.best.chunk for passage in passages])
         held = held_by_memory(found.ranking)
         places = {
-            leg: {scored.chunk: rank for rank, scored in enumerate(ranking, start=1)} for leg, ranking in found.legs.items()
+            leg: {scored.chunk: rank for rank, scored in enumerate(ranking, start=1)}
+            for leg, ranking in found.legs.items()
         }
         hits = []
         for passage in passages:

@@ -186,5 +186,3 @@ def files(path: Path) -> Iterable[Path]:
 def same(memory: Memory, draft: Draft) -> bool:
     """Whether a memory of a file still says what the file says."""
     return memory.content_hash == content_hash(draft) and memory.title == draft.title
-
-

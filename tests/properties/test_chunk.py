@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
+
 from memory.record import ChunkType
 from memory.text.chunk import chunk, section_of
 from memory.text.tokens import tokens

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import distribution
 
 import pytest
+
 from memory.errors import Invalid
 from memory.record import BODY_LIMIT, Chunk, ChunkType
 from memory.text.chunk import LINES_LIMIT, chunk, section_of

@@ -60,7 +60,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001  # click's
+def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # click's
     if value:
         from importlib.metadata import version
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from memory.cli.options import as_json, opened, progress, settings, show
-from memory.config import FILE, Config, example, keys, meaning, value
+from memory.config import FILE, example, keys, meaning, value
 from memory.errors import ConfigError, Error
 
 
@@ -86,12 +86,17 @@ def status(context: click.Context, /, *, as_json: bool) -> None:
 def config(context: click.Context, /, key: str | None, *, as_json: bool) -> None:
     """Every setting with its value and where it came from: default, file, environment or flag."""
     found = settings(context)
-    shown = _shown(found, key)
+    shown = _shown(key)
     if as_json:
         from memory.render import data
 
         rows = [
-            {"key": name, "value": value(found, name), "origin": found.origins.get(name, "default"), "meaning": meaning(name)}
+            {
+                "key": name,
+                "value": value(found, name),
+                "origin": found.origins.get(name, "default"),
+                "meaning": meaning(name),
+            }
             for name in shown
         ]
         show(data.document("config", {"file": str(found.folder / FILE), "settings": rows}))
@@ -102,7 +107,7 @@ def config(context: click.Context, /, key: str | None, *, as_json: bool) -> None
         click.echo(f"{name:<{width}}  {said or repr(said):<10}  {found.origins.get(name, 'default')}")
 
 
-def _shown(found: Config, key: str | None) -> list[str]:
+def _shown(key: str | None) -> list[str]:
     if key is None:
         return keys()
     shown = [name for name in keys() if name == key or name.startswith(f"{key}.")]
@@ -118,7 +123,7 @@ def _shown(found: Config, key: str | None) -> list[str]:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @as_json
 def completion(shell: str, *, as_json: bool) -> None:
-    """
+    r"""
     Print the script that completes `memory` commands in a shell.
 
     \b

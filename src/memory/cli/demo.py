@@ -130,4 +130,6 @@ def _own(thing: object, name: str) -> bool:
 
 def _draft(title: str, documentation: str, module: str) -> Draft:
     what, _, rest = documentation.partition("\n\n")
-    return Draft(title=title, what=what[:1000], body=rest, project="python", source="pydoc", tags=(module,), category="learning")
+    return Draft(
+        title=title, what=what[:1000], body=rest, project="python", source="pydoc", tags=(module,), category="learning"
+    )

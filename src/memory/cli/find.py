@@ -36,7 +36,7 @@ def search(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """
+    r"""
     Find memories. Any text is a query; "quoted words" must stand together, auth* finds longer words.
 
     \b
@@ -147,5 +147,7 @@ def context(
     if not found.memories:
         click.echo("memory: nothing is kept here yet", err=True)
     if found.omitted:
-        click.echo(f"memory: {found.omitted} more did not fit into {tokens or engine.config.context.tokens} tokens", err=True)
+        click.echo(
+            f"memory: {found.omitted} more did not fit into {tokens or engine.config.context.tokens} tokens", err=True
+        )
     tell(found.notices)

@@ -17,7 +17,9 @@ from memory.record import Draft
 @click.option("--what", default="", metavar="TEXT", help="What is the case.")
 @click.option("--why", default="", metavar="TEXT", help="Why it is so.")
 @click.option("--impact", default="", metavar="TEXT", help="What follows from it.")
-@click.option("--details", default="", metavar="TEXT|-", help="Everything else, shown on demand; - reads standard input.")
+@click.option(
+    "--details", default="", metavar="TEXT|-", help="Everything else, shown on demand; - reads standard input."
+)
 @click.option("--category", type=click.Choice(CATEGORIES), help="What it is about.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be repeated.")
 @click.option("--file", "files", multiple=True, metavar="PATH", help="A file it is about; may be repeated.")
@@ -27,7 +29,7 @@ from memory.record import Draft
 @as_json
 @click.pass_context
 def save(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
-    """
+    r"""
     Keep a note: a decision, a bug, a pattern, something learned.
 
     \b

@@ -37,11 +37,17 @@ def scoped(command: Command) -> Command:
     """The options that say which memories are meant."""
     options = (
         click.option(
-            "--project", is_flag=False, flag_value=HERE, metavar="[NAME]", help="Only of a project; without a name, of this folder's."
+            "--project",
+            is_flag=False,
+            flag_value=HERE,
+            metavar="[NAME]",
+            help="Only of a project; without a name, of this folder's.",
         ),
         click.option("--source", metavar="NAME", help="Only from a program, e.g. claude-code."),
         click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only of a kind; may be repeated."),
-        click.option("--category", metavar="NAME", help="Only of a category: decision, bug, pattern, learning, context."),
+        click.option(
+            "--category", metavar="NAME", help="Only of a category: decision, bug, pattern, learning, context."
+        ),
         click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only with a tag; all of them if repeated."),
         click.option("--since", metavar="WHEN", help="Only changed since: 2026-03-01, 7d, 12h, 2w."),
         click.option("--superseded", is_flag=True, help="Also those that no longer hold."),
@@ -99,7 +105,9 @@ def moment(text: str) -> datetime:
             return datetime.now(UTC) - timedelta(**{units[found[2]]: int(found[1])})
         return datetime.fromisoformat(text.strip()).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise Invalid(f"{text!r} is no date and no age", hint="Write 2026-03-01, 2026-03-01T10:30, 7d, 12h or 2w.") from error
+        raise Invalid(
+            f"{text!r} is no date and no age", hint="Write 2026-03-01, 2026-03-01T10:30, 7d, 12h or 2w."
+        ) from error
 
 
 def settings(context: click.Context) -> Config:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @as_json
 @click.pass_context
 def export(context: click.Context, /, output: str | None, *, as_json: bool) -> None:
-    """
+    r"""
     Print every memory as a line of JSON, with its details and its history; `memory import` reads it back.
 
     \b
@@ -57,7 +57,9 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> N
 
 @click.command("import")
 @click.argument("path", metavar="FILE|FOLDER|-")
-@click.option("--project", default=HERE, metavar="NAME", help="Project of Markdown files; this folder's by default, '' for none.")
+@click.option(
+    "--project", default=HERE, metavar="NAME", help="Project of Markdown files; this folder's by default, '' for none."
+)
 @as_json
 @click.pass_context
 def import_(context: click.Context, /, path: str, project: str, *, as_json: bool) -> None:
@@ -136,7 +138,9 @@ def _former(engine: Engine, project: str | None) -> dict[str, Memory]:
     found: dict[str, Memory] = {}
     page = engine.recent(scope, 500)
     while page:
-        found |= {memory.related_files[0]: memory for memory in page if memory.related_files and memory.project == project}
+        found |= {
+            memory.related_files[0]: memory for memory in page if memory.related_files and memory.project == project
+        }
         page = engine.recent(scope, 500, after=page[-1])
     return found
 
@@ -158,5 +162,3 @@ def _counted(saved: list[Saved]) -> Imported:
     known = sum(one.known for one in saved)
     notices = list(dict.fromkeys(notice for one in saved for notice in one.notices))
     return len(saved) - known, known, notices
-
-

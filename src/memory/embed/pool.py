@@ -35,7 +35,7 @@ def _hashed(model: str) -> Embedder:
     return HashedEmbedder(int(dimension))
 
 
-def _none(model: str) -> Embedder:
+def _none(_model: str) -> Embedder:
     raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
 
 

@@ -51,9 +51,7 @@ def fuse(
     return tuple(sorted(scored, key=lambda item: (-item.score, item.chunk)))
 
 
-def _relative(
-    pool: list[Scored], nearness: Mapping[ChunkId, float], *, floor: float
-) -> list[tuple[float, float]]:
+def _relative(pool: list[Scored], nearness: Mapping[ChunkId, float], *, floor: float) -> list[tuple[float, float]]:
     best_keyword = max((item.keyword or 0.0 for item in pool), default=0.0) or 1.0
     best_nearness = max((near - floor for near in nearness.values()), default=0.0) or 1.0
     return [

@@ -53,7 +53,7 @@ def judge(terms: Sequence[Term], ranking: Ranking, tuning: Tuning) -> Verdict:
     return Verdict(enough, why, len(held), complete, mass, best)
 
 
-def _decision(seen: Verdict, tuning: Tuning) -> tuple[bool, str]:
+def _decision(seen: Verdict, tuning: Tuning) -> tuple[bool, str]:  # noqa: PLR0911  # one answer a case
     found, complete, mass = seen.found, seen.complete, seen.mass
     match tuning.gate:
         case Gate.ALWAYS:

@@ -109,7 +109,10 @@ def details(found: Details) -> str:
     if found.body:
         lines += ["", found.body]
     for revision in found.history:
-        lines += ["", f"Until {revision.replaced_at:%Y-%m-%d %H:%M} it said: {revision.memory.title}. {revision.memory.what}"]
+        lines += [
+            "",
+            f"Until {revision.replaced_at:%Y-%m-%d %H:%M} it said: {revision.memory.title}. {revision.memory.what}",
+        ]
     return "\n".join(lines)
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 SIZE_LEAST = 2  # tokens; the most that one character is counted as
 
 # All of these only keep hostile text from taking minutes: see `_parsed`.
-LINES_LIMIT = 50_000  # a text of 500,000 characters with more has under ten a line: no Markdown
-STEPS_LIMIT = 100_000  # the largest of 161 real documents of up to 500,000 characters took 18,000
+LINES_LIMIT = 40_000  # a text of 500,000 characters with more has under 13 a line: no Markdown
+STEPS_LIMIT = 60_000  # the largest of 161 real documents of up to 500,000 characters took 18,000
 BARS_LIMIT = 100_000  # the same documents: 800
 NESTING_LIMIT = 40  # 20 lists inside one another; at its limit markdown-it drops the rest of the document
 
@@ -297,8 +297,8 @@ def _parsed(text: str) -> Sequence[Token]:
 
 
 def _parser(*, nested: bool) -> MarkdownIt:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - 30 ms, and short bodies do without
-    from markdown_it.rules_block import fence  # noqa: PLC0415
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import fence
 
     parser = MarkdownIt("commonmark", {"maxNesting": NESTING_LIMIT})
     parser.core.ruler.enableOnly(["normalize", "block"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def pairs(run: str) -> list[str]:
     letters = [c for c in run if c.isalnum()]  # unicode61 cuts a token at a combining mark
     if len(letters) < 2:
         return letters
-    return [a + b for a, b in zip(letters, letters[1:], strict=False)]
+    return [a + b for a, b in pairwise(letters)]
 
 
 def split(word: str) -> tuple[list[str], list[str]]:

@@ -13,6 +13,7 @@ from memory.record import ChunkType
 if TYPE_CHECKING:
     from memory.record import Excerpt
 
+
 def passage(excerpt: Excerpt) -> str:
     """
     What a model reads for a chunk: where it stands, a little of what came before, then what it says.
