@@ -266,7 +266,7 @@ def meaning(key: str) -> str:
 def example() -> str:
     """A settings file with every setting at its default, in comments, each with its meaning."""
     lines = [
-        "# Settings of `memory`. Take away a `#` to change one; `memory config` shows where each value comes from.",
+        "# Settings of `memory`. Take away the `# ` of one, and of its section, to change it; `memory config` shows where each value comes from.",
         "",
     ]
     section = ""

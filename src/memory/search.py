@@ -197,7 +197,8 @@ class _Search:
         pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*near, *more, *words)}
         cosines, nearness = self._nearness(list(pool))
         candidates = (item._replace(cosine=cosines.get(chunk)) for chunk, item in pool.items())
-        ranking = fuse(candidates, nearness, weights=self._fusing.weights, merge=self._fusing.merge)
+        fusing = self._fusing
+        ranking = fuse(candidates, nearness, terms=self._terms, weights=fusing.weights, merge=fusing.merge)
         self._trace.step("fuse", len(ranking))
         deeper = max(len(near), len(words)) >= depth
         return _Found(Tier.HYBRID, ranking, {"keyword": words, "vector": near}, deeper, verdict)

@@ -48,7 +48,7 @@ def embedded(vectors: Sequence[Vectors] | Vectors, chunks: Iterable[int] | None 
     """Vectors, one a chunk, or as many windows as a chunk is named."""
     owners = list(range(len(vectors)) if chunks is None else chunks)
     windows = [Window(chunk, owners[:row].count(chunk), row) for row, chunk in enumerate(owners)]
-    return Embedded(space, np.asarray(vectors, np.float32).reshape(len(owners), -1), tuple(windows))
+    return Embedded(space, np.asarray(vectors, np.float32).reshape(len(owners), space.dimension), tuple(windows))
 
 
 def cut(body: str, size: int) -> tuple[Chunk, ...]:

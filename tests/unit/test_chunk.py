@@ -98,7 +98,7 @@ def test_titles_keep_their_signs() -> None:
 def test_headings_of_one_name_are_sections_of_their_own() -> None:
     parts = cut(f"# Fixed\n- a\n# Fixed\n- b\n{WORDS * 2}")
 
-    assert [text for text, c in parts if c.type is ChunkType.SECTION][0] == "# Fixed\n- a\n"
+    assert next(text for text, c in parts if c.type is ChunkType.SECTION) == "# Fixed\n- a\n"
     assert {c.header_path for _, c in parts} == {("# Fixed",)}
 
 
@@ -150,6 +150,18 @@ def test_a_heading_stays_with_the_text_below_it_even_if_that_is_long() -> None:
     assert all(text.endswith("dog. ") for text, _ in parts)
 
 
+def test_a_long_list_is_cut_before_it_rather_than_in_it_once_half_is_used() -> None:
+    parts = cut(f"{WORDS}\n\n" + "- a\n" * 30, size=20)
+
+    assert [text[:5] for text, _ in parts[:2]] == ["The q", "- a\n-"]
+
+
+def test_a_block_that_fits_is_whole_even_if_little_is_used_before_it() -> None:
+    block = "```\n" + "a b c\n" * 4 + "```\n"
+
+    assert [text for text, _ in cut(f"Why is it so\n\n{block}\n{WORDS}")] == ["Why is it so\n\n", f"{block}\n", WORDS]
+
+
 def test_small_paragraphs_are_packed_together() -> None:
     assert len(cut("a fact\n\n" * 40)) == 4
 
@@ -164,7 +176,10 @@ def test_any_line_end_is_one(end: str) -> None:
 
 @pytest.mark.parametrize("no_end", ["\u2028", "\u2029", "\x85", "\v", "\f", "\x1c"])
 def test_what_python_calls_a_line_end_is_none(no_end: str) -> None:
-    assert {c.header_path for _, c in cut(f"{WORDS}{no_end}# a{no_end}{WORDS}\n# b\n{WORDS}")} == {(), ("# b",)}
+    parts = cut(f"{WORDS}{no_end}# a{no_end}{WORDS}\n# b\n{WORDS}")
+
+    assert {c.header_path for _, c in parts} == {(), ("# b",)}
+    assert [text for text, c in parts if c.header_path] == [f"# b\n{WORDS}"]
 
 
 def test_a_byte_order_mark_hides_no_heading() -> None:

@@ -123,7 +123,7 @@ def _shown(key: str | None) -> list[str]:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @as_json
 def completion(shell: str, *, as_json: bool) -> None:
-    r"""
+    """
     Print the script that completes `memory` commands in a shell.
 
     \b

@@ -14,6 +14,7 @@ import click
 from memory.cli.options import as_json, progress, show
 from memory.config import Config
 from memory.engine import Engine
+from memory.query import Mode, Query, Tier
 from memory.record import Draft
 
 if TYPE_CHECKING:
@@ -34,16 +35,17 @@ MODULES = (
 
 MOST = 8  # entries of one module, so that no module crowds out the others
 SHORTEST = 40  # characters of a docstring that says anything
+LONGEST = 300  # characters of details: the beginning says what the rest explains, and the demo stays short
 
 QUESTIONS = (
     "shutil copytree",
     "heapq nlargest",
     "temporary directory",
-    "run another program and read what it prints",
-    "remember the results of earlier calls so they are not computed twice",
-    "squeeze a file so it takes less room on disk",
-    "how much do values differ from the mean",
-    "pick a winner by chance",
+    "toss a coin",
+    "send an e-mail",
+    "count how often each word occurs",
+    "find the position to insert into an ordered list",
+    "find out what changed between two versions of a text",
 )
 """Things to ask: names and words that stand in the text first, then questions in other words than the text has."""
 
@@ -68,16 +70,16 @@ def demo(keep: str | None, *, as_json: bool) -> None:
 def _run(home: str, *, as_json: bool) -> None:
     with Engine.open(replace(Config(), home=home)) as engine:
         kept = _keep(engine)
-        answers = [engine.search(question, limit=3) for question in QUESTIONS]
+        answers = [(engine.search(question, limit=3), _by_words(engine, question)) for question in QUESTIONS]
     if as_json:
         from memory.render import data
 
-        show(data.document("demo", {"kept": kept, "answers": [data.answer(answer) for answer in answers]}))
+        show(data.document("demo", {"kept": kept, "answers": [data.answer(answer) for answer, _ in answers]}))
         return
     click.echo(f"Kept {kept:,} entries of the standard library's documentation.\n")
-    for answer in answers:
-        _show(answer)
-    tiers = [str(answer.tier) for answer in answers]
+    for answer, words in answers:
+        _show(answer, words)
+    tiers = [str(answer.tier) for answer, _ in answers]
     click.echo(f"{tiers.count('keyword')} of {len(tiers)} answers needed no model; {tiers.count('hybrid')} did.\n")
     click.echo("What to type next:")
     click.echo('    memory save "What you decided" --what "..." --why "..." --category decision')
@@ -94,7 +96,13 @@ def _keep(engine: Engine) -> int:
     return len(drafts)
 
 
-def _show(answer: Answer) -> None:
+def _by_words(engine: Engine, question: str) -> str:
+    """What keywords alone would have put first."""
+    hits = engine.search(Query(question, limit=1, mode=Mode.KEYWORD)).hits
+    return hits[0].memory.title if hits else "nothing"
+
+
+def _show(answer: Answer, words: str) -> None:
     from memory.render import text
 
     click.echo(click.style(f"? {answer.query.text}", fg="cyan", bold=True))
@@ -102,6 +110,8 @@ def _show(answer: Answer) -> None:
     for hit in answer.hits:
         first = hit.memory.what.split("\n")[0]
         click.echo(f"  - {click.style(hit.memory.title, bold=True)}  {first[:80]}")
+    if answer.tier is Tier.HYBRID:
+        click.echo(click.style(f"    (keywords alone: {words})", dim=True))
     for notice in answer.notices:
         click.echo(f"  memory: {text.notice(notice)}", err=True)
     click.echo()
@@ -110,8 +120,11 @@ def _show(answer: Answer) -> None:
 def drafted() -> Iterator[Draft]:
     """One draft for each documented module, class and function."""
     for name in MODULES:
-        with warnings.catch_warnings(action="ignore"):  # deprecated modules say so when they are imported
-            module = importlib.import_module(name)
+        try:
+            with warnings.catch_warnings(action="ignore"):  # deprecated modules say so when they are imported
+                module = importlib.import_module(name)
+        except ImportError:
+            continue  # this Python was built without it, as some are without lzma or ssl
         if documentation := inspect.getdoc(module):
             yield _draft(name, documentation, name)
         count = 0

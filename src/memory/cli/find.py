@@ -36,7 +36,7 @@ def search(
     as_json: bool,
     **where: Any,
 ) -> None:
-    r"""
+    """
     Find memories. Any text is a query; "quoted words" must stand together, auth* finds longer words.
 
     \b

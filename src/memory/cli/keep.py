@@ -29,7 +29,7 @@ from memory.record import Draft
 @as_json
 @click.pass_context
 def save(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
-    r"""
+    """
     Keep a note: a decision, a bug, a pattern, something learned.
 
     \b

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @as_json
 @click.pass_context
 def export(context: click.Context, /, output: str | None, *, as_json: bool) -> None:
-    r"""
+    """
     Print every memory as a line of JSON, with its details and its history; `memory import` reads it back.
 
     \b

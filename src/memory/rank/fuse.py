@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.query import Merge
+from memory.rank.judge import coverage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from memory.query import Ranking, Scored
+    from memory.query import Ranking, Scored, Term
     from memory.record import ChunkId
 
 RRF_K = 60
@@ -20,6 +21,7 @@ def fuse(
     candidates: Iterable[Scored],
     nearness: Mapping[ChunkId, float],
     *,
+    terms: Sequence[Term] = (),
     weights: tuple[float, float] = (0.3, 0.7),
     merge: Merge = Merge.MINMAX,
 ) -> Ranking:
@@ -29,17 +31,25 @@ def fuse(
     Args:
         candidates: The union of both legs, each chunk once, with both scores where they are known.
         nearness: For each chunk with a vector, its cosine with the query after centring, -1..1.
+        terms: What the keyword leg looked for; the candidates' `matched` speaks of them.
         weights: Of keywords and vectors.
 
     Returns:
-        With scores 0..1 if the weights sum to 1: MINMAX: `w0 · BM25 / best BM25 + w1 · (n + 1) / (best n + 1)`,
-        the theoretical minimum of each leg being its zero (Bruch, Gai and Ingber, TOIS 2023). MAX: each score
-        divided by the best, a missing one 0 (the seed's rule). RRF: `w / (60 + rank)`, summed over the legs.
+        With scores 0..1 if the weights sum to 1.
+
+        MINMAX: `w0 · (2 · coverage + BM25 / best BM25) / 3 + w1 · (n + 1) / (best n + 1)`: each leg from its
+        theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 has no scale of its own: divided by the best it
+        makes the best 1 however poor it is, so how much of the query a chunk holds weighs twice as much.
+        MAX: each score divided by the best, a missing one 0 (the seed's rule).
+        RRF: `w / (60 + rank)`, summed over the legs.
     """
     pool = list(candidates)
     match merge:
         case Merge.MINMAX:
-            parts = _relative(pool, nearness, floor=-1.0)
+            parts = [
+                ((2 * coverage(terms, item.matched) + keyword) / 3, vector)
+                for item, (keyword, vector) in zip(pool, _relative(pool, nearness, floor=-1.0), strict=True)
+            ]
         case Merge.MAX:
             parts = _relative(pool, nearness, floor=0.0)
         case Merge.RRF:

@@ -23,7 +23,8 @@ STOP = frozenset(
 )
 """Words that say how a question is put, not what it is about; fragments of contractions ("don't") among them."""
 
-_PART = re.compile(r'"([^"]*\w[^"]*)"|(\w+(?:[._]\w+)*)(\*?)')
+_WORD = re.compile(r"\w")
+_PART = re.compile(r'"([^"]*)"|(\w+(?:\.\w+)*)(\*?)')
 
 
 def terms(text: str) -> tuple[Term, ...]:
@@ -34,24 +35,36 @@ def terms(text: str) -> tuple[Term, ...]:
     words. Scripts without spaces become pairs of characters. A query of stop words only keeps them: better a weak
     search than none.
     """
-    found = list(dict.fromkeys(_found(text)))
+    found = list(dict.fromkeys(_found(text.replace("\0", " "))))
     kept = [term for term in found if term.text.lower() not in STOP]
     return tuple(kept or found)
 
 
 def _found(text: str) -> Iterator[Term]:
-    for phrase, word, star in _PART.findall(text.replace("\0", " ")):
-        if phrase:
+    for part in _PART.finditer(_with_marks(text)):
+        phrase, word = text[slice(*part.span(1))], text[slice(*part.span(2))]
+        if unspaced(phrase or word):
+            yield from _unspaced(phrase or word, together=not word)
+        elif word:
+            yield Term(word, prefix=bool(part[3]))
+        elif _WORD.search(phrase):
             yield Term(phrase)
-        elif unspaced(word):
-            yield from _unspaced(word)
-        else:
-            yield Term(word, prefix=bool(star))
 
 
-def _unspaced(word: str) -> Iterator[Term]:
-    runs, others = split(word)
+def _with_marks(text: str) -> str:
+    r"""The text with a letter for each combining mark: to `\w` marks end a word, even the vowel signs of Thai."""
+    if text.isascii():
+        return text
+    from unicodedata import category
+
+    return "".join("_" if category(c).startswith("M") else c for c in text)
+
+
+def _unspaced(text: str, *, together: bool) -> Iterator[Term]:
+    """The words in it, and the pairs of each run; if they must stand together, as one phrase."""
+    runs, others = split(text)
     yield from (Term(other) for other in others)
     for run in runs:
         grams = pairs(run)
-        yield from (Term(gram, prefix=len(gram) == 1, gram=True) for gram in grams)
+        for gram in [" ".join(grams)] if together and grams else grams:
+            yield Term(gram, prefix=len(gram) == 1, gram=True)

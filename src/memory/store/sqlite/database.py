@@ -50,7 +50,7 @@ class Database:
 
     def _prepare(self, connection: apsw.Connection) -> None:
         # Who closes a file last writes its log into it, which is not ours to do before we know whose it is.
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(_logged(self.path)))
         _migrate(connection, self.path)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
@@ -134,6 +134,12 @@ def _connect(path: Path, busy_seconds: float) -> apsw.Connection:
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
     connection.register_fts5_function("matched", matched)
     return connection
+
+
+def _logged(path: Path) -> bool:
+    """Whether a write-ahead log with something in it stands beside the file, as after a crash."""
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def _load_vectors(connection: apsw.Connection) -> None:

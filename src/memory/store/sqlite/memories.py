@@ -244,21 +244,34 @@ def _supersede(db: apsw.Connection, id: MemoryId, *, by: MemoryId) -> None:
 
 def _put_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> int:
     """Write the chunks, which indexes them, and their vectors or their place in the queue."""
-    ids: list[int] = []
-    for piece, grams in zip(entry.chunks, entry.grams, strict=True):
-        values = (id, piece.index, piece.start, piece.stop, piece.type, packed(piece.header_path))
-        ids.append(
-            db.execute(
-                """insert into chunks
-                       (memory_id, chunk_index, start, stop, chunk_type, header_path, level, token_count, grams)
-                   values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning id""",
-                (*values, piece.level, piece.token_count, grams),
-            ).get
-        )
+    rows = [_chunk(id, entry, number) for number in range(len(entry.chunks))]
+    names = ", ".join(rows[0])
+    insert = f"insert into chunks ({names}) values ({', '.join('?' * len(rows[0]))}) returning id"
+    ids: list[int] = [db.execute(insert, tuple(values.values())).get for values in rows]
     embedded = _embed(db, ids, entry.embedded, iso(entry.moment)) if entry.embedded else set()
     waiting = [(chunk_id,) for chunk_id in ids if chunk_id not in embedded]
     db.executemany("insert into embed_queue (chunk_id) values (?)", waiting)
     return len(waiting)
+
+
+def _chunk(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
+    """The columns of the row of an entry's chunk."""
+    piece = entry.chunks[number]
+    first = number == 0
+    return {
+        "memory_id": id,
+        "chunk_index": piece.index,
+        "start": piece.start,
+        "stop": piece.stop,
+        "chunk_type": piece.type,
+        "header_path": packed(piece.header_path),
+        "level": piece.level,
+        "token_count": piece.token_count,
+        "heading": " ".join(header.lstrip("# ") for header in piece.header_path),
+        "tags": " ".join(entry.draft.tags) if first else "",
+        "files": " ".join(entry.draft.related_files) if first else "",
+        "grams": entry.grams[number],
+    }
 
 
 def _embed(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: str) -> set[int]:

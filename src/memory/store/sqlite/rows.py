@@ -119,8 +119,10 @@ def recorded(record: str) -> Memory:
 
 
 def packed(value: Sequence[str] | Mapping[str, object]) -> str:
-    # Escaped letters: metadata may hold lone surrogates, which SQLite does not take.
-    return json.dumps(dict(value) if isinstance(value, Mapping) else value)
+    """JSON that SQLite takes: metadata may hold lone surrogates, which must be escaped; drafts check other texts."""
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value))
+    return json.dumps(value, ensure_ascii=False)
 
 
 def key(id: int) -> int:
@@ -145,4 +147,4 @@ def chunk(row: Sequence[Any]) -> Chunk:
 
 def listed(ids: Iterable[int]) -> str:
     """Ids as the JSON array that `json_each` reads: one bound value however many there are."""
-    return json.dumps(list(ids))
+    return json.dumps([key(id) for id in ids])  # FTS5 takes `rowid in (1e21)` for no condition at all

@@ -94,7 +94,7 @@ def begin(db: apsw.Connection, space: Space, now: str) -> int:
 
 
 def drop(db: apsw.Connection, id: int) -> None:
-    if db.execute("delete from generations where id = ? and state <> 'active' returning 1", (id,)).get:
+    if db.execute("delete from generations where id = ? and state <> 'active' returning 1", (key(id),)).get:
         db.execute(f"drop table vectors_{id}")
 
 

@@ -64,6 +64,9 @@ create table chunks (
     header_path text not null check (json_type(header_path) = 'array'),
     level       integer not null,
     token_count integer not null,
+    heading     text not null,                        -- the header path in words
+    tags        text not null,                        -- the memory's tags and files in words, with its first chunk
+    files       text not null,
     grams       text not null,                        -- see memory.text.grams
     unique (memory_id, chunk_index)
 ) strict;
@@ -76,20 +79,21 @@ create table counters (
 insert into counters values ('chunks', 0);            -- count(*) would read the whole table for every search
 
 -- What is indexed for a chunk. Facts about the whole memory stand with its first chunk only, so that a long
--- memory does not look like many that agree.
+-- memory does not look like many that agree. FTS5 lets no view that it reads use a table function such as
+-- json_each: 'rebuild' and 'integrity-check' would fail. That is why lists are in words among the chunks.
 create view passages as
 select c.id,
        c.memory_id,
        m.title,
-       (select group_concat(ltrim(value, '# '), ' ') from json_each(c.header_path)) as heading,
+       c.heading,
        case c.chunk_type when 'head' then m.what else substr(b.body, c.start + 1, c.stop - c.start) end as text,
        iif(c.chunk_index = 0, m.why, '') as why,
        iif(c.chunk_index = 0, m.impact, '') as impact,
-       iif(c.chunk_index = 0, (select group_concat(value, ' ') from json_each(m.tags)), '') as tags,
+       c.tags,
        iif(c.chunk_index = 0, m.category, '') as category,
        iif(c.chunk_index = 0, m.project, '') as project,
        iif(c.chunk_index = 0, m.source, '') as source,
-       iif(c.chunk_index = 0, (select group_concat(value, ' ') from json_each(m.related_files)), '') as files,
+       c.files,
        c.grams
 from chunks c
 join memories m on m.id = c.memory_id

@@ -1,0 +1,123 @@
+"""What a bench measured: a figure beside its bar, the table, and the run that is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median, quantiles
+from typing import TYPE_CHECKING
+
+import apsw
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """
+    One line of the table.
+
+    Attributes:
+        typical, worst: Milliseconds; p50 and p95, or minimum and median of whole processes; None for a rate.
+        beside: What the ratio is to.
+        met: None where there is no bar.
+    """
+
+    what: str
+    size: int | None
+    typical: float | None = None
+    worst: float | None = None
+    rate: float | None = None
+    ratio: float | None = None
+    beside: str = ""
+    bar: str = ""
+    met: bool | None = None
+    note: str = ""
+
+
+def p95(values: Sequence[float]) -> float:
+    return quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
+
+
+def figure(what: str, size: int | None, taken: Sequence[float], beside: Mapping[str, Sequence[float]]) -> Figure:
+    """Of calls: p50 and p95, with the ratios of medians to what stands beside."""
+    ratios = [median(taken) / median(other) for other in beside.values()]
+    note = ", ".join(
+        f"{name} {median(other):.2f} / {p95(other):.2f}" + (f" ({ratio:.2f} ×)" if number else "")
+        for number, ((name, other), ratio) in enumerate(zip(beside.items(), ratios, strict=True))
+    )
+    return Figure(
+        what, size, median(taken), p95(taken), None, ratios[0] if ratios else None, next(iter(beside), ""), note=note
+    )
+
+
+def barred(found: Figure, bar: str, *, met: bool) -> Figure:
+    return replace(found, bar=bar, met=met)
+
+
+def table(figures: Sequence[Figure]) -> str:
+    def number(value: float | None, unit: str = "") -> str:
+        return "" if value is None else f"{value:,.0f}{unit}" if value >= 1000 else f"{value:.2f}{unit}"
+
+    head = (
+        "what",
+        "memories",
+        "p50 ms (start: min)",
+        "p95 ms (start: median)",
+        "a second",
+        "ratio",
+        "to",
+        "bar",
+        "",
+        "",
+    )
+    rows = [head, ("---",) * len(head)]
+    for f in figures:
+        size = "" if f.size is None else f"{f.size:,}"
+        met = "" if f.met is None else "met" if f.met else "NOT met"
+        shown = (number(f.typical), number(f.worst), number(f.rate), number(f.ratio, " ×"))
+        rows.append((f.what, size, *shown, f.beside, f.bar, met, f.note))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    return "\n".join("| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in rows)
+
+
+def setting() -> dict[str, str]:
+    """What the figures hold for; neither the host's name nor its paths."""
+    info = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*: (.*)", info.read_text()) if info.exists() else None
+    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    git = ["git", "-C", str(Path(__file__).parent)]
+    commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
+    changed = subprocess.run([*git, "status", "--porcelain", "src"], capture_output=True, text=True, check=False)
+    return {
+        "command": " ".join(["python bench/speed.py", *sys.argv[1:]]),
+        "commit": (commit.stdout.strip() or "none") + (", src changed since" if changed.stdout.strip() else ""),
+        "python": platform.python_version(),
+        "memory": version("tiered-memory"),
+        "sqlite": f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()})",
+        "sqlite-vec": version("sqlite-vec"),
+        "numpy": np.__version__,
+        "machine": f"{model[1] if model else platform.machine()}, {os.cpu_count()} cores, {pages / 2**30:.0f} GiB",
+        "system": f"{platform.system()} {platform.release()}",
+    }
+
+
+def keep(figures: Sequence[Figure], raw: Mapping[str, object], facts: Mapping[str, str]) -> Path:
+    folder = Path(__file__).parent / "runs" / f"{datetime.now(UTC):%Y-%m-%d}-speed"
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = ["# Speed", "", *(f"- {name}: {fact}" for name, fact in facts.items()), "", table(figures), ""]
+    (folder / "README.md").write_text("\n".join(lines), "utf-8")
+    rounded = json.loads(json.dumps(raw), parse_float=lambda text: round(float(text), 3))
+    document = {"setting": facts, "figures": [asdict(found) for found in figures], "milliseconds": rounded}
+    (folder / "raw.json").write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    return folder

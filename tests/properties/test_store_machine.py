@@ -1,0 +1,253 @@
+"""Whatever is done to them, in whatever order, both stores say the same."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from entries import OTHER, SPACE, at, embedded, note, words
+from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from sound import sound
+
+from memory.errors import Error
+from memory.kinds import Kind
+from memory.query import Scope, Term
+from memory.record import ChunkId, MemoryId, Status
+from memory.space import Window
+from memory.store import Links
+from memory.store.ram import RamStore
+from memory.store.sqlite.store import SqliteStore
+
+TOLERANCE = 1e-5  # cosines in 32 bits; bm25 is far closer
+WORDS = ("auth", "authentication", "author", "login", "logins", "café", "user_id", "the", "数据", "+++")
+SPACES = (SPACE, OTHER, replace(SPACE, dimension=3))
+
+texts = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
+vectors = st.lists(st.integers(-2, 2), min_size=8, max_size=8).filter(any)
+scopes = st.builds(
+    Scope,
+    projects=st.sets(st.sampled_from(["p", "q"]), max_size=1).map(frozenset),
+    tags=st.sets(st.sampled_from(["x", "y"]), max_size=2).map(frozenset),
+    kinds=st.sets(st.sampled_from([Kind.NOTE, Kind.REPORT]), max_size=1).map(frozenset),
+    since=st.none() | st.integers(0, 9).map(at),
+    statuses=st.sets(st.sampled_from(list(Status))).map(frozenset),
+)
+limits = st.sampled_from([1, 2, 3, 5, 100])
+
+
+def unit(numbers, dimension: int):
+    vector = np.asarray([*numbers[: dimension - 1], 1 if not any(numbers[:dimension]) else numbers[dimension - 1]], np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+@st.composite
+def entries(draw, uids):
+    """An entry that says next to nothing, in a few chunks, with vectors for some of them or none."""
+    body = draw(texts)
+    made = note(
+        draw(texts),
+        body=body,
+        size=draw(st.sampled_from([3, 8, 1000])),
+        title=draw(st.sampled_from(["note", "login page"])),
+        moment=at(draw(st.integers(0, 9))),
+        uid=f"{draw(st.integers(0, 3)):08x}{next(uids):024x}",
+        project=draw(st.sampled_from([None, "p", "q"])),
+        tags=tuple(draw(st.sets(st.sampled_from(["x", "y"])))),
+        category=draw(st.sampled_from([None, "bug"])),
+        unless_known=draw(st.booleans()),
+    )
+    space = draw(st.sampled_from([None, *SPACES]))
+    if space is None:
+        return made
+    owners = draw(st.lists(st.integers(0, len(made.chunks) - 1), max_size=4).map(sorted))
+    rows = [unit(draw(vectors), space.dimension) for _ in owners]
+    return replace(made, embedded=embedded(np.reshape(rows, (-1, space.dimension)), owners, space))
+
+
+def same_ranking(left, right) -> None:
+    """Equal but for rounding: chunks may change places only where their scores are closer than that."""
+    assert len(left) == len(right)
+    for a, b in zip(left, right, strict=True):
+        assert abs(a.score - b.score) < TOLERANCE
+    tied = {left[-1].score} if left else set()  # the last place may go to another with the same score
+    by_chunk = {scored.chunk: scored for scored in right}
+    for a, b in zip(left, right, strict=True):
+        if a.chunk == b.chunk:
+            assert a._replace(score=0, keyword=None, cosine=None) == b._replace(score=0, keyword=None, cosine=None)
+        elif a.chunk in by_chunk:
+            assert abs(a.score - by_chunk[a.chunk].score) < TOLERANCE
+        else:
+            assert any(abs(a.score - score) < TOLERANCE for score in tied)
+
+
+class Stores(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.path = self.folder / "memory.db"
+        self.ram, self.sqlite = RamStore(), SqliteStore(self.path)
+        self.uids = iter(range(1 << 40))
+
+    @initialize(data=st.data())
+    def begin_with_something(self, data) -> None:
+        self.both("put", data.draw(st.lists(entries(self.uids), max_size=4)))
+
+    def both(self, name, *args, **options):
+        """The answer of both, or the kind of error of both."""
+        answers = []
+        for store in (self.ram, self.sqlite):
+            try:
+                answers.append(getattr(store, name)(*args, **options))
+            except Error as error:
+                answers.append(type(error))
+        return answers
+
+    def same(self, name, *args, **options):
+        expected, given = self.both(name, *args, **options)
+        if isinstance(expected, list | tuple) and isinstance(given, list | tuple):
+            expected, given = list(expected), list(given)
+        assert given == expected, name
+        return given
+
+    def ids(self) -> list[MemoryId]:
+        return [memory.id for memory in self.ram.page(MemoryId(0), 1000)]
+
+    def chunks(self) -> list[ChunkId]:
+        return [chunk for id in self.ids() for chunk, _ in self.ram.outline(id)]
+
+    def some_id(self, data) -> MemoryId:
+        return data.draw(st.sampled_from([*self.ids(), MemoryId(999)]))
+
+    def some_generation(self, data) -> int:
+        return data.draw(st.sampled_from([*(generation.id for generation in self.ram.generations()), 99]))
+
+    # Changes ---------------------------------------------------------------
+
+    @rule(data=st.data())
+    def save(self, data) -> None:
+        self.same("put", data.draw(st.lists(entries(self.uids), max_size=3)))
+
+    @rule(data=st.data())
+    def supersede(self, data) -> None:
+        entry = replace(data.draw(entries(self.uids)), supersedes=self.some_id(data))
+        self.same("put", [data.draw(entries(self.uids)), entry])
+
+    @rule(data=st.data())
+    def descend(self, data) -> None:
+        entry = data.draw(entries(self.uids))
+        self.same("put", [replace(entry, draft=replace(entry.draft, parent_id=self.some_id(data)))])
+
+    @rule(data=st.data())
+    def replace_one(self, data) -> None:
+        id = self.some_id(data)
+        self.same("replace", id, data.draw(entries(self.uids)))
+        self.same("history", id)
+
+    @rule(data=st.data())
+    def delete(self, data) -> None:
+        self.same("delete", self.some_id(data))
+
+    @rule(data=st.data(), moment=st.integers(0, 20).map(at))
+    def access(self, data, moment) -> None:
+        self.same("body", self.some_id(data), accessed=moment)
+
+    @rule(data=st.data())
+    def link(self, data) -> None:
+        uids = st.sampled_from([*(memory.uid for memory in self.ram.page(MemoryId(0), 1000)), None, "f" * 32])
+        self.same("link", [Links(data.draw(uids) or "", data.draw(uids), data.draw(uids))])
+
+    @rule(space=st.sampled_from(SPACES))
+    def begin(self, space) -> None:
+        self.same("begin", space)
+
+    @rule(data=st.data())
+    def fill(self, data) -> None:
+        generation = self.some_generation(data)
+        dimension = next((g.space.dimension for g in self.ram.generations() if g.id == generation), 8)
+        owners = data.draw(st.lists(st.sampled_from([*self.chunks(), ChunkId(999)]), max_size=4))
+        rows = np.reshape([unit(data.draw(vectors), dimension) for _ in owners], (-1, dimension)).astype(np.float32)
+        windows = [Window(chunk, owners[:row].count(chunk), row) for row, chunk in enumerate(owners)]
+        self.same("fill", generation, rows, windows)
+
+    @rule(data=st.data(), moment=st.integers(0, 9).map(at))
+    def fail(self, data, moment) -> None:
+        ids = data.draw(st.lists(st.sampled_from([*self.chunks(), ChunkId(999)]), unique=True, max_size=3))
+        self.same("failed", ids, f"at {moment}", moment)
+
+    @rule(data=st.data())
+    def activate(self, data) -> None:
+        generation, former = self.some_generation(data), self.some_generation(data)
+        self.same("activate", generation, instead_of=data.draw(st.sampled_from([former, None])))
+
+    @rule(data=st.data())
+    def drop(self, data) -> None:
+        self.same("drop", self.some_generation(data))
+
+    # Questions -------------------------------------------------------------
+
+    @rule(said=st.lists(st.sampled_from(WORDS), max_size=4), prefix=st.booleans(), scope=scopes, k=limits)
+    def search_keywords(self, said, prefix, scope, k) -> None:
+        asked = [*words(*said, prefix=prefix), *([Term("据", gram=True)] if prefix else [])]
+        terms = self.same("weigh", asked)
+        same_ranking(*self.both("by_keyword", terms, scope, k))
+        same_ranking(*self.both("keyword_scores", terms, self.chunks()[::2]))
+
+    @precondition(lambda self: self.ram.generations())
+    @rule(data=st.data(), numbers=vectors, others=vectors, scope=scopes, k=limits)
+    def search_vectors(self, data, numbers, others, scope, k) -> None:
+        generation = data.draw(st.sampled_from(list(self.ram.generations())))
+        vector, other = (unit(given, generation.space.dimension) for given in (numbers, others))
+        same_ranking(*self.both("by_vector", generation.id, vector, scope, k))
+        expected, given = self.both("cosines", generation.id, vector, other, self.chunks()[::2])
+        assert set(expected) == set(given)
+        for chunk, (cosine, _) in expected.items():
+            assert abs(given[chunk][0] - cosine) < TOLERANCE
+
+    @rule(scope=scopes, size=limits)
+    def page_through_recent(self, scope, size) -> None:
+        page = self.same("recent", scope, size)
+        while page:
+            page = self.same("recent", scope, size, page[-1])
+
+    @rule(reference=st.sampled_from(["1", "2", "999", "00000000", "00000001", "", "%"]))
+    def resolve(self, reference) -> None:
+        self.same("resolve", reference)
+
+    @rule(data=st.data())
+    def ask_what_is_known(self, data) -> None:
+        self.same("known", data.draw(st.lists(entries(self.uids), max_size=3)))
+
+    # Always ----------------------------------------------------------------
+
+    @invariant()
+    def hold_the_same(self) -> None:
+        ids = self.ids()
+        self.same("page", MemoryId(0), 1000)
+        for id in ids:
+            self.same("outline", id)
+        self.same("excerpts", self.chunks())
+        assert replace(self.sqlite.counts(), bytes=0) == self.ram.counts()
+
+    @invariant()
+    def have_the_same_vectors(self) -> None:
+        for generation in self.same("generations"):
+            self.same("filled", generation.id)
+            self.same("pending", generation.id, ChunkId(0), 1000)
+            (expected, many), (given, count) = self.both("centre", generation.id)
+            assert many == count
+            np.testing.assert_allclose(given, expected, atol=1e-9)
+
+    def teardown(self) -> None:
+        sound(self.path)
+        self.sqlite.close()
+        shutil.rmtree(self.folder)
+
+
+TestStores = Stores.TestCase
+TestStores.settings = settings(
+    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)

@@ -1,0 +1,497 @@
+"""What is special to the store in one SQLite file: the file, its locks, its death."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+from entries import directions, embedded, note, words
+from sound import sound
+
+from memory.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew
+from memory.query import ACTIVE, EVERYTHING, Scope
+from memory.record import ChunkId, MemoryId
+from memory.store.sqlite.database import APPLICATION, LATEST, migrations
+from memory.store.sqlite.match import matched
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TESTS = Path(__file__).parents[1] / "conformance"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def filled(path: Path) -> Path:
+    """A database of some pages, closed."""
+    with closing(SqliteStore(path)) as store:
+        store.put([note(f"word {n}", body="text " * 200, embedded=embedded(directions(2, n))) for n in range(40)])
+    return path
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """Every file of the folder but the shared memory, which holds no data."""
+    return {item.name: item.read_bytes() for item in path.parent.iterdir() if not item.name.endswith("-shm")}
+
+
+def notes(store: SqliteStore) -> set[str]:
+    return {memory.uid for memory in store.page(MemoryId(0), 100_000)}
+
+
+# The file -------------------------------------------------------------------
+
+
+def test_only_its_owner_may_read_the_file(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store.put([note()])
+
+        modes = {item.name: stat.S_IMODE(item.stat().st_mode) for item in path.parent.iterdir()}
+    assert modes == {"memory.db": 0o600, "memory.db-wal": 0o600, "memory.db-shm": 0o600}
+
+
+def test_rights_that_the_owner_gave_stay(path: Path) -> None:
+    path.touch()
+    path.chmod(0o640)
+
+    SqliteStore(path).close()
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_what_was_put_is_there_after_opening_again(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        memory = store.put([note("word", embedded=embedded(directions(1)))])[0].memory
+
+    with closing(SqliteStore(path)) as store:
+        assert store.memories([memory.id]) == {memory.id: memory}
+        assert len(store.by_keyword(words("word"), ACTIVE, 5)) == 1
+        assert len(store.by_vector(1, directions(1)[0], ACTIVE, 5)) == 1
+
+
+def test_the_number_of_the_format_is_that_of_the_last_migration(path: Path) -> None:
+    assert [number for number, _ in migrations()] == list(range(1, LATEST + 1))
+    with closing(SqliteStore(path)), closing(apsw.Connection(str(path))) as db:
+        assert (db.pragma("application_id"), db.pragma("user_version")) == (APPLICATION, LATEST)
+        assert (db.pragma("journal_mode"), db.pragma("page_size")) == ("wal", 8192)
+
+
+def test_every_setting_of_a_connection_holds(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        db = store._db.connection
+
+        settings = {name: db.pragma(name) for name in ("foreign_keys", "temp_store", "cache_size", "mmap_size")}
+        assert settings == {"foreign_keys": 1, "temp_store": 2, "cache_size": -16000, "mmap_size": 1 << 30}
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_a_database_of_another_program_is_refused_and_untouched(path: Path, mode: str) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(f"pragma journal_mode = {mode}")
+        other.execute("create table theirs (x)")
+        other.commit()
+        before = contents(path)
+
+        with pytest.raises(StoreDamaged, match="another program") as caught:
+            SqliteStore(path)
+
+        assert "MEMORY_HOME" in caught.value.hint
+        assert contents(path) == before
+
+
+def test_the_log_of_another_program_that_crashed_is_untouched(path: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("pragma journal_mode = wal")
+        other.execute("create table theirs (x)")
+        other.commit()
+        crashed = tmp_path / "crashed"
+        crashed.mkdir()
+        for name in ("memory.db", "memory.db-wal"):
+            shutil.copy(tmp_path / name, crashed / name)
+    before = contents(crashed / "memory.db")
+
+    with pytest.raises(StoreDamaged, match="another program"):
+        SqliteStore(crashed / "memory.db")
+
+    assert contents(crashed / "memory.db") == before
+
+
+def test_a_newer_format_is_refused_and_untouched(filled: Path) -> None:
+    with closing(apsw.Connection(str(filled))) as db:
+        db.pragma("user_version", LATEST + 1)
+    before = contents(filled)
+
+    with pytest.raises(StoreTooNew, match=f"format {LATEST + 1}") as caught:
+        SqliteStore(filled)
+
+    assert "upgrade" in caught.value.hint
+    assert contents(filled) == before
+
+
+@pytest.mark.parametrize("size", [50, 99, 100, 512, 5000, 8192, 8193, 20_000, -8192, -1])
+def test_a_truncated_file_is_said_to_be_damaged_and_untouched(filled: Path, size: int) -> None:
+    os.truncate(filled, size if size > 0 else filled.stat().st_size + size)
+
+    damaged(filled)
+
+
+@pytest.mark.parametrize("place", [0, 15, 16, 20, 21, 23, 44, 56, 68, 100])
+def test_a_flipped_byte_of_the_header_is_said_and_nothing_is_touched(filled: Path, place: int) -> None:
+    content = bytearray(filled.read_bytes())
+    content[place] ^= 0xFF
+    filled.write_bytes(content)
+
+    damaged(filled)
+
+
+@pytest.mark.parametrize("garbage", [b"not a database " * 2000, b"\0" * 40_000, b"{}", os.urandom(20_000)])
+def test_garbage_is_said_to_be_damaged_and_untouched(path: Path, garbage: bytes) -> None:
+    path.write_bytes(garbage)
+
+    damaged(path)
+
+
+def damaged(path: Path) -> None:
+    before = contents(path)
+
+    with pytest.raises(StoreDamaged, match=str(path)) as caught:
+        with closing(SqliteStore(path)) as store:
+            store.counts()
+
+    assert caught.value.hint
+    assert contents(path) == before
+
+
+def test_damage_that_is_met_later_is_said_too(filled: Path) -> None:
+    content = bytearray(filled.read_bytes())
+    content[-len(content) // 2 :] = os.urandom(len(content) - len(content) // 2)
+    filled.write_bytes(content)
+
+    with closing(SqliteStore(filled)) as store, pytest.raises(StoreDamaged, match="not a readable database"):
+        for memory in store.page(MemoryId(0), 1000):
+            store.body(memory.id)
+        store.by_keyword(words("word"), ACTIVE, 100)
+        store.by_vector(1, directions(1)[0], ACTIVE, 100)
+
+
+def test_a_folder_that_is_not_there_is_said(path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot make") as caught:
+        SqliteStore(path.parent / "nowhere" / "memory.db")
+
+    assert "There is no folder" in caught.value.hint
+
+
+def test_a_path_below_a_file_is_said(path: Path) -> None:
+    path.write_text("a file")
+
+    with pytest.raises(StoreError, match="cannot make") as caught:
+        SqliteStore(path / "memory.db")
+
+    assert "There is no folder" in caught.value.hint
+
+
+def test_a_folder_in_place_of_the_file_is_said(path: Path) -> None:
+    path.mkdir()
+
+    with pytest.raises(StoreError, match="memory.db"):
+        SqliteStore(path)
+
+
+@contextmanager
+def mounted(folder: Path, size: str) -> Iterator[Path]:
+    """A small disk of its own; skips where this user may not make one."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    try:
+        made = subprocess.run(mount, capture_output=True, text=True, check=False)
+    except OSError as error:
+        pytest.skip(f"no mount here: {error}")
+    if made.returncode:
+        pytest.skip(f"may not mount a tmpfs: {made.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_read_only_folder_is_said(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "4m") as disk:
+        with closing(SqliteStore(disk / "memory.db")) as store:
+            store.put([note("word")])
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+
+        for name in ("memory.db", "new.db"):
+            with pytest.raises(StoreError, match=name) as caught:
+                with closing(SqliteStore(disk / name)) as store:
+                    store.put([note("more")])
+            assert "read-only for you" in caught.value.hint
+
+
+# Room -----------------------------------------------------------------------
+
+
+def put_until_full(store: SqliteStore) -> set[str]:
+    acknowledged: set[str] = set()
+    with pytest.raises(StoreFull) as caught:
+        for number in range(10_000):
+            entry = note(f"word {number}", body="some text " * 500, embedded=embedded(directions(2, number)))
+            store.put([entry])
+            acknowledged.add(entry.uid)
+    assert "no room" in str(caught.value)
+    assert caught.value.hint
+    return acknowledged
+
+
+def test_a_full_file_keeps_all_that_was_acknowledged(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store._db.connection.pragma("max_page_count", 100)
+
+        acknowledged = put_until_full(store)
+
+        assert notes(store) == acknowledged
+        assert len(acknowledged) > 5
+        sound(path)
+        store._db.connection.pragma("max_page_count", 100_000)
+        store.put([note("room again")])
+    sound(path)
+
+
+def test_a_full_disk_keeps_all_that_was_acknowledged(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "2m") as disk:
+        path = disk / "memory.db"
+        with closing(SqliteStore(path)) as store:
+            acknowledged = put_until_full(store)
+            assert notes(store) == acknowledged
+
+        with closing(SqliteStore(path)) as store:
+            assert notes(store) == acknowledged
+        subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
+        with closing(SqliteStore(path)) as store:
+            assert notes(store) == acknowledged
+            store.put([note("room again")])
+        sound(path)
+
+
+def test_a_disk_without_room_for_a_new_file_is_said(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "1m") as disk:
+        (disk / "ballast").write_bytes(b"x" * ((1 << 20) - 8192))
+
+        with pytest.raises(StoreError, match="memory.db"):
+            SqliteStore(disk / "memory.db")
+
+
+# Others at the same time ----------------------------------------------------
+
+
+def test_two_threads_lose_nothing(path: Path) -> None:
+    def work(thread: int) -> set[str]:
+        entries = [note(f"thread {thread} says {n}", embedded=embedded(directions(1, n))) for n in range(25)]
+        for entry in entries:
+            store.put([entry])
+        return {entry.uid for entry in entries}
+
+    with closing(SqliteStore(path)) as store:
+        with ThreadPoolExecutor(2) as pool:
+            acknowledged = set.union(*pool.map(work, range(2)))
+
+        assert notes(store) == acknowledged
+    sound(path)
+
+
+def test_the_connection_of_a_thread_that_ended_is_closed(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        for _ in range(20):
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(store.counts).result()
+
+        assert len(store._db._opened) <= 2
+
+
+def test_who_waits_too_long_for_the_lock_is_told_so(path: Path) -> None:
+    with closing(SqliteStore(path)) as holder, closing(SqliteStore(path, busy_seconds=0.05)) as store:
+        with holder._db.write():
+            with pytest.raises(StoreBusy, match="another process") as caught:
+                store.put([note()])
+            assert store.counts().memories == 0  # readers need not wait
+
+        assert caught.value.retryable
+        store.put([note()])
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    store = SqliteStore(path)
+    store.close()
+    store.close()
+
+    with pytest.raises(StoreError, match="was closed"):
+        store.counts()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from entries import directions, embedded, note
+from memory.record import ChunkId
+from memory.space import Window
+from memory.store.sqlite.store import SqliteStore
+
+path, count, kind = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+store = SqliteStore(path)
+for number in range(count):
+    vectors = embedded(directions(2, number)) if kind == "put" else None
+    entry = note(f"word {number}", body="some text " * 100, embedded=vectors)
+    store.put([entry])
+    print("put", entry.uid, flush=True)
+    if kind == "fill":
+        generation = store.begin(vectors.space if vectors else embedded(directions(1)).space)
+        pieces = store.pending(generation.id, ChunkId(0), 5)
+        store.fill(generation.id, directions(5), [Window(piece.id, 0, row) for row, piece in enumerate(pieces)])
+        print(*("filled", *(piece.id for piece in pieces)), flush=True)
+"""
+
+
+def writer(path: Path, count: int, kind: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
+    command = [sys.executable, "-c", WRITER, str(path), str(count), kind]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def test_eight_processes_that_begin_with_the_same_new_file_lose_nothing(path: Path) -> None:
+    processes = [writer(path, 25, "put") for _ in range(8)]
+    printed = [process.communicate(timeout=120)[0] for process in processes]
+
+    assert [process.returncode for process in processes] == [0] * 8
+    acknowledged = {line.split()[1] for output in printed for line in output.splitlines()}
+    assert len(acknowledged) == 8 * 25
+    with closing(SqliteStore(path)) as store:
+        assert notes(store) == acknowledged
+        assert store.counts().queued == 0
+    sound(path)
+
+
+@pytest.mark.parametrize("kind", ["put", "fill"])
+def test_killed_at_any_moment_it_keeps_all_that_was_acknowledged(path: Path, kind: str) -> None:
+    uids: set[str] = set()
+    chunks: set[int] = set()
+    for attempt in range(20):
+        process = writer(path, 1_000, kind)
+        assert process.stdout is not None
+        for _ in range(1 + attempt % 7):
+            acknowledge(process.stdout.readline(), uids, chunks)
+        process.kill()
+        for line in process.stdout.read().splitlines(keepends=True):
+            if line.endswith("\n"):
+                acknowledge(line, uids, chunks)
+        process.stdout.close()
+        process.wait()
+
+        with closing(SqliteStore(path)) as store:
+            assert uids <= notes(store)
+            assert len(notes(store)) <= len(uids) + attempt + 1  # at most the last one was not acknowledged
+            if chunks:
+                assert not chunks & {piece.id for piece in store.pending(1, ChunkId(0), 10_000)}
+        sound(path)
+    assert len(uids) >= 20
+
+
+def acknowledge(line: str, uids: set[str], chunks: set[int]) -> None:
+    what, *names = line.split()
+    if what == "put":
+        uids.update(names)
+    else:
+        chunks.update(map(int, names))
+
+
+# Speed that can be counted --------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+    """3,000 memories that all say "word", in an order that has nothing to do with their scores."""
+    store = SqliteStore(tmp_path_factory.mktemp("many") / "memory.db")
+    store.put([note("word " * (1 + n * 7919 % 13) + "x " * (n * 104_729 % 50), project=f"p{n % 50}") for n in range(3_000)])
+    yield store
+    store.close()
+
+
+def plans(store: SqliteStore, scope: Scope) -> list[str]:
+    """How SQLite goes about each statement of a keyword search."""
+    asked: list[str] = []
+
+    def note_it(_cursor: apsw.Cursor, sql: str, _bindings: object) -> bool:
+        if sql.lstrip().startswith("select"):
+            asked.append(sql)
+        return True
+
+    db = store._db.connection
+    db.exec_trace = note_it
+    try:
+        store.by_keyword(words("word"), scope, 10)
+    finally:
+        db.exec_trace = None
+    unbound = "explain query plan "
+    return [step for sql in asked for *_, step in db.execute(unbound + sql, (None,) * sql.count("?"))]
+
+
+@pytest.mark.parametrize("scope", [ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"}))], ids=["active", "all", "narrow"])
+def test_a_keyword_search_looks_up_only_the_memories_it_found(many: SqliteStore, scope: Scope) -> None:
+    steps = plans(many, scope)
+
+    assert any("passages_fts" in step or "VIRTUAL TABLE" in step for step in steps)
+    assert not [step for step in steps if step.startswith(("SCAN m", "SCAN c", "SCAN memories", "SCAN chunks"))]
+    assert [step for step in steps if step.startswith("SEARCH m ")]
+
+
+@pytest.mark.parametrize("scope", [ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"}))], ids=["active", "all", "narrow"])
+def test_what_a_row_holds_is_asked_only_of_rows_that_enter_the_best(many: SqliteStore, scope: Scope) -> None:
+    calls = 0
+
+    def counted(api: apsw.FTS5ExtensionApi, *arguments: apsw.SQLiteValue) -> bytes:
+        nonlocal calls
+        calls += 1
+        return matched(api, *arguments)
+
+    many._db.connection.register_fts5_function("matched", counted)
+    found = many.by_keyword(words("word"), scope, 10)
+    many._db.connection.register_fts5_function("matched", matched)
+
+    assert len(found) == 10
+    assert calls <= 400  # of 3,000: about k + k ln(n / k), with k = 30
+
+
+def test_a_put_reads_no_table(many: SqliteStore) -> None:
+    steps: list[str] = []
+
+    def explain(_cursor: apsw.Cursor, sql: str, _bindings: object) -> bool:
+        if sql.lstrip().startswith(("select", "insert", "update", "delete")):
+            statements.append(sql)
+        return True
+
+    statements: list[str] = []
+    db = many._db.connection
+    db.exec_trace = explain
+    try:
+        id = many.put([note("new", unless_known=True, embedded=embedded(directions(1)))])[0].memory.id
+        many.replace(id, note("newer", embedded=embedded(directions(1))))
+        many.delete(id)
+    finally:
+        db.exec_trace = None
+    for sql in statements:
+        steps += [f"{step} <- {sql}" for *_, step in db.execute("explain query plan " + sql, (None,) * sql.count("?"))]
+
+    harmless = ("SCAN json_each", "SCAN generations")
+    assert not [step for step in steps if step.startswith("SCAN") and not step.startswith(harmless)]
