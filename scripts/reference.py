@@ -33,9 +33,12 @@ def configuration() -> str:
         "|---|---|---|",
     ]
     defaults = Config()
-    for key in keys():
-        lines.append(f"| `{key}` | `{value(defaults, key) if value(defaults, key) != '' else ' '}` | {meaning(key)} |")
+    lines += [f"| `{key}` | `{_shown(value(defaults, key))}` | {meaning(key)} |" for key in keys()]
     return "\n".join(lines) + "\n"
+
+
+def _shown(default: object) -> str:
+    return '""' if default == "" else str(default).lower() if isinstance(default, bool) else str(default)
 
 
 def commands() -> str:

@@ -94,7 +94,7 @@ class _Search:
         """Look as deep as it takes to fill the limit: many chunks may belong to one memory."""
         if self._query.mode is not Mode.VECTOR:
             self._plan()
-        depth = max(DEPTH, self._query.limit)
+        depth = max(DEPTH, self._query.limit, self._tuning.enough)
         outline = cache(self._store.outline)
         while True:
             found = self._found(depth)

@@ -78,6 +78,7 @@ def joined(document: list[Part], end: str) -> tuple[str, list[int]]:
 @given(texts, SIZES)
 @example("\n\n# " + "a " * 30, 20)
 @example("\ufeff# a\n\nb", 2)
+@example("\f\n\u200d\na|b\n-|-\n", 2)
 @example("\u00a0\n===\n" + "a " * 30, 20)
 @settings(deadline=None, max_examples=400)
 def test_chunks_tile_the_body_within_the_size_and_none_is_blank(body: str, size: int) -> None:

@@ -153,7 +153,7 @@ def test_a_heading_stays_with_the_text_below_it_even_if_that_is_long() -> None:
 def test_a_long_list_is_cut_before_it_rather_than_in_it_once_half_is_used() -> None:
     parts = cut(f"{WORDS}\n\n" + "- a\n" * 30, size=20)
 
-    assert [text[:5] for text, _ in parts[:2]] == ["The q", "- a\n-"]
+    assert parts[0][0] == f"{WORDS}\n\n"
 
 
 def test_a_block_that_fits_is_whole_even_if_little_is_used_before_it() -> None:

@@ -44,7 +44,7 @@ def judge(terms: Sequence[Term], ranking: Ranking, tuning: Tuning) -> Verdict:
         terms: What was looked for; `matched` of the ranking speaks of them.
     """
     top = ranking[:DEPTH]
-    held = held_by_memory(top)
+    held = held_by_memory(ranking[: max(DEPTH, tuning.enough)])
     every = (1 << len(terms)) - 1
     complete = sum(bits == every for bits in held.values())
     mass = first_mass(terms, top)

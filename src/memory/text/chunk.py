@@ -219,12 +219,13 @@ def _ranks(text: _Text, outline: _Outline, size: int) -> list[int | None]:
     """How good a place to cut each line's start is; None inside a block that fits."""
     ranks: list[int | None] = [_LINE] * len(text.lines)
     for block in outline.blocks:
-        before = ranks[block.line]
-        if before is None:
+        # CommonMark knows fewer blanks than `tokens`: a block may begin with a line that has none.
+        line = bisect_right(text.totals, text.totals[block.line]) - 1
+        if line >= block.stop or (before := ranks[line]) is None:
             continue
-        ranks[block.line] = min(before, block.depth)
-        if text.size(block.line, block.stop) <= size:
-            ranks[block.line + 1 : block.stop] = [None] * (block.stop - block.line - 1)
+        ranks[line] = min(before, block.depth)
+        if text.size(line, block.stop) <= size:
+            ranks[line + 1 : block.stop] = [None] * (block.stop - line - 1)
     return ranks
 
 

@@ -42,26 +42,24 @@ class Database:
         self._closed = False
         with translated(path):
             _create(path)
+            first = self._connected(careful=_logged(path))
             try:
-                self._prepare(self.connection)
+                _migrate(first, path)
             except BaseException:
                 self.close()
                 raise
-
-    def _prepare(self, connection: apsw.Connection) -> None:
-        # Who closes a file last writes its log into it, which is not ours to do before we know whose it is.
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(_logged(self.path)))
-        _migrate(connection, self.path)
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        first.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
     @property
     def connection(self) -> apsw.Connection:
         if self._closed:
             raise StoreError(f"{self.path} was closed")
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = _connect(self.path, self._busy_seconds)
-            self._opened.add(connection)
+        return connection or self._connected(careful=False)
+
+    def _connected(self, *, careful: bool) -> apsw.Connection:
+        connection = self._local.connection = _connect(self.path, self._busy_seconds, careful=careful)
+        self._opened.add(connection)
         return connection
 
     @contextmanager
@@ -125,15 +123,29 @@ def _create(path: Path) -> None:
         raise StoreError(f"cannot make {path}: {error.strerror}", hint=_rights(path)) from error
 
 
-def _connect(path: Path, busy_seconds: float) -> apsw.Connection:
+def _connect(path: Path, busy_seconds: float, *, careful: bool) -> apsw.Connection:
+    """
+    Args:
+        careful: Not to write the log into the file on closing, as whoever closes a file last does: we may yet find
+            that it is not ours.
+    """
     connection = apsw.Connection(str(path))
+    try:
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(careful))
+        _set_up(connection, busy_seconds)
+    except BaseException:
+        connection.close()  # or its log would stay beside a file that we were to leave as it is
+        raise
+    return connection
+
+
+def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
     connection.set_busy_timeout(round(busy_seconds * 1000))
     for setting, value in (("foreign_keys", 1), ("temp_store", 2), ("mmap_size", MAP_BYTES), ("cache_size", -16000)):
         connection.pragma(setting, value)  # one by one: apsw stops a script at the first pragma that answers
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)  # "x" is a column, never a text
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
     connection.register_fts5_function("matched", matched)
-    return connection
 
 
 def _logged(path: Path) -> bool:

@@ -1,0 +1,343 @@
+"""Laws of the pure part of ranking: fusion, the gate, granularity."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings, strategies as st
+
+from memory.query import Gate, Granularity, Merge, Scored, Term
+from memory.rank.fuse import RRF_K, centred, fuse
+from memory.rank.judge import DEPTH, HALF, Tuning, coverage, first_mass, held_by_memory, judge
+from memory.rank.rollup import NEIGHBOURS, rollup, section
+from memory.record import Chunk, ChunkId, ChunkType, MemoryId
+
+scores = st.floats(1e-6, 50)
+cosines = st.floats(-1, 1)
+candidates = st.lists(
+    st.builds(Scored, st.integers(1, 40), st.integers(1, 9), scores, st.integers(0, 15), st.none() | scores),
+    unique_by=lambda item: item.chunk,
+    max_size=20,
+)
+nearness = st.dictionaries(st.integers(1, 40), cosines)
+terms = st.lists(st.builds(Term, st.just("x"), weight=st.floats(0.01, 10)), max_size=4)
+shares = st.floats(0, 1).map(lambda share: (share, 1 - share))
+
+
+# Fusion ------------------------------------------------------------------
+
+
+@given(candidates, nearness, terms, shares, st.sampled_from(Merge))
+def test_everyone_is_ranked_once_and_told_apart_by_the_score_alone(pool, near, wanted, weights, merge) -> None:
+    ranking = fuse(pool, near, terms=wanted, weights=weights, merge=merge)
+
+    assert sorted(item.chunk for item in ranking) == sorted(item.chunk for item in pool)
+    assert list(ranking) == sorted(ranking, key=lambda item: (-item.score, item.chunk))
+    before = {item.chunk: item for item in pool}
+    assert all(item == before[item.chunk]._replace(score=item.score) for item in ranking)
+
+
+@given(candidates, nearness, terms, st.sampled_from(Merge), st.randoms(use_true_random=False))
+def test_the_order_of_the_candidates_does_not_matter(pool, near, wanted, merge, dice) -> None:
+    shuffled = list(pool)
+    dice.shuffle(shuffled)
+
+    assert fuse(shuffled, near, terms=wanted, merge=merge) == fuse(pool, near, terms=wanted, merge=merge)
+
+
+@given(candidates, nearness, terms, shares, st.sampled_from(Merge))
+def test_scores_lie_between_0_and_1(pool, near, wanted, weights, merge) -> None:
+    ranking = fuse(pool, near, terms=wanted, weights=weights, merge=merge)
+
+    assert all(0 <= item.score <= 1 + 1e-9 for item in ranking)
+
+
+@given(candidates, nearness, st.sampled_from(Merge), cosines, cosines)
+def test_a_chunk_that_is_nearer_never_ranks_lower(pool, near, merge, one, other) -> None:
+    assume(pool)
+    chunk, (low, high) = pool[0].chunk, sorted((one, other))
+
+    def place(value: float) -> int:
+        return [item.chunk for item in fuse(pool, near | {chunk: value}, merge=merge)].index(chunk)
+
+    assert place(high) <= place(low)
+
+
+def test_max_is_the_rule_of_the_seed() -> None:  # CAP B16
+    found = [
+        Scored(ChunkId(n), MemoryId(n), 0, 0, keyword) for n, keyword in ((1, 8.0), (2, 4.0), (3, None), (4, None))
+    ]
+
+    ranking = fuse(found, {2: 0.9, 3: 0.6, 4: -0.2}, merge=Merge.MAX)
+
+    expected = {2: 0.3 * 4 / 8 + 0.7, 3: 0.7 * 0.6 / 0.9, 1: 0.3, 4: 0.0}
+    assert {item.chunk: item.score for item in ranking} == pytest.approx(expected)
+    assert [item.chunk for item in ranking] == [2, 3, 1, 4]
+
+
+def test_minmax_takes_the_worst_possible_score_as_zero() -> None:
+    held = {1: (0b11, 8.0), 2: (0b01, 4.0), 3: (0, None)}
+    found = [Scored(ChunkId(n), MemoryId(n), 0, matched, keyword) for n, (matched, keyword) in held.items()]
+
+    ranking = fuse(
+        found, {1: -1.0, 2: 0.5, 3: 0.8}, terms=[Term("a", weight=3), Term("b", weight=1)], weights=(0.3, 0.7)
+    )
+
+    expected = {1: 0.3, 2: 0.3 * (2 * 0.75 + 0.5) / 3 + 0.7 * 1.5 / 1.8, 3: 0.7}
+    assert {item.chunk: item.score for item in ranking} == pytest.approx(expected)
+
+
+def test_reciprocal_ranks_look_at_places_only() -> None:
+    found = [Scored(ChunkId(n), MemoryId(n), 0, 0, keyword) for n, keyword in ((1, 800.0), (2, 4.0), (3, None))]
+
+    ranking = fuse(found, {2: 0.1, 3: 0.9}, weights=(0.5, 0.5), merge=Merge.RRF)
+
+    first, second = 0.5 / (RRF_K + 1), 0.5 / (RRF_K + 2)
+    assert {item.chunk: item.score for item in ranking} == pytest.approx({2: second + second, 1: first, 3: first})
+    assert [item.chunk for item in ranking] == [2, 1, 3]
+
+
+@given(st.integers(0, 10_000), st.integers(2, 40), st.floats(0, 0.9))
+@settings(deadline=None)
+def test_centred_is_the_cosine_of_what_is_left_without_the_centre(seed: int, dimension: int, length: float) -> None:
+    dice = np.random.default_rng(seed)
+    query, chunk, centre = (row / np.linalg.norm(row) for row in dice.normal(size=(3, dimension)))
+    centre *= length
+
+    found = centred(query @ chunk, query @ centre, chunk @ centre, centre @ centre)
+
+    left, right = query - centre, chunk - centre
+    assert found == pytest.approx(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)), abs=1e-6)
+
+
+def test_a_vector_that_is_the_centre_is_near_to_nothing() -> None:
+    assert centred(1.0, 1.0, 1.0, 1.0) == 0.0
+
+
+# The gate ----------------------------------------------------------------
+
+bits = st.integers(0, 15)
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> tuple[list[Term], tuple[Scored, ...]]:
+    """Terms, and a keyword ranking that speaks of them."""
+    wanted = draw(terms)
+    held = st.integers(1, (1 << len(wanted)) - 1) if wanted else st.nothing()
+    rows = draw(st.lists(st.tuples(st.integers(1, 12), scores, held), max_size=40)) if wanted else []
+    ordered = sorted(rows, key=lambda row: -row[1])
+    return wanted, tuple(Scored(ChunkId(n), MemoryId(m), s, b, s) for n, (m, s, b) in enumerate(ordered))
+
+
+def ranking(*held: int, memory: int | None = None) -> tuple[Scored, ...]:
+    """Chunks of equal score that hold these terms, each of a memory of its own."""
+    return tuple(Scored(ChunkId(n), MemoryId(memory or n), 1.0, b, 1.0) for n, b in enumerate(held, start=1))
+
+
+WORDS = [Term("jwt"), Term("cookies"), Term("leave"), Term("session")]
+
+
+@given(asked(), st.sampled_from(Gate), st.integers(1, 5), st.floats(0, 1))
+def test_a_verdict_says_numbers_between_0_and_1_and_a_reason(question, gate, enough, mass) -> None:
+    wanted, found = question
+
+    verdict = judge(wanted, found, Tuning(gate, enough, mass))
+
+    assert 0 <= verdict.mass <= 1
+    assert 0 <= verdict.coverage <= 1
+    assert 0 <= verdict.complete <= verdict.found == len({item.memory for item in found[:DEPTH]})
+    assert verdict.why
+
+
+@given(asked())
+def test_always_goes_on_and_never_does_not(question) -> None:
+    assert not judge(*question, Tuning(Gate.ALWAYS)).enough
+    assert judge(*question, Tuning(Gate.NEVER)).enough
+
+
+@given(asked(), st.integers(1, 5))
+def test_count_counts_memories(question, enough) -> None:
+    wanted, found = question
+
+    assert judge(wanted, found, Tuning(Gate.COUNT, enough)).enough == (len({m.memory for m in found[:DEPTH]}) >= enough)
+
+
+def test_three_results_are_enough_for_count_and_two_are_not() -> None:  # CAP B12
+    assert not judge(WORDS, ranking(1, 1), Tuning(Gate.COUNT)).enough
+    assert judge(WORDS, ranking(1, 1, 1), Tuning(Gate.COUNT)).enough
+
+
+def test_three_chunks_of_one_memory_are_one_result() -> None:
+    assert not judge(WORDS, ranking(1, 1, 1, memory=7), Tuning(Gate.COUNT)).enough
+
+
+def test_count_can_ask_for_more_results_than_the_gate_weighs() -> None:
+    assert judge(WORDS, ranking(*[1] * 100), Tuning(Gate.COUNT, enough=100)).enough
+    assert not judge(WORDS, ranking(*[1] * 99), Tuning(Gate.COUNT, enough=100)).enough
+
+
+def test_three_memories_with_every_word_are_enough() -> None:
+    flat = ranking(*[15] * 3, *[15] * 20)
+
+    verdict = judge(WORDS, flat, Tuning(Gate.AUTO, mass=1.0))
+
+    assert verdict.enough
+    assert verdict.complete == 23
+    assert "every word" in verdict.why
+
+
+def test_two_memories_with_every_word_that_do_not_stand_out_are_not_enough() -> None:
+    assert not judge(WORDS, ranking(15, 15, *[7] * 20), Tuning(Gate.AUTO)).enough
+
+
+def test_words_of_one_memory_may_stand_in_several_of_its_chunks() -> None:
+    assert judge(WORDS, ranking(3, 12, memory=7), Tuning(Gate.AUTO)).complete == 1
+
+
+def test_a_result_that_stands_out_is_enough() -> None:
+    verdict = judge(WORDS, ranking(7, *[1] * 10), Tuning(Gate.AUTO))
+
+    assert verdict.enough
+    assert verdict.complete == 0
+    assert "stands out" in verdict.why
+
+
+def test_standing_out_with_less_than_half_of_the_query_is_not_enough() -> None:
+    assert judge(WORDS, ranking(3), Tuning(Gate.AUTO)).enough
+    assert not judge(WORDS, ranking(1), Tuning(Gate.AUTO)).enough
+    assert HALF == 0.5
+
+
+def test_nothing_found_is_not_enough() -> None:
+    verdict = judge(WORDS, (), Tuning(Gate.AUTO))
+
+    assert not verdict.enough
+    assert (verdict.found, verdict.complete, verdict.mass, verdict.coverage) == (0, 0, 0.0, 0.0)
+
+
+@given(asked())
+def test_mass_is_the_largest_share_of_the_softmax(question) -> None:
+    wanted, found = question
+    assume(found)
+
+    best = max(item.score for item in found)
+    strengths = np.array([2 * (2 * coverage(wanted, item.matched) + item.score / best) for item in found])
+    powers = np.exp(strengths)
+    assert first_mass(wanted, found) == pytest.approx(powers.max() / powers.sum())
+
+
+@given(terms, bits, bits)
+def test_more_words_cover_more(wanted, one, other) -> None:
+    assert coverage(wanted, one) <= coverage(wanted, one | other) <= 1
+    assert coverage(wanted, 15) == (1 if wanted else 0)
+
+
+@given(asked())
+def test_a_memory_holds_what_its_chunks_hold_together(question) -> None:
+    _, found = question
+
+    held = held_by_memory(found)
+
+    assert list(held) == list(dict.fromkeys(item.memory for item in found))
+    assert all(item.matched & ~held[item.memory] == 0 for item in found)
+
+
+# Granularity -------------------------------------------------------------
+
+paths = st.sampled_from(
+    [(), ("# A",), ("# A", "## B"), ("# A", "## B", "### C"), ("# A", "## B", "### D"), ("# A", "## B2"), ("# 100 %",)]
+)
+
+
+@st.composite
+def ranked(draw: st.DrawFn) -> tuple[tuple[Scored, ...], dict[int, list[tuple[ChunkId, Chunk]]]]:
+    """Memories with their chunks, some with a head, and a ranking of some of their chunks."""
+    outlines: dict[int, list[tuple[ChunkId, Chunk]]] = {}
+    for memory in range(1, draw(st.integers(1, 3)) + 1):
+        headings = draw(st.lists(paths, max_size=14))
+        pieces = [Chunk(0, 0, 0, ChunkType.HEAD)] if draw(st.booleans()) or not headings else []
+        pieces += [Chunk(n, 10 * n, 10 * n + 10, ChunkType.TEXT, path, len(path)) for n, path in enumerate(headings)]
+        outlines[memory] = [(ChunkId(100 * memory + n), piece) for n, piece in enumerate(pieces)]
+    everyone = [(id, memory) for memory, outline in outlines.items() for id, _ in outline]
+    chosen = draw(st.lists(st.sampled_from(everyone), unique=True))
+    return tuple(Scored(id, MemoryId(memory), 1.0) for id, memory in chosen), outlines
+
+
+def slow_section(outline: list[tuple[ChunkId, Chunk]], wanted: ChunkId) -> list[tuple[ChunkId, Chunk]]:
+    """The run of neighbours with the same first two headings; without headings at most 3 on each side."""
+    for key, run in groupby(outline, lambda pair: (pair[1].type is ChunkType.HEAD, pair[1].header_path[:2])):
+        members = list(run)
+        ids = [id for id, _ in members]
+        if wanted in ids:
+            place = ids.index(wanted)
+            return members if key[1] else members[max(0, place - 3) : place + 4]
+    return []
+
+
+@given(ranked(), st.integers(1, 20))
+def test_fine_is_the_ranking_itself(case, limit) -> None:
+    found, outlines = case
+
+    passages = rollup(found, outlines.__getitem__, Granularity.FINE, limit)
+
+    assert [passage.best for passage in passages] == list(found[:limit])
+
+
+@given(ranked(), st.integers(1, 20))
+def test_coarse_is_each_memory_once_by_its_best_chunk(case, limit) -> None:
+    found, outlines = case
+
+    passages = rollup(found, outlines.__getitem__, Granularity.COARSE, limit)
+
+    memories = list(dict.fromkeys(item.memory for item in found))[:limit]
+    assert [passage.best for passage in passages] == [
+        next(item for item in found if item.memory == memory) for memory in memories
+    ]
+
+
+@given(ranked(), st.integers(1, 20))
+@settings(max_examples=300)
+def test_medium_is_each_section_once_by_its_best_chunk(case, limit) -> None:
+    found, outlines = case
+    expected, shown = [], set()
+    for item in found:
+        run = slow_section(outlines[item.memory], item.chunk)
+        if item.chunk not in shown:
+            shown |= {id for id, _ in run}
+            ratio = len({id for id, _ in run} & {other.chunk for other in found}) / len(run)
+            expected.append((item, run[0][1].start, run[-1][1].stop, ratio))
+
+    passages = rollup(found, outlines.__getitem__, Granularity.MEDIUM, limit)
+
+    assert [tuple(passage) for passage in passages] == expected[:limit]
+
+
+def of(*paths: tuple[str, ...]) -> list[tuple[ChunkId, Chunk]]:
+    return [(ChunkId(n), Chunk(n, n, n + 1, ChunkType.TEXT, path)) for n, path in enumerate(paths)]
+
+
+def test_two_sections_of_the_same_name_stay_two() -> None:
+    outline = of(("# A", "## Summary"), ("# A", "## More"), ("# A", "## Summary"))
+
+    passages = rollup(
+        tuple(Scored(ChunkId(n), MemoryId(1), 1.0) for n in range(3)), lambda _: outline, Granularity.MEDIUM, 9
+    )
+
+    assert [(passage.start, passage.stop) for passage in passages] == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_deeper_headings_belong_to_their_second() -> None:  # CAP A31
+    outline = of(("# A", "## B"), ("# A", "## B", "### C"), ("# A", "## B", "### D"), ("# A", "## E"))
+
+    assert [id for id, _ in section(outline, ChunkId(1))] == [0, 1, 2]
+
+
+def test_without_headings_three_neighbours_on_each_side_are_shown() -> None:  # CAP X13
+    assert [id for id, _ in section(of(*[()] * 20), ChunkId(10))] == [7, 8, 9, 10, 11, 12, 13]
+    assert NEIGHBOURS == 3
+
+
+def test_a_memory_that_is_gone_is_left_out() -> None:
+    assert rollup((Scored(ChunkId(1), MemoryId(1), 1.0),), lambda _: (), Granularity.MEDIUM, 5) == []
