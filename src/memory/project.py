@@ -25,9 +25,16 @@ def project(folder: Path) -> str | None:
 
 
 def _main_worktree(mark: Path, folder: Path) -> Path:
-    """A linked worktree's `.git` is a file that says `gitdir: <main>/.git/worktrees/<name>`."""
+    """
+    A linked worktree's `.git` is a file that says `gitdir: <main>/.git/worktrees/<name>`.
+
+    A bare repository is its own main: `<project>.git`, or hidden in the folder of its worktrees.
+    """
     text = mark.read_text("utf-8", errors="replace").strip()
     target = (folder / text.removeprefix("gitdir:").strip()).resolve()
-    if target.parent.name == "worktrees" and target.parent.parent.name == ".git":
-        return target.parent.parent.parent
-    return folder
+    if target.parent.name != "worktrees":
+        return folder
+    repository = target.parent.parent
+    if repository.name.startswith("."):
+        return repository.parent
+    return repository.with_name(repository.name.removesuffix(".git"))

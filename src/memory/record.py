@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from types import MappingProxyType
@@ -76,8 +77,11 @@ class Draft:
     parent_id: MemoryId | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.kind, Kind):
+            raise Invalid(f"kind must be a Kind, not {self.kind!r}", hint="`memory.kinds.kind` finds one by its name.")
         _check_texts(self)
         _check_names(self)
+        _check_values(self)
         rule = RULES[self.kind]
         for name in rule.required:
             if not str(getattr(self, name) or "").strip():
@@ -86,8 +90,6 @@ class Draft:
             raise Invalid(
                 f"no category {self.category!r} of a {self.kind}", hint=f"One of {', '.join(rule.categories)}."
             )
-        if self.session_iter is not None and self.session_iter < 1:
-            raise Invalid(f"session_iter counts from 1, not {self.session_iter}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,3 +252,16 @@ def _check_names(draft: Draft) -> None:
             check_text(name, value, LINE_LIMIT)
             if not value.strip():
                 raise Invalid(f"{name} holds a blank one")
+
+
+def _check_values(draft: Draft) -> None:
+    iteration = draft.session_iter
+    if iteration is not None and (isinstance(iteration, bool) or not isinstance(iteration, int) or iteration < 1):
+        raise Invalid(f"session_iter is a whole number from 1, not {iteration!r}")
+    if not draft.metadata:
+        return
+    try:
+        text = json.dumps(dict(draft.metadata), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid(f"metadata must be JSON values by name: {error}") from error
+    check_text("metadata", text, BODY_LIMIT)

@@ -44,7 +44,9 @@ def directions(count: int, seed: int = 0) -> Vectors:
     return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
 
 
-def embedded(vectors: Sequence[Vectors] | Vectors, chunks: Iterable[int] | None = None, space: Space = SPACE) -> Embedded:
+def embedded(
+    vectors: Sequence[Vectors] | Vectors, chunks: Iterable[int] | None = None, space: Space = SPACE
+) -> Embedded:
     """Vectors, one a chunk, or as many windows as a chunk is named."""
     owners = list(range(len(vectors)) if chunks is None else chunks)
     windows = [Window(chunk, owners[:row].count(chunk), row) for row, chunk in enumerate(owners)]
@@ -82,7 +84,9 @@ def note(
         moment=moment,
         content_hash=hashlib.sha256(f"{draft.title}\0{what}\0{body}".encode()).hexdigest(),
         chunks=chunks,
-        grams=tuple(indexed(what if chunk.type is ChunkType.HEAD else body[chunk.start : chunk.stop]) for chunk in chunks),
+        grams=tuple(
+            indexed(what if chunk.type is ChunkType.HEAD else body[chunk.start : chunk.stop]) for chunk in chunks
+        ),
         embedded=embedded,
         unless_known=unless_known,
         supersedes=supersedes,
@@ -94,7 +98,9 @@ def prompt(body: str, **fields: Any) -> Entry:
     draft = Draft(kind=Kind.INPUT_PROMPT, session_id="s", body=body, **fields)
     chunk = Chunk(0, 0, len(body), ChunkType.TEXT)
     digest = hashlib.sha256(body.encode()).hexdigest()
-    return Entry(draft=draft, uid=uuid4().hex, moment=START, content_hash=digest, chunks=(chunk,), grams=(indexed(body),))
+    return Entry(
+        draft=draft, uid=uuid4().hex, moment=START, content_hash=digest, chunks=(chunk,), grams=(indexed(body),)
+    )
 
 
 def words(*texts: str, prefix: bool = False) -> list[Term]:

@@ -18,9 +18,13 @@ def sound(path: Path) -> None:
         db.execute("pragma foreign_keys = on")
         assert db.execute("pragma integrity_check").get == "ok"
         assert db.execute("pragma foreign_key_check").fetchall() == []
-        db.execute("insert into passages_fts(passages_fts, rank) values('integrity-check', 1)")  # compares with the view
+        db.execute(
+            "insert into passages_fts(passages_fts, rank) values('integrity-check', 1)"
+        )  # compares with the view
         _counted(db)
-        for id, dimension, count, total in db.execute("select id, dimension, vectors, total from generations").fetchall():
+        for id, dimension, count, total in db.execute(
+            "select id, dimension, vectors, total from generations"
+        ).fetchall():
             _summed(db, id, dimension, count, total)
         _queued(db)
         stray = "select name from sqlite_schema where type = 'table' and name glob 'vectors_[0-9]*'"

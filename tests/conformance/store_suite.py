@@ -91,7 +91,13 @@ class Keeping:
     def test_an_entry_may_say_only_what_it_must(self, store: Store) -> None:
         memory = put(store, prompt("continue")).memory
 
-        assert (memory.title, memory.category, memory.project, memory.tags, memory.parent_id) == ("", None, None, (), None)
+        assert (memory.title, memory.category, memory.project, memory.tags, memory.parent_id) == (
+            "",
+            None,
+            None,
+            (),
+            None,
+        )
 
     def test_ids_count_up_and_are_never_used_again(self, store: Store) -> None:
         first, second = kept(store, note("a"), note("b"))
@@ -130,7 +136,9 @@ class Keeping:
 
     def test_an_excerpt_is_a_chunk_with_what_stands_around_it(self, store: Store) -> None:
         body = "é" * 150 + "数" * 150 + "tail"
-        id = put(store, note("the head", body=body, size=300, title="t", why="w", impact="i", tags=("x", "y"))).memory.id
+        id = put(
+            store, note("the head", body=body, size=300, title="t", why="w", impact="i", tags=("x", "y"))
+        ).memory.id
         head, first, last = (chunk for chunk, _ in store.outline(id))
 
         excerpts = store.excerpts([last, head, ChunkId(99), first])
@@ -192,7 +200,14 @@ class Keeping:
 
     @pytest.mark.parametrize(
         "field",
-        [{"project": "p"}, {"agent_id": "a"}, {"session_id": "s"}, {"session_iter": 1}, {"task_code": "t"}, {"query_id": "q"}],
+        [
+            {"project": "p"},
+            {"agent_id": "a"},
+            {"session_id": "s"},
+            {"session_iter": 1},
+            {"task_code": "t"},
+            {"query_id": "q"},
+        ],
     )
     def test_the_same_in_another_scope_is_another_memory(self, store: Store, field: dict[str, str]) -> None:
         one, other = store.put([note("same", unless_known=True), note("same", unless_known=True, **field)])
@@ -407,7 +422,8 @@ class Reading:
     UID = "0123456789abcdef0123456789abcdef"
 
     @pytest.mark.parametrize(
-        "reference", ["1", "001", UID, UID[:8], UID.upper(), UID[:9].upper(), "01234567-89ab-cdef-0123-456789abcdef", "01234567-8"]
+        "reference",
+        ["1", "001", UID, UID[:8], UID.upper(), UID[:9].upper(), "01234567-89ab-cdef-0123-456789abcdef", "01234567-8"],
     )
     def test_a_reference_names_a_memory(self, store: Store, reference: str) -> None:
         id = kept(store, note(uid=self.UID), note(uid="9" * 32))[0]
@@ -416,8 +432,37 @@ class Reading:
 
     @pytest.mark.parametrize(
         "reference",
-        ["", "%", "_", "0", "9", "-1", "1.0", " 1", "0123456", "abcdef01", UID[1:], UID + "0", "0123456%", "note", "१", "²"]
-        + ["-" * 9, "0x1", "1e0", "12345678901234567890", str(BEYOND), "9" * 400, "\ud800" * 9, "0123456\0", "'", '"', "*"],
+        [
+            "",
+            "%",
+            "_",
+            "0",
+            "9",
+            "-1",
+            "1.0",
+            " 1",
+            "0123456",
+            "abcdef01",
+            UID[1:],
+            UID + "0",
+            "0123456%",
+            "note",
+            "१",
+            "²",
+        ]
+        + [
+            "-" * 9,
+            "0x1",
+            "1e0",
+            "12345678901234567890",
+            str(BEYOND),
+            "9" * 400,
+            "\ud800" * 9,
+            "0123456\0",
+            "'",
+            '"',
+            "*",
+        ],
     )
     def test_nothing_else_names_a_memory(self, store: Store, reference: str) -> None:
         kept(store, note(uid=self.UID), note(uid="f" * 32))
@@ -506,7 +551,13 @@ SCOPES = (
 
 def admitted(memory, scope: Scope) -> bool:
     """The meaning of a scope, field by field."""
-    fields = {"kinds": "kind", "projects": "project", "sources": "source", "categories": "category", "agents": "agent_id"}
+    fields = {
+        "kinds": "kind",
+        "projects": "project",
+        "sources": "source",
+        "categories": "category",
+        "agents": "agent_id",
+    }
     fields |= {"sessions": "session_id", "iterations": "session_iter", "tasks": "task_code", "runs": "query_id"}
     fields |= {"statuses": "status"}
     for plural, name in fields.items():
@@ -600,7 +651,10 @@ class Keywords:
         kept(store, note("head", body="ab", size=1))
 
         assert len(store.by_keyword(words("guide setup"), ACTIVE, 5)) == 2
-        assert store.by_keyword(words("# Guide"), ACTIVE, 5)[0].score == store.by_keyword(words("guide"), ACTIVE, 5)[0].score
+        assert (
+            store.by_keyword(words("# Guide"), ACTIVE, 5)[0].score
+            == store.by_keyword(words("guide"), ACTIVE, 5)[0].score
+        )
 
     def test_scores_are_bm25_with_the_weights_of_the_columns(self, store: Store) -> None:
         texts = ["alpha beta", "alpha alpha gamma delta", "beta", "gamma", "delta epsilon zeta eta theta"]
@@ -648,7 +702,9 @@ class Keywords:
             assert store.keyword_scores(terms, [scored.chunk]) == (scored,)
 
     def test_the_words_of_a_phrase_must_stand_together_in_one_column(self, store: Store) -> None:
-        together, *_ = kept(store, note("the red fox runs"), note("fox red"), note("red", why="fox"), note("a", tags=("red",)))
+        together, *_ = kept(
+            store, note("the red fox runs"), note("fox red"), note("red", why="fox"), note("a", tags=("red",))
+        )
 
         assert found(store.by_keyword(words("red fox"), ACTIVE, 5)) == [together]
         assert found(store.by_keyword([Term("red fo", prefix=True)], ACTIVE, 5)) == [together]
@@ -667,7 +723,8 @@ class Keywords:
         assert found(store.by_keyword(words("auth"), ACTIVE, 5)) == []
 
     @pytest.mark.parametrize(
-        "text", ["AND", "OR NOT", "NEAR(", '"', '""', "title:x", "a*b", "^", "-", "{x}", "(", "it's", ";--", "\0", "a\0b"]
+        "text",
+        ["AND", "OR NOT", "NEAR(", '"', '""', "title:x", "a*b", "^", "-", "{x}", "(", "it's", ";--", "\0", "a\0b"],
     )
     def test_any_text_is_a_term(self, store: Store, text: str) -> None:
         kept(store, note("and or not near title x a b it s"))
@@ -716,7 +773,9 @@ class Weighing:
     def test_of_terms_that_mean_the_same_the_first_stays(self, store: Store) -> None:
         kept(store, *(note("running dogs") for _ in range(3)))
 
-        weighed = store.weigh([*words("Running", "runs", "dog", "DOGS"), Term("dog", prefix=True), Term("dogs", prefix=True)])
+        weighed = store.weigh(
+            [*words("Running", "runs", "dog", "DOGS"), Term("dog", prefix=True), Term("dogs", prefix=True)]
+        )
 
         assert [(term.text, term.prefix) for term in weighed] == [("Running", False), ("dog", False), ("dog", True)]
 
@@ -836,7 +895,11 @@ class Vectors_:
         vectors = directions(count)
         shares = {"all": 1, "half": 2, "tenth": 10, "hundredth": 100, "few": 1500}
         entries = [
-            note(str(n), tags=tuple(tag for tag, part in shares.items() if n % part == 0), embedded=embedded([vectors[n]]))
+            note(
+                str(n),
+                tags=tuple(tag for tag, part in shares.items() if n % part == 0),
+                embedded=embedded([vectors[n]]),
+            )
             for n in range(count)
         ]
         kept(store, *entries)
@@ -856,7 +919,9 @@ class Vectors_:
 
     def test_cosines_are_those_of_the_window_nearest_to_the_vector(self, store: Store) -> None:
         id, far = kept(
-            store, note("a", embedded=embedded([unit(0, 1), unit(1, 1)], [0, 0])), note("b", embedded=embedded([unit(-1)]))
+            store,
+            note("a", embedded=embedded([unit(0, 1), unit(1, 1)], [0, 0])),
+            note("b", embedded=embedded([unit(-1)])),
         )
         [chunk, other] = heads(store, id, far)
 

@@ -80,7 +80,7 @@ def joined(document: list[Part], end: str) -> tuple[str, list[int]]:
 @example("\ufeff# a\n\nb", 2)
 @example("\f\n\u200d\na|b\n-|-\n", 2)
 @example("\u00a0\n===\n" + "a " * 30, 20)
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=300)
 def test_chunks_tile_the_body_within_the_size_and_none_is_blank(body: str, size: int) -> None:
     chunks = chunk(body, size=size)
 
@@ -99,7 +99,7 @@ def test_cutting_again_gives_the_same(body: str, size: int) -> None:
 
 
 @given(documents, SIZES, st.sampled_from(["\n", "\r\n", "\r"]))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_headings_above_are_those_a_reader_finds(document: list[Part], size: int, end: str) -> None:
     body, starts = joined(document, end)
     chunks = chunk(body, size=size)
@@ -117,7 +117,7 @@ def test_headings_above_are_those_a_reader_finds(document: list[Part], size: int
 
 
 @given(documents, SIZES)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_a_heading_begins_a_chunk_and_only_it_makes_a_section(document: list[Part], size: int) -> None:
     body, starts = joined(document, "\n")
     chunks = chunk(body, size=size)
@@ -128,7 +128,7 @@ def test_a_heading_begins_a_chunk_and_only_it_makes_a_section(document: list[Par
 
 
 @given(documents, SIZES)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_a_fence_or_a_table_that_fits_is_whole(document: list[Part], size: int) -> None:
     body, starts = joined(document, "\n")
     chunks = chunk(body, size=size)

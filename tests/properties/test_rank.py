@@ -179,12 +179,10 @@ def test_count_can_ask_for_more_results_than_the_gate_weighs() -> None:
 
 
 def test_three_memories_with_every_word_are_enough() -> None:
-    flat = ranking(*[15] * 3, *[15] * 20)
-
-    verdict = judge(WORDS, flat, Tuning(Gate.AUTO, mass=1.0))
+    verdict = judge(WORDS, ranking(*[15] * 3, *[7] * 20), Tuning(Gate.AUTO, mass=1.0))
 
     assert verdict.enough
-    assert verdict.complete == 23
+    assert verdict.complete == 3
     assert "every word" in verdict.why
 
 

@@ -40,7 +40,9 @@ limits = st.sampled_from([1, 2, 3, 5, 100])
 
 
 def unit(numbers, dimension: int):
-    vector = np.asarray([*numbers[: dimension - 1], 1 if not any(numbers[:dimension]) else numbers[dimension - 1]], np.float32)
+    vector = np.asarray(
+        [*numbers[: dimension - 1], 1 if not any(numbers[:dimension]) else numbers[dimension - 1]], np.float32
+    )
     return vector / np.linalg.norm(vector)
 
 

@@ -178,7 +178,9 @@ def damaged(path: Path) -> None:
 
 def test_damage_that_is_met_later_is_said_too(filled: Path) -> None:
     with closing(apsw.Connection(str(filled))) as db:
-        pages = [page for (page,) in db.execute("select pageno from dbstat where name = 'bodies' and pagetype = 'leaf'")]
+        pages = [
+            page for (page,) in db.execute("select pageno from dbstat where name = 'bodies' and pagetype = 'leaf'")
+        ]
     content = bytearray(filled.read_bytes())
     for page in pages:
         content[(page - 1) * 8192 : page * 8192] = os.urandom(8192)
@@ -424,7 +426,9 @@ def acknowledge(line: str, uids: set[str], chunks: set[int]) -> None:
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     """3,000 memories that all say "word", in an order that has nothing to do with their scores."""
     store = SqliteStore(tmp_path_factory.mktemp("many") / "memory.db")
-    store.put([note("word " * (1 + n * 7919 % 13) + "x " * (n * 104_729 % 50), project=f"p{n % 50}") for n in range(3_000)])
+    store.put(
+        [note("word " * (1 + n * 7919 % 13) + "x " * (n * 104_729 % 50), project=f"p{n % 50}") for n in range(3_000)]
+    )
     yield store
     store.close()
 
@@ -448,7 +452,9 @@ def plans(store: SqliteStore, scope: Scope) -> list[str]:
     return [step for sql in asked for *_, step in db.execute(unbound + sql, (None,) * sql.count("?"))]
 
 
-@pytest.mark.parametrize("scope", [ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"}))], ids=["active", "all", "narrow"])
+@pytest.mark.parametrize(
+    "scope", [ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"}))], ids=["active", "all", "narrow"]
+)
 def test_a_keyword_search_looks_up_only_the_memories_it_found(many: SqliteStore, scope: Scope) -> None:
     steps = plans(many, scope)
 
@@ -457,7 +463,9 @@ def test_a_keyword_search_looks_up_only_the_memories_it_found(many: SqliteStore,
     assert [step for step in steps if step.startswith("SEARCH m ")]
 
 
-@pytest.mark.parametrize("scope", [ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"}))], ids=["active", "all", "narrow"])
+@pytest.mark.parametrize(
+    "scope", [ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"}))], ids=["active", "all", "narrow"]
+)
 def test_what_a_row_holds_is_asked_only_of_rows_that_enter_the_best(many: SqliteStore, scope: Scope) -> None:
     calls = 0
 

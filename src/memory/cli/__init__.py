@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         status = cli.main(args=arguments, prog_name="memory", standalone_mode=False)
         sys.stdout.flush()
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         click.echo("memory: interrupted", err=True)
         sys.exit(130)
     except click.ClickException as error:
@@ -114,7 +114,7 @@ def _report(error: Error, *, as_json: bool) -> None:
     if as_json:
         from memory.render.data import error as rendered
 
-        click.echo(json.dumps(rendered(error), ensure_ascii=False), err=True)
+        click.echo(json.dumps(rendered(error)), err=True)
         return
     click.echo(f"memory: {error}", err=True)
     if error.hint:

@@ -123,8 +123,8 @@ def opened(context: click.Context, config: Config | None = None) -> Generator[En
 
 
 def show(data: dict[str, Any]) -> None:
-    """A JSON document on stdout."""
-    click.echo(json.dumps(data, ensure_ascii=False))
+    """A JSON document on stdout: a line of UTF-8, whatever the terminal's encoding."""
+    click.echo(json.dumps(data, ensure_ascii=False).encode())
 
 
 def tell(notices: Iterable[Notice]) -> None:

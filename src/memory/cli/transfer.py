@@ -39,11 +39,11 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> N
     from memory.render import data
 
     with opened(context) as engine:
-        lines = (json.dumps(data.exported(found), ensure_ascii=False) for found in engine.exported())
         if output is None:
-            for line in lines:
-                click.echo(line)
+            for found in engine.exported():
+                show(data.exported(found))
             return
+        lines = (json.dumps(data.exported(found), ensure_ascii=False) for found in engine.exported())
         try:
             with Path(output).open("x", encoding="utf-8", newline="\n") as file:
                 count = sum(1 for line in lines if file.write(line + "\n"))
