@@ -201,7 +201,7 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
     if key not in (known := keys()):
         from difflib import get_close_matches
 
-        near = get_close_matches(key, known, n=1) or [
+        near = get_close_matches(key, known if "." in key else [*SECTIONS, *known], n=1) or [
             k for k in known if k.endswith("." + key.rsplit(".", maxsplit=1)[-1])
         ]
         raise ConfigError(f"{origin}: no setting {key!r}", hint=f"Did you mean {near[0]!r}?" if near else "")

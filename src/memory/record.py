@@ -177,6 +177,11 @@ class Chunk:
     level: int = 0
     token_count: int = 0
 
+    @property
+    def section(self) -> tuple[str, ...]:
+        """The first two headings above it: an H3 belongs to its H2 (CAP A23, A31)."""
+        return self.header_path[:2]
+
 
 OVERLAP = 200
 """Characters of the body before a chunk that an `Excerpt` carries along."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import example, given, settings, strategies as st
 
 from memory.record import ChunkType
-from memory.text.chunk import chunk, section_of
+from memory.text.chunk import chunk
 from memory.text.tokens import tokens
 
 # Whatever has ever been mistaken for a line end, a blank, or a mark.
@@ -113,7 +113,7 @@ def test_headings_above_are_those_a_reader_finds(document: list[Part], size: int
                     path[part.level] = f"{'#' * part.level} {part.title}"
             assert c.header_path == tuple(path.values())
             assert c.level == max(path, default=0)
-            assert section_of(c) == c.header_path[:2]
+            assert c.section == c.header_path[:2]
 
 
 @given(documents, SIZES)

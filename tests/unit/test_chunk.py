@@ -8,7 +8,7 @@ import pytest
 
 from memory.errors import Invalid
 from memory.record import BODY_LIMIT, Chunk, ChunkType
-from memory.text.chunk import LINES_LIMIT, chunk, section_of
+from memory.text.chunk import LINES_LIMIT, chunk
 from memory.text.tokens import tokens
 
 WORDS = "The quick brown fox jumps over the lazy dog. "
@@ -71,7 +71,7 @@ def test_a_deeper_heading_belongs_to_the_one_above() -> None:
         ("# Guide", "## Setup", "### Linux"),
         ("# Guide", "## Use"),
     ]
-    assert [section_of(c) for _, c in cut(body)][2:] == [("# Guide", "## Setup"), ("# Guide", "## Use")]
+    assert [c.section for _, c in cut(body)][2:] == [("# Guide", "## Setup"), ("# Guide", "## Use")]
     assert [c.level for _, c in cut(body)] == [1, 2, 3, 2]
 
 
@@ -255,5 +255,5 @@ def test_real_readmes_are_cut_where_their_headings_are(name: str) -> None:
     for text, c in parts:
         if c.type is ChunkType.SECTION:
             assert text.split("\n")[0].strip(" #") in c.header_path[-1]
-            assert section_of(c) == c.header_path[:2]
+            assert c.section == c.header_path[:2]
         assert c.token_count == tokens(text)

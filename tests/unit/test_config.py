@@ -99,7 +99,7 @@ def test_every_setting_can_come_from_the_environment(home: Path, key: str) -> No
         ("limit: 3", "limit", "search.limit"),
         ("provider: hashed", "provider", "embedding.provider"),
         ("hom: /tmp", "hom", "home"),
-        ("embeddings: {provider: hashed}", "embeddings", "embedding.provider"),
+        ("embeddings: {provider: hashed}", "embeddings", "embedding"),
     ],
 )
 def test_an_unknown_key_suggests_the_nearest(home: Path, text: str, wrong: str, near: str) -> None:
@@ -137,6 +137,15 @@ def test_a_bad_value_is_said_with_its_key_and_what_would_do(home: Path, text: st
         loaded(home, text)
 
     assert all(part in str(caught.value) for part in [str(home / "config.yaml"), *parts])
+
+
+@pytest.mark.parametrize(
+    ("key", "ends"),
+    [("search.limit", (1, 10_000)), ("search.vector_weight", (0, 1)), ("store.busy_seconds", (0, 3600))],
+)
+def test_the_ends_of_a_range_belong_to_it(home: Path, key: str, ends: tuple[float, float]) -> None:
+    for end in ends:
+        assert value(load(env={"MEMORY_HOME": str(home)}, flags={key: end}), key) == end
 
 
 def test_a_bad_variable_is_said_by_its_name(home: Path) -> None:
@@ -223,8 +232,9 @@ def test_every_setting_has_one_line_of_meaning() -> None:
     assert all(meaning(key).endswith(".") and "\n" not in meaning(key) for key in keys())
 
 
-def test_a_file_of_comments_does_not_import_yaml(home: Path) -> None:
-    (home / "config.yaml").write_text(example())
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_file_of_comments_does_not_import_yaml(home: Path, mark: str) -> None:
+    (home / "config.yaml").write_text(mark + example(), encoding="utf-8")
     program = "import sys; from memory.config import load; load(); print('yaml' in sys.modules)"
 
     run = subprocess.run(

@@ -102,4 +102,4 @@ def section(outline: Outline, wanted: ChunkId) -> Outline:
 
 
 def _key(chunk: Chunk) -> tuple[bool, tuple[str, ...]]:
-    return chunk.start == chunk.stop, chunk.header_path[:2]
+    return chunk.start == chunk.stop, chunk.section

@@ -83,11 +83,6 @@ def chunk(body: str, *, size: int = 450) -> tuple[Chunk, ...]:
     return tuple(_labelled(index, part, body, fences) for index, part in enumerate(slices))
 
 
-def section_of(chunk: Chunk) -> tuple[str, ...]:
-    """The key of the section a chunk belongs to: its two outermost headings."""
-    return chunk.header_path[:2]
-
-
 @dataclass(frozen=True, slots=True)
 class _Heading:
     """`line` is its first, from 0; `path` ends with itself."""
