@@ -449,8 +449,6 @@ class Reading:
             "note",
             "१",
             "²",
-        ]
-        + [
             "-" * 9,
             "0x1",
             "1e0",
@@ -833,7 +831,7 @@ class Weighing:
         assert store.by_keyword([term], ACTIVE, 5) == ()
 
 
-class Vectors_:
+class Vectors:
     def test_the_first_vectors_found_the_active_generation(self, store: Store) -> None:
         one = put(store, note("a", embedded=embedded([unit(1)])))
 
@@ -1158,5 +1156,5 @@ class Threads:
         assert len(store.by_vector(1, unit(1), ACTIVE, 100)) == 25
 
 
-class StoreSuite(Keeping, Changing, Reading, Scopes, Keywords, Weighing, Vectors_, Generations, Threads):
+class StoreSuite(Keeping, Changing, Reading, Scopes, Keywords, Weighing, Vectors, Generations, Threads):
     """All of them; one class a part of the protocol."""
