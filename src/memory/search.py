@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memory.embed import space
 from memory.errors import DimensionMismatch, EmbedError, SpaceMismatch
-from memory.query import Answer, Granularity, Hit, Merge, Mode, Notice, Step, Tier
+from memory.query import EVERYTHING, Answer, Granularity, Hit, Merge, Mode, Notice, Step, Tier
 from memory.rank.fuse import centred, fuse
 from memory.rank.judge import DEPTH, Tuning, coverage, held_by_memory, judge
 from memory.rank.rollup import rollup
@@ -122,6 +122,8 @@ class _Search:
 
     def _found(self, depth: int) -> _Found:
         match self._query.mode:
+            case Mode.VECTOR | Mode.HYBRID if self._bare():
+                return _Found(Tier(self._query.mode), (), {}, more=False)
             case Mode.VECTOR:
                 depth = max(depth, POOL)
                 ranking = self._nearest(depth)
@@ -138,7 +140,7 @@ class _Search:
         ranking = self._keywords(depth)
         verdict = judge(self._terms, ranking, self._tuning)
         cheap = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, verdict)
-        if verdict.enough or not self._embedders.enabled:
+        if verdict.enough or not self._embedders.enabled or self._bare():
             return cheap
         try:
             return self._hybrid(max(depth, POOL), verdict)
@@ -147,6 +149,10 @@ class _Search:
             if notice not in self._trace.notices:
                 self._trace.notices.append(notice)
             return cheap
+
+    def _bare(self) -> bool:
+        """Whether nothing is kept at all: then there is nothing to compare with, and nothing amiss."""
+        return not self._store.generations() and not self._store.recent(EVERYTHING, 1)
 
     def _keywords(self, depth: int) -> Ranking:
         ranking = self._store.by_keyword(self._terms, self._query.scope, depth)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
-from entries import directions, embedded, note, words
+from entries import SPACE, directions, embedded, note, words
 from sound import sound
 
 from memory.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew
@@ -26,7 +26,7 @@ from memory.store.sqlite.match import matched
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 TESTS = Path(__file__).parents[1] / "conformance"
 
@@ -186,9 +186,10 @@ def test_damage_that_is_met_later_is_said_too(filled: Path) -> None:
         content[(page - 1) * 8192 : page * 8192] = os.urandom(8192)
     filled.write_bytes(content)
 
-    with closing(SqliteStore(filled)) as store, pytest.raises(StoreDamaged, match="not a readable database"):
-        for memory in store.page(MemoryId(0), 1000):
-            store.body(memory.id)
+    with closing(SqliteStore(filled)) as store:
+        ids = [memory.id for memory in store.page(MemoryId(0), 1000)]
+        with pytest.raises(StoreDamaged, match="not a readable database"):
+            [store.body(id) for id in ids]
 
 
 def test_a_folder_that_is_not_there_is_said(path: Path) -> None:
@@ -210,7 +211,7 @@ def test_a_path_below_a_file_is_said(path: Path) -> None:
 def test_a_folder_in_place_of_the_file_is_said(path: Path) -> None:
     path.mkdir()
 
-    with pytest.raises(StoreError, match="memory.db"):
+    with pytest.raises(StoreError, match=r"memory\.db"):
         SqliteStore(path)
 
 
@@ -249,12 +250,15 @@ def test_a_read_only_folder_is_said(tmp_path: Path) -> None:
 
 def put_until_full(store: SqliteStore) -> set[str]:
     acknowledged: set[str] = set()
-    with pytest.raises(StoreFull) as caught:
+
+    def put_on() -> None:
         for number in range(10_000):
             entry = note(f"word {number}", body="some text " * 500, embedded=embedded(directions(2, number)))
             store.put([entry])
             acknowledged.add(entry.uid)
-    assert "no room" in str(caught.value)
+
+    with pytest.raises(StoreFull, match="no room") as caught:
+        put_on()
     assert caught.value.hint
     return acknowledged
 
@@ -293,7 +297,7 @@ def test_a_disk_without_room_for_a_new_file_is_said(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "1m") as disk:
         (disk / "ballast").write_bytes(b"x" * ((1 << 20) - 8192))
 
-        with pytest.raises(StoreError, match="memory.db"):
+        with pytest.raises(StoreError, match=r"memory\.db"):
             SqliteStore(disk / "memory.db")
 
 
@@ -347,7 +351,7 @@ def test_a_closed_store_says_so(path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from entries import directions, embedded, note
+from entries import SPACE, directions, embedded, note
 from memory.record import ChunkId
 from memory.space import Window
 from memory.store.sqlite.store import SqliteStore
@@ -433,30 +437,35 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     store.close()
 
 
-def plans(store: SqliteStore, scope: Scope) -> list[str]:
-    """How SQLite goes about each statement of a keyword search."""
-    asked: list[str] = []
+def statements(store: SqliteStore, call: Callable[[], object]) -> list[str]:
+    """What SQLite is told during a call."""
+    told: list[str] = []
 
-    def note_it(_cursor: apsw.Cursor, sql: str, _bindings: object) -> bool:
-        if sql.lstrip().startswith("select"):
-            asked.append(sql)
+    def listen(_cursor: apsw.Cursor, sql: str, _bindings: object) -> bool:
+        told.append(sql.strip())
         return True
 
-    db = store._db.connection
-    db.exec_trace = note_it
+    store._db.connection.exec_trace = listen
     try:
-        store.by_keyword(words("word"), scope, 10)
+        call()
     finally:
-        db.exec_trace = None
-    unbound = "explain query plan "
-    return [step for sql in asked for *_, step in db.execute(unbound + sql, (None,) * sql.count("?"))]
+        store._db.connection.exec_trace = None
+    return told
+
+
+def plans(store: SqliteStore, call: Callable[[], object]) -> list[str]:
+    """How SQLite goes about what it is told during a call."""
+    explained = ("select", "insert", "update", "delete")
+    told = [sql for sql in statements(store, call) if sql.startswith(explained)]
+    rows = ((sql, store._db.connection.execute("explain query plan " + sql, (None,) * sql.count("?"))) for sql in told)
+    return [f"{step} <- {sql}" for sql, found in rows for *_, step in found]
 
 
 @pytest.mark.parametrize(
     "scope", [ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"}))], ids=["active", "all", "narrow"]
 )
 def test_a_keyword_search_looks_up_only_the_memories_it_found(many: SqliteStore, scope: Scope) -> None:
-    steps = plans(many, scope)
+    steps = plans(many, lambda: many.by_keyword(words("word"), scope, 10))
 
     assert any("passages_fts" in step or "VIRTUAL TABLE" in step for step in steps)
     assert not [step for step in steps if step.startswith(("SCAN m", "SCAN c", "SCAN memories", "SCAN chunks"))]
@@ -482,25 +491,30 @@ def test_what_a_row_holds_is_asked_only_of_rows_that_enter_the_best(many: Sqlite
     assert calls <= 400  # of 3,000: about k + k ln(n / k), with k = 30
 
 
-def test_a_put_reads_no_table(many: SqliteStore) -> None:
-    steps: list[str] = []
-
-    def explain(_cursor: apsw.Cursor, sql: str, _bindings: object) -> bool:
-        if sql.lstrip().startswith(("select", "insert", "update", "delete")):
-            statements.append(sql)
-        return True
-
-    statements: list[str] = []
-    db = many._db.connection
-    db.exec_trace = explain
-    try:
+def test_a_write_looks_up_only_what_it_needs(many: SqliteStore) -> None:
+    def write() -> None:
         id = many.put([note("new", unless_known=True, embedded=embedded(directions(1)))])[0].memory.id
         many.replace(id, note("newer", embedded=embedded(directions(1))))
         many.delete(id)
-    finally:
-        db.exec_trace = None
-    for sql in statements:
-        steps += [f"{step} <- {sql}" for *_, step in db.execute("explain query plan " + sql, (None,) * sql.count("?"))]
+
+    steps = plans(many, write)
 
     harmless = ("SCAN json_each", "SCAN generations")
     assert not [step for step in steps if step.startswith("SCAN") and not step.startswith(harmless)]
+    same = [step for step in steps if "content_hash = ?" in step and step.startswith("SEARCH memories")]
+    assert any("USING INDEX memories_by_hash" in step for step in same)
+
+
+def test_what_cannot_be_made_again_is_synced_to_disk(path: Path) -> None:
+    def write() -> None:
+        id = store.put([note()])[0].memory.id
+        store.replace(id, note("new"))
+        store.activate(store.begin(SPACE).id, instead_of=1)
+        store.delete(id)
+
+    with closing(SqliteStore(path)) as store:
+        told = statements(store, write)
+        assert [sql for sql in told if sql.startswith("pragma synchronous")] == ["pragma synchronous = full"] * 5
+        for durable, level in ((True, 2), (False, 1)):
+            with store._db.write(durable=durable) as db:
+                assert db.pragma("synchronous") == level

@@ -160,14 +160,9 @@ def forget_memory(db: apsw.Connection, memory: int) -> None:
 
 
 def _add(db: apsw.Connection, generation: int, change: Vectors, count: int) -> None:
-    import numpy as np
-
     total, vectors = _total(db, generation)
-    new = total + change if vectors + count else np.zeros_like(total)  # what rounding left of an emptied sum
-    db.execute(
-        "update generations set total = ?, vectors = ? where id = ?",
-        (new.astype("<f8").tobytes(), vectors + count, generation),
-    )
+    new = (total + change).astype("<f8").tobytes()
+    db.execute("update generations set total = ?, vectors = ? where id = ?", (new, vectors + count, generation))
 
 
 def _total(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
