@@ -170,7 +170,7 @@ def warm(size: int, plan: Plan, root: Path, raw: dict[str, object]) -> list[Figu
     kept = list(drafts(size))
     engine, rate = build(root / f"warm{size}", kept)
     with engine:
-        found = asked(engine, kept, plan.questions)
+        found = asked(engine, kept, plan.questions if size <= 10_000 else plan.questions // 3)
         figures = [
             *keyword(engine, found[Tier.KEYWORD], size, raw),
             *hybrid(engine, found[Tier.HYBRID], size, raw),
@@ -294,7 +294,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="100k memories too")
     parser.add_argument("--keep", action="store_true", help="write the run to bench/runs/")
     given = parser.parse_args()
-    plan = Plan((1000, 10_000), 20, 200, 60)
+    plan = Plan((1000, 10_000), 20, 120, 60)
     if given.full:
         plan = replace(plan, sizes=(*plan.sizes, 100_000))
     if given.quick:

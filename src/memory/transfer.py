@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "memory.memory/1"
 PAGE = 500  # memories read at a time
+MOST = 2**63 - 1  # what a store can count to
 
 _TEXTS = {field.name for field in fields(Draft)} - {"parent_id"}
 _KEPT = {"uid", "status", "created_at", "updated_at", "accessed_at", "access_count"}
@@ -77,6 +78,8 @@ def parsed(line: str, *, place: str) -> tuple[Plan, Links | None]:
         values = json.loads(line)
     except json.JSONDecodeError as error:
         raise Invalid(f"{place}: not JSON: {error.msg} at column {error.colno}") from error
+    except RecursionError as error:
+        raise Invalid(f"{place}: not a memory: brackets inside brackets without end") from error
     if not isinstance(values, dict):
         raise Invalid(f"{place}: expected an object, not {type(values).__name__}")
     if values.get("schema", SCHEMA) != SCHEMA:
@@ -90,11 +93,11 @@ def parsed(line: str, *, place: str) -> tuple[Plan, Links | None]:
             return Plan(draft), None
         restored = _memory(values, draft)
         history = tuple(_revision(revision) for revision in values.get("history", []))
-        links = Links(restored.uid, values.get("parent"), values.get("superseded_by"))
+        links = Links(restored.uid, _uid(values.get("parent")), _uid(values.get("superseded_by")))
         return Plan(draft, restored=restored, history=history), links
     except Invalid as error:
         raise Invalid(f"{place}: {error}", hint=error.hint) from error
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
         raise Invalid(f"{place}: not a memory: {error}") from error
 
 
@@ -102,16 +105,21 @@ def _draft(values: Mapping[str, Any]) -> Draft:
     texts = {name: value for name, value in values.items() if name in _TEXTS}
     for name in ("tags", "related_files"):
         if name in texts:
-            texts[name] = tuple(texts[name]) if isinstance(texts[name], list) else texts[name]
+            if not isinstance(texts[name], list):
+                raise Invalid(f"{name} must be a list of texts, not {texts[name]!r}")
+            texts[name] = tuple(texts[name])
+    if not isinstance(texts.get("metadata", {}), dict):
+        raise Invalid(f"metadata must be an object, not {texts['metadata']!r}")
+    _number("session_iter", texts.get("session_iter") or 0)
     if "kind" in texts:
         texts["kind"] = kind(texts["kind"])
     return Draft(**texts)
 
 
 def _memory(values: Mapping[str, Any], draft: Draft) -> Memory:
-    uid = values["uid"]
-    if not (isinstance(uid, str) and len(uid) == 32 and set(uid) <= set("0123456789abcdef")):
-        raise Invalid(f"uid {uid!r} is not 32 hexadecimal digits")
+    uid = _uid(values["uid"])
+    if uid is None:
+        raise Invalid("uid is null")
     shared = {name: getattr(draft, name) for name in SHARED}
     accessed = values.get("accessed_at")
     return Memory(
@@ -124,7 +132,7 @@ def _memory(values: Mapping[str, Any], draft: Draft) -> Memory:
         created_at=_moment(values["created_at"]),
         updated_at=_moment(values["updated_at"]),
         accessed_at=_moment(accessed) if accessed else None,
-        access_count=int(values.get("access_count", 0)),
+        access_count=_number("access_count", values.get("access_count", 0)),
         body_size=len(draft.body),
     )
 
@@ -134,13 +142,25 @@ def _revision(values: Mapping[str, Any]) -> Revision:
     return Revision(_moment(values["replaced_at"]), _memory(values, draft), draft.body)
 
 
+def _uid(value: object) -> str | None:
+    if value is None or (isinstance(value, str) and len(value) == 32 and set(value) <= set("0123456789abcdef")):
+        return value
+    raise Invalid(f"uid {value!r} is not 32 hexadecimal digits")
+
+
+def _number(name: str, value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST:
+        return value
+    raise Invalid(f"{name} is a whole number from 0 to {MOST}, not {value!r}")
+
+
 def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def markdown(path: Path, *, name: str, project: str | None) -> Draft:
+def markdown(path: Path, *, name: str, project: str | None) -> Draft | None:
     """
-    A Markdown file as a memory of the knowledge base, its text verbatim.
+    A Markdown file as a memory of the knowledge base, its text verbatim; None if it is blank.
 
     Args:
         name: The path as it is to be remembered, e.g. relative to the folder that is imported.
@@ -154,6 +174,8 @@ def markdown(path: Path, *, name: str, project: str | None) -> Draft:
         raise Invalid(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise Invalid(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    if not text.removeprefix("\ufeff").strip():
+        return None
     try:
         return Draft(
             kind=Kind.KNOWLEDGE_BASE,
@@ -169,7 +191,7 @@ def markdown(path: Path, *, name: str, project: str | None) -> Draft:
 
 def _title(text: str) -> str:
     """The first heading with a number sign."""
-    for line in text.splitlines()[:200]:
+    for line in text.removeprefix("\ufeff").splitlines()[:200]:
         if line.startswith("# ") and line[2:].strip():
             return line[2:].strip().rstrip("#").strip()[:TITLE_LIMIT]
     return ""

@@ -15,15 +15,17 @@ from hypothesis import given, settings, strategies as st
 from doubles import Down, Renamed, Watched
 from memory import Config, Draft, Engine, Granularity, Mode, Query, Scope, Tier
 from memory.config import load
+from memory.embed.hashed import HashedEmbedder
 from memory.errors import DimensionMismatch, EmbedError, Invalid, SpaceMismatch, Unreachable
 from memory.query import EVERYTHING
 from memory.store import State
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from memory.embed import Embedder
+    from memory.embed import Embedder, Role
+    from memory.space import Vectors
 
 HASHED = load(env={}, flags={"home": "unused", "embedding.provider": "hashed", "embedding.model": "hashed-64"})
 LONG = "\n\n".join(f"# Part {n}\n\nalpha beta gamma delta" for n in range(120))  # a chunk a heading
@@ -179,18 +181,27 @@ def test_a_hit_says_its_place_in_each_leg_and_both_its_scores(kept: Engine) -> N
     assert 0 < hit.cosine <= 1
 
 
-def test_what_only_one_leg_found_has_the_score_of_the_other(tmp_path: Path) -> None:
-    with engine(tmp_path) as kept:
-        same = [note(f"alphabet {n}", title="alphabet") for n in range(120)]  # near to the query, yet another word
-        far = [note(f"alpha {' '.join(f'w{n}x{i}' for i in range(60))}", title=f"t{n}") for n in range(120)]
-        kept.save_all([*same, *far])
-        answer = kept.search(Query("alpha", 200, mode=Mode.HYBRID))
-        few = kept.search(Query("alpha", 60, mode=Mode.HYBRID))
+class Compass(HashedEmbedder):
+    """Queries, and texts that say "north", point one way; everything else the other."""
 
-    by_leg = {frozenset(dict(hit.ranks)) for hit in few.hits}
-    assert len(by_leg) > 1
-    assert all(hit.cosine is not None for hit in [*answer.hits, *few.hits])
-    assert all((hit.keyword is not None) == hit.memory.what.startswith("alpha ") for hit in few.hits)
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        words = ["north" if role == "query" or "north" in text else "south" for text in texts]
+        return super().embed(words, role)
+
+
+def test_what_only_one_leg_found_has_the_score_of_the_other(tmp_path: Path) -> None:
+    long = " ".join(f"word{n}" for n in range(60))  # so that 120 short notes come before it by keyword
+    with engine(tmp_path, Compass(64)) as kept:
+        kept.save_all([note("alpha", title=f"number {n}") for n in range(120)])
+        north = kept.save(note(f"alpha north {long}")).memory.id
+        loud = kept.save(note("alpha alpha alpha")).memory.id  # the last of equals by vector
+        hits = kept.search(Query("alpha", 100, mode=Mode.HYBRID)).hits
+
+    ranks = {hit.memory.id: dict(hit.ranks) for hit in hits}
+    assert ranks[north] == {"vector": 1}
+    assert ranks[loud] == {"keyword": 1}
+    assert all(hit.cosine is not None for hit in hits)
+    assert all(hit.keyword is not None for hit in hits)
 
 
 # When the embedder fails -------------------------------------------------

@@ -14,11 +14,13 @@ from memory.query import Granularity, Mode, Query
 @click.argument("text")
 @click.option("-n", "--limit", type=int, metavar="N", help="Hits at most.")
 @scoped
-@click.option("--mode", type=click.Choice(list(Mode)), help="Which legs may run; tiered lets the gate decide.")
+@click.option(
+    "--mode", type=click.Choice([mode.value for mode in Mode]), help="Which legs may run; tiered lets the gate decide."
+)
 @click.option(
     "--granularity",
-    type=click.Choice(list(Granularity)),
-    default=Granularity.COARSE,
+    type=click.Choice([size.value for size in Granularity]),
+    default=Granularity.COARSE.value,
     help="What one hit is: a chunk (fine), its section (medium), its memory (coarse).",
 )
 @click.option("--explain", is_flag=True, help="Say why: words and weights, the gate, both legs, milliseconds.")

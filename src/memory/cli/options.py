@@ -89,7 +89,10 @@ def named_project(value: str | None) -> str | None:
         return value or None
     from memory.project import project
 
-    return project(Path.cwd())
+    try:
+        return project(Path.cwd())
+    except FileNotFoundError as error:
+        raise Invalid("the current folder is gone", hint="Name the project: --project NAME.") from error
 
 
 def moment(text: str) -> datetime:

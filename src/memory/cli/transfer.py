@@ -118,7 +118,8 @@ def _markdown(engine: Engine, path: Path, project: str | None) -> Imported:
     if not found:
         raise Invalid(f"no Markdown files (*.md, *.markdown) in {path}")
     base = path if path.is_dir() else path.parent
-    drafts = [markdown(file, name=file.relative_to(base).as_posix(), project=project) for file in found]
+    read = [markdown(file, name=file.relative_to(base).as_posix(), project=project) for file in found]
+    drafts = [draft for draft in read if draft is not None]
     former = _former(engine, project)
     saved: list[Saved] = []
     with progress("importing") as report:

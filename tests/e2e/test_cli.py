@@ -1,0 +1,711 @@
+"""The `memory` command, run as a person runs it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+from click.testing import CliRunner
+
+from command import COMMAND, Shell
+from memory import Config, Draft, Engine
+from memory.cli import COMMANDS, demo
+from memory.config import keys
+from memory.kinds import Kind
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAVY = {
+    "numpy",
+    "mcp",
+    "httpx",
+    "yaml",
+    "rich",
+    "torch",
+    "openai",
+    "ollama",
+    "tokenizers",
+    "sqlite_vec",
+    "markdown_it",
+}
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with three notes."""
+    folder = tmp_path_factory.mktemp("prepared")
+    shell = Shell(folder / "home", folder)
+    shell("save", "Switched to JWT", "--what", "Replaced session cookies", "--tag", "auth", "--project", "shop")
+    shell(
+        "save",
+        "Cache is cold",
+        "--what",
+        "Warm it at start",
+        "--details",
+        "# Why\n\nFirst calls wait.",
+        "--project",
+        "",
+    )
+    shell("save", "WAL mode", "--why", "Readers never block", "--category", "decision", "--source", "cursor")
+    return shell.home
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """A shell in an empty folder, without any memories."""
+    (tmp_path / "folder").mkdir()
+    return Shell(tmp_path / "home", tmp_path / "folder")
+
+
+@pytest.fixture
+def kept(shell: Shell, prepared: Path) -> Shell:
+    """The same with three notes."""
+    shutil.copytree(prepared, shell.home)
+    return shell
+
+
+def titles(shell: Shell, *arguments: str) -> list[str]:
+    return [memory["title"] for memory in shell("list", *arguments, "--json").json["memories"]]
+
+
+def count(shell: Shell) -> int:
+    """Memories in the database, without the command's help."""
+    database = apsw.Connection(str(shell.home / "memory.db"), flags=apsw.SQLITE_OPEN_READWRITE)
+    found = database.execute("select count(*) from memories").get
+    database.close()
+    return found
+
+
+# Every command ------------------------------------------------------------
+
+CALLS = {
+    "save": ["save", "A title", "--what", "x"],
+    "update": ["update", "1", "--what", "Replaced them all"],
+    "delete": ["delete", "1"],
+    "search": ["search", "session cookies", "--explain"],
+    "details": ["details", "2"],
+    "list": ["list", "-n", "2"],
+    "context": ["context", "cookies"],
+    "import": ["import", "notes.jsonl"],
+    "export": ["export", "-o", "out.jsonl"],
+    "init": ["init"],
+    "reindex": ["reindex"],
+    "status": ["status"],
+    "config": ["config"],
+    "completion": ["completion", "bash"],
+}
+
+
+def test_every_command_is_run_here() -> None:
+    assert set(CALLS) == set(COMMANDS) - {"demo"}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_command_prints_json_with_its_schema(kept: Shell, name: str) -> None:
+    (kept.folder / "notes.jsonl").write_text('{"title": "Imported"}\n')
+
+    ran = kept(*CALLS[name], "--json")
+
+    assert ran.json["schema"] == f"memory.{name.replace('update', 'save')}/1"
+    assert ran.err == ""
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_command_prints_something_for_people(kept: Shell, name: str) -> None:
+    (kept.folder / "notes.jsonl").write_text('{"title": "Imported"}\n')
+
+    ran = kept(*CALLS[name])
+
+    assert ran.out.strip()
+    assert "\x1b" not in ran.out + ran.err  # colour is for terminals
+    assert not ran.out.startswith("{")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(shell: Shell, name: str) -> None:
+    assert f"memory {name}" in shell(name, "--help").out
+    assert not shell.home.exists()
+
+
+def test_the_demo_shows_both_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "MODULES", ("shutil",))  # all of them take half a minute
+
+    run = CliRunner().invoke(demo.demo, ["--json"])
+
+    document = json.loads(run.stdout)
+    assert document["schema"] == "memory.demo/1"
+    assert document["kept"] == 9  # the module, and eight of its functions
+    assert {answer["tier"] for answer in document["answers"]} == {"keyword", "hybrid"}
+
+
+def test_the_demo_has_something_to_say_of_every_module() -> None:
+    drafts = list(demo.drafted())
+
+    assert {draft.tags[0] for draft in drafts} == set(demo.MODULES)
+
+
+def test_the_version_is_that_of_the_package(shell: Shell) -> None:
+    assert shell("--version").out == "memory 0.1.0\n"
+
+
+# Keeping and finding ------------------------------------------------------
+
+
+def test_what_was_saved_is_found(shell: Shell) -> None:
+    saved = shell(
+        "save", "Switched to JWT", "--what", "Replaced session cookies", "--details", "-", stdin="All of it\n"
+    )
+
+    uid = saved.out.split()[1]
+    assert saved.out == f"kept {uid} (id 1)\n"
+    found = shell("search", "cookies", "--json").json["hits"][0]
+    assert (found["memory_id"], found["title"], found["has_details"]) == (1, "Switched to JWT", True)
+    assert shell("details", uid, "--json").json["details"] == "All of it\n"
+
+
+def test_a_search_says_which_tier_answered_and_why(kept: Shell) -> None:
+    assert kept("search", "cookies").err.startswith("keyword · the first result stands out")
+    assert kept("search", "what should be warm when nothing is known").err.startswith("hybrid · ")
+
+
+def test_explain_shows_terms_gate_ranks_and_time(kept: Shell) -> None:
+    out = kept("search", "session cookies", "--mode", "hybrid", "--explain").out
+
+    for part in ("cookies", "weight", "BM25", "cosine", "coverage", "score", "Steps", "ms", "Tier: hybrid"):
+        assert part in out
+
+
+def test_finding_nothing_is_done(kept: Shell) -> None:
+    ran = kept("search", "xylophone", "--mode", "keyword")
+
+    assert ran.out == ""
+    assert "nothing found" in ran.err
+
+
+def test_the_same_note_is_known(kept: Shell) -> None:
+    first = kept("save", "Twice", "--json").json
+    second = kept("save", "Twice", "--json").json
+
+    assert (first["known"], second["known"]) == (False, True)
+    assert first["memory"]["id"] == second["memory"]["id"]
+
+
+def test_an_update_shows_what_was_said_before(kept: Shell) -> None:
+    kept("update", "1", "--what", "Replaced everything")
+
+    out = kept("details", "1").out
+    assert "Replaced everything" in out
+    assert "Replaced session cookies" in out
+
+
+def test_a_superseded_note_is_listed_only_when_asked_for(kept: Shell) -> None:
+    kept("save", "Sessions are back", "--supersedes", "1")
+
+    assert "Switched to JWT" not in titles(kept)
+    assert "Switched to JWT" in titles(kept, "--superseded")
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        (["--project", "shop"], ["Switched to JWT"]),
+        (["--source", "cursor"], ["WAL mode"]),
+        (["--category", "decision"], ["WAL mode"]),
+        (["--tag", "auth"], ["Switched to JWT"]),
+        (["--kind", "notes"], ["WAL mode", "Cache is cold", "Switched to JWT"]),
+        (["--since", "1d"], ["WAL mode", "Cache is cold", "Switched to JWT"]),
+        (["--since", "2999-01-01"], []),
+        (["--tag", "auth", "--source", "cursor"], []),
+    ],
+)
+def test_a_filter_leaves_what_it_names(kept: Shell, filter: list[str], expected: list[str]) -> None:
+    assert titles(kept, *filter) == expected
+    hits = kept("search", "switched cache wal", "--mode", "vector", *filter, "--json").json["hits"]
+    assert {hit["title"] for hit in hits} == set(expected)
+
+
+def test_project_without_a_name_is_the_repository_of_the_folder(shell: Shell) -> None:
+    inside = shell.folder / "shop" / "src"
+    inside.mkdir(parents=True)
+    (shell.folder / "shop" / ".git").mkdir()
+    there = replace(shell, folder=inside)
+
+    there("save", "Here")
+    there("save", "There", "--project", "blog")
+    there("save", "Nowhere", "--project", "")
+
+    assert titles(there, "--project") == ["Here"]
+    assert titles(there, "--project", "shop") == ["Here"]
+    assert [hit["title"] for hit in there("search", "here there", "--project", "--json").json["hits"]] == ["Here"]
+
+
+def test_a_folder_that_is_gone_has_no_project(shell: Shell) -> None:
+    script = 'mkdir gone && cd gone && rmdir ../gone && "$0" save Title --json'
+
+    run = subprocess.run(
+        ["sh", "-c", script, COMMAND], env=shell.env, cwd=shell.folder, capture_output=True, text=True, check=False
+    )
+
+    assert run.returncode == 2
+    assert json.loads(run.stderr)["message"] == "the current folder is gone"
+
+
+# Refusing ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reference", ["", "%", "_", "*", "zzzzzzzz", "0", "99", "1.0", "' or 1=1 --", b"\xff"])
+@pytest.mark.parametrize("command", ["delete", "details"])
+def test_what_names_no_memory_is_refused(kept: Shell, command: str, reference: str | bytes) -> None:
+    ran = kept(command, reference, "--json", code=1)
+
+    assert ran.error["error"] == "NotFound"
+    assert ran.out == ""
+    assert count(kept) == 3
+
+
+def test_a_prefix_that_means_several_names_them(shell: Shell) -> None:
+    lines = [
+        {"uid": uid, "title": uid, "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
+        for uid in ("abcdef01" + "1" * 24, "abcdef01" + "2" * 24)
+    ]
+    shell("import", "-", stdin="\n".join(map(json.dumps, lines)))
+
+    error = shell("delete", "abcdef01", "--json", code=1).error
+
+    assert error["error"] == "Ambiguous"
+    assert all(line["uid"] in error["message"] for line in lines)
+    assert shell("delete", "abcdef012").out.startswith("deleted abcdef01")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serch", "x"], "Did you mean 'search'?"),
+        (["frobnicate"], "no command 'frobnicate'"),
+        (["search"], "Missing argument"),
+        (["search", ""], "a query needs text"),
+        (["search", " \n"], "a query needs text"),
+        (["search", "x" * 10_001], "10,001 characters"),
+        (["search", b"\xff"], "lone surrogate"),
+        (["search", "x", "-n", "0"], "1..10,000"),
+        (["search", "x", "-n", "many"], "'many'"),
+        (["search", "x", "--mode", "fast"], "'fast'"),
+        (["search", "x", "--kind", "reprot"], "no kind 'reprot'"),
+        (["search", "x", "--since", "yesterday"], "'yesterday' is no date"),
+        (["search", "x", "--since", "999999w"], "is no date"),
+        (["list", "-n", "0"], "0"),
+        (["save", ""], "needs a title"),
+        (["save", "two\nlines"], "one line"),
+        (["save", "x" * 201], "201 characters"),
+        (["save", b"\xff"], "lone surrogate"),
+        (["save", "x", "--category", "gossip"], "'gossip'"),
+        (["save", "x", "--tag", ""], "blank"),
+        (["update", "1"], "nothing to change"),
+        (["import", "nowhere.jsonl"], "no file or folder"),
+        (["import", "."], "no Markdown files"),
+        (["export", "-o", "/nowhere/out.jsonl"], "/nowhere/out.jsonl"),
+        (["config", "search.limi"], "no setting 'search.limi'"),
+        (["completion", "tcsh"], "'tcsh'"),
+        (["--config", "nowhere.yaml", "status"], "nowhere.yaml"),
+        (["--frob"], "--frob"),
+    ],
+)
+def test_what_was_asked_wrongly_is_said_and_changes_nothing(
+    kept: Shell, arguments: list[str | bytes], said: str
+) -> None:
+    ran = kept(*arguments, "--json", code=2)
+
+    assert said in ran.error["message"]
+    assert ran.error["schema"] == "memory.error/1"
+    assert ran.error["error"] in {"Invalid", "ConfigError"}
+    assert ran.error["retryable"] is False
+    assert ran.out == ""
+    assert count(kept) == 3
+
+
+def test_an_error_for_people_is_a_sentence_and_a_hint(kept: Shell) -> None:
+    lines = kept("details", "zzzzzzzz", code=1).err.splitlines()
+
+    assert len(lines) == 2
+    assert all(line.startswith("memory: ") for line in lines)
+
+
+def test_an_unknown_setting_suggests_the_nearest(kept: Shell) -> None:
+    (kept.home / "config.yaml").write_text("search:\n  limits: 3\n")
+
+    error = kept("search", "x", "--json", code=2).error
+
+    assert error["error"] == "ConfigError"
+    assert "'search.limits'" in error["message"]
+    assert "'search.limit'" in error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("stdin", "said"),
+    [
+        (b"\xff\xfe\x00binary", "not UTF-8"),
+        (b"text\x00binary", "NUL"),
+        (b"x" * 500_001, "500,001 characters"),
+    ],
+)
+def test_details_that_are_no_text_are_refused(shell: Shell, stdin: bytes, said: str) -> None:
+    assert said in shell("save", "Title", "--details", "-", "--json", stdin=stdin, code=2).error["message"]
+    assert not shell.home.exists() or count(shell) == 0
+
+
+def test_half_a_million_characters_are_kept_to_the_last(shell: Shell) -> None:
+    text = "".join(f"line {n} of many\r\n" for n in range(40_000))[:500_000]
+
+    shell("save", "Title", "--details", "-", stdin=text)
+
+    assert shell("details", "1", "--json").json["details"] == text
+
+
+def test_a_query_beyond_all_measure_is_refused(shell: Shell) -> None:
+    query = "word " * 20_000  # an argument of Linux ends at 131,072 bytes
+
+    assert "100,000 characters" in shell("search", query, "--json", code=2).error["message"]
+
+
+# Settings ----------------------------------------------------------------
+
+
+def test_config_shows_where_every_value_comes_from(shell: Shell) -> None:
+    shell("init")
+    (shell.home / "config.yaml").write_text("search:\n  limit: 7\n")
+    asked = replace(shell, settings={"MEMORY_SEARCH_GATE": "count"})
+
+    rows = asked("--home", str(shell.home), "config", "--json").json["settings"]
+
+    assert [row["key"] for row in rows] == keys()
+    shown = {row["key"]: (row["value"], row["origin"]) for row in rows}
+    assert shown["home"] == (str(shell.home), "flag")
+    assert shown["search.gate"] == ("count", "$MEMORY_SEARCH_GATE")
+    assert shown["search.limit"] == (7, str(shell.home / "config.yaml"))
+    assert shown["search.mode"] == ("tiered", "default")
+
+
+def test_init_writes_settings_once(shell: Shell) -> None:
+    assert shell("init", "--json").json["written"] is True
+    (shell.home / "config.yaml").write_text("search:\n  limit: 7\n")
+
+    assert shell("init", "--json").json["written"] is False
+    assert (shell.home / "config.yaml").read_text() == "search:\n  limit: 7\n"
+
+
+def test_without_a_home_the_platforms_folder_is_used(shell: Shell) -> None:
+    env = {name: value for name, value in shell.env.items() if name != "MEMORY_HOME"}
+
+    run = subprocess.run([COMMAND, "save", "Title"], env=env, cwd=shell.folder, capture_output=True, check=False)
+
+    assert run.returncode == 0
+    assert [path.name for path in shell.folder.rglob("memory.db")] == ["memory.db"]  # below $HOME
+
+
+@pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
+def test_completion_is_a_script(shell: Shell, shell_name: str) -> None:
+    assert "_MEMORY_COMPLETE" in shell("completion", shell_name).out
+
+
+# Carrying over -----------------------------------------------------------
+
+
+def everything(home: Path) -> None:
+    """Memories of every kind, with all that can belong to one."""
+    config = replace(Config(), home=str(home), embedding=replace(Config().embedding, provider="hashed"))
+    moments = (datetime(2026, 1, 1, 0, 0, second, 7, tzinfo=UTC) for second in range(60))
+    home.mkdir(parents=True)
+    with Engine(SqliteStore(config.database), config, now=lambda: next(moments)) as engine:
+        first = engine.save(
+            Draft(title="First 東京 \u2028 👩‍👩‍👧", what="é", tags=("a", "b"), metadata={"n": [1, None, "x"]})
+        )
+        engine.save(
+            Draft(title="Second", body="\r\n# H\r\n\r\n text \ufeff\t", project="shop"), supersedes=first.memory.id
+        )
+        engine.update(2, what="changed", related_files=("a.py",))
+        engine.update(2, body="")
+        for kind in Kind:
+            engine.save(
+                Draft(
+                    kind=kind,
+                    title=f"A {kind}",
+                    body=f"# {kind}\n\nsaid",
+                    agent_id="agent",
+                    session_id="s",
+                    session_iter=3,
+                    query_id="q",
+                    task_code="t",
+                    parent_id=first.memory.id,
+                    source="test",
+                )
+            )
+        engine.details(3)
+
+
+def test_an_export_imported_into_a_fresh_home_exports_the_same_bytes(shell: Shell, tmp_path: Path) -> None:
+    everything(shell.home)
+    other = replace(shell, home=tmp_path / "other")
+
+    exported = shell("export").out
+    imported = other("import", "-", "--json", stdin=exported)
+
+    assert imported.json["kept"] == 17
+    assert other("export").out == exported
+    assert {json.loads(line)["kind"] for line in exported.split("\n") if line} == set(Kind)
+
+
+def test_importing_an_export_again_keeps_nothing(shell: Shell) -> None:
+    everything(shell.home)
+    exported = shell("export").out
+
+    again = shell("import", "-", "--json", stdin=exported).json
+
+    assert (again["kept"], again["known"]) == (0, 17)
+    assert shell("export").out == exported
+
+
+def test_an_export_to_a_file_overwrites_nothing(kept: Shell) -> None:
+    kept("export", "-o", "out.jsonl")
+    first = (kept.folder / "out.jsonl").read_text()
+
+    assert "out.jsonl" in kept("export", "-o", "out.jsonl", "--json", code=2).error["message"]
+    assert (kept.folder / "out.jsonl").read_text() == first == kept("export").out
+
+
+def test_lines_of_drafts_are_kept_once(shell: Shell) -> None:
+    lines = (
+        '\n{"title": "One", "tags": ["a"]}\r\n\n{"kind": "reports", "agent_id": "x", "session_id": "s", "body": "y"}\n'
+    )
+
+    first, second = (shell("import", "-", "--json", stdin=lines).json for _ in range(2))
+
+    assert (first["kept"], second["kept"], second["known"]) == (2, 0, 2)
+
+
+GOOD = '{"title": "Good"}'
+UID = '"uid": "' + "a" * 32 + '", "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"'
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "{",
+        "[" * 5_000,
+        "[]",
+        "3",
+        "{}",
+        '{"titel": "x"}',
+        '{"title": 3}',
+        '{"title": "x", "tags": "a"}',
+        '{"title": "x", "tags": [1]}',
+        '{"title": "x", "tags": {"a": 1}}',
+        '{"title": "x", "metadata": [1]}',
+        '{"title": "x", "metadata": "text"}',
+        '{"title": "x", "metadata": null}',
+        '{"title": "x", "kind": "gossip"}',
+        '{"title": "x", "kind": ["note"]}',
+        '{"title": "x", "category": "gossip"}',
+        '{"title": "x", "session_iter": 0}',
+        '{"title": "x", "session_iter": 1.5}',
+        '{"title": "x", "session_iter": 1e400}',
+        '{"title": "x", "session_iter": 99999999999999999999999}',
+        '{"title": "x", "body": "\\u0000"}',
+        '{"title": "x", "body": "\\ud800"}',
+        '{"title": "x", "schema": "memory.memory/2"}',
+        '{"title": "x", "uid": "short"}',
+        '{"title": "x", "uid": "' + "a" * 32 + '"}',
+        f'{{"title": "x", {UID}, "access_count": -1}}',
+        f'{{"title": "x", {UID}, "access_count": 1e400}}',
+        f'{{"title": "x", {UID}, "access_count": 99999999999999999999999}}',
+        f'{{"title": "x", {UID}, "status": "odd"}}',
+        f'{{"title": "x", {UID}, "accessed_at": "odd"}}',
+        f'{{"title": "x", {UID}, "accessed_at": "0001-01-01T00:00:00+23:00"}}',
+        f'{{"title": "x", {UID}, "parent": [1]}}',
+        f'{{"title": "x", {UID}, "superseded_by": 7}}',
+        f'{{"title": "x", {UID}, "history": 3}}',
+        f'{{"title": "x", {UID}, "history": [{{}}]}}',
+        f'{{"title": "x", {UID}, "history": [3]}}',
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_is_kept(shell: Shell, bad: str) -> None:
+    error = shell("import", "-", "--json", stdin=f"{GOOD}\n\n{bad}\n{GOOD}\n", code=2).error
+
+    assert error["message"].startswith("-:3: ")
+    assert not shell.home.exists() or count(shell) == 0
+
+
+def test_what_is_not_utf8_is_not_imported(shell: Shell) -> None:
+    assert "not UTF-8" in shell("import", "-", "--json", stdin=b'{"title": "\xff"}', code=2).error["message"]
+
+
+@pytest.fixture
+def notes(shell: Shell) -> Path:
+    """A folder of Markdown, with what is in the way beside it."""
+    folder = shell.folder / "notes"
+    (folder / "deep").mkdir(parents=True)
+    (folder / ".hidden").mkdir()
+    (folder / "one.md").write_text("# One\n\nAbout cookies.\n")
+    (folder / "deep" / "two.markdown").write_text("\ufeffNo heading.\n", encoding="utf-8")
+    (folder / ".hidden" / "secret.md").write_text("# Hidden\n")
+    (folder / "empty.md").write_text(" \n")
+    (folder / "other.txt").write_text("# Text\n")
+    return folder
+
+
+def test_a_folder_of_markdown_is_kept_once(shell: Shell, notes: Path) -> None:
+    first, second = (shell("import", str(notes), "--json").json for _ in range(2))
+
+    assert (first["kept"], first["known"]) == (2, 0)
+    assert (second["kept"], second["known"]) == (0, 2)
+    assert sorted(titles(shell)) == ["One", "two"]
+    hit = shell("search", "cookies", "--json").json["hits"][0]
+    assert (hit["kind"], hit["title"], hit["project"]) == ("knowledge_base", "One", "folder")
+    assert shell("details", str(hit["memory_id"]), "--json").json["details"] == "# One\n\nAbout cookies.\n"
+
+
+def test_a_changed_file_updates_its_memory(shell: Shell, notes: Path) -> None:
+    shell("import", str(notes))
+    before = {memory["title"]: memory["id"] for memory in shell("list", "--json").json["memories"]}
+    (notes / "one.md").write_text("# Uno\n\nAbout tokens.\n")
+
+    shell("import", str(notes))
+
+    after = {memory["title"]: memory["id"] for memory in shell("list", "--json").json["memories"]}
+    assert after == {"Uno": before["One"], "two": before["two"]}
+    details = shell("details", before["One"], "--json").json
+    assert details["details"] == "# Uno\n\nAbout tokens.\n"
+    assert [old["details"] for old in details["history"]] == ["# One\n\nAbout cookies.\n"]
+    assert not shell("search", "cookies", "--mode", "keyword", "--json").json["hits"]
+
+
+def test_the_same_folder_in_another_project_is_kept_beside(shell: Shell, notes: Path) -> None:
+    shell("import", str(notes), "--project", "a")
+    shell("import", str(notes), "--project", "b")
+
+    assert len(titles(shell)) == 4
+
+
+def test_a_file_that_is_no_text_changes_nothing(shell: Shell, notes: Path) -> None:
+    (notes / "photo.md").write_bytes(b"\xff\xd8\xff")
+
+    error = shell("import", str(notes), "--json", code=2).error
+
+    assert "photo.md" in error["message"]
+    assert not shell.home.exists() or count(shell) == 0
+
+
+# Leaving early -----------------------------------------------------------
+
+
+def test_a_reader_that_leaves_ends_an_export_quietly(shell: Shell) -> None:
+    lines = "\n".join(json.dumps({"title": f"Note {n}", "body": "x" * 2_000}) for n in range(200))
+    shell("import", "-", stdin=lines)
+
+    export = shell.start("export", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    first = export.stdout.readline()
+    export.stdout.close()
+    error = export.stderr.read()
+    export.stderr.close()
+
+    assert json.loads(first)["title"] == "Note 0"
+    assert export.wait(60) in {0, 1}
+    assert error == b""
+
+
+def test_an_interrupted_reindex_goes_on_where_it_stopped(shell: Shell) -> None:
+    lines = "\n".join(json.dumps({"title": f"Note {n}", "what": "words " * 200}) for n in range(600))
+    shell("import", "-", stdin=lines)
+    changed = replace(shell, settings={"MEMORY_EMBEDDING_MODEL": "hashed-2048", "MEMORY_EMBEDDING_BATCH_SIZE": "1"})
+
+    reindex = changed.start("reindex", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert begun(shell.home)
+    reindex.send_signal(signal.SIGINT)
+    out, error = reindex.communicate(timeout=60)
+
+    assert reindex.returncode == 130, error
+    assert (out, error.strip()) == (b"", b"memory: interrupted")
+    states = {
+        found["model"]: (found["state"], found["filled"]) for found in changed("status", "--json").json["generations"]
+    }
+    assert states["hashed-64"] == ("active", 600)
+    assert 0 < states["hashed-2048"][1] < 600
+    rest = changed("reindex", "--json").json
+    assert rest["embedded"] == 600 - states["hashed-2048"][1]
+    assert [found["state"] for found in changed("status", "--json").json["generations"]] == ["retired", "active"]
+
+
+def begun(home: Path) -> bool:
+    """Wait until a second generation has vectors; False after half a minute."""
+    deadline = time.monotonic() + 30
+    database = apsw.Connection(str(home / "memory.db"))
+    database.set_busy_timeout(1_000)
+    try:
+        while time.monotonic() < deadline:
+            tables = database.execute("select name from sqlite_schema where name = 'vectors_2'").get
+            if tables and database.execute("select count(*) from vectors_2").get > 5:
+                return True
+        return False
+    finally:
+        database.close()
+
+
+# What it costs -----------------------------------------------------------
+
+
+def modules(shell: Shell, *arguments: str) -> set[str]:
+    """What a command imports, by the first part of its name."""
+    run = subprocess.run(
+        [sys.executable, "-X", "importtime", COMMAND, *arguments],
+        env=shell.env,
+        cwd=shell.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {
+        line.split("|")[-1].strip().split(".")[0] for line in run.stderr.splitlines() if line.startswith("import time")
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search", "cookies"],
+        ["search", "cookies", "--json", "--project", "shop"],
+        ["list"],
+        ["details", "1"],
+        ["--version"],
+    ],
+    ids=" ".join,
+)
+def test_what_needs_no_model_imports_nothing_heavy(kept: Shell, arguments: list[str]) -> None:
+    settings = replace(kept, settings={"MEMORY_EMBEDDING_PROVIDER": "local", "MEMORY_EMBEDDING_MODEL": ""})
+
+    imported = modules(settings, *arguments)
+
+    assert "click" in imported
+    assert not imported & HEAVY
+
+
+def test_a_search_by_meaning_imports_no_more_than_numpy(kept: Shell) -> None:
+    imported = modules(kept, "search", "cookies", "--mode", "hybrid")
+
+    assert imported & HEAVY == {"numpy"}
+
+
+def test_ids_of_a_list_go_down(kept: Shell) -> None:
+    ids = [memory["memory_id"] for memory in kept("list", "--json").json["memories"]]
+
+    assert all(one > other for one, other in pairwise(ids))

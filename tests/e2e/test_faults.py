@@ -1,0 +1,270 @@
+"""What an acknowledged save survives: kill -9, crowds, no rights, no room, damage."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+from sound import sound
+
+from command import COMMAND, Shell
+from memory import Config, Draft, Engine, Mode, Query
+from memory.store import State
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+KILLS = 20
+
+PRELUDE = """
+import sys
+from memory import Draft, Engine
+from memory.config import load
+from memory.errors import Error
+
+def said(*words):
+    print(*words, flush=True)
+
+def note(name):
+    return Draft(title=name, what="alpha", body="# One\\n\\nbeta gamma delta\\n\\n" * 5)
+"""
+
+SAVING = """
+with Engine.open(load()) as engine:
+    for number in range(10_000):
+        said(engine.save(note(f"{sys.argv[1]} {number}")).memory.uid)
+"""
+
+REINDEXING = """
+with Engine.open(load()) as engine:
+    said("begun")
+    engine.reindex(said)
+    said("done")
+"""
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path / "home", tmp_path)
+
+
+def python(shell: Shell, program: str, *arguments: str, **options) -> subprocess.Popen[str]:
+    """Begin to run a program that uses the library."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PRELUDE + textwrap.dedent(program), *arguments],
+        env=shell.env,
+        stdout=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def killed(child: subprocess.Popen[str], dice: random.Random, lines: int) -> list[str]:
+    """Let it say some lines, kill it a moment later, and return all it had said: whole lines."""
+    with child:
+        heard = []
+        for _ in range(dice.randint(1, lines)):
+            heard.append(child.stdout.readline())
+        try:
+            child.wait(dice.uniform(0, 0.01))
+        except subprocess.TimeoutExpired:
+            child.kill()
+        heard += child.stdout.readlines()
+    return [line.rstrip("\n") for line in heard if line.endswith("\n")]
+
+
+def engine(shell: Shell, model: str = "hashed-64", batch: int = 32) -> Engine:
+    embedding = replace(Config().embedding, provider="hashed", model=model, batch_size=batch)
+    config = replace(Config(), home=str(shell.home), embedding=embedding)
+    shell.home.mkdir(exist_ok=True)
+    return Engine(SqliteStore(config.database), config)
+
+
+def uids(shell: Shell) -> Iterator[str]:
+    with engine(shell) as kept:
+        yield from (found.memory.uid for found in kept.exported())
+
+
+def test_what_was_acknowledged_survives_kill_9(shell: Shell) -> None:
+    dice, acknowledged = random.Random(2), set()
+
+    for number in range(KILLS):
+        child = python(shell, SAVING, str(number))
+        acknowledged |= set(killed(child, dice, 12))
+        assert child.returncode == -signal.SIGKILL
+        sound(shell.home / "memory.db")
+
+    kept = set(uids(shell))
+    assert len(acknowledged) > KILLS
+    assert acknowledged <= kept
+    assert len(kept - acknowledged) <= KILLS  # written, and killed before it could say so
+
+
+def test_a_reindex_that_is_killed_loses_nothing_and_goes_on(shell: Shell) -> None:
+    with engine(shell) as kept:
+        kept.save_all([Draft(title=f"note {n}", what=f"alpha {n}") for n in range(200)])
+    dice, model, kills, before = random.Random(3), "hashed-128", 0, 0
+
+    while kills < KILLS:
+        child = python(
+            replace(shell, settings={"MEMORY_EMBEDDING_MODEL": model, "MEMORY_EMBEDDING_BATCH_SIZE": "2"}), REINDEXING
+        )
+        kills += "done" not in killed(child, dice, 40)
+        sound(shell.home / "memory.db")
+        filled = {state: (space, filled) for state, space, filled in generations(shell)}
+        assert filled[State.ACTIVE][1] == 200  # whoever answers has all
+        if filled[State.ACTIVE][0] == model:
+            model, before = "hashed-64" if model == "hashed-128" else "hashed-128", 0
+        else:
+            done = filled.get(State.BUILDING, (model, 0))[1]
+            assert done >= before
+            before = done
+
+    with engine(shell, model) as kept:
+        assert kept.reindex().embedded == 200 - before
+        answer = kept.search(Query("alpha 7", 1, mode=Mode.VECTOR))
+    assert answer.hits[0].memory.title == "note 7"
+    sound(shell.home / "memory.db")
+
+
+def generations(shell: Shell) -> list[tuple[State, str, int]]:
+    with engine(shell) as kept:
+        return [(found.state, found.space.model, filled) for found, filled in kept.status().generations]
+
+
+def test_eight_processes_lose_no_save(shell: Shell) -> None:
+    program = """
+        with Engine.open(load()) as engine:
+            for number in range(25):
+                said(engine.save(note(f"{sys.argv[1]} {number}")).memory.uid)
+    """
+
+    children = [python(shell, program, str(number)) for number in range(8)]
+    said = [child.communicate(timeout=60)[0].split() for child in children]
+
+    assert [child.returncode for child in children] == [0] * 8
+    assert [len(lines) for lines in said] == [25] * 8
+    assert sorted(uid for lines in said for uid in lines) == sorted(uids(shell))
+    sound(shell.home / "memory.db")
+
+
+def test_eight_commands_at_once_make_one_home(shell: Shell) -> None:
+    children = [shell.start("save", f"Note {number}", stdout=subprocess.DEVNULL) for number in range(8)]
+
+    assert [child.wait(60) for child in children] == [0] * 8
+    assert len(list(uids(shell))) == 8
+
+
+# No rights, no room ------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["/proc/nowhere/home", "/proc", "/dev/null", "file", "file/home"])
+@pytest.mark.parametrize(
+    "command", [["save", "Title"], ["search", "x"], ["status"], ["init"]], ids=lambda words: words[0]
+)
+def test_a_home_nobody_can_write_is_said(shell: Shell, tmp_path: Path, place: str, command: list[str]) -> None:
+    (tmp_path / "file").write_text("text")
+
+    ran = replace(shell, home=tmp_path / place)(*command, "--json", code=1)
+
+    assert ran.error["error"] == "StoreError"
+    assert place in ran.error["message"]
+    assert ran.error["hint"]
+    assert (tmp_path / "file").read_text() == "text"
+
+
+def limited(size: int) -> dict[str, object]:
+    """Options of a process whose files end at a size, as on a full disk."""
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return {"preexec_fn": limit}
+
+
+FILLING = """
+with Engine.open(load()) as engine:
+    try:
+        for number in range(10_000):
+            said(engine.save(note(f"{sys.argv[1]} {number}")).memory.uid)
+    except Error as error:
+        said("error", type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("size", [400_000, 700_000, 1_500_000])
+def test_what_was_acknowledged_survives_a_full_disk(shell: Shell, size: int) -> None:
+    child = python(shell, FILLING, "full", **limited(size))
+    said = child.communicate(timeout=60)[0].splitlines()
+
+    assert child.returncode == 0
+    assert said[-1].startswith("error Store")
+    assert str(shell.home) in said[-1]
+    assert set(said[:-1]) <= set(uids(shell))
+    assert len(said) > 10
+    sound(shell.home / "memory.db")
+    shell("save", "There is room again")
+
+
+@pytest.mark.parametrize("command", [["save", "Title", "--details", "-"], ["import", "-"], ["reindex"]])
+def test_a_full_disk_is_said_in_a_sentence(shell: Shell, command: list[str]) -> None:
+    shell("import", "-", stdin="\n".join(json.dumps({"title": f"n {n}", "body": "x" * 5_000}) for n in range(100)))
+    size = max(path.stat().st_size for path in shell.home.iterdir())
+    text = json.dumps({"title": "huge", "body": "word " * 80_000})
+    changed = replace(shell, settings={"MEMORY_EMBEDDING_MODEL": "hashed-4096"})
+
+    run = subprocess.run(
+        [COMMAND, *command],
+        input=text.encode(),
+        env=changed.env,
+        capture_output=True,
+        check=False,
+        timeout=60,
+        **limited(size),
+    )
+
+    error = run.stderr.decode()
+    assert run.returncode == 1, error
+    assert all(line.startswith("memory: ") for line in error.splitlines())
+    assert str(shell.home) in error
+    assert len(list(uids(shell))) == 100
+    sound(shell.home / "memory.db")
+
+
+# Damage ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("damage", "error"), [("text", "StoreDamaged"), ("header", "StoreDamaged"), ("newer", "StoreTooNew")]
+)
+def test_a_file_that_cannot_be_read_is_said_and_left_alone(shell: Shell, damage: str, error: str) -> None:
+    shell("save", "Title")
+    path = shell.home / "memory.db"
+    match damage:
+        case "text":
+            path.write_text("my notes\n" * 1_000)
+        case "header":
+            path.write_bytes(os.urandom(100) + path.read_bytes()[100:])
+        case "newer":
+            database = apsw.Connection(str(path))
+            database.pragma("user_version", 99)
+            database.close()
+    before = path.read_bytes()
+
+    for command in (["save", "Another"], ["search", "title"], ["export"], ["status"]):
+        assert shell(*command, "--json", code=1).error["error"] == error
+
+    assert path.read_bytes() == before
