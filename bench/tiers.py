@@ -18,12 +18,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memory.config import Config
+from memory.draft import Draft
 from memory.embed.pool import Embedders
 from memory.engine import Engine
 from memory.query import ACTIVE, Merge, Mode, Query, Ranking, Scope
 from memory.rank.fuse import fuse
 from memory.rank.judge import DEPTH, HALF, Tuning, judge
-from memory.record import Draft
 from memory.search import Fusing, _Search
 from memory.store.sqlite.store import SqliteStore
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memory.config import Config
+    from memory.draft import Draft
     from memory.engine import Details, Engine, Status
     from memory.errors import Error
     from memory.kinds import Kind
     from memory.query import Answer, Granularity, Hit, Mode, Notice, Query, Scope, Tier, Verdict
-    from memory.record import Draft, Memory
+    from memory.record import Memory
     from memory.save import Saved
 
 __all__ = [
@@ -40,7 +41,8 @@ _HOMES = {
     "memory.errors": ("Error",),
     "memory.kinds": ("Kind",),
     "memory.query": ("Answer", "Granularity", "Hit", "Mode", "Notice", "Query", "Scope", "Tier", "Verdict"),
-    "memory.record": ("Draft", "Memory"),
+    "memory.draft": ("Draft",),
+    "memory.record": ("Memory",),
     "memory.save": ("Saved",),
 }
 

@@ -8,8 +8,8 @@ remembers where it came from.
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import Field, dataclass, field, fields, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +17,7 @@ from memory.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
 DATABASE = "memory.db"
 FILE = "config.yaml"
@@ -96,27 +97,34 @@ class Config:
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
 
     @property
-    def folder(self) -> Path:
-        """Where the database lies."""
-        return _expanded(Path(self.home)) if self.home else platform_folder()
+    def folder(self) -> str:
+        """Where the database lies. A text: pathlib would cost every start 3 ms."""
+        return _expanded(self.home) if self.home else platform_folder()
 
     @property
-    def database(self) -> Path:
-        return self.folder / DATABASE
+    def database(self) -> str:
+        return os.path.join(self.folder, DATABASE)
 
 
 SECTIONS = ("store", "embedding", "search", "context")
 
 
-def platform_folder() -> Path:
-    """Where programs of this platform keep a user's data."""
-    from platformdirs import user_data_path
+def platform_folder() -> str:
+    """
+    Where programs of this platform keep a user's data.
 
-    return user_data_path("memory", appauthor=False)
+    Not platformdirs, which says the same but costs every start 5 ms.
+    """
+    if sys.platform == "win32":
+        return os.path.join(os.environ.get("LOCALAPPDATA") or _expanded("~\\AppData\\Local"), "memory")
+    if sys.platform == "darwin":
+        return _expanded("~/Library/Application Support/memory")
+    data = os.environ.get("XDG_DATA_HOME", "")  # a relative one is to be ignored, says its specification
+    return os.path.join(data if os.path.isabs(data) else _expanded("~/.local/share"), "memory")
 
 
 def load(
-    file: Path | None = None, *, env: Mapping[str, str] | None = None, flags: Mapping[str, object] | None = None
+    file: str | Path | None = None, *, env: Mapping[str, str] | None = None, flags: Mapping[str, object] | None = None
 ) -> Config:
     """
     The settings in force.
@@ -131,11 +139,11 @@ def load(
         ConfigError: The file is missing or not YAML, or a key or a value is not known. It names the place.
     """
     env = os.environ if env is None else env
-    wanted = file or (Path(env["MEMORY_CONFIG"]) if env.get("MEMORY_CONFIG") else None)
-    path = _expanded(wanted or _folder(env, flags or {}) / FILE)
+    wanted = file or env.get("MEMORY_CONFIG") or None
+    path = _expanded(str(wanted or os.path.join(_folder(env, flags or {}), FILE)))
     config = Config()
     for key, value in _read(path, needed=wanted is not None):
-        config = with_setting(config, key, value, str(path))
+        config = with_setting(config, key, value, path)
     for key in keys():
         variable = "MEMORY_" + key.replace(".", "_").upper()
         if env.get(variable):
@@ -146,21 +154,22 @@ def load(
     return config
 
 
-def _folder(env: Mapping[str, str], flags: Mapping[str, object]) -> Path:
+def _folder(env: Mapping[str, str], flags: Mapping[str, object]) -> str:
     home = flags.get("home") or env.get("MEMORY_HOME")
-    return Path(str(home)) if home else platform_folder()
+    return str(home) if home else platform_folder()
 
 
-def _expanded(path: Path) -> Path:
+def _expanded(path: str) -> str:
+    expanded = os.path.expanduser(path)
+    if expanded.startswith("~"):
+        raise ConfigError(f"{path}: there is no such user")
+    return expanded
+
+
+def _read(file: str, *, needed: bool) -> Iterator[tuple[str, object]]:
     try:
-        return path.expanduser()
-    except RuntimeError as error:
-        raise ConfigError(f"{path}: {error}") from error  # ~name of someone who is not there
-
-
-def _read(file: Path, *, needed: bool) -> Iterator[tuple[str, object]]:
-    try:
-        text = file.read_text("utf-8-sig")
+        with open(file, encoding="utf-8-sig") as opened:
+            text = opened.read()
     except OSError as error:
         if isinstance(error, (FileNotFoundError, NotADirectoryError)) and not needed:
             return
@@ -172,7 +181,7 @@ def _read(file: Path, *, needed: bool) -> Iterator[tuple[str, object]]:
     yield from _settings(file, text)
 
 
-def _settings(file: Path, text: str) -> Iterator[tuple[str, object]]:
+def _settings(file: str, text: str) -> Iterator[tuple[str, object]]:
     import yaml
 
     try:

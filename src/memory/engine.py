@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from memory.config import load
 from memory.embed.pool import Embedders
 from memory.errors import Ambiguous, EmbedError, Invalid, NotFound, SpaceMismatch, StoreError
 from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope
 from memory.rank.judge import Tuning
-from memory.record import SHARED, Draft, MemoryId
 from memory.search import Fusing, search
 from memory.store import State
 
@@ -22,8 +21,9 @@ if TYPE_CHECKING:
 
     from memory.config import Config
     from memory.context import Context
+    from memory.draft import Draft
     from memory.embed import Embedder
-    from memory.record import Memory
+    from memory.record import Memory, MemoryId
     from memory.reindex import Reindexed
     from memory.save import Plan, Saved
     from memory.space import Space
@@ -34,8 +34,7 @@ Reference: TypeAlias = "int | str"
 """A memory's id, its uid, or at least 8 characters of the beginning of its uid."""
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(NamedTuple):
     """A memory with its body and what it said before."""
 
     memory: Memory
@@ -43,8 +42,7 @@ class Details:
     history: tuple[Revision, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(NamedTuple):
     """
     Attributes:
         generations: With the number of chunks that have a vector in each.
@@ -107,7 +105,7 @@ class Engine:
         config = config or load(flags={"home": str(home) if home is not None else None})
         folder = config.folder
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.makedirs(folder, mode=0o700, exist_ok=True)
         except OSError as error:
             hint = "Choose another place with MEMORY_HOME or `home` in config.yaml."
             raise StoreError(f"cannot make the folder {folder}: {error.strerror}", hint=hint) from error
@@ -150,6 +148,9 @@ class Engine:
             NotFound, Ambiguous: No such memory.
             Invalid: No such field, or a value that a draft does not take.
         """
+        from dataclasses import fields
+
+        from memory.draft import SHARED, Draft
         from memory.save import update
 
         if unknown := sorted(set(changes) - {field.name for field in fields(Draft)}):

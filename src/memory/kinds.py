@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memory.errors import Invalid
 
@@ -38,8 +36,7 @@ CATEGORIES = ("decision", "bug", "pattern", "learning", "context")
 """What a note may be about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """
     What a kind demands.
 
@@ -91,5 +88,7 @@ def kind(name: str) -> Kind:
     for candidate in (name, name.removesuffix("s")):
         if candidate in RULES:
             return Kind(candidate)
+    from difflib import get_close_matches
+
     near = get_close_matches(name, RULES, n=1)
     raise Invalid(f"no kind {name!r}", hint=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(RULES)}.")

@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.errors import Invalid
-from memory.record import Status, check_text
+from memory.limits import check_text
+from memory.record import Status
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -64,8 +65,7 @@ class Tier(StrEnum):
     VECTOR = "vector"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(NamedTuple):
     """
     Which memories may be searched. An empty field does not restrict; a set admits any of its values.
 
@@ -163,8 +163,7 @@ Ranking: TypeAlias = "tuple[Scored, ...]"
 """Best first; ties broken by chunk id, so equal inputs give equal output."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """
     Whether the ranking so far answers the query, and why.
 
@@ -185,8 +184,7 @@ class Verdict:
     coverage: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """Something that was done for an answer: its name, what it found, how long it took in seconds."""
 
     name: str
@@ -195,16 +193,14 @@ class Step:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(NamedTuple):
     """Something the caller should know although the call succeeded."""
 
     text: str
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """
     One passage of one memory.
 
@@ -229,8 +225,7 @@ class Hit:
     match_ratio: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """
     Hits, best first, with how they were found.
 

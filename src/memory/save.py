@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from memory.draft import Draft
     from memory.embed.pool import Embedders
-    from memory.record import Draft, Memory
+    from memory.record import Memory
     from memory.store import Revision, Store
 
 WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none (CAP X3)
@@ -196,6 +197,6 @@ def _shared_out(entries: list[Entry], made: Embedded) -> list[Entry]:
         own = [w for w in made.windows if first <= w.chunk < last]
         rows = made.vectors[[w.row for w in own]]
         windows = tuple(Window(w.chunk - first, w.window, row) for row, w in enumerate(own))
-        result.append(replace(one, embedded=Embedded(made.space, rows, windows)))
+        result.append(one._replace(embedded=Embedded(made.space, rows, windows)))
         first = last
     return result

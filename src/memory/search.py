@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import space
 from memory.errors import DimensionMismatch, EmbedError, SpaceMismatch
 from memory.query import EVERYTHING, Answer, Granularity, Hit, Merge, Mode, Notice, Step, Tier
 from memory.rank.fuse import centred, fuse
@@ -37,8 +36,7 @@ SHRINK = 50
 """The centre of n vectors is their sum over n + this: a store of three is hardly centred on itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fusing:
+class Fusing(NamedTuple):
     """How a hybrid answer weighs its legs: see `memory.rank.fuse`."""
 
     weights: tuple[float, float] = (0.3, 0.7)
@@ -59,8 +57,7 @@ class _Trace:
         self.begun = now
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """A ranking with the places of its chunks in each leg."""
 
     tier: Tier
@@ -180,6 +177,8 @@ class _Search:
         generations = {generation.state: generation for generation in self._store.generations()}
         if (active := generations.get(State.ACTIVE)) is None:
             raise EmbedError("nothing is embedded yet", hint="Run `memory reindex` to embed what is kept.")
+        from memory.embed import space
+
         configured = self._embedders.configured()
         if (given := space(configured)) == active.space:
             return active, configured

@@ -44,8 +44,7 @@ class Window(NamedTuple):
     row: int  # of the array
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
+class Embedded(NamedTuple):
     """
     Vectors made for an entry before it is written.
 

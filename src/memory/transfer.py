@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from memory.draft import SHARED, Draft
 from memory.errors import Invalid
 from memory.kinds import Kind, kind
-from memory.record import SHARED, TITLE_LIMIT, Draft, Memory, MemoryId, Status
+from memory.limits import TITLE_LIMIT
+from memory.record import Memory, MemoryId, Status
 from memory.save import Plan, content_hash
 from memory.store import Links, Revision
 

@@ -9,9 +9,10 @@ from uuid import uuid4
 
 import numpy as np
 
+from memory.draft import Draft
 from memory.kinds import Kind
 from memory.query import Term
-from memory.record import Chunk, ChunkType, Draft
+from memory.record import Chunk, ChunkType
 from memory.space import Embedded, Space, Window
 from memory.store import Entry
 from memory.text.grams import indexed

@@ -218,7 +218,7 @@ class Keeping:
         assert [one.known for one in store.put([note("same"), note("same")])] == [False, False]
 
     def test_a_kind_that_repeats_is_never_known(self, store: Store) -> None:
-        again = replace(prompt("continue"), unless_known=True)
+        again = prompt("continue")._replace(unless_known=True)
 
         assert [one.known for one in store.put([prompt("continue"), again])] == [False, False]
 
@@ -249,11 +249,11 @@ class Keeping:
 
     def test_a_restored_memory_has_its_former_times_and_counts(self, store: Store) -> None:
         former = put(store, note("x", moment=at(1))).memory
-        former = replace(former, uid="ef" * 16, updated_at=at(2), accessed_at=at(3), access_count=7)
-        former = replace(former, status=Status.SUPERSEDED, superseded_by=MemoryId(99))
-        revision = Revision(at(2), replace(former, id=MemoryId(0), what="before"), "old body")
-        older = Revision(at(1), replace(former, id=MemoryId(0), what="at first"), "")
-        entry = replace(note("x", uid=former.uid, moment=at(50)), restored=former, history=(revision, older))
+        former = former._replace(uid="ef" * 16, updated_at=at(2), accessed_at=at(3), access_count=7)
+        former = former._replace(status=Status.SUPERSEDED, superseded_by=MemoryId(99))
+        revision = Revision(at(2), former._replace(id=MemoryId(0), what="before"), "old body")
+        older = Revision(at(1), former._replace(id=MemoryId(0), what="at first"), "")
+        entry = note("x", uid=former.uid, moment=at(50))._replace(restored=former, history=(revision, older))
 
         memory = put(store, entry).memory
 
@@ -269,7 +269,7 @@ class Keeping:
     def test_links_are_made_by_uid_and_change_nothing_that_is_set(self, store: Store) -> None:
         a, b, c = (digit * 32 for digit in "abc")
         first, second, third = kept(store, note("1", uid=a), note("2", uid=b), note("3", uid=c))
-        old = put(store, replace(note("4", uid="d" * 32), restored=_superseded(store, first))).memory.id
+        old = put(store, note("4", uid="d" * 32)._replace(restored=_superseded(store, first))).memory.id
 
         store.link([Links(b, parent=a), Links("d" * 32, a, c), Links(c, superseded_by=a), Links("e" * 32, a, a)])
         store.link([Links(b, parent=c), Links("d" * 32, b, b), Links(a, "f" * 32, None), Links(b)])
@@ -280,7 +280,7 @@ class Keeping:
 
 
 def _superseded(store: Store, id: MemoryId):
-    return replace(store.memories([id])[id], status=Status.SUPERSEDED)
+    return store.memories([id])[id]._replace(status=Status.SUPERSEDED)
 
 
 class Changing:
@@ -578,7 +578,7 @@ def varied(store: Store) -> None:
         fields |= {"task_code": f"t{n % 3}", "query_id": f"r{n % 4}"}
         entry = note(f"word {'word ' * (n % 4)}{n}", moment=at(n), tags=tags, **fields, embedded=embedded([vectors[n]]))
         if n % 6 == 5:
-            entry = replace(entry, supersedes=store.page(MemoryId(0), 100)[-1].id)
+            entry = entry._replace(supersedes=store.page(MemoryId(0), 100)[-1].id)
         put(store, entry)
     put(store, prompt("word of a prompt", project="p0"))
 

@@ -205,7 +205,7 @@ with Engine.open(load()) as engine:
 """
 
 
-@pytest.mark.parametrize("size", [400_000, 700_000, 1_500_000])
+@pytest.mark.parametrize("size", [700_000, 2_000_000, 4_000_000])
 def test_what_was_acknowledged_survives_a_full_disk(shell: Shell, size: int) -> None:
     child = python(shell, FILLING, "full", **limited(size))
     said = child.communicate(timeout=60)[0].splitlines()
@@ -214,7 +214,7 @@ def test_what_was_acknowledged_survives_a_full_disk(shell: Shell, size: int) -> 
     assert said[-1].startswith("error Store")
     assert str(shell.home) in said[-1]
     assert set(said[:-1]) <= set(uids(shell))
-    assert len(said) > 10
+    assert len(said) > 2
     sound(shell.home / "memory.db")
     shell("save", "There is room again")
 
@@ -222,7 +222,6 @@ def test_what_was_acknowledged_survives_a_full_disk(shell: Shell, size: int) -> 
 @pytest.mark.parametrize("command", [["save", "Title", "--details", "-"], ["import", "-"], ["reindex"]])
 def test_a_full_disk_is_said_in_a_sentence(shell: Shell, command: list[str]) -> None:
     shell("import", "-", stdin="\n".join(json.dumps({"title": f"n {n}", "body": "x" * 5_000}) for n in range(100)))
-    size = max(path.stat().st_size for path in shell.home.iterdir())
     text = json.dumps({"title": "huge", "body": "word " * 80_000})
     changed = replace(shell, settings={"MEMORY_EMBEDDING_MODEL": "hashed-4096"})
 
@@ -233,7 +232,7 @@ def test_a_full_disk_is_said_in_a_sentence(shell: Shell, command: list[str]) -> 
         capture_output=True,
         check=False,
         timeout=60,
-        **limited(size),
+        **limited(200_000),  # the log of what is to be written reaches it
     )
 
     error = run.stderr.decode()

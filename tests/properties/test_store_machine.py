@@ -67,7 +67,7 @@ def entries(draw, uids):
         return made
     owners = draw(st.lists(st.integers(0, len(made.chunks) - 1), max_size=4).map(sorted))
     rows = [unit(draw(vectors), space.dimension) for _ in owners]
-    return replace(made, embedded=embedded(np.reshape(rows, (-1, space.dimension)), owners, space))
+    return made._replace(embedded=embedded(np.reshape(rows, (-1, space.dimension)), owners, space))
 
 
 def same_ranking(left, right) -> None:
@@ -135,13 +135,13 @@ class Stores(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def supersede(self, data) -> None:
-        entry = replace(data.draw(entries(self.uids)), supersedes=self.some_id(data))
+        entry = data.draw(entries(self.uids))._replace(supersedes=self.some_id(data))
         self.same("put", [data.draw(entries(self.uids)), entry])
 
     @rule(data=st.data())
     def descend(self, data) -> None:
         entry = data.draw(entries(self.uids))
-        self.same("put", [replace(entry, draft=replace(entry.draft, parent_id=self.some_id(data)))])
+        self.same("put", [entry._replace(draft=replace(entry.draft, parent_id=self.some_id(data)))])
 
     @rule(data=st.data())
     def replace_one(self, data) -> None:
@@ -232,7 +232,7 @@ class Stores(RuleBasedStateMachine):
         for id in ids:
             self.same("outline", id)
         self.same("excerpts", self.chunks())
-        assert replace(self.sqlite.counts(), bytes=0) == self.ram.counts()
+        assert self.sqlite.counts()._replace(bytes=0) == self.ram.counts()
 
     @invariant()
     def have_the_same_vectors(self) -> None:

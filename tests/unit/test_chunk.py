@@ -7,7 +7,8 @@ from importlib.metadata import distribution
 import pytest
 
 from memory.errors import Invalid
-from memory.record import BODY_LIMIT, Chunk, ChunkType
+from memory.limits import BODY_LIMIT
+from memory.record import Chunk, ChunkType
 from memory.text.chunk import LINES_LIMIT, chunk
 from memory.text.tokens import tokens
 

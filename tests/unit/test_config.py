@@ -62,11 +62,11 @@ def test_the_file_may_name_another_home(home: Path) -> None:
     file = home / "settings.yaml"
     file.write_text(f"home: {home}/elsewhere\n")
 
-    assert load(file, env={}).database == home / "elsewhere" / "memory.db"
+    assert load(file, env={}).database == str(home / "elsewhere" / "memory.db")
 
 
 def test_a_tilde_is_the_users_folder() -> None:
-    assert load(env={"MEMORY_HOME": "~/notes"}).folder == Path.home() / "notes"
+    assert load(env={"MEMORY_HOME": "~/notes"}).folder == str(Path.home() / "notes")
 
 
 def test_a_tilde_of_nobody_is_said() -> None:
@@ -205,7 +205,7 @@ def test_a_folder_in_place_of_the_file_is_said(home: Path) -> None:
 def test_a_file_above_the_home_is_for_whoever_opens_it_to_say(home: Path) -> None:
     (home / "file").write_text("")
 
-    assert load(env={"MEMORY_HOME": str(home / "file" / "home")}).folder == home / "file" / "home"
+    assert load(env={"MEMORY_HOME": str(home / "file" / "home")}).folder == str(home / "file" / "home")
 
 
 def test_the_example_beside_the_readme_is_that_of_the_code() -> None:
@@ -242,3 +242,13 @@ def test_a_file_of_comments_does_not_import_yaml(home: Path, mark: str) -> None:
     )
 
     assert run.stdout.strip() == "False"
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="XDG is for the other platforms")
+def test_without_a_home_the_database_lies_where_xdg_says(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert Config().database == str(tmp_path / "memory" / "memory.db")
+
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Config().folder == str(tmp_path / ".local" / "share" / "memory")

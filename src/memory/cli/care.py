@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from memory.cli.options import as_json, opened, progress, settings, show
@@ -15,7 +17,7 @@ from memory.errors import ConfigError, Error
 def init(context: click.Context, /, *, as_json: bool) -> None:
     """Make the folder, the database and a settings file with every setting explained. Changes nothing that is there."""
     config = settings(context)
-    file = config.folder / FILE
+    file = Path(config.folder) / FILE
     with opened(context, config) as engine:
         found = engine.status()
     written = not file.exists()
@@ -27,7 +29,7 @@ def init(context: click.Context, /, *, as_json: bool) -> None:
     if as_json:
         from memory.render import data
 
-        show(data.document("init", {"database": str(config.database), "config": str(file), "written": written}))
+        show(data.document("init", {"database": config.database, "config": str(file), "written": written}))
         return
     click.echo(f"database  {config.database}")
     click.echo(f"settings  {file}{'' if written else ' (was there already)'}")
@@ -70,11 +72,11 @@ def status(context: click.Context, /, *, as_json: bool) -> None:
     if as_json:
         from memory.render import data
 
-        show(data.status(found, str(config.database)))
+        show(data.status(found, config.database))
         return
     from memory.render import text
 
-    click.echo(text.status(found, str(config.database)))
+    click.echo(text.status(found, config.database))
     for problem in found.problems:
         click.echo(f"memory: {text.notice(problem)}", err=True)
 
@@ -99,7 +101,7 @@ def config(context: click.Context, /, key: str | None, *, as_json: bool) -> None
             }
             for name in shown
         ]
-        show(data.document("config", {"file": str(found.folder / FILE), "settings": rows}))
+        show(data.document("config", {"file": str(Path(found.folder) / FILE), "settings": rows}))
         return
     width = max(map(len, shown))
     for name in shown:

@@ -13,9 +13,9 @@ import click
 
 from memory.cli.options import as_json, progress, show
 from memory.config import Config
+from memory.draft import Draft
 from memory.engine import Engine
 from memory.query import Mode, Query, Tier
-from memory.record import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from memory.cli.options import HERE, as_json, given_text, named_project, opened, show, tell
+from memory.draft import Draft
 from memory.errors import Invalid
 from memory.kinds import CATEGORIES
-from memory.record import Draft
 
 
 @click.command()

@@ -7,7 +7,6 @@ import re
 import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -87,6 +86,8 @@ def named_project(value: str | None) -> str | None:
     """The project an option names: the current folder's for `HERE`."""
     if value != HERE:
         return value or None
+    from pathlib import Path
+
     from memory.project import project
 
     try:
@@ -115,7 +116,7 @@ def moment(text: str) -> datetime:
 
 def settings(context: click.Context) -> Config:
     home, file = context.find_root().obj
-    return load(Path(file) if file else None, flags={"home": home})
+    return load(file, flags={"home": home})
 
 
 @contextmanager

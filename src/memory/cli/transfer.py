@@ -19,8 +19,9 @@ from memory.transfer import files, markdown, parsed, same
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from memory.draft import Draft
     from memory.engine import Engine
-    from memory.record import Draft, Memory
+    from memory.record import Memory
     from memory.save import Plan, Saved
     from memory.store import Links
 

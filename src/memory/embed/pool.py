@@ -6,7 +6,6 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from memory.embed import space
 from memory.errors import Refused
 
 if TYPE_CHECKING:
@@ -97,6 +96,8 @@ class Embedders:
 
         A query that is longer than the model reads is embedded by its first window.
         """
+        from memory.embed import space
+
         key = (space(embedder), text)
         windows = embedder.windows(text)
         with self._lock:

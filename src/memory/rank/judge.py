@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.query import Gate, Verdict
 
@@ -21,8 +20,7 @@ HALF = 0.5
 """Share of the query's weight the best candidate must hold to stand out: in a small store anything stands out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tuning:
+class Tuning(NamedTuple):
     """
     Attributes:
         enough: Memories the keyword leg must find (COUNT), or find with every term of the query (AUTO), from 1.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -10,8 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from memory.draft import Draft
     from memory.query import Ranking, Scope, Term
-    from memory.record import Chunk, ChunkId, Draft, Excerpt, Memory, MemoryId
+    from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.space import Embedded, Space, Vectors, Window
 
 SPARSE = 3
@@ -32,8 +32,7 @@ class State(StrEnum):
     RETIRED = "retired"
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(NamedTuple):
     """
     One full set of vectors in one space.
 
@@ -67,8 +66,7 @@ class Links(NamedTuple):
     superseded_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """
     Everything one save writes, whole or not at all.
 
@@ -95,8 +93,7 @@ class Entry:
     history: tuple[Revision, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """
     What became of an entry.
 
@@ -110,8 +107,7 @@ class Kept:
     queued: int
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """How much there is."""
 
     memories: int

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memory.draft import SHARED
 from memory.errors import Invalid, NotFound
 from memory.kinds import RULES
 from memory.query import Scored
-from memory.record import OVERLAP, SHARED, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Status
+from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Status
 from memory.store import RESOLVED, SAME, SPARSE, UID_PREFIX, Counts, Generation, Kept, Revision, State
 from memory.store.columns import WEIGHTS
 from memory.store.stems import stems
@@ -107,7 +108,7 @@ class RamStore:
         id = MemoryId(data.next("memory"))
         data.memories[id] = _new(id, entry)
         data.bodies[id] = entry.draft.body
-        data.history[id] = tuple(old._replace(memory=replace(old.memory, id=id)) for old in entry.history)
+        data.history[id] = tuple(old._replace(memory=old.memory._replace(id=id)) for old in entry.history)
         queued = self._put_chunks(id, entry)
         if entry.supersedes is not None:
             self._supersede(entry.supersedes, by=id)
@@ -152,7 +153,7 @@ class RamStore:
     def _supersede(self, id: MemoryId, *, by: MemoryId) -> None:
         if self._memory(id).status is Status.SUPERSEDED:
             raise Invalid(f"memory {id} was superseded already")
-        self._data.memories[id] = replace(self._memory(id), status=Status.SUPERSEDED, superseded_by=by)
+        self._data.memories[id] = self._memory(id)._replace(status=Status.SUPERSEDED, superseded_by=by)
 
     def _memory(self, id: MemoryId) -> Memory:
         if id not in self._data.memories:
@@ -165,7 +166,7 @@ class RamStore:
             self._check_parent(entry)
             data.history[id] = (Revision(entry.moment, old, data.bodies[id]), *data.history[id])
             self._forget_chunks(id)
-            data.memories[id] = replace(old, **_said(entry))
+            data.memories[id] = old._replace(**_said(entry))
             data.bodies[id] = entry.draft.body
             return Kept(data.memories[id], known=False, queued=self._put_chunks(id, entry))
 
@@ -177,9 +178,9 @@ class RamStore:
                     continue
                 memory = data.memories[id]
                 if memory.parent_id is None:
-                    memory = replace(memory, parent_id=ids.get(parent))
+                    memory = memory._replace(parent_id=ids.get(parent))
                 if memory.superseded_by is None and memory.status is Status.SUPERSEDED:
-                    memory = replace(memory, superseded_by=ids.get(successor))
+                    memory = memory._replace(superseded_by=ids.get(successor))
                 data.memories[id] = memory
 
     def delete(self, id: MemoryId) -> bool:
@@ -191,7 +192,7 @@ class RamStore:
             for other in list(data.memories.values()):
                 parent = None if other.parent_id == id else other.parent_id
                 successor = None if other.superseded_by == id else other.superseded_by
-                data.memories[other.id] = replace(other, parent_id=parent, superseded_by=successor)
+                data.memories[other.id] = other._replace(parent_id=parent, superseded_by=successor)
             return True
 
     def _forget_chunks(self, id: MemoryId) -> None:
@@ -217,7 +218,7 @@ class RamStore:
         with self._change() as data:
             if accessed is not None and id in data.memories:
                 old = data.memories[id]
-                data.memories[id] = replace(old, accessed_at=accessed, access_count=old.access_count + 1)
+                data.memories[id] = old._replace(accessed_at=accessed, access_count=old.access_count + 1)
             return data.bodies.get(id)
 
     def history(self, id: MemoryId) -> Sequence[Revision]:
@@ -388,8 +389,8 @@ class RamStore:
             if (former.id if former else None) != instead_of:
                 return False
             if former is not None:
-                data.generations[former.id] = replace(former, state=State.RETIRED)
-            data.generations[generation] = replace(data.generations[generation], state=State.ACTIVE)
+                data.generations[former.id] = former._replace(state=State.RETIRED)
+            data.generations[generation] = data.generations[generation]._replace(state=State.ACTIVE)
             data.queue = {id: _Waiting() for id in set(data.pieces) - self._embedded(generation)}
             return True
 

@@ -16,7 +16,8 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.errors import Invalid
-from memory.record import TITLE_LIMIT, Chunk, ChunkType
+from memory.limits import TITLE_LIMIT
+from memory.record import Chunk, ChunkType
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:

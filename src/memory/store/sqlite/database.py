@@ -6,9 +6,6 @@ import os
 import re
 import threading
 from contextlib import contextmanager
-from importlib.resources import files
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -28,7 +25,7 @@ MAP_BYTES = 1 << 30
 class Database:
     """A file and its connections: one for each thread, made when first needed."""
 
-    def __init__(self, path: Path, busy_seconds: float = 30.0) -> None:
+    def __init__(self, path: str, busy_seconds: float = 30.0) -> None:
         """
         Raises:
             StoreDamaged: The file is not a database, or not one of ours.
@@ -114,22 +111,22 @@ class Database:
             connection.close()
 
 
-def _create(path: Path) -> None:
+def _create(path: str) -> None:
     """An empty file that only its owner reads; SQLite gives its companions the same rights."""
     try:
-        if not path.exists():
-            path.touch(mode=0o600)
+        if not os.path.exists(path):
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError as error:
         raise StoreError(f"cannot make {path}: {error.strerror}", hint=_rights(path)) from error
 
 
-def _connect(path: Path, busy_seconds: float, *, careful: bool) -> apsw.Connection:
+def _connect(path: str, busy_seconds: float, *, careful: bool) -> apsw.Connection:
     """
     Args:
         careful: Not to write the log into the file on closing, as whoever closes a file last does: we may yet find
             that it is not ours.
     """
-    connection = apsw.Connection(str(path))
+    connection = apsw.Connection(path)
     try:
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(careful))
         _set_up(connection, busy_seconds)
@@ -148,26 +145,30 @@ def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
     connection.register_fts5_function("matched", matched)
 
 
-def _logged(path: Path) -> bool:
+def _logged(path: str) -> bool:
     """Whether a write-ahead log with something in it stands beside the file, as after a crash."""
-    log = path.with_name(path.name + "-wal")
-    return log.exists() and log.stat().st_size > 0
+    log = f"{path}-wal"
+    return os.path.exists(log) and os.path.getsize(log) > 0
 
 
 def _load_vectors(connection: apsw.Connection) -> None:
+    from importlib.util import find_spec
+
     # Found, not imported: `import sqlite_vec` imports numpy.
     package = find_spec("sqlite_vec")
     if package is None or package.origin is None:
         raise StoreError("sqlite-vec is not installed", hint="pip install sqlite-vec")
     connection.enable_load_extension(True)
     try:
-        connection.load_extension(str(Path(package.origin).with_name("vec0")))
+        connection.load_extension(os.path.join(os.path.dirname(package.origin), "vec0"))
     finally:
         connection.enable_load_extension(False)
 
 
 def migrations() -> list[tuple[int, str]]:
     """The numbered scripts, oldest first."""
+    from importlib.resources import files  # brings tempfile and archive formats along
+
     folder = files(__package__).joinpath("migrations")
     names = sorted(item.name for item in folder.iterdir() if re.fullmatch(r"\d{4}_\w+\.sql", item.name))
     return [(int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names]
@@ -177,7 +178,7 @@ LATEST = 1
 """Number of the last script; a test compares it with the folder, which a start need not read."""
 
 
-def _migrate(connection: apsw.Connection, path: Path) -> None:
+def _migrate(connection: apsw.Connection, path: str) -> None:
     version = _version(connection, path)
     if version == LATEST:
         return
@@ -197,7 +198,7 @@ def _migrate(connection: apsw.Connection, path: Path) -> None:
         raise
 
 
-def _version(connection: apsw.Connection, path: Path) -> int:
+def _version(connection: apsw.Connection, path: str) -> int:
     version = int(connection.pragma("user_version"))
     application = int(connection.pragma("application_id"))
     if application != APPLICATION:
@@ -215,7 +216,7 @@ def _version(connection: apsw.Connection, path: Path) -> int:
 
 
 @contextmanager
-def translated(path: Path) -> Generator[None]:
+def translated(path: str) -> Generator[None]:
     """Errors of apsw as ours, the original as the cause."""
     try:
         yield
@@ -236,9 +237,9 @@ def translated(path: Path) -> Generator[None]:
         raise StoreError(f"{path}: {error}") from error
 
 
-def _rights(path: Path) -> str:
-    folder = path.parent
-    if not folder.is_dir():
+def _rights(path: str) -> str:
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
         return f"There is no folder {folder}."
     if not os.access(folder, os.W_OK):
         return f"The folder {folder} is read-only for you; SQLite needs to write beside the database too."

@@ -113,10 +113,11 @@ def keyword_scores(db: apsw.Connection, terms: Sequence[Term], ids: Sequence[Chu
     if not terms or not ids:
         return ()
     rows = db.execute(
+        # The plus keeps FTS5 from starting the match anew for each id: 0.6 ms instead of 10 for a hundred of 10k.
         f"""select f.rowid, c.memory_id, {BM25} as score, matched(passages_fts)
             from passages_fts f
             cross join chunks c on c.id = f.rowid
-            where f.passages_fts match ? and f.rowid in (select value from json_each(?))
+            where f.passages_fts match ? and +f.rowid in (select value from json_each(?))
             order by score, f.rowid""",
         (expression(terms), listed(ids)),
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace as changed
 from typing import TYPE_CHECKING, Any
 
 from memory.errors import Invalid, NotFound
 from memory.kinds import RULES
-from memory.record import OVERLAP, SHARED, Excerpt, MemoryId, Status
+from memory.record import OVERLAP, Excerpt, MemoryId, Status
 from memory.space import Window
 from memory.store import RESOLVED, SAME, UID_PREFIX, Counts, Kept, Revision
 from memory.store.sqlite import vectors
@@ -201,6 +200,8 @@ def _alike(db: apsw.Connection, entry: Entry) -> MemoryId | None:
 
 def _values(entry: Entry) -> dict[str, Any]:
     """The columns that an entry's draft gives, also to a memory that is there."""
+    from memory.draft import SHARED
+
     values: dict[str, Any] = {name: getattr(entry.draft, name) for name in SHARED}
     for name in ("tags", "related_files", "metadata"):
         values[name] = packed(values[name])
@@ -230,7 +231,7 @@ def _check_parent(db: apsw.Connection, entry: Entry) -> None:
 def _remember(db: apsw.Connection, id: MemoryId, revision: Revision) -> None:
     db.execute(
         "insert into history (memory_id, replaced_at, record, body) values (?, ?, ?, ?)",
-        (id, iso(revision.replaced_at), record(changed(revision.memory, id=id)), revision.body),
+        (id, iso(revision.replaced_at), record(revision.memory._replace(id=id)), revision.body),
     )
 
 

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 class SqliteStore:
     """The store in one SQLite file. Every method's promise stands in `memory.store.Store`."""
 
-    def __init__(self, path: Path, *, busy_seconds: float = 30.0) -> None:
+    def __init__(self, path: str | Path, *, busy_seconds: float = 30.0) -> None:
         """
         Open the file, made if it is missing; its folder must be there.
 
         Raises:
             StoreDamaged, StoreTooNew, StoreError: It cannot be used; it was not touched.
         """
-        self._db = Database(path, busy_seconds)
+        self._db = Database(str(path), busy_seconds)
 
     @property
-    def path(self) -> Path:
+    def path(self) -> str:
         return self._db.path
 
     # Memories ------------------------------------------------------------

@@ -1,0 +1,125 @@
+"""What a caller asks to keep."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from memory.errors import Invalid
+from memory.kinds import RULES, Kind
+from memory.limits import BODY_LIMIT, LINE_LIMIT, NAME_LIMIT, TAGS_LIMIT, TITLE_LIMIT, check_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from memory.record import Json, MemoryId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """
+    What a caller asks to keep.
+
+    Text is kept as given: Unicode without NUL and without lone surrogates. A blank text counts as absent.
+
+    Attributes:
+        title: One line that names it; at most `TITLE_LIMIT` characters.
+        what, why, impact: What is the case, why, and what follows: shown with every result.
+        description: A sentence about the body, for kinds that have no `what`.
+        body: The verbatim details, at most `BODY_LIMIT` characters; loaded only when asked for.
+        metadata: JSON values by name.
+        source: The program it came from, e.g. "claude-code".
+        agent_id: The agent that wrote it.
+        session_iter: Iteration of the session, from 1.
+        query_id: The research run it belongs to.
+
+    Raises:
+        Invalid: A text is too long or is not text, or the kind demands what is missing.
+    """
+
+    title: str = ""
+    what: str = ""
+    why: str = ""
+    impact: str = ""
+    description: str = ""
+    body: str = ""
+    kind: Kind = Kind.NOTE
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    related_files: tuple[str, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=lambda: MappingProxyType({}))
+    project: str | None = None
+    source: str | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    session_iter: int | None = None
+    task_code: str | None = None
+    query_id: str | None = None
+    parent_id: MemoryId | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kind, Kind):
+            raise Invalid(f"kind must be a Kind, not {self.kind!r}", hint="`memory.kinds.kind` finds one by its name.")
+        _check_texts(self)
+        _check_names(self)
+        _check_values(self)
+        rule = RULES[self.kind]
+        for name in rule.required:
+            if not str(getattr(self, name) or "").strip():
+                raise Invalid(f"a {self.kind} needs a {name}")
+        if self.category is not None and rule.categories is not None and self.category not in rule.categories:
+            raise Invalid(
+                f"no category {self.category!r} of a {self.kind}", hint=f"One of {', '.join(rule.categories)}."
+            )
+
+
+SHARED = tuple(f.name for f in fields(Draft) if f.name != "body")
+"""The fields that a draft and the memory made of it have in common."""
+
+
+_TEXTS = {
+    "title": TITLE_LIMIT,
+    "what": LINE_LIMIT,
+    "why": LINE_LIMIT,
+    "impact": LINE_LIMIT,
+    "description": LINE_LIMIT,
+    "body": BODY_LIMIT,
+}
+_NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code", "query_id")
+
+
+def _check_texts(draft: Draft) -> None:
+    for name, limit in _TEXTS.items():
+        check_text(name, getattr(draft, name), limit)
+    if "\n" in draft.title.strip() or "\r" in draft.title.strip():
+        raise Invalid("a title is one line", hint="Put the rest into `what` or the details.")
+
+
+def _check_names(draft: Draft) -> None:
+    for name in _NAMES:
+        if (value := getattr(draft, name)) is not None:
+            check_text(name, value, NAME_LIMIT)
+            if not value.strip():
+                raise Invalid(f"{name} is blank", hint="Leave it out instead.")
+    for name, values in (("tags", draft.tags), ("related_files", draft.related_files)):
+        if isinstance(values, str) or len(values) > TAGS_LIMIT:
+            raise Invalid(f"{name} must be a list of at most {TAGS_LIMIT} texts")
+        for value in values:
+            check_text(name, value, LINE_LIMIT)
+            if not value.strip():
+                raise Invalid(f"{name} holds a blank one")
+
+
+def _check_values(draft: Draft) -> None:
+    iteration = draft.session_iter
+    if iteration is not None and (isinstance(iteration, bool) or not isinstance(iteration, int) or iteration < 1):
+        raise Invalid(f"session_iter is a whole number from 1, not {iteration!r}")
+    if not draft.metadata:
+        return
+    try:
+        text = json.dumps(dict(draft.metadata), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid(f"metadata must be JSON values by name: {error}") from error
+    check_text("metadata", text, BODY_LIMIT)

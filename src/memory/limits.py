@@ -1,0 +1,29 @@
+"""How long texts may be, and what is text at all."""
+
+from __future__ import annotations
+
+from memory.errors import Invalid
+
+TITLE_LIMIT = 200  # characters
+LINE_LIMIT = 10_000  # characters of what, why, impact, description
+BODY_LIMIT = 500_000  # characters (CAP D10)
+NAME_LIMIT = 200  # characters of a project, a source, a tag, a file, ...
+TAGS_LIMIT = 100
+
+
+def check_text(name: str, text: object, limit: int) -> None:
+    """
+    Raises:
+        Invalid: It is not text, longer than the limit, or holds a NUL or a lone surrogate.
+    """
+    if not isinstance(text, str):
+        raise Invalid(f"{name} must be text, not {type(text).__name__}")
+    if len(text) > limit:
+        raise Invalid(f"{name} has {len(text):,} characters; at most {limit:,} are taken")
+    if "\0" in text:
+        raise Invalid(f"{name} has a NUL at position {text.index(chr(0))}: this looks like binary data, not text")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise Invalid(f"{name} has a lone surrogate at position {error.start}: it is not valid Unicode") from error
