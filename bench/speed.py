@@ -211,7 +211,7 @@ def hybrid(engine: Engine, texts: Sequence[str], size: int, raw: dict[str, objec
         connection(engine.config.database).execute("select chunk_id, embedding from vectors_1 order by 1").fetchall()
     )
     matrix = np.frombuffer(b"".join(blob for _, blob in stored), dtype=np.float32).reshape(len(stored), -1)
-    db = connection(engine.config.database.with_name("vec0.db"))
+    db = connection(Path(engine.config.folder, "vec0.db"))
     db.enable_load_extension(True)
     db.load_extension(str(Path(find_spec("sqlite_vec").origin).with_name("vec0")))
     db.execute("create virtual table v using vec0(embedding float[384] distance_metric=cosine)")
@@ -250,7 +250,7 @@ def contexts(engine: Engine, found: Mapping[Tier, Sequence[str]], size: int, raw
 
 def saves(engine: Engine, count: int, size: int, raw: dict[str, object]) -> list[Figure]:
     """One memory a transaction beside a one-row commit that reaches the same disk; then 32 a transaction."""
-    db = connection(engine.config.database.with_name("row.db"))
+    db = connection(Path(engine.config.folder, "row.db"))
     db.pragma("journal_mode", "wal")
     db.execute("create table t (x)")
     new = [replace(draft, category="bug") for draft in islice(drafts(size + 33 * count), size, None)]

@@ -151,12 +151,15 @@ class Engine:
         from dataclasses import fields
 
         from memory.draft import SHARED, Draft
-        from memory.save import update
+        from memory.kinds import Kind
+        from memory.save import WHAT_OF_BODY, update
 
         if unknown := sorted(set(changes) - {field.name for field in fields(Draft)}):
             raise Invalid(f"a memory has no {', '.join(unknown)}", hint=f"It has {', '.join((*SHARED, 'body'))}.")
         found = self.details(reference, count=False)
         texts = {name: getattr(found.memory, name) for name in SHARED} | {"body": found.body}
+        if found.memory.kind is not Kind.NOTE and found.memory.what == found.body[:WHAT_OF_BODY]:
+            texts["what"] = ""  # the body spoke for it, and does so again
         draft = Draft(**texts | changes)
         return update(found.memory.id, draft, self._store, self._embedders, moment=self._now())
 

@@ -557,7 +557,8 @@ def notes(shell: Shell) -> Path:
     (folder / "deep").mkdir(parents=True)
     (folder / ".hidden").mkdir()
     (folder / "one.md").write_text("# One\n\nAbout cookies.\n")
-    (folder / "deep" / "two.markdown").write_text("\ufeffNo heading.\n", encoding="utf-8")
+    (folder / "deep" / "two.markdown").write_text("No heading.\n")
+    (folder / "marked.md").write_text("\ufeff# Marked\n", encoding="utf-8")
     (folder / ".hidden" / "secret.md").write_text("# Hidden\n")
     (folder / "empty.md").write_text(" \n")
     (folder / "other.txt").write_text("# Text\n")
@@ -567,9 +568,9 @@ def notes(shell: Shell) -> Path:
 def test_a_folder_of_markdown_is_kept_once(shell: Shell, notes: Path) -> None:
     first, second = (shell("import", str(notes), "--json").json for _ in range(2))
 
-    assert (first["kept"], first["known"]) == (2, 0)
-    assert (second["kept"], second["known"]) == (0, 2)
-    assert sorted(titles(shell)) == ["One", "two"]
+    assert (first["kept"], first["known"]) == (3, 0)
+    assert (second["kept"], second["known"]) == (0, 3)
+    assert sorted(titles(shell)) == ["Marked", "One", "two"]
     hit = shell("search", "cookies", "--json").json["hits"][0]
     assert (hit["kind"], hit["title"], hit["project"]) == ("knowledge_base", "One", "folder")
     assert shell("details", str(hit["memory_id"]), "--json").json["details"] == "# One\n\nAbout cookies.\n"
@@ -583,7 +584,7 @@ def test_a_changed_file_updates_its_memory(shell: Shell, notes: Path) -> None:
     shell("import", str(notes))
 
     after = {memory["title"]: memory["id"] for memory in shell("list", "--json").json["memories"]}
-    assert after == {"Uno": before["One"], "two": before["two"]}
+    assert after == {"Uno": before["One"], "two": before["two"], "Marked": before["Marked"]}
     details = shell("details", before["One"], "--json").json
     assert details["details"] == "# Uno\n\nAbout tokens.\n"
     assert [old["details"] for old in details["history"]] == ["# One\n\nAbout cookies.\n"]
@@ -594,7 +595,7 @@ def test_the_same_folder_in_another_project_is_kept_beside(shell: Shell, notes: 
     shell("import", str(notes), "--project", "a")
     shell("import", str(notes), "--project", "b")
 
-    assert len(titles(shell)) == 4
+    assert len(titles(shell)) == 6
 
 
 def test_a_file_that_is_no_text_changes_nothing(shell: Shell, notes: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from doubles import Down, Renamed, Watched
-from memory import Config, Draft, Engine, Granularity, Mode, Query, Scope, Tier
+from memory import Config, Draft, Engine, Granularity, Kind, Mode, Query, Scope, Tier
 from memory.config import load
 from memory.embed.hashed import HashedEmbedder
 from memory.errors import DimensionMismatch, EmbedError, Invalid, SpaceMismatch, Unreachable
@@ -169,6 +169,16 @@ def test_what_was_updated_is_found_by_its_new_words(kept: Engine, mode: Mode) ->
 
     assert found(kept.search(Query("omega", 1, mode=mode))) == [1]
     assert all("beta" not in hit.text for hit in kept.search(Query("beta", mode=mode)).hits)
+
+
+def test_what_the_body_says_in_short_follows_the_body(tmp_path: Path) -> None:  # CAP X3
+    with engine(tmp_path) as kept:
+        kept.save(Draft(kind=Kind.KNOWLEDGE_BASE, title="t", body="old words"))
+        kept.save(Draft(kind=Kind.KNOWLEDGE_BASE, title="t", body="a body", what="in short"))
+
+        assert kept.update(1, body="new words").memory.what == "new words"
+        assert kept.update(1, title="another").memory.what == "new words"
+        assert kept.update(2, body="another").memory.what == "in short"
 
 
 def test_a_hit_says_its_place_in_each_leg_and_both_its_scores(kept: Engine) -> None:
