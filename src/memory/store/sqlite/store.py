@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.store.sqlite import keywords, memories, rows, vectors as vector_rows
 from memory.store.sqlite.database import Database
+from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.rows import chunks, iso, listed, where
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class SqliteStore:
             StoreDamaged, StoreTooNew, StoreError: It cannot be used; it was not touched.
         """
         self._db = Database(str(path), busy_seconds)
+        self._matrix = Matrix()
 
     @property
     def path(self) -> str:
@@ -159,7 +161,7 @@ class SqliteStore:
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
         with self._db.read_vectors() as db:
-            return vector_rows.by_vector(db, generation, vector, scope, k)
+            return vector_rows.by_vector(db, generation, vector, scope, k, matrix=self._matrix)
 
     def cosines(
         self, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from memory.query import Ranking, Scope
     from memory.record import ChunkId
     from memory.space import Vectors, Window
+    from memory.store.sqlite.matrix import Matrix
     from memory.store.sqlite.rows import Row
 
 SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
+MARGIN = 16  # more that the matrix proposes: its sums may differ from the database's in the last digit
 
 # An ordinary table: it cascades with its chunks and takes any k, which a vec0 table does not.
 _TABLE = """
@@ -162,7 +164,10 @@ def forget_memory(db: apsw.Connection, memory: int) -> None:
 def _add(db: apsw.Connection, generation: int, change: Vectors, count: int) -> None:
     total, vectors = _total(db, generation)
     new = (total + change).astype("<f8").tobytes()
-    db.execute("update generations set total = ?, vectors = ? where id = ?", (new, vectors + count, generation))
+    db.execute(
+        "update generations set total = ?, vectors = ?, changes = changes + 1 where id = ?",
+        (new, vectors + count, generation),
+    )
 
 
 def _total(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
@@ -172,12 +177,15 @@ def _total(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
     return np.frombuffer(total, dtype="<f8"), vectors
 
 
-def by_vector(db: apsw.Connection, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
+def by_vector(
+    db: apsw.Connection, generation: int, vector: Vectors, scope: Scope, k: int, *, matrix: Matrix
+) -> Ranking:
     """See `Store.by_vector`."""
     need(db, generation)
     query = vector.tobytes()
     if broad(scope):
-        ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, k + SLACK)
+        among = matrix.nearest(db, generation, vector, k + SLACK + MARGIN)
+        ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, k + SLACK, among=among)
         if exhausted or len(ranking) >= k:
             return ranking[:k]
     condition, values = where(scope)
@@ -194,20 +202,28 @@ def by_vector(db: apsw.Connection, generation: int, vector: Vectors, scope: Scop
 
 
 def _ranked_then_filtered(
-    db: apsw.Connection, generation: int, query: bytes, scope: Scope, k: int
+    db: apsw.Connection, generation: int, query: bytes, scope: Scope, k: int, *, among: Sequence[int] | None
 ) -> tuple[Ranking, bool]:
-    """The nearest k of all chunks, less those out of scope; and whether there were no more than k."""
+    """
+    The nearest k of all chunks, less those out of scope; and whether there were no more than k.
+
+    Args:
+        among: Chunks that are known to hold the nearest k; None looks at all.
+    """
     condition, values = where(scope)
+    named = [] if among is None else [listed(among)]
     rows = db.execute(
         f"""select v.chunk_id, v.cosine, c.memory_id, {condition}
             from (
                 select chunk_id, 1 - min(vec_distance_cosine(embedding, ?)) as cosine
-                from vectors_{generation} group by chunk_id order by cosine desc, chunk_id limit ?
+                from vectors_{generation}
+                {"where chunk_id in (select value from json_each(?))" if named else ""}
+                group by chunk_id order by cosine desc, chunk_id limit ?
             ) v
             cross join chunks c on c.id = v.chunk_id
             cross join memories m on m.id = c.memory_id
             order by v.cosine desc, v.chunk_id""",
-        (*values, query, k),
+        (*values, query, *named, k),
     ).fetchall()
     return _ranking((id, memory, cosine) for id, cosine, memory, inside in rows if inside), len(rows) < k
 

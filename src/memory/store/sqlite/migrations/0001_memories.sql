@@ -151,6 +151,7 @@ create table generations (
     state     text not null check (state in ('building', 'active', 'retired')),
     vectors   integer not null default 0,             -- how many `total` is the sum of
     total     blob not null,                          -- float64, little-endian: the mean is what centring needs
+    changes   integer not null default 0,             -- how often its vectors changed: says whether a copy is current
     created_at text not null
 ) strict;
 

@@ -1,0 +1,84 @@
+"""The vectors of a generation in memory, for processes that search more than once."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import apsw
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memory.space import Vectors
+
+MOST_BYTES = 256 << 20
+"""A larger generation is scanned in the database."""
+
+
+class _Held(NamedTuple):
+    """
+    Attributes:
+        chunks: Of each row, shape (n,).
+        rows: Shape (n, dimension).
+    """
+
+    generation: int
+    changes: int
+    chunks: NDArray[np.int64]
+    rows: Vectors
+
+
+class Matrix:
+    """
+    Says which chunks may be among the nearest; their exact cosines are the database's to compute.
+
+    A scan of 10,000 vectors takes SQLite 10 ms, a product with this matrix 0.2. It is read when a search finds the
+    vectors as the search before it did, so that neither a single search nor one after each save pays for it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: tuple[int, int] | None = None
+        self._held: _Held | None = None
+
+    def nearest(self, db: apsw.Connection, generation: int, vector: Vectors, count: int) -> list[int] | None:
+        """
+        At least `count` chunks, the nearest among them (all, if there are fewer); None if the matrix is not held.
+
+        Args:
+            db: In a transaction, so that what is read belongs together.
+        """
+        vectors, changes, dimension = db.execute(
+            "select vectors, changes, dimension from generations where id = ?", (generation,)
+        ).get
+        with self._lock:
+            held = self._held
+            if held is None or (held.generation, held.changes) != (generation, changes):
+                self._held = held = None
+                if self._seen == (generation, changes) and vectors * dimension * 4 <= MOST_BYTES:
+                    self._held = held = _read(db, generation, changes, dimension)
+                self._seen = (generation, changes)
+        return None if held is None else _nearest(held, vector, count)
+
+
+def _read(db: apsw.Connection, generation: int, changes: int, dimension: int) -> _Held:
+    import numpy as np
+
+    found: list[tuple[int, bytes]] = db.execute(f"select chunk_id, embedding from vectors_{generation}").fetchall()  # type: ignore[assignment]  # as the columns are declared
+    chunks = np.fromiter((chunk for chunk, _ in found), np.int64, len(found))
+    rows = np.frombuffer(b"".join(embedding for _, embedding in found), np.float32).reshape(-1, dimension)
+    return _Held(generation, changes, chunks, rows)
+
+
+def _nearest(held: _Held, vector: Vectors, count: int) -> list[int]:
+    import numpy as np
+
+    scores = held.rows @ vector
+    size = min(len(scores), count)
+    while True:
+        best = np.argpartition(-scores, size - 1)[:size] if size < len(scores) else np.arange(len(scores))
+        chunks: list[int] = np.unique(held.chunks[best]).tolist()
+        if len(chunks) >= count or size == len(scores):
+            return chunks
+        size = min(len(scores), 2 * size)  # several windows of one chunk were among the best
