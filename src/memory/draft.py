@@ -114,12 +114,12 @@ def _check_names(draft: Draft) -> None:
 
 def _check_values(draft: Draft) -> None:
     iteration = draft.session_iter
-    if iteration is not None and (isinstance(iteration, bool) or not isinstance(iteration, int) or iteration < 1):
-        raise Invalid(f"session_iter is a whole number from 1, not {iteration!r}")
-    if not draft.metadata:
-        return
+    if iteration is not None and (
+        isinstance(iteration, bool) or not isinstance(iteration, int) or not 1 <= iteration < 2**31
+    ):
+        raise Invalid(f"session_iter is a whole number from 1 to {2**31 - 1:,}, not {iteration!r}")
     try:
-        text = json.dumps(dict(draft.metadata), allow_nan=False)
+        text = json.dumps(dict(draft.metadata), allow_nan=False) if draft.metadata != {} else "{}"
     except (TypeError, ValueError, RecursionError) as error:
         raise Invalid(f"metadata must be JSON values by name: {error}") from error
     check_text("metadata", text, BODY_LIMIT)

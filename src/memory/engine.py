@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 from memory.config import load
 from memory.embed.pool import Embedders
 from memory.errors import Ambiguous, EmbedError, Invalid, NotFound, SpaceMismatch, StoreError
-from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope
+from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope, check_limit
 from memory.rank.judge import Tuning
 from memory.search import Fusing, search
 from memory.store import State
@@ -267,7 +267,13 @@ class Engine:
         raise Invalid(f"semantic is auto, always or never, not {semantic!r}")
 
     def recent(self, scope: Scope = ACTIVE, limit: int = 20, *, after: Memory | None = None) -> Sequence[Memory]:
-        """Memories in scope, last changed first; `after` continues behind the last one of a page."""
+        """
+        Memories in scope, last changed first; `after` continues behind the last one of a page.
+
+        Raises:
+            Invalid: The limit is not 1..10,000.
+        """
+        check_limit(limit)
         return self._store.recent(scope, limit, after)
 
     def get(self, reference: Reference) -> Memory:

@@ -114,11 +114,23 @@ class Query:
     scope: Scope = ACTIVE
 
     def __post_init__(self) -> None:
-        check_text("the query", self.text.replace("\0", " "), QUERY_LIMIT)
-        if not self.text.replace("\0", " ").strip():
+        text = self.text.replace("\0", " ") if isinstance(self.text, str) else self.text
+        check_text("the query", text, QUERY_LIMIT)
+        if not text.strip():
             raise Invalid("a query needs text", hint="`memory list` shows memories without one.")
-        if isinstance(self.limit, bool) or not 1 <= self.limit <= MOST:
-            raise Invalid(f"limit must be 1..{MOST:,}, not {self.limit}")
+        check_limit(self.limit)
+        for name, kind in (("granularity", Granularity), ("mode", Mode)):
+            if not isinstance(getattr(self, name), kind):
+                raise Invalid(f"{name} must be a {kind.__name__}, not {getattr(self, name)!r}")
+
+
+def check_limit(limit: object) -> None:
+    """
+    Raises:
+        Invalid: It is no whole number of hits from 1 to `MOST`.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
+        raise Invalid(f"limit must be 1..{MOST:,}, a whole number, not {limit!r}")
 
 
 class Term(NamedTuple):

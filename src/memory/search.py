@@ -193,20 +193,29 @@ class _Search:
         raise (DimensionMismatch if same_model else SpaceMismatch)(active.space, given)
 
     def _hybrid(self, depth: int, verdict: Verdict | None) -> _Found:
-        """Both legs, and for what only one of them found the other's score: a missing score is not a zero."""
         near = self._nearest(depth)
         words = self._keywords(depth)
+        fusing = self._fusing
+        candidates, nearness = (self._as_listed if fusing.merge is Merge.MAX else self._looked_up)(near, words)
+        ranking = fuse(candidates, nearness, terms=self._terms, weights=fusing.weights, merge=fusing.merge)
+        self._trace.step("fuse", len(ranking))
+        deeper = max(len(near), len(words)) >= depth
+        return _Found(Tier.HYBRID, ranking, {"keyword": words, "vector": near}, deeper, verdict)
+
+    def _looked_up(self, near: Ranking, words: Ranking) -> tuple[list[Scored], dict[ChunkId, float]]:
+        """Both legs, and for what only one of them found the other's score: a missing score is not a zero."""
         known = {scored.chunk for scored in words}
         unknown = [scored.chunk for scored in near if scored.chunk not in known]
         more = self._store.keyword_scores(self._terms, unknown)
         pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*near, *more, *words)}
         cosines, nearness = self._nearness(list(pool))
-        candidates = (item._replace(cosine=cosines.get(chunk)) for chunk, item in pool.items())
-        fusing = self._fusing
-        ranking = fuse(candidates, nearness, terms=self._terms, weights=fusing.weights, merge=fusing.merge)
-        self._trace.step("fuse", len(ranking))
-        deeper = max(len(near), len(words)) >= depth
-        return _Found(Tier.HYBRID, ranking, {"keyword": words, "vector": near}, deeper, verdict)
+        return [item._replace(cosine=cosines.get(chunk)) for chunk, item in pool.items()], nearness
+
+    def _as_listed(self, near: Ranking, words: Ranking) -> tuple[list[Scored], dict[ChunkId, float]]:
+        """Both legs as the seed system takes them (CAP B16): what a list does not hold has no score in it."""
+        nearness = {scored.chunk: scored.score for scored in near}
+        pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*near, *words)}
+        return [item._replace(cosine=nearness.get(chunk)) for chunk, item in pool.items()], nearness
 
     def _nearness(self, chunks: Sequence[ChunkId]) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
         """The cosines of chunks with the query, as they are and after centring."""

@@ -104,6 +104,7 @@ def main(arguments: Sequence[str]) -> int:
 
     The only place where errors become output.
     """
+    arguments = arguments or ["--help"]
     as_json = "--json" in arguments
     try:
         status = cli.main(args=list(arguments), prog_name="memory", standalone_mode=False)

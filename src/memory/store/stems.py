@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=1)
 def _tokenizer() -> Callable[..., Iterable[Iterable[str]]]:
     # The tokenizer outlives the connection it came from.
-    return cast(
-        "Callable[..., Iterable[Iterable[str]]]", apsw.Connection(":memory:").fts5_tokenizer("porter", ["unicode61"])
-    )
+    made = apsw.Connection(":memory:").fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+    return cast("Callable[..., Iterable[Iterable[str]]]", made)
 
 
 def stems(text: str) -> tuple[str, ...]:
-    """The tokens that FTS5's `porter unicode61` makes of a text, in order."""
+    """The tokens that FTS5's `porter unicode61 remove_diacritics 2` makes of a text, in order."""
     found = _tokenizer()(text.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
     return tuple(token for tokens in found for token in tokens)

@@ -102,7 +102,7 @@ join bodies b on b.memory_id = c.memory_id;
 create virtual table passages_fts using fts5 (
     title, heading, text, why, impact, tags, category, project, source, files, grams,
     content = 'passages', content_rowid = 'id',
-    tokenize = 'porter unicode61'
+    tokenize = 'porter unicode61 remove_diacritics 2'  -- 2: letters with two marks too, as in Vietnamese
 );
 
 create virtual table vocabulary using fts5vocab (passages_fts, row);

@@ -1,0 +1,72 @@
+"""Values check themselves on the way in."""
+
+import pytest
+
+from memory import Draft, Engine, Kind, Query
+from memory.config import Config
+from memory.errors import Invalid
+from memory.store.sqlite.store import SqliteStore
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "needs a title"),
+        ({"title": " "}, "needs a title"),
+        ({"title": "a\nb"}, "one line"),
+        ({"title": "x" * 201}, "at most 200"),
+        ({"title": "x", "body": "x" * 500_001}, "500,001 characters"),
+        ({"title": "x", "what": "a\0b"}, "NUL at position 1"),
+        ({"title": "x", "what": "a\ud800"}, "lone surrogate at position 1"),
+        ({"title": 7}, "title must be text"),
+        ({"title": "x", "kind": "note"}, "must be a Kind"),
+        ({"title": "x", "category": "gossip"}, "no category 'gossip'"),
+        ({"title": "x", "project": " "}, "project is blank"),
+        ({"title": "x", "tags": "auth"}, "tags must be a list"),
+        ({"title": "x", "tags": ("",)}, "tags holds a blank"),
+        ({"title": "x", "metadata": None}, "metadata must be JSON"),
+        ({"title": "x", "metadata": {"a": float("nan")}}, "metadata must be JSON"),
+        ({"title": "x", "metadata": {"a": object()}}, "metadata must be JSON"),
+        ({"title": "x", "session_iter": 0}, "session_iter"),
+        ({"title": "x", "session_iter": True}, "session_iter"),
+        ({"title": "x", "session_iter": 10**30}, "session_iter"),
+        ({"kind": Kind.REPORT, "body": "x", "session_id": "s"}, "needs a agent_id"),
+        ({"kind": Kind.PLAN, "body": "x"}, "needs a query_id"),
+    ],
+)
+def test_a_draft_says_what_is_wrong_with_it(fields, said):
+    with pytest.raises(Invalid, match=said.replace("(", r"\(")):
+        Draft(**fields)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"text": ""},
+        {"text": " \0 "},
+        {"text": "x" * 10_001},
+        {"text": "\ud800"},
+        {"text": 7},
+        {"text": "x", "limit": 0},
+        {"text": "x", "limit": 10_001},
+        {"text": "x", "limit": True},
+        {"text": "x", "limit": 2.5},
+        {"text": "x", "mode": "fast"},
+        {"text": "x", "granularity": "huge"},
+    ],
+)
+def test_a_query_refuses_what_it_cannot_answer(fields):
+    with pytest.raises(Invalid):
+        Query(**fields)
+
+
+def test_an_engine_refuses_limits_that_are_none(tmp_path):
+    with Engine(SqliteStore(tmp_path / "memory.db"), Config()) as engine:
+        for call in (
+            lambda: engine.search("x", limit=0),
+            lambda: engine.recent(limit=-1),
+            lambda: engine.context(limit=0),
+            lambda: engine.context(tokens=0),
+        ):
+            with pytest.raises(Invalid):
+                call()
