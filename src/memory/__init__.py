@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from memory.config import Config
     from memory.draft import Draft
-    from memory.engine import Details, Engine, Status
+    from memory.engine import Details, Engine
     from memory.errors import Error
     from memory.kinds import Kind
     from memory.query import Answer, Granularity, Hit, Mode, Notice, Query, Scope, Tier, Verdict
     from memory.record import Memory
     from memory.save import Saved
+    from memory.status import Status
 
 __all__ = [
     "Answer",
@@ -37,7 +38,8 @@ __all__ = [
 
 _HOMES = {
     "memory.config": ("Config",),
-    "memory.engine": ("Details", "Engine", "Status"),
+    "memory.engine": ("Details", "Engine"),
+    "memory.status": ("Status",),
     "memory.errors": ("Error",),
     "memory.kinds": ("Kind",),
     "memory.query": ("Answer", "Granularity", "Hit", "Mode", "Notice", "Query", "Scope", "Tier", "Verdict"),

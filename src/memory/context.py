@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memory.errors import Invalid
+from memory.errors import EmbedError, Invalid, SpaceMismatch
 from memory.query import Answer, Mode, Notice, Query
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from memory.embed.pool import Embedders
     from memory.query import Scope
     from memory.record import Memory
     from memory.store import Store
@@ -55,21 +56,65 @@ class Room:
 
 
 def context(
-    store: Store, search: Callable[[Query], Answer], scope: Scope, *, about: str, mode: Mode, room: Room
+    store: Store,
+    embedders: Embedders,
+    search: Callable[[Query], Answer],
+    scope: Scope,
+    *,
+    about: str,
+    semantic: str,
+    room: Room,
 ) -> Context:
     """
     Args:
-        search: The `search` verb, already given its store and embedders.
+        search: The `search` verb, already given its parts.
         about: The task at hand; empty takes the latest memories alone.
-        mode: How to search for the task.
+        semantic: Whether vectors may be used: "auto" (CAP B22), "always" or "never".
+
+    Raises:
+        Invalid: `semantic` is none of them.
     """
-    answer = search(Query(about, limit=room.limit, mode=mode, scope=scope)) if about.strip() else None
+    mode, notices = _mode(semantic, embedders)
+    answer: Answer | None = None
+    if about.strip():
+        answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope))
+        notices += answer.notices
     found = [hit.memory for hit in answer.hits] if answer else []
     recent: Sequence[Memory] = ()
-    if (room.topup_recent and len(found) < room.limit) or answer is None:
+    if answer is None or (room.topup_recent and len(found) < room.limit):
         recent = store.recent(scope, room.limit + len(found))
     memories, text, omitted = pack([*found, *recent], room)
-    return Context(memories, text, tokens(text), omitted, answer, answer.notices if answer else ())
+    return Context(memories, text, tokens(text), omitted, answer, notices if answer else ())
+
+
+def _mode(semantic: str, embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]]:
+    match semantic:
+        case "never":
+            return Mode.KEYWORD, ()
+        case "always":
+            return Mode.HYBRID, ()
+        case "auto":
+            return _warm_mode(embedders)
+    raise Invalid(f"semantic is auto, always or never, not {semantic!r}")
+
+
+def _warm_mode(embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]]:
+    if not embedders.enabled:
+        return Mode.KEYWORD, ()
+    try:
+        warm = embedders.configured().warm
+    except EmbedError as error:
+        return Mode.KEYWORD, (Notice(f"keywords only: {error}", error.hint),)
+    return (Mode.TIERED, ()) if warm else (Mode.KEYWORD, (Notice("keywords only: the model is not loaded yet"),))
+
+
+def _answered(search: Callable[[Query], Answer], query: Query) -> Answer:
+    """An agent's start must not fail for want of a model: then keywords answer."""
+    try:
+        return search(query)
+    except (EmbedError, SpaceMismatch) as error:
+        answer = search(Query(query.text, query.limit, mode=Mode.KEYWORD, scope=query.scope))
+        return answer._replace(notices=(Notice(f"keywords only: {error}", error.hint), *answer.notices))
 
 
 def pack(candidates: Iterable[Memory], room: Room) -> tuple[tuple[Memory, ...], str, int]:

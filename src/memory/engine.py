@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from memory.config import load
 from memory.embed.pool import Embedders
-from memory.errors import Ambiguous, EmbedError, Invalid, NotFound, SpaceMismatch, StoreError
-from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope, check_limit
+from memory.errors import Ambiguous, Invalid, NotFound, StoreError
+from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Query, Scope, check_limit
 from memory.rank.judge import Tuning
 from memory.search import Fusing, search
-from memory.store import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from memory.record import Memory, MemoryId
     from memory.reindex import Reindexed
     from memory.save import Plan, Saved
-    from memory.space import Space
-    from memory.store import Counts, Generation, Links, Revision, Store
+    from memory.status import Status
+    from memory.store import Links, Revision, Store
     from memory.transfer import Exported
 
 Reference: TypeAlias = "int | str"
@@ -40,20 +39,6 @@ class Details(NamedTuple):
     memory: Memory
     body: str
     history: tuple[Revision, ...]
-
-
-class Status(NamedTuple):
-    """
-    Attributes:
-        generations: With the number of chunks that have a vector in each.
-        configured: The space of the configured model; None if it cannot be used.
-        problems: What keeps the engine from doing all it could, and what would mend it.
-    """
-
-    counts: Counts
-    generations: tuple[tuple[Generation, int], ...]
-    configured: Space | None
-    problems: tuple[Notice, ...]
 
 
 class Engine:
@@ -223,7 +208,7 @@ class Engine:
             about: The task; empty takes recent memories alone.
             semantic: "auto", "always" or "never" use vectors; None does as configured.
         """
-        from memory.context import Context, Room, context
+        from memory.context import Room, context
 
         settings = self.config.context
         room = Room(
@@ -231,40 +216,8 @@ class Engine:
             settings.tokens if tokens is None else tokens,
             settings.topup_recent if topup_recent is None else topup_recent,
         )
-        mode, notices = self._context_mode(semantic or settings.semantic)
-        found = context(self._store, self._context_search, scope, about=about, mode=mode, room=room)
-        if not notices or not about.strip():
-            return found
-        return Context(
-            found.memories, found.text, found.tokens, found.omitted, found.answer, (*notices, *found.notices)
-        )
-
-    def _context_search(self, query: Query) -> Answer:
-        """An agent's start must not fail for want of a model: then keywords answer."""
-        try:
-            return self.search(query)
-        except (EmbedError, SpaceMismatch) as error:
-            answer = self.search(Query(query.text, query.limit, mode=Mode.KEYWORD, scope=query.scope))
-            notice = Notice(f"keywords only: {error}", error.hint)
-            return Answer(query, answer.hits, answer.tier, None, answer.terms, answer.steps, (notice, *answer.notices))
-
-    def _context_mode(self, semantic: str) -> tuple[Mode, tuple[Notice, ...]]:
-        match semantic:
-            case "never":
-                return Mode.KEYWORD, ()
-            case "always":
-                return Mode.HYBRID, ()
-            case "auto":
-                if not self._embedders.enabled:
-                    return Mode.KEYWORD, ()
-                try:
-                    warm = self._embedders.configured().warm
-                except EmbedError as error:
-                    return Mode.KEYWORD, (Notice(f"keywords only: {error}", error.hint),)
-                if warm:
-                    return Mode.TIERED, ()
-                return Mode.KEYWORD, (Notice("keywords only: the model is not loaded yet"),)
-        raise Invalid(f"semantic is auto, always or never, not {semantic!r}")
+        semantic = settings.semantic if semantic is None else semantic
+        return context(self._store, self._embedders, self.search, scope, about=about, semantic=semantic, room=room)
 
     def recent(self, scope: Scope = ACTIVE, limit: int = 20, *, after: Memory | None = None) -> Sequence[Memory]:
         """
@@ -360,28 +313,10 @@ class Engine:
         return reindex(self._store, embedder, batch=self.config.embedding.batch_size, progress=progress)
 
     def status(self) -> Status:
-        generations = tuple((found, self._store.filled(found.id)) for found in self._store.generations())
-        counts = self._store.counts()
-        problems: list[Notice] = []
-        configured: Space | None = None
-        if self._embedders.enabled:
-            try:
-                from memory.embed import space
+        """How much is kept, which vectors there are, and what keeps the engine from doing all it could."""
+        from memory.status import status
 
-                configured = space(self._embedders.configured())
-            except EmbedError as error:
-                problems.append(Notice(str(error), error.hint))
-        active = next((found for found, _ in generations if found.state is State.ACTIVE), None)
-        if configured and active and configured != active.space:
-            problems.append(
-                Notice(
-                    f"the stored vectors are in {active.space}, the configured model gives {configured}",
-                    "Run `memory reindex`.",
-                )
-            )
-        elif configured and counts.queued:
-            problems.append(Notice(f"{counts.queued:,} chunks have no vector yet", "Run `memory reindex`."))
-        return Status(counts, generations, configured, tuple(problems))
+        return status(self._store, self._embedders)
 
     def close(self) -> None:
         self._store.close()

@@ -12,12 +12,13 @@ from memory.times import iso
 
 if TYPE_CHECKING:
     from memory.context import Context
-    from memory.engine import Details, Status
+    from memory.engine import Details
     from memory.errors import Error
     from memory.query import Answer, Hit, Notice
     from memory.record import Memory
     from memory.reindex import Reindexed
     from memory.save import Saved
+    from memory.status import Status
     from memory.store import Revision
     from memory.transfer import Exported
 

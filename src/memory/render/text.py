@@ -10,9 +10,10 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from memory.engine import Details, Status
+    from memory.engine import Details
     from memory.query import Answer, Hit, Notice
     from memory.record import Memory
+    from memory.status import Status
 
 WIDTH = 110
 LINES = 3  # of a passage
