@@ -86,6 +86,7 @@ class _Search:
         self._trace = _Trace()
         self._terms: tuple[Term, ...] = ()
         self._vector: tuple[Generation, Vectors] | None = None
+        self._stuck = False  # the vector leg failed: looking deeper must not wait for it again
 
     def answer(self) -> Answer:
         """Look as deep as it takes to fill the limit: many chunks may belong to one memory."""
@@ -137,14 +138,13 @@ class _Search:
         ranking = self._keywords(depth)
         verdict = judge(self._terms, ranking, self._tuning)
         cheap = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, verdict)
-        if verdict.enough or not self._embedders.enabled or self._bare():
+        if verdict.enough or self._stuck or not self._embedders.enabled or self._bare():
             return cheap
         try:
             return self._hybrid(max(depth, POOL), verdict)
         except (EmbedError, SpaceMismatch) as error:
-            notice = Notice(f"keywords only: {error}", error.hint)
-            if notice not in self._trace.notices:
-                self._trace.notices.append(notice)
+            self._trace.notices.append(Notice(f"keywords only: {error}", error.hint))
+            self._stuck = True
             return cheap
 
     def _bare(self) -> bool:

@@ -45,13 +45,8 @@ def search(
         memory search "why did we leave session cookies" --project --explain
     """
     config = settings(context)
-    query = Query(
-        text,
-        config.search.limit if limit is None else limit,
-        Granularity(granularity),
-        Mode(mode or config.search.mode),
-        scope(**where),
-    )
+    limit = config.search.limit if limit is None else limit
+    query = Query(text, limit, Granularity(granularity), Mode(mode or config.search.mode), scope(**where))
     with opened(context, config) as engine:
         answer = engine.search(query)
     if as_json:
