@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from memory.errors import ConfigError
+from memory.limits import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -99,7 +100,7 @@ class Config:
     @property
     def folder(self) -> str:
         """Where the database lies. A text: pathlib would cost every start 3 ms."""
-        return _expanded(self.home) if self.home else platform_folder()
+        return _utf8(_expanded(self.home) if self.home else platform_folder())
 
     @property
     def database(self) -> str:
@@ -164,6 +165,14 @@ def _expanded(path: str) -> str:
     if expanded.startswith("~"):
         raise ConfigError(f"{path}: there is no such user")
     return expanded
+
+
+def _utf8(path: str) -> str:
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"the folder {plain(path)} has a name that is not UTF-8", hint="Set MEMORY_HOME.") from error
+    return path
 
 
 def _read(file: str, *, needed: bool) -> Iterator[tuple[str, object]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memory.errors import Invalid
 from memory.kinds import RULES, Kind
-from memory.limits import BODY_LIMIT, LINE_LIMIT, NAME_LIMIT, TAGS_LIMIT, TITLE_LIMIT, check_text
+from memory.limits import BODY_LIMIT, DEPTH_LIMIT, LINE_LIMIT, NAME_LIMIT, TAGS_LIMIT, TITLE_LIMIT, check_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,7 +104,7 @@ def _check_names(draft: Draft) -> None:
             if not value.strip():
                 raise Invalid(f"{name} is blank", hint="Leave it out instead.")
     for name, values in (("tags", draft.tags), ("related_files", draft.related_files)):
-        if isinstance(values, str) or len(values) > TAGS_LIMIT:
+        if not isinstance(values, (tuple, list)) or len(values) > TAGS_LIMIT:
             raise Invalid(f"{name} must be a list of at most {TAGS_LIMIT} texts")
         for value in values:
             check_text(name, value, LINE_LIMIT)
@@ -113,13 +113,27 @@ def _check_names(draft: Draft) -> None:
 
 
 def _check_values(draft: Draft) -> None:
+    parent = draft.parent_id
+    if parent is not None and (isinstance(parent, bool) or not isinstance(parent, int)):
+        raise Invalid(f"parent_id is the id of a memory, not {parent!r}")
     iteration = draft.session_iter
     if iteration is not None and (
         isinstance(iteration, bool) or not isinstance(iteration, int) or not 1 <= iteration < 2**31
     ):
         raise Invalid(f"session_iter is a whole number from 1 to {2**31 - 1:,}, not {iteration!r}")
     try:
-        text = json.dumps(dict(draft.metadata), allow_nan=False) if draft.metadata != {} else "{}"
+        text = json.dumps(dict(draft.metadata), allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise Invalid(f"metadata must be JSON values by name: {error}") from error
     check_text("metadata", text, BODY_LIMIT)
+    if _depth(draft.metadata) > DEPTH_LIMIT:
+        raise Invalid(f"metadata is nested more than {DEPTH_LIMIT} deep")
+
+
+def _depth(value: object) -> int:
+    match value:
+        case dict():
+            return 1 + max(map(_depth, value.values()), default=0)
+        case list() | tuple():
+            return 1 + max(map(_depth, value), default=0)
+    return 0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from memory.config import load
 from memory.embed.pool import Embedders
-from memory.errors import Ambiguous, Invalid, NotFound, StoreError
-from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Query, Scope, check_limit
+from memory.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError
+from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope, check_limit
 from memory.rank.judge import Tuning
 from memory.search import Fusing, search
 
@@ -33,12 +33,17 @@ Reference: TypeAlias = "int | str"
 """A memory's id, its uid, or at least 8 characters of the beginning of its uid."""
 
 
+UPDATES = 50
+"""How often an update begins anew when others change the memory under its hands."""
+
+
 class Details(NamedTuple):
     """A memory with its body and what it said before."""
 
     memory: Memory
     body: str
     history: tuple[Revision, ...]
+    notices: tuple[Notice, ...] = ()
 
 
 class Engine:
@@ -136,17 +141,17 @@ class Engine:
         from dataclasses import fields
 
         from memory.draft import SHARED, Draft
-        from memory.kinds import Kind
-        from memory.save import WHAT_OF_BODY, update
+        from memory.save import update
 
         if unknown := sorted(set(changes) - {field.name for field in fields(Draft)}):
             raise Invalid(f"a memory has no {', '.join(unknown)}", hint=f"It has {', '.join((*SHARED, 'body'))}.")
-        found = self.details(reference, count=False)
-        texts = {name: getattr(found.memory, name) for name in SHARED} | {"body": found.body}
-        if found.memory.kind is not Kind.NOTE and found.memory.what == found.body[:WHAT_OF_BODY]:
-            texts["what"] = ""  # the body spoke for it, and does so again
-        draft = Draft(**texts | changes)
-        return update(found.memory.id, draft, self._store, self._embedders, moment=self._now())
+        id = self.resolve(reference)
+        for _ in range(UPDATES):
+            if (former := self._store.whole(id)) is None:
+                raise NotFound(f"no memory {reference!r}")
+            if saved := update(former, changes, self._store, self._embedders, moment=self._now()):
+                return saved
+        raise StoreBusy(f"memory {reference!r} is changed all the time by others", hint="Try again.")
 
     def delete(self, reference: Reference) -> Memory:
         """
@@ -251,10 +256,15 @@ class Engine:
             NotFound, Ambiguous: It names no memory, or several.
         """
         id = self.resolve(reference)
-        body = self._store.body(id, accessed=self._now() if count else None)
-        if body is None:
+        notices: tuple[Notice, ...] = ()
+        if count:
+            try:
+                self._store.touch(id, self._now())
+            except StoreBusy as error:
+                notices = (Notice(f"this access was not counted: {error}"),)
+        if (found := self._store.whole(id)) is None:
             raise NotFound(f"no memory {reference!r}")
-        return Details(self.get(id), body, tuple(self._store.history(id)))
+        return Details(*found, notices)
 
     def resolve(self, reference: Reference) -> MemoryId:
         """

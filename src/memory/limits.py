@@ -9,6 +9,7 @@ LINE_LIMIT = 10_000  # characters of what, why, impact, description
 BODY_LIMIT = 500_000  # characters (CAP D10)
 NAME_LIMIT = 200  # characters of a project, a source, a tag, a file, ...
 TAGS_LIMIT = 100
+DEPTH_LIMIT = 64  # of nested metadata
 
 
 def check_text(name: str, text: object, limit: int) -> None:
@@ -27,3 +28,8 @@ def check_text(name: str, text: object, limit: int) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             raise Invalid(f"{name} has a lone surrogate at position {error.start}: it is not valid Unicode") from error
+
+
+def plain(name: str) -> str:
+    """A name that the file system gave, as one line of valid Unicode."""
+    return " ".join(name.encode("utf-8", "replace").decode().split())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memory.embed import embedded, space
+from memory.errors import NotFound, StoreBusy
 from memory.record import ChunkId
 from memory.space import Window
 from memory.store import State
@@ -52,19 +53,25 @@ def reindex(
 
     Raises:
         EmbedError: The embedder failed; what it gave before is kept.
+        StoreBusy: Another reindex, to another model, began meanwhile: only one is built at a time.
     """
     wanted = space(embedder)
-    active = _active(store)
+    before = _active(store)
     for old in store.generations():
         if old.state is State.RETIRED:
             store.drop(old.id)
     generation = store.begin(wanted)
-    done = _fill(store, generation, embedder, batch, progress)
-    if generation.id != (active.id if active else generation.id):
-        while not store.activate(generation.id, instead_of=active.id if active else None):
-            active = _active(store)  # another process was faster; what it built is superseded by what we were asked for
-        done += _fill(store, generation, embedder, batch, lambda _done, _total: None)
-    return Reindexed(active.space if active else None, wanted, done)
+    try:
+        done = _fill(store, generation, embedder, batch, progress)
+        while (active := _active(store)) is None or active.id != generation.id:
+            if store.activate(generation.id, instead_of=active.id if active else None):
+                done += _fill(store, generation, embedder, batch, lambda _done, _total: None)
+    except NotFound as error:
+        hint = (
+            "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
+        )
+        raise StoreBusy("another reindex, to another model, took over", hint=hint) from error
+    return Reindexed(before.space if before else None, wanted, done)
 
 
 def _active(store: Store) -> Generation | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from memory.draft import SHARED, Draft
 from memory.embed import embedded
 from memory.errors import EmbedError
-from memory.kinds import RULES
+from memory.kinds import RULES, Kind
 from memory.query import Notice
 from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, MemoryId
 from memory.space import Embedded, Window
@@ -21,13 +22,12 @@ from memory.text.passage import passage
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from memory.draft import Draft
     from memory.embed.pool import Embedders
     from memory.record import Memory
-    from memory.store import Revision, Store
+    from memory.store import Revision, Store, Whole
 
 WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none (CAP X3)
 
@@ -77,15 +77,26 @@ def save(plans: Sequence[Plan], store: Store, embedders: Embedders, *, moment: d
     ]
 
 
-def update(id: MemoryId, draft: Draft, store: Store, embedders: Embedders, *, moment: datetime) -> Saved:
+def update(
+    former: Whole, changes: Mapping[str, Any], store: Store, embedders: Embedders, *, moment: datetime
+) -> Saved | None:
     """
-    Put a draft in place of a memory's texts.
+    Put changed texts in place of a memory's; None if somebody else changed it meanwhile.
+
+    Args:
+        changes: Fields of a draft with their new values.
 
     Raises:
         NotFound: No such memory.
+        Invalid: A value that a draft does not take.
     """
-    entries, notices = _embed([entry(Plan(draft), moment)], embedders)
-    kept = store.replace(id, entries[0])
+    texts = {name: getattr(former.memory, name) for name in SHARED} | {"body": former.body}
+    if former.memory.kind is not Kind.NOTE and former.memory.what == former.body[:WHAT_OF_BODY]:
+        texts["what"] = ""  # the body spoke for it, and does so again
+    entries, notices = _embed([entry(Plan(Draft(**texts | dict(changes))), moment)], embedders)
+    kept = store.replace(former.memory.id, entries[0], revisions=len(former.history))
+    if kept is None:
+        return None
     return Saved(kept.memory, known=False, notices=(*notices, *_queued(kept.queued, notices, embedders)))
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.errors import DimensionMismatch, EmbedError, SpaceMismatch
+from memory.errors import DimensionMismatch, EmbedError, NotFound, SpaceMismatch
 from memory.query import EVERYTHING, Answer, Granularity, Hit, Merge, Mode, Notice, Step, Tier
 from memory.rank.fuse import centred, fuse
 from memory.rank.judge import DEPTH, Tuning, coverage, held_by_memory, judge
@@ -31,6 +31,9 @@ POOL = 100
 
 TERMS = 64
 """Terms the keyword leg takes; of a longer query the most telling."""
+
+ATTEMPTS = 5
+"""How often a search begins anew when others change what it found before it was read."""
 
 SHRINK = 50
 """The centre of n vectors is their sum over n + this: a store of three is hardly centred on itself."""
@@ -89,9 +92,28 @@ class _Search:
         self._stuck = False  # the vector leg failed: looking deeper must not wait for it again
 
     def answer(self) -> Answer:
-        """Look as deep as it takes to fill the limit: many chunks may belong to one memory."""
+        """
+        Rank and read; again if others changed what was ranked before it was read, or reindexed.
+
+        Raises:
+            NotFound: The vectors were replaced again and again.
+        """
         if self._query.mode is not Mode.VECTOR:
             self._plan()
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                answer, complete = self._attempt()
+            except NotFound:  # the generation
+                if attempt == ATTEMPTS:
+                    raise
+                self._vector = None
+                continue
+            if complete:
+                break
+        return answer
+
+    def _attempt(self) -> tuple[Answer, bool]:
+        """Look as deep as it takes to fill the limit, for many chunks may belong to one memory; and was all still there."""
         depth = max(DEPTH, self._query.limit, self._tuning.enough)
         outline = cache(self._store.outline)
         while True:
@@ -101,11 +123,11 @@ class _Search:
                 break
             depth *= 4
         hits = self._hits(passages, found)
-        self._trace.step("read", len(hits))
         trace = self._trace
-        return Answer(
-            self._query, hits, found.tier, found.verdict, self._terms, tuple(trace.steps), tuple(trace.notices)
-        )
+        trace.step("read", len(hits))
+        steps, notices = tuple(trace.steps), tuple(trace.notices)
+        answer = Answer(self._query, hits, found.tier, found.verdict, self._terms, steps, notices)
+        return answer, len(hits) == len(passages)
 
     def _plan(self) -> None:
         weighed = self._store.weigh(terms(self._query.text))

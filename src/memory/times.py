@@ -7,4 +7,4 @@ from datetime import UTC, datetime
 
 def iso(moment: datetime) -> str:
     """ISO 8601 in UTC with microseconds and a Z: texts of equal length, which sort as the moments do."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")  # %Y does not pad

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memory.draft import SHARED, Draft
 from memory.errors import Invalid
 from memory.kinds import Kind, kind
-from memory.limits import TITLE_LIMIT
+from memory.limits import TITLE_LIMIT, plain
 from memory.record import Memory, MemoryId, Status
 from memory.save import Plan, content_hash
 from memory.store import Links, Revision
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "memory.memory/1"
 PAGE = 500  # memories read at a time
-MOST = 2**63 - 1  # what a store can count to
+MOST = 2**53  # what a store counts to with room for more, and what every JSON reader takes for a whole number
 
 _TEXTS = {field.name for field in fields(Draft)} - {"parent_id"}
 _KEPT = {"uid", "status", "created_at", "updated_at", "accessed_at", "access_count"}
@@ -55,11 +55,10 @@ def exported(store: Store) -> Iterator[Exported]:
         wanted = {id for memory in page for id in (memory.parent_id, memory.superseded_by) if id is not None}
         uids = {id: found.uid for id, found in store.memories(sorted(wanted)).items()}
         for memory in page:
-            body = store.body(memory.id)
-            if body is None:
+            if (found := store.whole(memory.id)) is None:
                 continue  # deleted meanwhile
             links = [None if id is None else uids.get(id) for id in (memory.parent_id, memory.superseded_by)]
-            yield Exported(memory, body, tuple(store.history(memory.id)), *links)
+            yield Exported(*found, *links)
         after = page[-1].id
 
 
@@ -82,13 +81,15 @@ def parsed(line: str, *, place: str) -> tuple[Plan, Links | None]:
         raise Invalid(f"{place}: not JSON: {error.msg} at column {error.colno}") from error
     except RecursionError as error:
         raise Invalid(f"{place}: not a memory: brackets inside brackets without end") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise Invalid(f"{place}: not a memory: {error}") from error
     if not isinstance(values, dict):
         raise Invalid(f"{place}: expected an object, not {type(values).__name__}")
     if values.get("schema", SCHEMA) != SCHEMA:
         raise Invalid(f"{place}: schema {values['schema']!r} is not {SCHEMA}", hint="Was it made by a newer version?")
     if unknown := sorted(set(values) - _KNOWN):
         near = get_close_matches(unknown[0], _KNOWN, n=1)
-        raise Invalid(f"{place}: no field {unknown[0]!r}", hint=f"Did you mean {near[0]!r}?" if near else "")
+        raise Invalid(f"{place}: no field {unknown[0][:60]!r}", hint=f"Did you mean {near[0]!r}?" if near else "")
     try:
         draft = _draft(values)
         if "uid" not in values:
@@ -165,7 +166,7 @@ def markdown(path: Path, *, name: str, project: str | None) -> Draft | None:
     A Markdown file as a memory of the knowledge base, its text verbatim; None if it is blank.
 
     Args:
-        name: The path as it is to be remembered, e.g. relative to the folder that is imported.
+        name: The path as it is to be remembered: the same for the same file, whatever folder is imported.
 
     Raises:
         Invalid: It cannot be read, or is not UTF-8 text.
@@ -181,7 +182,7 @@ def markdown(path: Path, *, name: str, project: str | None) -> Draft | None:
     try:
         return Draft(
             kind=Kind.KNOWLEDGE_BASE,
-            title=_title(text) or path.stem[:TITLE_LIMIT],
+            title=_title(text) or plain(path.stem)[:TITLE_LIMIT],
             body=text,
             related_files=(name,),
             project=project,

@@ -58,7 +58,7 @@ class Keeping:
             category="decision",
             tags=("db", 'a "quoted" one', "naïve\ttab"),
             related_files=("src/db.py",),
-            metadata={"n": 1.5, "deep": {"list": [1, None, "é\ud800"]}},
+            metadata={"n": 1.5, "deep": {"list": [1, None, "é"]}},
             project="p",
             source="claude-code",
             agent_id="a",
@@ -115,7 +115,8 @@ class Keeping:
         for absent in (MemoryId(0), MemoryId(-1), MemoryId(id + 1), MemoryId(BEYOND)):
             assert store.memories([absent]) == {}
             assert store.body(absent) is None
-            assert store.body(absent, accessed=at(1)) is None
+            store.touch(absent, at(1))
+            assert store.whole(absent) is None
             assert list(store.history(absent)) == []
             assert list(store.outline(absent)) == []
             assert store.delete(absent) is False
@@ -154,8 +155,8 @@ class Keeping:
         id = kept(store, note(body="text"))[0]
 
         assert store.body(id) == "text"
-        assert store.body(id, accessed=at(5)) == "text"
-        assert store.body(id, accessed=at(9)) == "text"
+        store.touch(id, at(5))
+        store.touch(id, at(9))
 
         memory = store.memories([id])[id]
         assert (memory.accessed_at, memory.access_count, memory.updated_at) == (at(9), 2, START)
@@ -319,7 +320,7 @@ class Changing:
 
     def test_a_replaced_memory_keeps_its_identity(self, store: Store) -> None:
         before = put(store, note("old", body="old body", project="p", uid="ab" * 16)).memory
-        store.body(before.id, accessed=at(1))
+        store.touch(before.id, at(1))
 
         after = store.replace(before.id, note("new", body="new", moment=at(9), project="q")).memory
 

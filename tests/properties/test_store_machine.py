@@ -155,7 +155,8 @@ class Stores(RuleBasedStateMachine):
 
     @rule(data=st.data(), moment=st.integers(0, 20).map(at))
     def access(self, data, moment) -> None:
-        self.same("body", self.some_id(data), accessed=moment)
+        self.same("touch", id := self.some_id(data), moment)
+        self.same("whole", id)
 
     @rule(data=st.data())
     def link(self, data) -> None:

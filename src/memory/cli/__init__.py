@@ -8,7 +8,7 @@ import importlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
@@ -90,15 +90,15 @@ def run() -> NoReturn:
     gc.disable()
     status = main(sys.argv[1:])
     atexit._run_exitfuncs()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        status = status or 1
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # `main` has said so, or nobody is there to read it
+            status = status or 1
     os._exit(status)
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:  # noqa: PLR0911  # each way to end has its code
     """
     The exit code: 0 done (finding nothing is done), 1 could not, 2 asked wrongly, 130 interrupted.
 
@@ -106,6 +106,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     arguments = arguments or ["--help"]
     as_json = "--json" in arguments
+    sys.stdout, sys.stderr = (stream or _nowhere() for stream in (sys.stdout, sys.stderr))
     try:
         status = cli.main(args=list(arguments), prog_name="memory", standalone_mode=False)
         sys.stdout.flush()
@@ -122,9 +123,19 @@ def main(arguments: Sequence[str]) -> int:
         # The reader has left (`memory export | head`); what is still buffered has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:  # a full disk behind a redirection, most likely
+        _report(Error(f"cannot write the output: {error.strerror or error}"), as_json=as_json)
+        return 1
     except SystemExit as left:  # click leaves this way when a pipe is closed
         return left.code if isinstance(left.code, int) else 1
     return status if isinstance(status, int) else 0
+
+
+def _nowhere() -> TextIO:
+    """In place of a stream that the caller has closed (`>&-`)."""
+    from pathlib import Path
+
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _usage(error: click.ClickException) -> str:

@@ -80,6 +80,7 @@ def details(context: click.Context, /, reference: str, *, as_json: bool) -> None
     from memory.render import text as rendered
 
     click.echo(rendered.details(found))
+    tell(found.notices)
 
 
 @click.command("list")

@@ -128,7 +128,15 @@ def opened(context: click.Context, config: Config | None = None) -> Generator[En
 
 def show(data: dict[str, Any]) -> None:
     """A JSON document on stdout: a line of UTF-8, whatever the terminal's encoding."""
-    click.echo(json.dumps(data, ensure_ascii=False).encode())
+    click.echo(encoded(data))
+
+
+def encoded(data: dict[str, Any]) -> bytes:
+    """JSON as UTF-8; a path that is not Unicode makes it ASCII with escapes."""
+    try:
+        return json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(data).encode()
 
 
 def tell(notices: Iterable[Notice]) -> None:
@@ -149,15 +157,25 @@ def given_text(value: str, name: str) -> str:
     if value != "-":
         return value
     try:
-        return sys.stdin.buffer.read().decode("utf-8")
+        return standard_input().decode("utf-8")
     except UnicodeDecodeError as error:
         raise Invalid(f"{name} on standard input is not UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
+def standard_input() -> bytes:
+    """
+    Raises:
+        Invalid: It is closed.
+    """
+    if sys.stdin is None:
+        raise Invalid("standard input is closed")
+    return sys.stdin.buffer.read()
 
 
 @contextmanager
 def progress(label: str) -> Generator[Callable[[int, int], None]]:
     """Something to call with done and total: a bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
     from rich.console import Console

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import sys
+import os
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from memory.cli.options import HERE, as_json, named_project, opened, progress, show, tell
-from memory.errors import Invalid
+from memory.cli.options import HERE, as_json, encoded, named_project, opened, progress, show, standard_input, tell
+from memory.errors import Invalid, StoreError
 from memory.kinds import Kind
+from memory.limits import plain
+from memory.project import repository
 from memory.query import Notice, Scope
 from memory.transfer import files, markdown, parsed, same
 
@@ -44,16 +45,24 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> N
             for found in engine.exported():
                 show(data.exported(found))
             return
-        lines = (json.dumps(data.exported(found), ensure_ascii=False) for found in engine.exported())
-        try:
-            with Path(output).open("x", encoding="utf-8", newline="\n") as file:
-                count = sum(1 for line in lines if file.write(line + "\n"))
-        except OSError as error:
-            raise Invalid(f"cannot write {output}: {error.strerror}") from error
+        count = _written(Path(output), (data.exported(found) for found in engine.exported()))
     if as_json:
         show(data.document("export", {"file": output, "memories": count}))
     else:
         click.echo(f"{count:,} memories in {output}")
+
+
+def _written(path: Path, records: Iterable[dict[str, Any]]) -> int:
+    """Write records to a new file; all of them, or there is no file."""
+    try:
+        with path.open("xb") as file:
+            try:
+                return sum(1 for record in records if file.write(encoded(record) + b"\n"))
+            except BaseException:
+                path.unlink()
+                raise
+    except OSError as error:
+        raise Invalid(f"cannot write {plain(str(path))}: {error.strerror}") from error
 
 
 @click.command("import")
@@ -70,8 +79,8 @@ def import_(context: click.Context, /, path: str, project: str, *, as_json: bool
     Nothing is kept twice: an import may be repeated. A changed Markdown file updates its memory.
     """
     source = Path(path)
-    if path != "-" and not source.exists():
-        raise Invalid(f"no file or folder {path}")
+    if path != "-" and not os.path.exists(path):  # noqa: PTH110  # Path.exists raises where a name is too long
+        raise Invalid(f"no file or folder {path[:200]}")
     with opened(context) as engine:
         if path == "-" or source.suffix in (".jsonl", ".ndjson", ".json"):
             new, known, notices = _lines(engine, path)
@@ -93,17 +102,21 @@ def _lines(engine: Engine, path: str) -> Imported:
     """Look at every line before the first is kept: a bad one changes nothing."""
     plans = list(_parsed(path))
     saved: list[Saved] = []
-    with progress("importing") as report:
-        for batch in _batches(plans, engine):
-            saved += engine.restore([plan for plan, _ in batch])
-            report(len(saved), len(plans))
-    engine.link([links for _, links in plans if links is not None])
+    try:
+        with progress("importing") as report:
+            for batch in _batches(plans, engine):
+                saved += engine.restore([plan for plan, _ in batch])
+                report(len(saved), len(plans))
+        engine.link([links for _, links in plans if links is not None])
+    except StoreError as error:
+        hint = f"{len(saved):,} of {len(plans):,} were kept before. Repeat the import to go on."
+        raise type(error)(str(error), hint=hint) from error
     return _counted(saved)
 
 
 def _parsed(path: str) -> Iterator[tuple[Plan, Links | None]]:
     try:
-        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        content = standard_input() if path == "-" else Path(path).read_bytes()
         text = content.decode("utf-8-sig")
     except OSError as error:
         raise Invalid(f"{path}: {error.strerror}") from error
@@ -118,8 +131,7 @@ def _markdown(engine: Engine, path: Path, project: str | None) -> Imported:
     found = list(files(path))
     if not found:
         raise Invalid(f"no Markdown files (*.md, *.markdown) in {path}")
-    base = path if path.is_dir() else path.parent
-    read = [markdown(file, name=file.relative_to(base).as_posix(), project=project) for file in found]
+    read = [markdown(file, name=_remembered(file), project=project) for file in found]
     drafts = [draft for draft in read if draft is not None]
     former = _former(engine, project)
     saved: list[Saved] = []
@@ -128,6 +140,13 @@ def _markdown(engine: Engine, path: Path, project: str | None) -> Imported:
             saved.append(_put(engine, draft, former))
             report(len(saved), len(drafts))
     return _counted(saved)
+
+
+def _remembered(file: Path) -> str:
+    """The path of a file within its repository, else from the root of the file system."""
+    root = repository(file.parent)
+    path = file.resolve()
+    return plain((path if root is None else path.relative_to(root)).as_posix())
 
 
 def _former(engine: Engine, project: str | None) -> dict[str, Memory]:

@@ -29,7 +29,8 @@ def _hashed(model: str) -> Embedder:
     from memory.embed.hashed import HashedEmbedder
 
     dimension = model.removeprefix("hashed-") or "256"
-    if not dimension.isdigit() or not 1 <= int(dimension) <= 4096:
+    known = dimension.isascii() and dimension.isdigit() and len(dimension) <= 4
+    if not known or not 1 <= int(dimension) <= 4096:
         raise Refused(f"the hashed provider has no model {model!r}", hint="hashed-1 to hashed-4096, e.g. hashed-256.")
     return HashedEmbedder(int(dimension))
 
@@ -78,17 +79,22 @@ class Embedders:
         Raises:
             Refused: It is of a provider this version does not have, or cannot be used.
         """
-        if self.enabled:
-            embedder = self.configured()
-            if (embedder.provider, embedder.model) == (wanted.provider, wanted.model):
-                return embedder
+        from memory.embed import space
+
+        if self.enabled and space(embedder := self.configured()) == wanted:
+            return embedder
         if wanted.provider not in PROVIDERS:
             raise Refused(f"no provider {wanted.provider!r} for the stored vectors", hint="Run `memory reindex`.")
         with self._lock:
             key = (wanted.provider, wanted.model)
             if key not in self._made:
                 self._made[key] = PROVIDERS[wanted.provider](wanted.model)
-            return self._made[key]
+            embedder = self._made[key]
+        if space(embedder) != wanted:
+            raise Refused(
+                f"{space(embedder)} cannot answer for the stored vectors, {wanted}", hint="Run `memory reindex`."
+            )
+        return embedder
 
     def query(self, embedder: Embedder, text: str) -> tuple[Vectors, bool]:
         """

@@ -80,7 +80,8 @@ def saved(result: Saved) -> dict[str, Any]:
 
 def details(found: Details) -> dict[str, Any]:
     history = [_revision(revision) for revision in found.history]
-    return document("details", {"memory": whole(found.memory), "details": found.body, "history": history})
+    values = {"memory": whole(found.memory), "details": found.body, "history": history}
+    return document("details", values | {"notices": notices(found.notices)})
 
 
 def _revision(revision: Revision) -> dict[str, Any]:

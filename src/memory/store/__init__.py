@@ -45,6 +45,14 @@ class Generation(NamedTuple):
     state: State
 
 
+class Whole(NamedTuple):
+    """All that is kept of a memory; its history latest first."""
+
+    memory: Memory
+    body: str
+    history: tuple[Revision, ...]
+
+
 class Revision(NamedTuple):
     """What a memory said before an update."""
 
@@ -154,10 +162,14 @@ class Store(Protocol):
         """For each entry the memory that `put` would answer it with instead of keeping it, as things stand now."""
         ...
 
-    def replace(self, id: MemoryId, entry: Entry) -> Kept:
+    def replace(self, id: MemoryId, entry: Entry, *, revisions: int | None = None) -> Kept | None:
         """
         Put new texts in place of a memory's; id, uid, creation time, status and counts stay, the old texts go to
         its history.
+
+        Args:
+            revisions: How many revisions the caller knows of. If there are more, somebody else was faster: nothing
+                is written and the answer is None (compare and set).
 
         Raises:
             NotFound: No such memory, or it descends from one that is not there.
@@ -187,8 +199,21 @@ class Store(Protocol):
         """Those that are there."""
         ...
 
-    def body(self, id: MemoryId, *, accessed: datetime | None = None) -> str | None:
-        """The verbatim body; None if there is no such memory. A time counts as an access."""
+    def body(self, id: MemoryId) -> str | None:
+        """The verbatim body; None if there is no such memory."""
+        ...
+
+    def whole(self, id: MemoryId) -> Whole | None:
+        """A memory with its body and its history, as they were at one moment; None if there is no such memory."""
+        ...
+
+    def touch(self, id: MemoryId, moment: datetime) -> None:
+        """
+        Count an access. Not worth waiting for:
+
+        Raises:
+            StoreBusy: Somebody else is writing at the moment.
+        """
         ...
 
     def history(self, id: MemoryId) -> Sequence[Revision]:

@@ -20,7 +20,7 @@ from memory.errors import Invalid, NotFound
 from memory.kinds import RULES
 from memory.query import Scored
 from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Status
-from memory.store import RESOLVED, SAME, SPARSE, UID_PREFIX, Counts, Generation, Kept, Revision, State
+from memory.store import RESOLVED, SAME, SPARSE, UID_PREFIX, Counts, Generation, Kept, Revision, State, Whole
 from memory.store.columns import WEIGHTS
 from memory.store.stems import stems
 
@@ -160,9 +160,11 @@ class RamStore:
             raise NotFound(f"no memory {id}")
         return self._data.memories[id]
 
-    def replace(self, id: MemoryId, entry: Entry) -> Kept:
+    def replace(self, id: MemoryId, entry: Entry, *, revisions: int | None = None) -> Kept | None:
         with self._change() as data:
             old = self._memory(id)
+            if revisions is not None and revisions != len(data.history[id]):
+                return None
             self._check_parent(entry)
             data.history[id] = (Revision(entry.moment, old, data.bodies[id]), *data.history[id])
             self._forget_chunks(id)
@@ -214,12 +216,20 @@ class RamStore:
         with self._lock:
             return {id: self._data.memories[id] for id in ids if id in self._data.memories}
 
-    def body(self, id: MemoryId, *, accessed: datetime | None = None) -> str | None:
+    def body(self, id: MemoryId) -> str | None:
+        with self._lock:
+            return self._data.bodies.get(id)
+
+    def whole(self, id: MemoryId) -> Whole | None:
+        with self._lock:
+            data = self._data
+            found = data.memories.get(id)
+            return None if found is None else Whole(found, data.bodies[id], data.history.get(id, ()))
+
+    def touch(self, id: MemoryId, moment: datetime) -> None:
         with self._change() as data:
-            if accessed is not None and id in data.memories:
-                old = data.memories[id]
-                data.memories[id] = old._replace(accessed_at=accessed, access_count=old.access_count + 1)
-            return data.bodies.get(id)
+            if (old := data.memories.get(id)) is not None:
+                data.memories[id] = old._replace(accessed_at=moment, access_count=old.access_count + 1)
 
     def history(self, id: MemoryId) -> Sequence[Revision]:
         with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -37,6 +37,7 @@ class Database:
         self._local = threading.local()
         self._opened: WeakSet[apsw.Connection] = WeakSet()  # a thread that ends closes its own
         self._closed = False
+        self._process = os.getpid()
         with translated(path):
             _create(path)
             first = self._connected(careful=_logged(path))
@@ -51,6 +52,8 @@ class Database:
     def connection(self) -> apsw.Connection:
         if self._closed:
             raise StoreError(f"{self.path} was closed")
+        if self._process != os.getpid():  # SQLite's locks are not inherited: what a child writes could be lost
+            raise StoreError(f"{self.path} was opened before this process was forked", hint="Open it in the child.")
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         return connection or self._connected(careful=False)
 
@@ -60,7 +63,7 @@ class Database:
         return connection
 
     @contextmanager
-    def write(self, *, durable: bool = True) -> Generator[apsw.Connection]:
+    def write(self, *, durable: bool = True, patience: float | None = None) -> Generator[apsw.Connection]:
         """
         A transaction that takes the write lock at once.
 
@@ -70,10 +73,12 @@ class Database:
         Args:
             durable: Survive a power cut too, at the price of a sync to disk. Without, an acknowledged
                 transaction still survives the end of the process.
+            patience: Seconds to wait for the lock, if not as long as configured.
         """
         with translated(self.path):
             connection = self.connection
             connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
+            connection.set_busy_timeout(round(1000 * (self._busy_seconds if patience is None else patience)))
             connection.execute("begin immediate")
             try:
                 yield connection
@@ -108,7 +113,8 @@ class Database:
     def close(self) -> None:
         self._closed = True
         for connection in list(self._opened):
-            connection.close()
+            with suppress(apsw.ThreadingViolationError):  # at work in another thread, which finds out that we closed
+                connection.close()
 
 
 def _create(path: str) -> None:

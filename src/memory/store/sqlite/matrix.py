@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
     from memory.space import Vectors
 
+LAST_DIGITS = 1e-5
+"""Sums of float32 taken in another order differ by less; what is this near to the last one counts as a tie."""
+
+LARGE_SHARE = 4
+"""From a quarter of all chunks on, naming them costs more than a scan."""
+
 MOST_BYTES = 256 << 20
 """A larger generation is scanned in the database."""
 
@@ -44,7 +50,8 @@ class Matrix:
 
     def nearest(self, db: apsw.Connection, generation: int, vector: Vectors, count: int) -> list[int] | None:
         """
-        At least `count` chunks, the nearest among them (all, if there are fewer); None if the matrix is not held.
+        At least `count` chunks: the nearest, and all that tie with the last of them. None if the matrix is not held,
+        or so many are asked for or tie that a scan costs less.
 
         Args:
             db: In a transaction, so that what is read belongs together.
@@ -71,14 +78,20 @@ def _read(db: apsw.Connection, generation: int, changes: int, dimension: int) ->
     return _Held(generation, changes, chunks, rows)
 
 
-def _nearest(held: _Held, vector: Vectors, count: int) -> list[int]:
+def _nearest(held: _Held, vector: Vectors, count: int) -> list[int] | None:
     import numpy as np
 
+    if count * LARGE_SHARE > len(held.rows):
+        return None
     scores = held.rows @ vector
-    size = min(len(scores), count)
-    while True:
-        best = np.argpartition(-scores, size - 1)[:size] if size < len(scores) else np.arange(len(scores))
+    size = count
+    while size < len(scores):
+        edge = np.partition(scores, -size)[-size]
+        best = np.flatnonzero(scores >= edge - LAST_DIGITS)
         chunks: list[int] = np.unique(held.chunks[best]).tolist()
-        if len(chunks) >= count or size == len(scores):
+        if len(chunks) * LARGE_SHARE > len(scores):
+            return None
+        if len(chunks) >= count:
             return chunks
-        size = min(len(scores), 2 * size)  # several windows of one chunk were among the best
+        size *= 2  # several windows of one chunk were among the best
+    return None

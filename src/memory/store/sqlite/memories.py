@@ -11,7 +11,8 @@ from memory.record import OVERLAP, Excerpt, MemoryId, Status
 from memory.space import Window
 from memory.store import RESOLVED, SAME, UID_PREFIX, Counts, Kept, Revision
 from memory.store.sqlite import vectors
-from memory.store.sqlite.rows import MEMORY, chunk, iso, key, listed, memories, memory, moment, packed, record, recorded
+from memory.store.sqlite.rows import MEMORY, chunk, key, listed, memories, memory, moment, packed, record, recorded
+from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,9 +60,12 @@ def put(db: apsw.Connection, entry: Entry) -> Kept:
     return Kept(new, known=False, queued=queued)
 
 
-def replace(db: apsw.Connection, id: MemoryId, entry: Entry) -> Kept:
+def replace(db: apsw.Connection, id: MemoryId, entry: Entry, revisions: int | None) -> Kept | None:
     """See `Store.replace`."""
     old = fetched(db, id)
+    known = db.execute("select count(*) from history where memory_id = ?", (id,)).get
+    if revisions is not None and revisions != known:
+        return None
     _check_parent(db, entry)
     _remember(db, id, Revision(entry.moment, old, body(db, id) or ""))
     vectors.forget_memory(db, id)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memory.kinds import Kind
 from memory.query import ACTIVE, EVERYTHING
 from memory.record import Chunk, ChunkId, ChunkType, Memory, MemoryId, Status
+from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,11 +45,6 @@ _FILTERS = {
     "query_id": "runs",
     "status": "statuses",
 }
-
-
-def iso(moment: datetime) -> str:
-    """UTC with microseconds and a Z: texts of equal length, which sort as the moments do."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def moment(text: str) -> datetime:

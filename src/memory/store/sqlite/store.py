@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from memory.store import Whole
 from memory.store.sqlite import keywords, memories, rows, vectors as vector_rows
 from memory.store.sqlite.database import Database
 from memory.store.sqlite.matrix import Matrix
-from memory.store.sqlite.rows import chunks, iso, listed, where
+from memory.store.sqlite.rows import chunks, listed, where
+from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,9 +49,9 @@ class SqliteStore:
         with self._db.read() as db:
             return [memories.known(db, entry) for entry in entries]
 
-    def replace(self, id: MemoryId, entry: Entry) -> Kept:
+    def replace(self, id: MemoryId, entry: Entry, *, revisions: int | None = None) -> Kept | None:
         with self._db.write() as db:
-            return memories.replace(db, id, entry)
+            return memories.replace(db, id, entry, revisions)
 
     def link(self, links: Sequence[Links]) -> None:
         with self._db.write() as db:
@@ -69,13 +71,18 @@ class SqliteStore:
             found = rows.memories(db, "m.id in (select value from json_each(?))", [listed(ids)])
             return {memory.id: memory for memory in found}
 
-    def body(self, id: MemoryId, *, accessed: datetime | None = None) -> str | None:
-        if accessed is None:
-            with self._db.read() as db:
-                return memories.body(db, id)
-        with self._db.write(durable=False) as db:
-            memories.access(db, id, accessed)
+    def body(self, id: MemoryId) -> str | None:
+        with self._db.read() as db:
             return memories.body(db, id)
+
+    def whole(self, id: MemoryId) -> Whole | None:
+        with self._db.read() as db:
+            body = memories.body(db, id)
+            return None if body is None else Whole(memories.fetched(db, id), body, tuple(memories.history(db, id)))
+
+    def touch(self, id: MemoryId, moment: datetime) -> None:
+        with self._db.write(durable=False, patience=0.1) as db:
+            memories.access(db, id, moment)
 
     def history(self, id: MemoryId) -> Sequence[Revision]:
         with self._db.read() as db:

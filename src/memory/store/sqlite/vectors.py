@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from memory.store.sqlite.rows import Row
 
 SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
-MARGIN = 16  # more that the matrix proposes: its sums may differ from the database's in the last digit
 
 # An ordinary table: it cascades with its chunks and takes any k, which a vec0 table does not.
 _TABLE = """
@@ -184,7 +183,7 @@ def by_vector(
     need(db, generation)
     query = vector.tobytes()
     if broad(scope):
-        among = matrix.nearest(db, generation, vector, k + SLACK + MARGIN)
+        among = matrix.nearest(db, generation, vector, k + SLACK)
         ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, k + SLACK, among=among)
         if exhausted or len(ranking) >= k:
             return ranking[:k]
