@@ -115,7 +115,8 @@ def setting() -> dict[str, str]:
 def keep(figures: Sequence[Figure], raw: Mapping[str, object], facts: Mapping[str, str]) -> Path:
     folder = Path(__file__).parent / "runs" / f"{datetime.now(UTC):%Y-%m-%d}-speed"
     folder.mkdir(parents=True, exist_ok=True)
-    lines = ["# Speed", "", *(f"- {name}: {fact}" for name, fact in facts.items()), "", table(figures), ""]
+    told = "Except in whole processes, an embedder that answers at once stands for the model: the times are the engine's own."
+    lines = ["# Speed", "", told, "", *(f"- {name}: {fact}" for name, fact in facts.items()), "", table(figures), ""]
     (folder / "README.md").write_text("\n".join(lines), "utf-8")
     rounded = json.loads(json.dumps(raw), parse_float=lambda text: round(float(text), 3))
     document = {"setting": facts, "figures": [asdict(found) for found in figures], "milliseconds": rounded}

@@ -78,13 +78,16 @@ class Engine:
         self._fusing = Fusing((settings.keyword_weight, settings.vector_weight), Merge(settings.merge))
 
     @classmethod
-    def open(cls, config: Config | None = None, *, home: str | Path | None = None) -> Self:
+    def open(
+        cls, config: Config | None = None, *, home: str | Path | None = None, embedder: Embedder | None = None
+    ) -> Self:
         """
         Open the user's memory, made if it is missing.
 
         Args:
             config: None loads the user's settings.
             home: The folder of the database, in place of the configured one.
+            embedder: Takes the place of the configured one.
 
         Raises:
             ConfigError: The settings cannot be used.
@@ -99,7 +102,8 @@ class Engine:
         except OSError as error:
             hint = "Choose another place with MEMORY_HOME or `home` in config.yaml."
             raise StoreError(f"cannot make the folder {folder}: {error.strerror}", hint=hint) from error
-        return cls(SqliteStore(config.database, busy_seconds=config.store.busy_seconds), config)
+        store = SqliteStore(config.database, busy_seconds=config.store.busy_seconds)
+        return cls(store, config, embedder=embedder)
 
     # Keeping -------------------------------------------------------------
 

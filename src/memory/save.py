@@ -83,6 +83,8 @@ def update(
     """
     Put changed texts in place of a memory's; None if somebody else changed it meanwhile.
 
+    Nothing is written, and the result is `known`, when nothing changes.
+
     Args:
         changes: Fields of a draft with their new values.
 
@@ -93,7 +95,10 @@ def update(
     texts = {name: getattr(former.memory, name) for name in SHARED} | {"body": former.body}
     if former.memory.kind is not Kind.NOTE and former.memory.what == former.body[:WHAT_OF_BODY]:
         texts["what"] = ""  # the body spoke for it, and does so again
-    entries, notices = _embed([entry(Plan(Draft(**texts | dict(changes))), moment)], embedders)
+    draft = Draft(**texts | dict(changes))
+    if draft == Draft(**texts):
+        return Saved(former.memory, known=True)
+    entries, notices = _embed([entry(Plan(draft), moment)], embedders)
     kept = store.replace(former.memory.id, entries[0], revisions=len(former.history))
     if kept is None:
         return None

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import DimensionMismatch, EmbedError, NotFound, SpaceMismatch
-from memory.query import EVERYTHING, Answer, Granularity, Hit, Merge, Mode, Notice, Step, Tier
+from memory.query import Answer, Granularity, Hit, Merge, Mode, Notice, Step, Tier, Verdict
 from memory.rank.fuse import centred, fuse
 from memory.rank.judge import DEPTH, Tuning, coverage, held_by_memory, judge
 from memory.rank.rollup import rollup
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from memory.embed import Embedder
     from memory.embed.pool import Embedders
-    from memory.query import Query, Ranking, Scored, Term, Verdict
+    from memory.query import Query, Ranking, Scored, Term
     from memory.rank.rollup import Passage
     from memory.record import ChunkId
     from memory.space import Vectors
@@ -159,8 +159,10 @@ class _Search:
     def _tiered(self, depth: int) -> _Found:
         ranking = self._keywords(depth)
         verdict = judge(self._terms, ranking, self._tuning)
+        if not ranking and not verdict.enough and self._bare():
+            verdict = Verdict(True, "nothing is in scope")
         cheap = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, verdict)
-        if verdict.enough or self._stuck or not self._embedders.enabled or self._bare():
+        if verdict.enough or self._stuck or not self._embedders.enabled:
             return cheap
         try:
             return self._hybrid(max(depth, POOL), verdict)
@@ -170,8 +172,8 @@ class _Search:
             return cheap
 
     def _bare(self) -> bool:
-        """Whether nothing is kept at all: then there is nothing to compare with, and nothing amiss."""
-        return not self._store.generations() and not self._store.recent(EVERYTHING, 1)
+        """Whether nothing is in scope: then there is nothing to compare with, and nothing amiss."""
+        return not self._store.recent(self._query.scope, 1)
 
     def _keywords(self, depth: int) -> Ranking:
         ranking = self._store.by_keyword(self._terms, self._query.scope, depth)
@@ -198,6 +200,7 @@ class _Search:
         """The active generation and the embedder that made it."""
         generations = {generation.state: generation for generation in self._store.generations()}
         if (active := generations.get(State.ACTIVE)) is None:
+            self._embedders.configured()  # says what is amiss, if something is
             raise EmbedError("nothing is embedded yet", hint="Run `memory reindex` to embed what is kept.")
         from memory.embed import space
 

@@ -400,14 +400,24 @@ class Changing:
         assert store.filled(1) == 0
         assert store.delete(id) is False
 
-    def test_what_a_deleted_memory_superseded_stays_superseded(self, store: Store) -> None:
+    def test_what_a_deleted_memory_superseded_holds_again(self, store: Store) -> None:
         old = kept(store, note("old"))[0]
         new = put(store, note("new", supersedes=old)).memory.id
 
         store.delete(new)
 
         former = store.memories([old])[old]
-        assert (former.status, former.superseded_by) == (Status.SUPERSEDED, None)
+        assert (former.status, former.superseded_by) == (Status.ACTIVE, None)
+
+    def test_a_link_taken_out_of_a_chain_leaves_a_chain(self, store: Store) -> None:
+        first = kept(store, note("first"))[0]
+        second = put(store, note("second", supersedes=first)).memory.id
+        third = put(store, note("third", supersedes=second)).memory.id
+
+        store.delete(second)
+
+        former = store.memories([first])[first]
+        assert (former.status, former.superseded_by) == (Status.SUPERSEDED, third)
 
     def test_children_outlive_a_deleted_parent(self, store: Store) -> None:
         parent = kept(store, note("parent"))[0]

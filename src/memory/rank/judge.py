@@ -61,7 +61,7 @@ def _decision(seen: Verdict, tuning: Tuning) -> tuple[bool, str]:  # noqa: PLR09
         case Gate.COUNT:
             return found >= tuning.enough, f"{_memories(found)} found, {tuning.enough} are enough"
         case Gate.AUTO if not found:
-            return False, "no memory holds any of the words"
+            return False, "no memory in scope holds any of the words"
         case Gate.AUTO if complete >= tuning.enough:
             return True, f"{_memories(complete)} with every word of the query, {tuning.enough} are enough"
         case Gate.AUTO if mass >= tuning.mass and seen.coverage >= HALF:

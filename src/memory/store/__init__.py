@@ -185,7 +185,11 @@ class Store(Protocol):
         ...
 
     def delete(self, id: MemoryId) -> bool:
-        """Remove a memory with all that was derived from it. What it superseded stays superseded."""
+        """
+        Remove a memory with all that was derived from it.
+
+        What it superseded inherits its status: it holds again, or belongs to the successor of the one removed.
+        """
         ...
 
     def resolve(self, reference: str) -> Sequence[tuple[MemoryId, str]]:

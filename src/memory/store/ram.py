@@ -190,11 +190,14 @@ class RamStore:
             if id not in data.memories:
                 return False
             self._forget_chunks(id)
-            del data.memories[id], data.bodies[id], data.history[id]
+            gone = data.memories.pop(id)
+            del data.bodies[id], data.history[id]
+            heir = None if gone.superseded_by == id else gone.superseded_by
             for other in list(data.memories.values()):
-                parent = None if other.parent_id == id else other.parent_id
-                successor = None if other.superseded_by == id else other.superseded_by
-                data.memories[other.id] = other._replace(parent_id=parent, superseded_by=successor)
+                if other.parent_id == id:
+                    data.memories[other.id] = other = other._replace(parent_id=None)  # noqa: PLW2901
+                if other.superseded_by == id:
+                    data.memories[other.id] = other._replace(status=gone.status, superseded_by=heir)
             return True
 
     def _forget_chunks(self, id: MemoryId) -> None:

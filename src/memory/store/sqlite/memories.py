@@ -95,6 +95,11 @@ def link(db: apsw.Connection, links: Links) -> None:
 def delete(db: apsw.Connection, id: MemoryId) -> bool:
     """See `Store.delete`."""
     vectors.forget_memory(db, key(id))
+    db.execute(
+        """update memories set (status, superseded_by) = (select status, superseded_by from memories where id = ?)
+           where superseded_by = ? and id <> ?""",
+        (key(id), key(id), key(id)),
+    )
     return db.execute("delete from memories where id = ? returning 1", (key(id),)).get is not None
 
 
