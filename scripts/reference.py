@@ -52,7 +52,7 @@ def commands() -> str:
         _help(cli, "memory"),
         "```",
     ]
-    root = click.Context(cli, info_name="memory")
+    root = click.Context(cli, info_name="memory", **cli.context_settings)
     for name in COMMANDS:
         command = cli.get_command(root, name)
         if command is not None:
@@ -68,7 +68,7 @@ def commands() -> str:
 
 
 def _help(command: click.Command, name: str, parent: click.Context | None = None) -> str:
-    context = click.Context(command, info_name=name, parent=parent, max_content_width=100, terminal_width=100)
+    context = click.Context(command, info_name=name, parent=parent, terminal_width=100, **cli.context_settings)
     return command.get_help(context)
 
 

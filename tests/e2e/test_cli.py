@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from memory import Config, Draft, Engine
 from memory.cli import COMMANDS, demo
 from memory.config import keys
 from memory.kinds import Kind
+from memory.query import Answer, Notice, Query, Tier, Verdict
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -150,6 +152,17 @@ def test_the_demo_shows_both_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {answer["tier"] for answer in document["answers"]} == {"keyword", "hybrid"}
 
 
+def test_the_demo_says_once_that_the_model_was_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    enough = Answer(Query("x"), (), Tier.KEYWORD, Verdict(True, ""))
+    wanting = enough._replace(verdict=Verdict(False, ""), notices=(Notice("keywords only"),))
+
+    demo._conclude([enough, wanting, wanting])
+
+    said = capsys.readouterr()
+    assert said.out.startswith("1 of 3 questions were answered by keywords alone; 0 by meaning too.\n2 wanted")
+    assert said.err == "memory: keywords only\n"
+
+
 def test_the_demo_has_something_to_say_of_every_module() -> None:
     drafts = list(demo.drafted())
 
@@ -191,7 +204,7 @@ def test_finding_nothing_is_done(kept: Shell) -> None:
     ran = kept("search", "xylophone", "--mode", "keyword")
 
     assert ran.out == ""
-    assert "nothing found" in ran.err
+    assert ran.err.endswith("memory: no memory matches\n")
 
 
 def test_the_same_note_is_known(kept: Shell) -> None:
@@ -207,7 +220,93 @@ def test_an_update_shows_what_was_said_before(kept: Shell) -> None:
 
     out = kept("details", "1").out
     assert "Replaced everything" in out
-    assert "Replaced session cookies" in out
+    assert out.splitlines()[-1].endswith(': What was "Replaced session cookies"')
+
+
+def test_an_update_clears_and_replaces(kept: Shell) -> None:
+    kept("save", "Full", "--tag", "a", "--file", "a.py", "--category", "bug", "--source", "cursor", "--project", "shop")
+
+    kept(
+        "update",
+        "4",
+        "--tag",
+        "",
+        "--category",
+        "",
+        "--file",
+        "b.py",
+        "--file",
+        "c.py",
+        "--source",
+        "",
+        "--project",
+        "",
+    )
+
+    memory = kept("details", "4", "--json").json["memory"]
+    assert (memory["tags"], memory["category"], memory["related_files"]) == ([], None, ["b.py", "c.py"])
+    assert (memory["source"], memory["project"], memory["title"]) == (None, None, "Full")
+    kept("update", "4", "--file", "", "--project", "blog", "--source", "claude")
+    memory = kept("details", "4", "--json").json["memory"]
+    assert (memory["related_files"], memory["project"], memory["source"]) == ([], "blog", "claude")
+
+
+def test_words_need_no_quotes(kept: Shell) -> None:
+    assert kept("search", "session", "cookies", "--json").json["query"] == "session cookies"
+    assert "Switched to JWT" in kept("context", "session", "cookies").out
+    assert kept("context").out
+
+
+def test_a_project_that_took_the_text_is_named(kept: Shell) -> None:
+    assert "--project took 'how' as its name" in kept("search", "--project", "how", code=2).err
+
+
+def test_an_empty_memory_is_told_from_one_without_a_match(kept: Shell, tmp_path: Path) -> None:
+    empty = replace(kept, home=tmp_path / "empty")
+
+    for command in (["search", "cookies"], ["list"], ["context"]):
+        assert "memory: nothing is kept here yet\n" in empty(*command).err
+        assert "memory: no memory matches\n" in kept(*command, "--project", "elsewhere").err
+    assert kept("context", "--tokens", "1").err == "memory: 3 did not fit into 1 tokens\n"
+
+
+def test_other_kinds_may_have_any_category(kept: Shell) -> None:
+    assert titles(kept, "--kind", "reports", "--category", "weekly") == []
+
+
+def test_one_is_not_several(shell: Shell) -> None:
+    shell("save", "Only")
+
+    assert "1 memory (0 superseded), 1 chunk\n" in shell("status").out
+    assert shell("save", "Only").out.startswith("already kept ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "coloured"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+)
+def test_colour_is_for_terminals_that_take_it(kept: Shell, settings: dict[str, str], coloured: bool) -> None:
+    asked = replace(kept, settings={"TERM": "xterm", **settings})
+
+    assert ("\x1b[" in on_a_terminal(asked, "list")) is coloured
+
+
+def on_a_terminal(shell: Shell, *arguments: str) -> str:
+    """What a command writes to a terminal; little enough to wait in its buffer."""
+    terminal, screen = os.openpty()
+    try:
+        shell.start(*arguments, stdout=screen).wait(60)
+        return os.read(terminal, 10_000).decode()
+    finally:
+        os.close(terminal)
+        os.close(screen)
+
+
+def test_the_help_fits_a_terminal(shell: Shell) -> None:
+    help = replace(shell, settings={"COLUMNS": "80"})("--help").out
+
+    assert not any(line.endswith("...") for line in help.splitlines()[1:])
+    assert max(map(len, help.splitlines())) <= 80
 
 
 def test_a_superseded_note_is_listed_only_when_asked_for(kept: Shell) -> None:
@@ -303,6 +402,10 @@ def test_a_prefix_that_means_several_names_them(shell: Shell) -> None:
         (["search", "x", "-n", "many"], "'many'"),
         (["search", "x", "--mode", "fast"], "'fast'"),
         (["search", "x", "--kind", "reprot"], "no kind 'reprot'"),
+        (["search", "x", "--category", "decisions"], "no category 'decisions'"),
+        (["list", "--kind", "note", "--category", "gossip"], "no category 'gossip'"),
+        (["update", "1", "--category", "gossip"], "'gossip'"),
+        (["search", "--project", "how"], "Missing argument"),
         (["search", "x", "--since", "yesterday"], "'yesterday' is no date"),
         (["search", "x", "--since", "999999w"], "is no date"),
         (["list", "-n", "0"], "0"),
@@ -405,6 +508,18 @@ def test_init_writes_settings_once(shell: Shell) -> None:
     assert (shell.home / "config.yaml").read_text() == "search:\n  limit: 7\n"
 
 
+@pytest.mark.parametrize("by_variable", [True, False])
+def test_init_writes_the_settings_file_that_was_named(shell: Shell, by_variable: bool) -> None:
+    named = replace(shell, settings={"MEMORY_CONFIG": "new.yaml"} if by_variable else {})
+    arguments = ["init"] if by_variable else ["--config", "new.yaml", "init"]
+
+    assert named(*arguments, "--json").json["written"] is True
+
+    assert (shell.folder / "new.yaml").read_text().startswith("# Settings")
+    assert sorted(path.name for path in shell.home.glob("*.yaml")) == []
+    assert named(*arguments, "--json").json["written"] is False
+
+
 def test_without_a_home_the_platforms_folder_is_used(shell: Shell) -> None:
     env = {name: value for name, value in shell.env.items() if name != "MEMORY_HOME"}
 
@@ -417,6 +532,19 @@ def test_without_a_home_the_platforms_folder_is_used(shell: Shell) -> None:
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
 def test_completion_is_a_script(shell: Shell, shell_name: str) -> None:
     assert "_MEMORY_COMPLETE" in shell("completion", shell_name).out
+
+
+@pytest.mark.parametrize(
+    "words", ["import ", "--home ", "--config ", "export -o ", "demo --keep "], ids=lambda words: words.strip()
+)
+def test_a_path_is_completed_from_files(shell: Shell, words: str) -> None:
+    count = str(len(words.split()) + 1)
+    asked = replace(
+        shell,
+        settings={"_MEMORY_COMPLETE": "bash_complete", "COMP_WORDS": f"memory {words}", "COMP_CWORD": count},
+    )
+
+    assert asked(code=None).out.startswith("file,")
 
 
 # Carrying over -----------------------------------------------------------
@@ -573,7 +701,7 @@ def test_a_folder_of_markdown_is_kept_once(shell: Shell, notes: Path) -> None:
     first, second = (shell("import", str(notes), "--json").json for _ in range(2))
 
     assert (first["kept"], first["known"]) == (3, 0)
-    assert (second["kept"], second["known"]) == (0, 3)
+    assert (second["kept"], second["updated"], second["known"]) == (0, 0, 3)
     assert sorted(titles(shell)) == ["Marked", "One", "two"]
     hit = shell("search", "cookies", "--json").json["hits"][0]
     assert (hit["kind"], hit["title"], hit["project"]) == ("knowledge_base", "One", "folder")
@@ -585,7 +713,7 @@ def test_a_changed_file_updates_its_memory(shell: Shell, notes: Path) -> None:
     before = {memory["title"]: memory["id"] for memory in shell("list", "--json").json["memories"]}
     (notes / "one.md").write_text("# Uno\n\nAbout tokens.\n")
 
-    shell("import", str(notes))
+    assert shell("import", str(notes)).out == "0 kept, 1 updated, 2 already kept\n"
 
     after = {memory["title"]: memory["id"] for memory in shell("list", "--json").json["memories"]}
     assert after == {"Uno": before["One"], "two": before["two"], "Marked": before["Marked"]}

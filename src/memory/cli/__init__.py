@@ -71,13 +71,26 @@ def _version(context: click.Context, _parameter: click.Parameter, value: bool) -
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--home", metavar="FOLDER", help="Folder of the database, in place of MEMORY_HOME and the settings.")
-@click.option("--config", "file", metavar="FILE", help="Settings file, in place of MEMORY_CONFIG.")
+@click.option(
+    "--home",
+    type=click.Path(readable=False),
+    metavar="FOLDER",
+    help="Folder of the database, in place of MEMORY_HOME and the settings.",
+)
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(readable=False),
+    metavar="FILE",
+    help="Settings file, in place of MEMORY_CONFIG.",
+)
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @click.pass_context
 def cli(context: click.Context, home: str | None, file: str | None) -> None:
     """What agents should not forget: kept in one file, found again by keyword first, by meaning when needed."""
     context.obj = (home, file)
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":  # https://no-color.org
+        context.color = False
 
 
 def run() -> NoReturn:
@@ -149,6 +162,7 @@ def _report(error: Error, *, as_json: bool) -> None:
 
         click.echo(json.dumps(rendered(error)), err=True)
         return
-    click.echo(f"memory: {error}", err=True)
-    if error.hint:
-        click.echo(f"memory: {error.hint}", err=True)
+    from memory.render.text import visible
+
+    for line in filter(None, (str(error), error.hint)):
+        click.echo(f"memory: {visible(line)}", err=True)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from memory.cli.options import as_json, opened, progress, settings, show
-from memory.config import FILE, example, keys, meaning, value
+from memory.config import FILE, example, keys, load, meaning, value
 from memory.errors import ConfigError, Error
 
+if TYPE_CHECKING:
+    from memory.config import Config
 
-@click.command()
+
+@click.command(short_help="Make the folder, the database and a settings file.")
 @as_json
 @click.pass_context
 def init(context: click.Context, /, *, as_json: bool) -> None:
     """Make the folder, the database and a settings file with every setting explained. Changes nothing that is there."""
-    config = settings(context)
-    file = Path(config.folder) / FILE
+    config, file = _begun(context)
     with opened(context, config) as engine:
         found = engine.status()
     written = not file.exists()
@@ -40,7 +44,23 @@ def init(context: click.Context, /, *, as_json: bool) -> None:
     click.echo('next      memory save "A title" --what "What you decided"')
 
 
-@click.command()
+def _begun(context: click.Context) -> tuple[Config, Path]:
+    """The settings, and the file they come from; one that was named need not be there yet."""
+    home, _ = context.find_root().obj
+    named = _named_file(context)
+    if named is None:
+        config = settings(context)
+        return config, Path(config.folder) / FILE
+    return (settings(context) if named.exists() else load(os.devnull, flags={"home": home})), named
+
+
+def _named_file(context: click.Context) -> Path | None:
+    _, file = context.find_root().obj
+    name = file or os.environ.get("MEMORY_CONFIG")
+    return Path(os.path.expanduser(name)) if name else None  # noqa: PTH111  # `memory.config` does it so
+
+
+@click.command(short_help="Embed what has no vector of the configured model.")
 @as_json
 @click.pass_context
 def reindex(context: click.Context, /, *, as_json: bool) -> None:
@@ -56,12 +76,14 @@ def reindex(context: click.Context, /, *, as_json: bool) -> None:
 
         show(data.reindexed(result))
         return
-    click.echo(f"{result.embedded:,} chunks embedded; searches use {result.after}")
+    from memory.render.text import counted
+
+    click.echo(f"{counted(result.embedded, 'chunk')} embedded; searches use {result.after}")
     if result.before not in (None, result.after):
         click.echo(f"before: {result.before}")
 
 
-@click.command()
+@click.command(short_help="What is kept, what is wrong and what would mend it.")
 @as_json
 @click.pass_context
 def status(context: click.Context, /, *, as_json: bool) -> None:
@@ -81,7 +103,7 @@ def status(context: click.Context, /, *, as_json: bool) -> None:
         click.echo(f"memory: {text.notice(problem)}", err=True)
 
 
-@click.command()
+@click.command(short_help="Every setting with its value and where it came from.")
 @click.argument("key", required=False)
 @as_json
 @click.pass_context
@@ -101,7 +123,9 @@ def config(context: click.Context, /, key: str | None, *, as_json: bool) -> None
             }
             for name in shown
         ]
-        show(data.document("config", {"file": str(Path(found.folder) / FILE), "settings": rows}))
+        show(
+            data.document("config", {"file": str(_named_file(context) or Path(found.folder) / FILE), "settings": rows})
+        )
         return
     width = max(map(len, shown))
     for name in shown:
@@ -121,12 +145,12 @@ def _shown(key: str | None) -> list[str]:
     return shown
 
 
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.command(short_help="Print the script that completes commands in a shell.")
+@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 @as_json
 def completion(shell: str, *, as_json: bool) -> None:
     """
-    Print the script that completes `memory` commands in a shell.
+    Print the script that completes `memory` commands in a shell: bash, zsh or fish.
 
     \b
         memory completion bash >> ~/.bashrc

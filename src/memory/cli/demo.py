@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 import tempfile
 import warnings
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.cli.options import as_json, progress, show
+from memory.cli.options import PATH, as_json, progress, show, tell
 from memory.config import Config
 from memory.draft import Draft
 from memory.engine import Engine
@@ -50,8 +51,10 @@ QUESTIONS = (
 """Things to ask: names and words that stand in the text first, then questions in other words than the text has."""
 
 
-@click.command()
-@click.option("--keep", metavar="FOLDER", help="Keep the demo's memory in this folder, to play with it afterwards.")
+@click.command(short_help="Keep Python's documentation and ask it questions.")
+@click.option(
+    "--keep", type=PATH, metavar="FOLDER", help="Keep the demo's memory in this folder, to play with it afterwards."
+)
 @as_json
 def demo(keep: str | None, *, as_json: bool) -> None:
     """
@@ -79,8 +82,7 @@ def _run(home: str, *, as_json: bool) -> None:
     click.echo(f"Kept {kept:,} entries of the standard library's documentation.\n")
     for answer, words in answers:
         _show(answer, words)
-    tiers = [str(answer.tier) for answer, _ in answers]
-    click.echo(f"{tiers.count('keyword')} of {len(tiers)} answers needed no model; {tiers.count('hybrid')} did.\n")
+    _conclude([answer for answer, _ in answers])
     click.echo("What to type next:")
     click.echo('    memory save "What you decided" --what "..." --why "..." --category decision')
     click.echo('    memory search "why did we decide that" --explain')
@@ -89,6 +91,11 @@ def _run(home: str, *, as_json: bool) -> None:
 
 def _keep(engine: Engine) -> int:
     drafts = list(drafted())
+    if not sys.stderr.isatty():
+        from memory.save import chunked
+
+        chunks = sum(len(chunked(draft)) for draft in drafts)
+        click.echo(f"memory: embedding {chunks:,} chunks, this takes about half a minute", err=True)
     with progress("keeping") as report:
         for first in range(0, len(drafts), 32):
             engine.save_all(drafts[first : first + 32])
@@ -112,9 +119,19 @@ def _show(answer: Answer, words: str) -> None:
         click.echo(f"  - {click.style(hit.memory.title, bold=True)}  {first[:80]}")
     if answer.tier is Tier.HYBRID:
         click.echo(click.style(f"    (keywords alone: {words})", dim=True))
-    for notice in answer.notices:
-        click.echo(f"  memory: {text.notice(notice)}", err=True)
     click.echo()
+
+
+def _conclude(answers: list[Answer]) -> None:
+    """How far the questions went, and once, what kept them from going further."""
+    enough = sum(answer.verdict is not None and answer.verdict.enough for answer in answers)
+    hybrid = sum(answer.tier is Tier.HYBRID for answer in answers)
+    click.echo(f"{enough} of {len(answers)} questions were answered by keywords alone; {hybrid} by meaning too.")
+    wanting = sum(answer.tier is Tier.KEYWORD and bool(answer.notices) for answer in answers)
+    if wanting:
+        click.echo(f"{wanting} wanted the model and did not get it.")
+    click.echo()
+    tell(dict.fromkeys(notice for answer in answers for notice in answer.notices))
 
 
 def drafted() -> Iterator[Draft]:

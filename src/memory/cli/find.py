@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from memory.cli.options import as_json, opened, scope, scoped, settings, show, tell
-from memory.query import Granularity, Mode, Query
+from memory.cli.options import HERE, as_json, opened, scope, scoped, settings, show, tell
+from memory.errors import Invalid
+from memory.query import EVERYTHING, Granularity, Mode, Query
+
+if TYPE_CHECKING:
+    from memory.context import Context
+    from memory.engine import Engine
 
 
-@click.command()
-@click.argument("text")
+@click.command(short_help="Find memories.")
+@click.argument("text", nargs=-1, metavar="TEXT...")
 @click.option("-n", "--limit", type=int, metavar="N", help="Hits at most.")
 @scoped
 @click.option(
@@ -29,7 +34,7 @@ from memory.query import Granularity, Mode, Query
 def search(
     context: click.Context,
     /,
-    text: str,
+    text: tuple[str, ...],
     limit: int | None,
     mode: str | None,
     granularity: str,
@@ -46,9 +51,12 @@ def search(
     """
     config = settings(context)
     limit = config.search.limit if limit is None else limit
-    query = Query(text, limit, Granularity(granularity), Mode(mode or config.search.mode), scope(**where))
+    query = Query(
+        _words(context, text), limit, Granularity(granularity), Mode(mode or config.search.mode), scope(**where)
+    )
     with opened(context, config) as engine:
         answer = engine.search(query)
+        missing = "" if answer.hits else _nothing(engine)
     if as_json:
         from memory.render import data
 
@@ -57,14 +65,29 @@ def search(
     from memory.render import text as rendered
 
     click.echo(rendered.verdict(answer), err=True)
-    if not answer.hits:
-        click.echo("memory: nothing found", err=True)
+    if missing:
+        click.echo(missing, err=True)
     if answer.hits or explain:
         click.echo(rendered.answer(answer, explain=explain))
     tell(answer.notices)
 
 
-@click.command()
+def _words(context: click.Context, text: tuple[str, ...]) -> str:
+    if text:
+        return " ".join(text)
+    project = context.params["project"]
+    if project and project != HERE:
+        hint = f"--project took {project!r} as its name; put it after the text."
+        raise Invalid("Missing argument 'TEXT...'.", hint=hint)
+    raise click.UsageError("Missing argument 'TEXT...'.", context)
+
+
+def _nothing(engine: Engine) -> str:
+    """Why nothing is shown."""
+    return "memory: no memory matches" if engine.recent(EVERYTHING, 1) else "memory: nothing is kept here yet"
+
+
+@click.command(short_help="Show a memory whole, with what it said before.")
 @click.argument("reference", metavar="ID")
 @as_json
 @click.pass_context
@@ -83,7 +106,7 @@ def details(context: click.Context, /, reference: str, *, as_json: bool) -> None
     tell(found.notices)
 
 
-@click.command("list")
+@click.command("list", short_help="Show memories, last changed first.")
 @click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, metavar="N")
 @scoped
 @as_json
@@ -92,6 +115,7 @@ def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any)
     """Show memories, last changed first."""
     with opened(context) as engine:
         memories = list(engine.recent(scope(**where), limit))
+        missing = "" if memories else _nothing(engine)
     if as_json:
         from memory.render import data
 
@@ -102,11 +126,11 @@ def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any)
     if memories:
         click.echo(rendered.listing(memories))
     else:
-        click.echo("memory: nothing is kept here yet", err=True)
+        click.echo(missing, err=True)
 
 
-@click.command()
-@click.argument("about", default="")
+@click.command(short_help="What an agent should read before it starts.")
+@click.argument("about", nargs=-1, metavar="[ABOUT]...")
 @click.option("-n", "--limit", type=click.IntRange(1, 1000), metavar="N", help="Memories at most.")
 @click.option("--tokens", type=click.IntRange(1), metavar="N", help="Size at most.")
 @click.option("--semantic", type=click.Choice(["auto", "always", "never"]), help="Whether vectors may be used.")
@@ -117,7 +141,7 @@ def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any)
 def context(
     context: click.Context,
     /,
-    about: str,
+    about: tuple[str, ...],
     *,
     limit: int | None,
     tokens: int | None,
@@ -129,23 +153,29 @@ def context(
     """What an agent should read before it starts: what is known ABOUT a task, then what is recent."""
     with opened(context) as engine:
         found = engine.context(
-            about,
+            " ".join(about),
             scope=scope(**where),
             limit=limit,
             tokens=tokens,
             semantic=semantic,
             topup_recent=topup_recent,
         )
+        missing = "" if found.memories or found.omitted else _nothing(engine)
     if as_json:
         from memory.render import data
 
         show(data.context(found))
         return
-    click.echo(found.text, nl=False)
-    if not found.memories:
-        click.echo("memory: nothing is kept here yet", err=True)
+    _show_context(found, missing, tokens or engine.config.context.tokens)
+
+
+def _show_context(found: Context, missing: str, tokens: int) -> None:
+    from memory.render.text import visible
+
+    click.echo(visible(found.text), nl=False)
+    if missing:
+        click.echo(missing, err=True)
     if found.omitted:
-        click.echo(
-            f"memory: {found.omitted} more did not fit into {tokens or engine.config.context.tokens} tokens", err=True
-        )
+        more = "more " if found.memories else ""
+        click.echo(f"memory: {found.omitted} {more}did not fit into {tokens} tokens", err=True)
     tell(found.notices)

@@ -12,7 +12,7 @@ from memory.errors import Invalid
 from memory.kinds import CATEGORIES
 
 
-@click.command()
+@click.command(short_help="Keep a note: a decision, a bug, something learned.")
 @click.argument("title")
 @click.option("--what", default="", metavar="TEXT", help="What is the case.")
 @click.option("--why", default="", metavar="TEXT", help="Why it is so.")
@@ -54,24 +54,31 @@ def save(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
 
         show(data.saved(result))
         return
-    click.echo(f"{'known' if result.known else 'kept'} {result.memory.uid[:8]} (id {result.memory.id})")
+    click.echo(f"{'already kept' if result.known else 'kept'} {result.memory.uid[:8]} (id {result.memory.id})")
     tell(result.notices)
 
 
-@click.command()
+@click.command(short_help="Correct a memory in place.")
 @click.argument("reference", metavar="ID")
 @click.option("--title", metavar="TEXT")
 @click.option("--what", metavar="TEXT")
 @click.option("--why", metavar="TEXT")
 @click.option("--impact", metavar="TEXT")
 @click.option("--details", metavar="TEXT|-", help="- reads standard input.")
-@click.option("--category", type=click.Choice(CATEGORIES))
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="In place of all its tags; may be repeated.")
+@click.option("--category", metavar="NAME", help="'' clears it.")
+@click.option(
+    "--tag", "tags", multiple=True, metavar="TAG", help="In place of all its tags; may be repeated, '' clears."
+)
+@click.option(
+    "--file", "files", multiple=True, metavar="PATH", help="In place of all its files; may be repeated, '' clears."
+)
+@click.option("--project", metavar="NAME", help="Its project; '.' is this folder's, '' is none.")
+@click.option("--source", metavar="NAME", help="The program it comes from; '' clears it.")
 @as_json
 @click.pass_context
 def update(context: click.Context, /, reference: str, *, as_json: bool, details: str | None, **given: Any) -> None:
     """Correct a memory in place; `memory details` shows what it said before."""
-    changes = {name: value for name, value in given.items() if value not in (None, ())}
+    changes = _changes(**given)
     if details is not None:
         changes["body"] = given_text(details, "--details")
     if not changes:
@@ -87,7 +94,23 @@ def update(context: click.Context, /, reference: str, *, as_json: bool, details:
     tell(result.notices)
 
 
-@click.command()
+def _changes(
+    *, tags: tuple[str, ...], files: tuple[str, ...], project: str | None, **texts: str | None
+) -> dict[str, Any]:
+    """What options change of a draft; an empty one clears."""
+    changes: dict[str, Any] = {name: text for name, text in texts.items() if text is not None}
+    for name in ("category", "source"):
+        if name in changes:
+            changes[name] = changes[name] or None
+    if project is not None:
+        changes["project"] = named_project(project)
+    for name, values in (("tags", tags), ("related_files", files)):
+        if values:
+            changes[name] = tuple(filter(None, values))
+    return changes
+
+
+@click.command(short_help="Remove a memory for good.")
 @click.argument("reference", metavar="ID")
 @as_json
 @click.pass_context
@@ -100,4 +123,6 @@ def delete(context: click.Context, /, reference: str, *, as_json: bool) -> None:
 
         show(data.document("delete", {"memory": data.pointer(memory)}))
         return
-    click.echo(f"deleted {memory.uid[:8]} (id {memory.id}) {memory.title}")
+    from memory.render.text import visible
+
+    click.echo(f"deleted {memory.uid[:8]} (id {memory.id}) {visible(memory.title)}")

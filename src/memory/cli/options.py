@@ -14,7 +14,7 @@ import click
 from memory.config import load
 from memory.engine import Engine
 from memory.errors import Invalid
-from memory.kinds import kind
+from memory.kinds import CATEGORIES, Kind, kind
 from memory.query import Scope
 from memory.record import Status
 
@@ -28,6 +28,9 @@ Command = TypeVar("Command", bound="Callable[..., Any]")
 
 HERE = "."
 """The value of `--project` without a name: the project of the current folder."""
+
+PATH = click.Path(readable=False)
+"""A path that a shell completes; whether it is there and can be used is said by whoever uses it."""
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, with a versioned schema.")
 
@@ -66,12 +69,18 @@ def scope(
     since: str | None,
     superseded: bool,
 ) -> Scope:
-    """The scope that the options of `scoped` name."""
+    """
+    The scope that the options of `scoped` name.
+
+    Raises:
+        Invalid: A kind, a note's category or a moment that is none.
+    """
+    named = frozenset(kind(name) for name in kinds)
     return Scope(
         projects=frozenset(_given(named_project(project))),
         sources=frozenset(_given(source)),
-        kinds=frozenset(kind(name) for name in kinds),
-        categories=frozenset(_given(category)),
+        kinds=named,
+        categories=frozenset(_given(_category(category, named))),
         tags=frozenset(tags),
         since=moment(since) if since else None,
         statuses=frozenset() if superseded else frozenset({Status.ACTIVE}),
@@ -80,6 +89,17 @@ def scope(
 
 def _given(value: str | None) -> tuple[str, ...]:
     return (value,) if value else ()
+
+
+def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:
+    """Other kinds than notes may have any category."""
+    if not name or name in CATEGORIES or kinds - {Kind.NOTE}:
+        return name
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, CATEGORIES, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(CATEGORIES)}."
+    raise Invalid(f"no category {name!r} of a note", hint=hint)
 
 
 def named_project(value: str | None) -> str | None:

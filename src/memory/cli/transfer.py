@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from memory.cli.options import HERE, as_json, encoded, named_project, opened, progress, show, standard_input, tell
+from memory.cli.options import HERE, PATH, as_json, encoded, named_project, opened, progress, show, standard_input, tell
 from memory.errors import Invalid, StoreError
 from memory.kinds import Kind
 from memory.limits import plain
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from memory.store import Links
 
 
-@click.command()
-@click.option("--output", "-o", metavar="FILE", help="Write to a file, which must not be there; else to stdout.")
+@click.command(short_help="Print every memory as a line of JSON.")
+@click.option(
+    "--output", "-o", type=PATH, metavar="FILE", help="Write to a file, which must not be there; else to stdout."
+)
 @as_json
 @click.pass_context
 def export(context: click.Context, /, output: str | None, *, as_json: bool) -> None:
@@ -49,7 +51,9 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> N
     if as_json:
         show(data.document("export", {"file": output, "memories": count}))
     else:
-        click.echo(f"{count:,} memories in {output}")
+        from memory.render.text import counted
+
+        click.echo(f"{counted(count, 'memory', 'memories')} in {output}")
 
 
 def _written(path: Path, records: Iterable[dict[str, Any]]) -> int:
@@ -65,8 +69,8 @@ def _written(path: Path, records: Iterable[dict[str, Any]]) -> int:
         raise Invalid(f"cannot write {plain(str(path))}: {error.strerror}") from error
 
 
-@click.command("import")
-@click.argument("path", metavar="FILE|FOLDER|-")
+@click.command("import", short_help="Keep what stands in files: an export, or Markdown.")
+@click.argument("path", type=PATH, metavar="FILE|FOLDER|-")
 @click.option(
     "--project", default=HERE, metavar="NAME", help="Project of Markdown files; this folder's by default, '' for none."
 )
@@ -83,19 +87,25 @@ def import_(context: click.Context, /, path: str, project: str, *, as_json: bool
         raise Invalid(f"no file or folder {path[:200]}")
     with opened(context) as engine:
         if path == "-" or source.suffix in (".jsonl", ".ndjson", ".json"):
-            new, known, notices = _lines(engine, path)
+            found = _lines(engine, path)
         else:
-            new, known, notices = _markdown(engine, source, named_project(project))
+            found = _markdown(engine, source, named_project(project))
     if as_json:
         from memory.render import data
 
-        show(data.document("import", {"kept": new, "known": known, "notices": data.notices(tuple(notices))}))
+        show(data.document("import", found._asdict() | {"notices": data.notices(found.notices)}))
         return
-    click.echo(f"{new:,} kept, {known:,} known already")
-    tell(notices)
+    click.echo(f"{found.kept:,} kept, {found.updated:,} updated, {found.known:,} already kept")
+    tell(found.notices)
 
 
-Imported = tuple[int, int, "list[Notice]"]
+class Imported(NamedTuple):
+    """How many memories are new, changed, and as they were."""
+
+    kept: int
+    updated: int
+    known: int
+    notices: tuple[Notice, ...]
 
 
 def _lines(engine: Engine, path: str) -> Imported:
@@ -111,7 +121,7 @@ def _lines(engine: Engine, path: str) -> Imported:
     except StoreError as error:
         hint = f"{len(saved):,} of {len(plans):,} were kept before. Repeat the import to go on."
         raise type(error)(str(error), hint=hint) from error
-    return _counted(saved)
+    return _counted(saved, updated=0)
 
 
 def _parsed(path: str) -> Iterator[tuple[Plan, Links | None]]:
@@ -135,11 +145,15 @@ def _markdown(engine: Engine, path: Path, project: str | None) -> Imported:
     drafts = [draft for draft in read if draft is not None]
     former = _former(engine, project)
     saved: list[Saved] = []
+    updated = 0
     with progress("importing") as report:
         for draft in drafts:
-            saved.append(_put(engine, draft, former))
+            old = former.get(draft.related_files[0])
+            changed = old is not None and not same(old, draft)
+            saved.append(_updated(engine, old, draft) if old is not None and changed else engine.save(draft))
+            updated += changed
             report(len(saved), len(drafts))
-    return _counted(saved)
+    return _counted(saved, updated=updated)
 
 
 def _remembered(file: Path) -> str:
@@ -166,10 +180,7 @@ def _former(engine: Engine, project: str | None) -> dict[str, Memory]:
     return found
 
 
-def _put(engine: Engine, draft: Draft, former: dict[str, Memory]) -> Saved:
-    old = former.get(draft.related_files[0])
-    if old is None or same(old, draft):
-        return engine.save(draft)
+def _updated(engine: Engine, old: Memory, draft: Draft) -> Saved:
     return engine.update(old.id, title=draft.title, body=draft.body, what="")
 
 
@@ -179,7 +190,7 @@ def _batches(plans: list[tuple[Plan, Links | None]], engine: Engine) -> Iterable
     return iter(lambda: list(islice(rest, size)), [])
 
 
-def _counted(saved: list[Saved]) -> Imported:
+def _counted(saved: list[Saved], *, updated: int) -> Imported:
     known = sum(one.known for one in saved)
-    notices = list(dict.fromkeys(notice for one in saved for notice in one.notices))
-    return len(saved) - known, known, notices
+    notices = tuple(dict.fromkeys(notice for one in saved for notice in one.notices))
+    return Imported(len(saved) - known - updated, updated, known, notices)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,8 +17,33 @@ if TYPE_CHECKING:
     from memory.record import Memory
     from memory.status import Status
 
-WIDTH = 110
+WIDTH = 110  # where there is no terminal
+NARROWEST = 40
 LINES = 3  # of a passage
+WHAT_OF_BODY = 200  # that of `memory.save`, which a search does not import
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SHOWN = ("title", "what", "why", "impact", "category", "project", "source")
+
+
+def visible(text: str) -> str:
+    """Text without what a terminal would obey: a control character becomes U+FFFD, but for newline and tab."""
+    return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def _visible(memory: Memory) -> Memory:
+    changes: dict[str, Any] = {name: visible(text) for name in _SHOWN if (text := getattr(memory, name))}
+    changes |= {name: tuple(map(visible, getattr(memory, name))) for name in ("tags", "related_files")}
+    return memory._replace(**changes)
+
+
+def width() -> int:
+    """Columns to wrap at."""
+    if not sys.stdout.isatty():
+        return WIDTH
+    import shutil
+
+    return max(shutil.get_terminal_size().columns, NARROWEST)
 
 
 def verdict(found: Answer) -> str:
@@ -33,19 +60,34 @@ def answer(found: Answer, *, explain: bool = False) -> str:
 
 
 def _hit(hit: Hit, rank: int, *, explain: bool) -> str:
-    lines = [f"{rank:2d}  {_headline(hit.memory)}"]
-    if hit.memory.what:
-        lines += _indented(hit.memory.what)
-    if hit.chunk.start < hit.chunk.stop:
-        place = " › ".join(header.lstrip("# ") for header in hit.chunk.header_path)
+    memory = _visible(hit.memory)
+    lines = [f"{rank:2d}  {_headline(memory)}"]
+    passage = hit.chunk.start < hit.chunk.stop
+    if memory.what and not (passage and _speaks_for_body(hit.memory)):
+        lines += _indented(memory.what)
+    if passage:
+        headers = [visible(header).lstrip("# ") for header in hit.chunk.header_path]
+        place = " › ".join(headers[1:] if headers[:1] == [memory.title] else headers)
         lines += [click.style(f"    {place}", dim=True)] if place else []
-        lines += _indented(hit.text)
+        lines += _indented(_without_heading(visible(hit.text), [memory.title, *headers]))
     if explain:
         lines.append(click.style(f"    {_evidence(hit)}", dim=True))
     return "\n".join(lines)
 
 
+def _speaks_for_body(memory: Memory) -> bool:
+    """Whether its `what` is the beginning of its body: then the passage says more."""
+    return memory.kind != "note" and len(memory.what) == min(WHAT_OF_BODY, memory.body_size)
+
+
+def _without_heading(text: str, shown: Sequence[str]) -> str:
+    """A passage without its first line, if that is a heading that was shown already."""
+    first, _, rest = text.lstrip("\ufeff \t\n").partition("\n")
+    return rest if first.startswith("#") and first.strip("# ") in shown else text
+
+
 def _headline(memory: Memory) -> str:
+    """Of a memory that is `_visible`."""
     facts = [memory.category or str(memory.kind), memory.project, f"{memory.created_at:%Y-%m-%d}"]
     facts += [f"#{tag}" for tag in memory.tags]
     title = click.style(memory.title or str(memory.kind), bold=True)
@@ -64,7 +106,7 @@ def _evidence(hit: Hit) -> str:
 
 
 def _indented(text: str, lines: int = LINES) -> list[str]:
-    found = [part for line in text.strip().splitlines() for part in textwrap.wrap(line, WIDTH - 4)]
+    found = [part for line in text.strip().splitlines() for part in textwrap.wrap(line, width() - 4)]
     return [f"    {line}" for line in found[:lines]] + (["    …"] if len(found) > lines else [])
 
 
@@ -73,7 +115,9 @@ def explanation(found: Answer) -> str:
     lines = ["Terms (what the keyword leg looked for)"]
     for term in found.terms:
         sort = "beginning of words" if term.prefix else "pair of characters" if term.gram else ""
-        lines.append(f"    {term.text:<24} weight {term.weight:5.2f}  in {term.rows:,} chunks  {sort}".rstrip())
+        lines.append(
+            f"    {visible(term.text):<24} weight {term.weight:5.2f}  in {term.rows:,} chunks  {sort}".rstrip()
+        )
     if not found.terms:
         lines.append("    none")
     if found.verdict:
@@ -92,11 +136,11 @@ def _milliseconds(seconds: float) -> str:
 
 
 def listing(memories: Iterable[Memory]) -> str:
-    return "\n".join(f"{memory.id:>6}  {_headline(memory)}" for memory in memories)
+    return "\n".join(f"{memory.id:>6}  {_headline(_visible(memory))}" for memory in memories)
 
 
 def details(found: Details) -> str:
-    memory = found.memory
+    memory = _visible(found.memory)
     lines = [_headline(memory), f"id {memory.id} · uid {memory.uid} · {memory.status}"]
     if memory.superseded_by:
         lines.append(f"superseded by {memory.superseded_by}")
@@ -108,34 +152,63 @@ def details(found: Details) -> str:
     if memory.source:
         lines.append(f"Source: {memory.source}")
     if found.body:
-        lines += ["", found.body]
-    for revision in found.history:
-        lines += [
-            "",
-            f"Until {revision.replaced_at:%Y-%m-%d %H:%M} it said: {revision.memory.title}. {revision.memory.what}",
-        ]
-    return "\n".join(lines)
+        lines += ["", visible(found.body)]
+    return "\n".join(lines + [f"\n{line}" for line in _history(found)])
+
+
+def _history(found: Details) -> list[str]:
+    """Of each revision, latest first, what differs from the one that came after it."""
+    said = [(found.memory, found.body)] + [(revision.memory, revision.body) for revision in found.history]
+    lines = []
+    for revision, after, before in zip(found.history, said, said[1:], strict=False):
+        changes = "; ".join(_changes(before, after)) or "the same in all that is shown here"
+        lines.append(f"Until {revision.replaced_at:%Y-%m-%d %H:%M}: {changes}")
+    return lines
+
+
+def _changes(before: tuple[Memory, str], after: tuple[Memory, str]) -> list[str]:
+    (old, body), (new, later) = before, after
+    found = []
+    for name in _SHOWN:
+        derived = name == "what" and _speaks_for_body(old) and _speaks_for_body(new)
+        if getattr(old, name) != getattr(new, name) and not derived:
+            text = getattr(old, name)
+            found.append(f"{name.capitalize()} was " + (f'"{visible(text)}"' if text else "empty"))
+    for label, were, are in (("Tags", old.tags, new.tags), ("Files", old.related_files, new.related_files)):
+        if were != are:
+            found.append(f"{label} were {visible(', '.join(were)) or 'empty'}")
+    if body != later:
+        found.append(f"Details were {counted(len(body), 'character')}")
+    return found
 
 
 def status(found: Status, database: str) -> str:
     counts = found.counts
     lines = [
         f"{database}  {counts.bytes / 1e6:,.1f} MB",
-        f"{counts.memories:,} memories ({counts.superseded:,} superseded), {counts.chunks:,} chunks",
+        f"{counted(counts.memories, 'memory', 'memories')} ({counts.superseded:,} superseded), "
+        + counted(counts.chunks, "chunk"),
         _shares("kinds", counts.kinds),
         _shares("projects", counts.projects),
         f"model: {found.configured or 'none'}",
     ]
     for generation, filled in found.generations:
-        lines.append(f"vectors {generation.state}: {generation.space}, {filled:,} of {counts.chunks:,} chunks")
+        lines.append(f"vectors {generation.state}: {generation.space}, {filled:,} of {counted(counts.chunks, 'chunk')}")
     if counts.queued:
-        lines.append(f"waiting for a vector: {counts.queued:,} ({counts.failed:,} failed) {counts.last_error}".rstrip())
+        lines.append(
+            f"waiting for a vector: {counts.queued:,} ({counts.failed:,} failed) {visible(counts.last_error)}".rstrip()
+        )
     return "\n".join(line for line in lines if line)
 
 
 def _shares(name: str, shares: Sequence[tuple[str, int]]) -> str:
-    return f"{name}: " + ", ".join(f"{label} {count:,}" for label, count in shares) if shares else ""
+    return f"{name}: " + ", ".join(f"{visible(label)} {count:,}" for label, count in shares) if shares else ""
 
 
 def notice(found: Notice) -> str:
-    return f"{found.text}. {found.hint}".rstrip() if found.hint else found.text
+    return visible(f"{found.text}. {found.hint}".rstrip() if found.hint else found.text)
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """A number of things: "1 chunk", "2 chunks"."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
