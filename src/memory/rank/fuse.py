@@ -36,10 +36,9 @@ def fuse(
 
     Returns:
         With scores 0..1 if the weights sum to 1.
-
         MINMAX: `w0 · (2 · coverage + BM25 / best BM25) / 3 + w1 · (n + 1) / (best n + 1)`: each leg from its
-        theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 has no scale of its own: divided by the best it
-        makes the best 1 however poor it is, so how much of the query a chunk holds weighs twice as much.
+        theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 divided by the best makes the best 1 however poor
+        it is; so how much of the query a chunk holds weighs twice as much.
         MAX: each score divided by the best, a missing one 0 (the seed's rule).
         RRF: `w / (60 + rank)`, summed over the legs.
     """

@@ -2,7 +2,8 @@
 `RamStore`: the promises of the store in dictionaries, the slow and plain way.
 
 It is the oracle that the SQLite store is compared with, and a store for tests. Nothing here is indexed, cached or
-clever: every answer is worked out from everything that is there.
+clever: every answer is worked out from everything that is there. It is one long file so that it can be read from top
+to bottom beside the protocol.
 """
 
 from __future__ import annotations
