@@ -9,6 +9,7 @@ LINE_LIMIT = 10_000  # characters of what, why, impact, description
 BODY_LIMIT = 500_000  # characters (CAP D10)
 NAME_LIMIT = 200  # characters of a project, a source, a tag, a file, ...
 TAGS_LIMIT = 100
+WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none (CAP X3)
 DEPTH_LIMIT = 64  # of nested metadata
 
 

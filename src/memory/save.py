@@ -12,6 +12,7 @@ from memory.draft import SHARED, Draft
 from memory.embed import embedded
 from memory.errors import EmbedError
 from memory.kinds import RULES, Kind
+from memory.limits import WHAT_OF_BODY
 from memory.query import Notice
 from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, MemoryId
 from memory.space import Embedded, Window
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from memory.embed.pool import Embedders
     from memory.record import Memory
     from memory.store import Revision, Store, Whole
-
-WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none (CAP X3)
 
 
 @dataclass(frozen=True, slots=True)

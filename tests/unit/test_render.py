@@ -12,7 +12,6 @@ from memory.context import in_short
 from memory.kinds import Kind
 from memory.query import Mode, Query
 from memory.render import text
-from memory.save import WHAT_OF_BODY
 from memory.store import Revision
 
 HOSTILE = "a\x1b]0;owned\x07b\x7fc\x9b31md\re\0".removesuffix("\0")
@@ -82,7 +81,6 @@ def test_a_revision_without_a_difference_says_so(engine):
 
 
 def test_an_imported_file_is_not_shown_twice(engine):
-    assert text.WHAT_OF_BODY == WHAT_OF_BODY
     body = "# Guide\n\nCookies are warm.\n"
     engine.save(Draft(kind=Kind.KNOWLEDGE_BASE, title="Guide", body=body))
 

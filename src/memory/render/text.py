@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memory.limits import WHAT_OF_BODY
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 WIDTH = 110  # where there is no terminal
 NARROWEST = 40
 LINES = 3  # of a passage
-WHAT_OF_BODY = 200  # that of `memory.save`, which a search does not import
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SHOWN = ("title", "what", "why", "impact", "category", "project", "source")
