@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -46,13 +45,13 @@ class Fusing(NamedTuple):
     merge: Merge = Merge.MINMAX
 
 
-@dataclass(slots=True)
 class _Trace:
     """What was done so far."""
 
-    steps: list[Step] = field(default_factory=list)
-    notices: list[Notice] = field(default_factory=list)
-    begun: float = field(default_factory=perf_counter)
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.notices: list[Notice] = []
+        self.begun = perf_counter()
 
     def step(self, name: str, found: int, note: str = "") -> None:
         now = perf_counter()

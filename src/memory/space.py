@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # numpy costs 70 ms to import; a keyword search never pays it
@@ -13,8 +12,7 @@ if TYPE_CHECKING:  # numpy costs 70 ms to import; a keyword search never pays it
     """Shape (n, dimension), C order, float32, finite, every row of length 1. One vector: shape (dimension,)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
+class Space(NamedTuple):
     """
     Where vectors compare: one provider, one model, one passage recipe, one width.
 

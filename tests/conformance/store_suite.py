@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -1032,7 +1031,7 @@ class Generations:
         dropped = store.begin(OTHER)
         kept(store, note("a", embedded=embedded([unit(1)], space=OTHER)))
 
-        third = store.begin(replace(OTHER, recipe=2))
+        third = store.begin(OTHER._replace(recipe=2))
 
         assert [generation.id for generation in store.generations()] == [1, third.id]
         assert third.id > dropped.id
@@ -1127,7 +1126,7 @@ class Generations:
                 ask()
 
     def test_spaces_of_any_width_live_side_by_side(self, store: Store) -> None:
-        wide = replace(SPACE, dimension=16)
+        wide = SPACE._replace(dimension=16)
         kept(store, note("a", embedded=embedded([unit(1)])))
         building = store.begin(wide)
         vector = np.eye(16, dtype=np.float32)[3]

@@ -24,7 +24,7 @@ from memory.store.sqlite.store import SqliteStore
 
 TOLERANCE = 1e-5  # cosines in 32 bits; bm25 is far closer
 WORDS = ("auth", "authentication", "author", "login", "logins", "café", "user_id", "the", "数据", "+++")
-SPACES = (SPACE, OTHER, replace(SPACE, dimension=3))
+SPACES = (SPACE, OTHER, SPACE._replace(dimension=3))
 
 texts = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
 vectors = st.lists(st.integers(-2, 2), min_size=8, max_size=8).filter(any)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import TYPE_CHECKING
 
 from memory.query import Scored
@@ -20,17 +21,38 @@ if TYPE_CHECKING:
     from memory.record import ChunkId
     from memory.store.sqlite.rows import Row
 
-SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
+SLACK = 6  # chunks ranked beyond k in a broad scope, for the few that it leaves out
+REMEMBERED = 10_000  # terms
 
 
-def weigh(db: apsw.Connection, terms: Sequence[Term]) -> tuple[Term, ...]:
+class Vocabulary(threading.local):
+    """
+    What was counted for a term, as long as nobody writes: a count costs 40 µs, and words come again.
+
+    For each thread its own, as each has its own connection.
+    """
+
+    def __init__(self) -> None:
+        self._state: tuple[int, int] | None = None
+        self._counted: dict[Term, Term] = {}
+
+    def of(self, db: apsw.Connection) -> dict[Term, Term]:
+        """Terms as they were asked for, and as they were counted in the present state of the database."""
+        state = (int(db.pragma("data_version")), db.total_changes())  # what others, and what this connection wrote
+        if state != self._state or len(self._counted) > REMEMBERED:
+            self._state, self._counted = state, {}
+        return self._counted
+
+
+def weigh(db: apsw.Connection, terms: Sequence[Term], vocabulary: Vocabulary) -> tuple[Term, ...]:
     """See `Store.weigh`."""
+    known = vocabulary.of(db)
     total: int = db.execute("select value from counters where name = 'chunks'").get
     weighed: dict[tuple[tuple[str, ...], bool], Term] = {}
     for term in terms:
         if not (key := stems(term.text)) or (key, term.prefix) in weighed:
             continue
-        found = _counted(db, term, key)
+        found = known.get(term) or known.setdefault(term, _counted(db, term, key))
         weighed.setdefault((key, found.prefix), found._replace(weight=idf(found.rows, total)))
     return tuple(weighed.values())
 

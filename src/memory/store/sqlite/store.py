@@ -34,6 +34,7 @@ class SqliteStore:
         """
         self._db = Database(str(path), busy_seconds)
         self._matrix = Matrix()
+        self._vocabulary = keywords.Vocabulary()
 
     @property
     def path(self) -> str:
@@ -117,7 +118,7 @@ class SqliteStore:
 
     def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
         with self._db.read() as db:
-            return keywords.weigh(db, terms)
+            return keywords.weigh(db, terms, self._vocabulary)
 
     def by_keyword(self, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
         with self._db.read() as db:

@@ -1,10 +1,10 @@
-"""The copy of the vectors in memory gives the answers of the database, or none."""
+"""What a store remembers of its database is what the database would say."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from entries import SPACE, directions, embedded, note, unit
+from entries import SPACE, directions, embedded, note, unit, words
 
 from memory.query import ACTIVE, EVERYTHING
 from memory.record import MemoryId
@@ -95,3 +95,19 @@ def test_an_empty_generation_has_no_nearest(tmp_path):
 
     assert found == [(), (), ()]
     store.close()
+
+
+def test_counts_of_words_follow_every_write(store):
+    other = SqliteStore(store.path)
+
+    def rows():
+        return [found.weigh(words("zebra"))[0].rows for found in (store, other)]
+
+    assert rows() == rows() == [0, 0]
+    id = store.put([note("zebra")])[0].memory.id
+    assert rows() == rows() == [1, 1]
+    other.put([note("zebra again")])
+    assert rows() == rows() == [2, 2]
+    other.delete(id)
+    assert rows() == rows() == [1, 1]
+    other.close()
