@@ -124,7 +124,7 @@ class _Search:
         hits = self._hits(passages, found)
         trace = self._trace
         trace.step("read", len(hits))
-        steps, notices = tuple(trace.steps), tuple(trace.notices)
+        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(trace.notices))  # what was begun anew is said once
         answer = Answer(self._query, hits, found.tier, found.verdict, self._terms, steps, notices)
         return answer, len(hits) == len(passages)
 
@@ -198,22 +198,17 @@ class _Search:
     def _space(self) -> tuple[Generation, Embedder]:
         """The active generation and the embedder that made it."""
         generations = {generation.state: generation for generation in self._store.generations()}
+        configured = self._embedders.configured()  # first: without a model, that is what is amiss
         if (active := generations.get(State.ACTIVE)) is None:
-            self._embedders.configured()  # says what is amiss, if something is
             raise EmbedError("nothing is embedded yet", hint="Run `memory reindex` to embed what is kept.")
         from memory.embed import space
 
-        configured = self._embedders.configured()
         if (given := space(configured)) == active.space:
             return active, configured
         building = generations.get(State.BUILDING)
         if building is not None and building.space == given:
             return active, self._embedders.of(active.space)  # until the reindex is done, the old model answers
-        same_model = (given.provider, given.model, given.recipe) == (
-            active.space.provider,
-            active.space.model,
-            active.space.recipe,
-        )
+        same_model = given._replace(dimension=active.space.dimension) == active.space
         raise (DimensionMismatch if same_model else SpaceMismatch)(active.space, given)
 
     def _hybrid(self, depth: int, verdict: Verdict | None) -> _Found:

@@ -8,7 +8,7 @@ from memory.query import Merge
 from memory.rank.judge import coverage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from memory.query import Ranking, Scored, Term
     from memory.record import ChunkId
@@ -18,7 +18,7 @@ RRF_K = 60
 
 
 def fuse(
-    candidates: Iterable[Scored],
+    pool: Sequence[Scored],
     nearness: Mapping[ChunkId, float],
     *,
     terms: Sequence[Term] = (),
@@ -29,7 +29,7 @@ def fuse(
     Rank candidates by what both legs say of them.
 
     Args:
-        candidates: The union of both legs, each chunk once, with both scores where they are known.
+        pool: The candidates: the union of both legs, each chunk once, with both scores where they are known.
         nearness: For each chunk with a vector, its cosine with the query after centring, -1..1.
         terms: What the keyword leg looked for; the candidates' `matched` speaks of them.
         weights: Of keywords and vectors.
@@ -42,7 +42,6 @@ def fuse(
         MAX: each score divided by the best, a missing one 0 (the seed's rule).
         RRF: `w / (60 + rank)`, summed over the legs.
     """
-    pool = list(candidates)
     match merge:
         case Merge.MINMAX:
             parts = [
@@ -60,7 +59,7 @@ def fuse(
     return tuple(sorted(scored, key=lambda item: (-item.score, item.chunk)))
 
 
-def _relative(pool: list[Scored], nearness: Mapping[ChunkId, float], *, floor: float) -> list[tuple[float, float]]:
+def _relative(pool: Sequence[Scored], nearness: Mapping[ChunkId, float], *, floor: float) -> list[tuple[float, float]]:
     best_keyword = max((item.keyword or 0.0 for item in pool), default=0.0) or 1.0
     best_nearness = max((near - floor for near in nearness.values()), default=0.0) or 1.0
     return [
@@ -72,7 +71,7 @@ def _relative(pool: list[Scored], nearness: Mapping[ChunkId, float], *, floor: f
     ]
 
 
-def _reciprocal(pool: list[Scored], nearness: Mapping[ChunkId, float]) -> list[tuple[float, float]]:
+def _reciprocal(pool: Sequence[Scored], nearness: Mapping[ChunkId, float]) -> list[tuple[float, float]]:
     keywords = _places({item.chunk: item.keyword for item in pool if item.keyword is not None})
     vectors = _places({item.chunk: nearness[item.chunk] for item in pool if item.chunk in nearness})
     return [(keywords.get(item.chunk, 0.0), vectors.get(item.chunk, 0.0)) for item in pool]
