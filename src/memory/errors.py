@@ -13,8 +13,11 @@ What can go wrong, as types a caller can catch.
     ├── EmbedError
     │   ├── Unreachable              no answer in time (retryable)
     │   ├── Refused                  the provider or its model cannot be used as configured
+    │   │   └── Unfit                one text is not taken; others may be
+    │   │       └── TooLong          it is longer than the model reads
     │   ├── Garbled                  wrong count, wrong width, not a number
-    │   └── OverBudget               the day's budget is spent
+    │   ├── OverBudget               the day's budget is spent
+    │   └── Unembedded               nothing has a vector yet
     └── SpaceMismatch                the stored vectors are of another model or recipe
         └── DimensionMismatch        ... of another width
 """
@@ -92,13 +95,30 @@ class EmbedError(Error):
 
 
 class Unreachable(EmbedError):
-    """The provider gave no answer within the configured time and retries."""
+    """
+    The provider gave no answer within the configured time and retries.
+
+    Attributes:
+        after: Seconds after which it wants to be asked again, if it said so.
+    """
 
     retryable = True
+
+    def __init__(self, message: str, *, hint: str = "", after: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.after = after
 
 
 class Refused(EmbedError):
     """The provider or its model cannot be used as configured: not installed, no key, no such model."""
+
+
+class Unfit(Refused):
+    """The provider does not take this text; others it may."""
+
+
+class TooLong(Unfit):
+    """The text is longer than the model reads."""
 
 
 class Garbled(EmbedError):
@@ -107,6 +127,10 @@ class Garbled(EmbedError):
 
 class OverBudget(EmbedError):
     """The day's embedding budget is spent."""
+
+
+class Unembedded(EmbedError):
+    """Nothing that is kept has a vector yet."""
 
 
 class SpaceMismatch(Error):
@@ -121,7 +145,7 @@ class SpaceMismatch(Error):
     def __init__(self, stored: object, given: object) -> None:
         super().__init__(
             f"the stored vectors are in {stored}, the configured model gives {given}",
-            hint="Run `memory reindex` to embed what is stored with the configured model.",
+            hint="Run `memory reindex` to embed what is stored with the configured model, or set the former one.",
         )
         self.stored = str(stored)
         self.given = str(given)

@@ -11,6 +11,7 @@ import numpy as np
 
 from memory.draft import Draft
 from memory.kinds import Kind
+from memory.ledger import Call
 from memory.query import Term
 from memory.record import Chunk, ChunkType
 from memory.space import Embedded, Space, Window
@@ -102,6 +103,17 @@ def prompt(body: str, **fields: Any) -> Entry:
     return Entry(
         draft=draft, uid=uuid4().hex, moment=START, content_hash=digest, chunks=(chunk,), grams=(indexed(body),)
     )
+
+
+def request(when: float = 0, /, **fields: Any) -> Call:
+    """A request to a host so many seconds after the start, of 10 tokens if nothing else is said."""
+    given: dict[str, Any] = {"purpose": "save", "host": "https://one.example", "tokens": 10, **fields}
+    return Call(at(when), given.pop("provider", "openai"), given.pop("model", "small"), **given)
+
+
+def within(when: float = 0, /, **fields: Any) -> Call:
+    """What was embedded inside this process."""
+    return request(when, **{"provider": "local", "host": "", **fields})
 
 
 def words(*texts: str, prefix: bool = False) -> list[Term]:

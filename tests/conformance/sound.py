@@ -26,7 +26,9 @@ def sound(path: Path) -> None:
             "select id, dimension, vectors, total from generations"
         ).fetchall():
             _summed(db, id, dimension, count, total)
+        _generations(db)
         _queued(db)
+        _booked(db)
         stray = "select name from sqlite_schema where type = 'table' and name glob 'vectors_[0-9]*'"
         tables = {name for (name,) in db.execute(stray)}
         assert tables == {f"vectors_{id}" for (id,) in db.execute("select id from generations")}
@@ -49,6 +51,17 @@ def _summed(db: apsw.Connection, id: int, dimension: int, count: int, total: byt
     np.testing.assert_allclose(np.frombuffer(total, "<f8"), vectors.sum(axis=0, dtype=np.float64), atol=1e-9)
 
 
+def _generations(db: apsw.Connection) -> None:
+    """At most one answers, at most one is built, one answers if there is any; fingerprints are as wide as vectors."""
+    states = [state for (state,) in db.execute("select state from generations")]
+    assert states.count("active") == bool(states)
+    assert states.count("building") <= 1
+    for fingerprint, dimension in db.execute(
+        "select fingerprint, dimension from generations where fingerprint is not null"
+    ):
+        assert len(fingerprint) == 4 * dimension
+
+
 def _queued(db: apsw.Connection) -> None:
     """Every chunk either has a vector in the active generation or is queued."""
     active = db.execute("select id from generations where state = 'active'").get
@@ -59,3 +72,13 @@ def _queued(db: apsw.Connection) -> None:
     chunks = {id for (id,) in db.execute("select id from chunks")}
     assert not embedded & queued
     assert embedded | queued == chunks
+    assert db.execute("select count(*) from embed_queue where (attempts > 0) <> (tried_at is not null)").get == 0
+
+
+def _booked(db: apsw.Connection) -> None:
+    """A line a day for what stays in the process; every moment is one of UTC in the same number of letters."""
+    lines = "select count(*) as n from ledger where host = '' group by day, provider, model, purpose"
+    assert db.execute(f"select count(*) from ({lines}) where n > 1").get == 0
+    moment = "glob '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9].[0-9]*Z'"
+    assert db.execute(f"select count(*) from ledger where not moment {moment} or length(moment) <> 27").get == 0
+    assert db.execute(f"select count(*) from outages where not until {moment}").get == 0

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta, timezone
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from entries import OTHER, SPACE, START, at, cut, directions, embedded, note, prompt, unit, words
+from entries import OTHER, SPACE, START, at, cut, directions, embedded, note, prompt, request, unit, within, words
 
 from memory.errors import Invalid, NotFound
 from memory.kinds import Kind
+from memory.ledger import Budget, Outage
 from memory.query import ACTIVE, EVERYTHING, Scope, Term
 from memory.record import OVERLAP, ChunkId, MemoryId, Status
 from memory.space import Window
-from memory.store import Links, Revision, State
+from memory.store import Links, Revision, State, Waiting
 
 if TYPE_CHECKING:
     from memory.query import Ranking
     from memory.store import Entry, Kept, Store
 
+DAY = 24 * 3600
+THIRD = OTHER._replace(recipe=2)
 BEYOND = 1 << 70  # no store counts that far
 TOLERANCE = 1e-5  # of cosines in 32 bits
 
@@ -1011,6 +1015,104 @@ class Vectors:
         assert (counts.queued, counts.failed, counts.last_error) == (1, 1, "late news")
 
 
+class Queue:
+    def test_what_waits_comes_with_the_fewest_failures_first_then_by_id(self, store: Store) -> None:
+        a, b, c, d = heads(store, *kept(store, note("a"), note("b"), note("c"), note("d")))
+        store.failed([a, b], "first", at(1))
+        store.failed([a], "second", at(2))
+
+        assert [excerpt.id for excerpt in store.waiting(9, at(3))] == [c, d, b, a]
+        assert [excerpt.id for excerpt in store.waiting(3, at(3))] == [c, d, b]
+        assert store.waiting(0, at(3)) == []
+
+    def test_what_failed_lately_is_left_out(self, store: Store) -> None:
+        a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
+        store.failed([a], "once", at(1))
+        store.failed([b], "later", at(5))
+
+        assert [excerpt.id for excerpt in store.waiting(9)] == [c]
+        assert [excerpt.id for excerpt in store.waiting(9, at(1))] == [c]
+        assert [excerpt.id for excerpt in store.waiting(9, at(5))] == [c, a]
+        assert [excerpt.id for excerpt in store.waiting(9, at(5.000001))] == [c, a, b]
+
+    def test_what_waits_comes_whole(self, store: Store) -> None:
+        kept(store, note("a", body="bcd", size=1, title="t", tags=("x",), embedded=embedded([unit(1)], [1])))
+
+        waiting = store.waiting(9)
+
+        assert [excerpt.text for excerpt in waiting] == ["a", "c", "d"]
+        assert store.excerpts([excerpt.id for excerpt in waiting]) == {excerpt.id: excerpt for excerpt in waiting}
+
+    def test_only_what_is_queued_waits(self, store: Store) -> None:
+        gone, filled, other = kept(store, note("a"), note("b"), note("c"))
+        store.begin(SPACE)
+        store.fill(1, directions(1), [Window(heads(store, filled)[0], 0, 0)])
+        store.delete(gone)
+
+        assert [excerpt.memory for excerpt in store.waiting(9)] == [other]
+
+    def test_memories_that_wait_say_how_much_and_why(self, store: Store) -> None:
+        first, second, done = kept(
+            store, note("a", body="bc", size=1), note("d"), note("e", embedded=embedded([unit(1)]))
+        )
+        chunks = [chunk for chunk, _ in store.outline(first)]
+        store.failed(chunks[:2], "early", at(1))
+        store.failed(chunks[:1], "late", at(2))
+
+        told = store.unembedded([second, MemoryId(99), done, first, MemoryId(BEYOND), first])
+
+        assert told == {
+            first: Waiting(first, chunks=3, failed=2, last_error="late", tried_at=at(2)),
+            second: Waiting(second, chunks=1, failed=0, last_error="", tried_at=None),
+        }
+        assert store.unembedded([done]) == store.unembedded([]) == {}
+
+    def test_of_failures_at_one_moment_that_of_the_last_chunk_is_told(self, store: Store) -> None:
+        id = kept(store, note("a", body="bc", size=1))[0]
+        a, b, c = (chunk for chunk, _ in store.outline(id))
+
+        for chunk, error in ((b, "of b"), (c, "of c"), (a, "of a")):
+            store.failed([chunk], error, at(1))
+
+        assert store.unembedded([id])[id].last_error == store.counts().last_error == "of c"
+
+    def test_failures_come_latest_first_then_by_id(self, store: Store) -> None:
+        ids = kept(store, *(note(name, body="x", size=1) for name in "abcd"))
+        chunks = heads(store, *ids)
+        store.failed([chunks[0], chunks[2], chunks[1]], "together", at(1))
+        store.failed([store.outline(ids[1])[1][0]], "later", at(2))
+
+        assert store.failures(9) == [
+            Waiting(ids[1], chunks=2, failed=2, last_error="later", tried_at=at(2)),
+            Waiting(ids[0], chunks=2, failed=1, last_error="together", tried_at=at(1)),
+            Waiting(ids[2], chunks=2, failed=1, last_error="together", tried_at=at(1)),
+        ]
+        assert [waiting.memory for waiting in store.failures(2)] == [ids[1], ids[0]]
+        assert [waiting.memory for waiting in store.failures(1)] == [ids[1]]
+        assert store.failures(0) == []
+
+    def test_what_was_embedded_since_is_no_failure(self, store: Store) -> None:
+        id = kept(store, note("a"))[0]
+        chunk = heads(store, id)[0]
+        store.failed([chunk], "down", at(1))
+
+        store.fill(store.begin(SPACE).id, directions(1), [Window(chunk, 0, 0)])
+
+        assert (store.failures(9), store.unembedded([id]), store.counts().failed) == ([], {}, 0)
+
+    def test_memories_that_wait_are_counted(self, store: Store) -> None:
+        first, second, _ = kept(store, note("a", body="bc", size=1), note("d"), note("e", embedded=embedded([unit(1)])))
+        store.failed([chunk for chunk, _ in store.outline(first)], "down", at(1))
+
+        counts = store.counts()
+        assert (counts.queued, counts.failed, store.queued()) == (4, 3, 4)
+        assert (counts.waiting_memories, counts.failed_memories) == (2, 1)
+        store.delete(first)
+        store.delete(second)
+        counts = store.counts()
+        assert (counts.waiting_memories, counts.failed_memories) == (0, 0)
+
+
 class Generations:
     def test_the_first_generation_begun_is_active_and_the_next_is_built(self, store: Store) -> None:
         first, second = store.begin(SPACE), store.begin(OTHER)
@@ -1072,15 +1174,129 @@ class Generations:
         assert [generation.state for generation in store.generations()] == [State.ACTIVE]
         assert store.counts().queued == 1
 
-    def test_a_retired_generation_is_not_living(self, store: Store) -> None:
-        store.begin(SPACE)
+    def test_a_retired_generation_takes_no_vectors_until_it_is_begun_again(self, store: Store) -> None:
+        kept(store, note("a", embedded=embedded([unit(1)])))
         store.activate(store.begin(OTHER).id, instead_of=1)
+        assert put(store, note("b", embedded=embedded([unit(1)]))).queued == 1
+        assert store.filled(1) == 1
 
-        assert put(store, note("a", embedded=embedded([unit(1)]))).queued == 1
         again = store.begin(SPACE)
 
-        assert again.id == 3
-        assert again.state is State.BUILDING
+        assert (again.id, again.space, again.state) == (1, SPACE, State.BUILDING)
+        assert [excerpt.text for excerpt in store.pending(1, ChunkId(0), 9)] == ["b"]
+        assert len(store.generations()) == 2
+
+    def test_a_retired_generation_that_is_begun_again_displaces_the_one_being_built(self, store: Store) -> None:
+        store.begin(SPACE)
+        store.activate(store.begin(OTHER).id, instead_of=1)
+        unfinished = store.begin(THIRD)
+
+        store.begin(SPACE)
+
+        states = [(generation.id, generation.state) for generation in store.generations()]
+        assert states == [(1, State.BUILDING), (2, State.ACTIVE)]
+        assert store.begin(THIRD).id > unfinished.id
+
+    def test_the_former_generation_may_be_built_on(self, store: Store) -> None:
+        first, second = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(1)])))
+        building = store.begin(OTHER)
+
+        assert store.activate(building.id, instead_of=1, former=State.BUILDING) is True
+
+        assert [generation.state for generation in store.generations()] == [State.BUILDING, State.ACTIVE]
+        assert store.counts().queued == 2
+        assert put(store, note("c", embedded=embedded([unit(1)]))).queued == 1
+        assert store.filled(1) == 3
+        store.delete(second)
+        assert store.activate(1, instead_of=building.id, former=State.BUILDING) is True
+        assert [generation.state for generation in store.generations()] == [State.ACTIVE, State.BUILDING]
+        assert (store.counts().queued, store.filled(1)) == (0, 2)
+        assert found(store.by_vector(1, unit(1), ACTIVE, 9))[0] == first
+
+    def test_a_former_generation_that_is_built_on_displaces_the_one_being_built(self, store: Store) -> None:
+        store.begin(SPACE)
+        store.activate(store.begin(OTHER).id, instead_of=1)
+        unfinished = store.begin(THIRD)
+
+        assert store.activate(1, instead_of=2) is True
+        assert [generation.id for generation in store.generations()] == [1, 2, unfinished.id]
+        assert store.activate(2, instead_of=1, former=State.BUILDING) is True
+
+        states = [(generation.id, generation.state) for generation in store.generations()]
+        assert states == [(1, State.BUILDING), (2, State.ACTIVE)]
+
+    def test_activating_the_active_generation_keeps_the_one_being_built(self, store: Store) -> None:
+        chunk = heads(store, *kept(store, note("a")))[0]
+        store.begin(SPACE)
+        store.begin(OTHER)
+        store.failed([chunk], "down", at(1))
+
+        assert store.activate(1, instead_of=1, former=State.BUILDING) is True
+
+        assert [generation.state for generation in store.generations()] == [State.ACTIVE, State.BUILDING]
+        assert store.counts().failed == 1
+
+    def test_another_generation_has_not_failed_yet(self, store: Store) -> None:
+        chunk = heads(store, *kept(store, note("a")))[0]
+        store.begin(SPACE)
+        store.failed([chunk], "down", at(1))
+
+        store.activate(store.begin(OTHER).id, instead_of=1)
+
+        assert (store.counts().queued, store.counts().failed) == (1, 0)
+
+    def test_the_first_fingerprint_of_a_generation_stays(self, store: Store) -> None:
+        generation = store.begin(SPACE).id
+        other = store.begin(THIRD).id
+        assert store.fingerprint(generation) is None
+
+        store.mark(generation, unit(1, 2))
+        store.mark(generation, unit(3))
+
+        given = store.fingerprint(generation)
+        assert given is not None
+        assert (given.dtype, given.tolist()) == (np.float32, unit(1, 2).tolist())
+        assert store.fingerprint(other) is None
+
+    def test_clearing_takes_all_vectors_away_and_the_fingerprint(self, store: Store) -> None:
+        ids = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(0, 1)])))
+        building = store.begin(OTHER).id
+        for generation in (1, building):
+            store.fill(building, directions(1), [Window(heads(store, ids[0])[0], 0, 0)])
+            store.mark(generation, unit(1))
+
+        store.clear(building)
+
+        assert (store.filled(building), store.filled(1), store.queued()) == (0, 2, 0)
+        assert (store.fingerprint(building), store.fingerprint(1) is None) == (None, False)
+        assert store.centre(building)[1] == 0
+        assert not store.centre(building)[0].any()
+
+    def test_clearing_the_active_generation_queues_all_chunks(self, store: Store) -> None:
+        kept(store, note("a", embedded=embedded([unit(1)])), note("b"))
+        waits = store.waiting(1)[0].id
+        store.failed([waits], "down", at(1))
+        for _ in range(3):
+            assert len(store.by_vector(1, unit(1), ACTIVE, 9)) == 1
+
+        store.clear(1)
+
+        assert store.by_vector(1, unit(1), ACTIVE, 9) == ()
+        assert (store.queued(), store.counts().failed) == (2, 1)
+        assert [generation.state for generation in store.generations()] == [State.ACTIVE]
+        assert list(store.check()) == []
+
+    def test_a_fingerprint_stays_with_its_vectors(self, store: Store) -> None:
+        kept(store, note("a", embedded=embedded([unit(1)])))
+        store.mark(1, unit(1, 2))
+        store.activate(store.begin(OTHER).id, instead_of=1)
+
+        again = store.begin(SPACE)
+
+        given = store.fingerprint(again.id)
+        assert given is not None
+        assert given.tolist() == unit(1, 2).tolist()
+        assert store.filled(again.id) == 1
 
     def test_of_two_living_generations_of_a_space_the_active_one_counts(self, store: Store) -> None:
         store.begin(SPACE)
@@ -1115,7 +1331,10 @@ class Generations:
         assert store.filled(gone) == 0
         assert store.fill(gone, directions(1), [Window(chunk, 0, 0)]) == 0
         store.drop(gone)
+        store.mark(gone, unit(1))
         for ask in (
+            lambda: store.fingerprint(gone),
+            lambda: store.clear(gone),
             lambda: store.pending(gone, ChunkId(0), 1),
             lambda: store.by_vector(gone, unit(1), ACTIVE, 1),
             lambda: store.cosines(gone, unit(1), unit(1), [chunk]),
@@ -1149,7 +1368,193 @@ class Generations:
             assert store.centre(generation)[1] == 0
 
 
+class Ledger:
+    def test_a_request_is_entered_before_it_is_made_and_settled_after(self, store: Store) -> None:
+        call = request(1, calls=1, texts=3, tokens=30, bytes_out=120, cost=0.5)
+
+        id = store.book(call)
+
+        assert id is not None
+        assert list(store.ledger()) == [call._replace(id=id)]
+        store.settle(id, tokens=25, seconds=0.25, cost=0.125, error="cut off")
+        settled = call._replace(id=id, tokens=25, seconds=0.25, cost=0.125, error="cut off")
+        assert list(store.ledger()) == [settled]
+        store.settle(id, tokens=26, seconds=0.5, cost=0.25)
+        assert [line.error for line in store.ledger()] == [""]
+
+    def test_settling_what_is_gone_is_no_matter(self, store: Store) -> None:
+        id = store.book(request())
+        before = list(store.ledger())
+
+        for gone in (0, -1, (id or 0) + 1, BEYOND):
+            store.settle(gone, tokens=1, seconds=1, cost=1)
+
+        assert list(store.ledger()) == before
+
+    def test_what_stays_in_the_process_is_not_booked(self, store: Store) -> None:
+        with pytest.raises(Invalid, match="noted"):
+            store.book(within())
+
+        assert list(store.ledger()) == []
+
+    @pytest.mark.parametrize(
+        ("budget", "fit"),
+        [
+            (Budget(), 5),
+            (Budget(calls=3), 3),
+            (Budget(tokens=30), 3),
+            (Budget(tokens=39), 3),
+            (Budget(calls=2, tokens=30), 2),
+            (Budget(calls=4, tokens=20), 2),
+            (Budget(calls=0), 0),
+            (Budget(tokens=9), 0),
+        ],
+    )
+    def test_a_budget_is_used_up_and_not_exceeded(self, store: Store, budget: Budget, fit: int) -> None:
+        booked = [store.book(request(n), budget) for n in range(5)]
+
+        assert [id is not None for id in booked] == [n < fit for n in range(5)]
+        assert len(store.ledger()) == fit
+
+    def test_a_budget_is_of_one_host_and_one_day(self, store: Store) -> None:
+        budget = Budget(calls=1)
+
+        assert store.book(request(0), budget)
+        assert store.book(request(0, host="https://two.example"), budget)
+        assert store.book(request(DAY), budget)
+        assert store.book(request(-0.000001), budget)
+        assert store.book(request(DAY - 0.000001), budget) is None
+        assert store.book(request(0, provider="voyage", model="large", purpose="search"), budget) is None
+
+    def test_a_day_is_one_of_utc(self, store: Store) -> None:
+        east = START.astimezone(timezone(timedelta(hours=9)))
+        store.book(request()._replace(moment=east + timedelta(hours=23)))
+
+        assert store.book(request(), Budget(calls=1)) is None
+        assert [line.moment for line in store.spent()] == [START]
+
+    def test_a_budget_counts_what_was_estimated_until_it_is_known(self, store: Store) -> None:
+        budget = Budget(tokens=100)
+        id = store.book(request(tokens=90), budget)
+        assert store.book(request(tokens=20), budget) is None
+
+        store.settle(id or 0, tokens=80, seconds=1, cost=0, error="failed, and was counted")
+
+        assert store.book(request(tokens=20), budget)
+        assert store.book(request(tokens=1), budget) is None
+
+    def test_a_request_without_a_budget_counts_for_those_with_one(self, store: Store) -> None:
+        assert store.book(request())
+
+        assert store.book(request(), Budget(calls=1)) is None
+
+    def test_what_stays_in_the_process_is_added_up_by_day(self, store: Store) -> None:
+        one = within(50, calls=2, texts=3, tokens=5, seconds=0.5)
+        store.note([one, within(20, calls=1, texts=4, tokens=6, seconds=0.25, cost=0.5, error="odd")])
+        store.note([within(70, calls=1, texts=1, tokens=1, error="odder")])
+        store.note([within(70, calls=1, tokens=0)])
+        store.note([within(70, purpose="search"), within(70, model="large"), within(DAY), within(70, provider="x")])
+        store.note([])
+
+        day = next(line for line in store.ledger() if line.calls == 5)
+        assert day._replace(id=0) == within(20, calls=5, texts=8, tokens=12, seconds=0.75, cost=0.5, error="odder")
+        assert len(store.ledger()) == 5
+        assert len({line.id for line in store.ledger()}) == 5
+
+    def test_lines_come_latest_first_then_by_id(self, store: Store) -> None:
+        ids = [store.book(request(n)) for n in (2, 5, 2, 1)]
+
+        assert [line.id for line in store.ledger()] == [ids[1], ids[2], ids[0], ids[3]]
+        assert [line.id for line in store.ledger(limit=2)] == [ids[1], ids[2]]
+        assert [line.id for line in store.ledger(since=at(2))] == [ids[1], ids[2], ids[0]]
+        assert list(store.ledger(since=at(6))) == list(store.spent(since=at(6))) == []
+
+    def test_what_was_spent_is_summed_by_day_and_names(self, store: Store) -> None:
+        for call in (
+            request(1, texts=2, tokens=5, bytes_out=7, seconds=0.5, cost=0.25),
+            request(9, texts=1, tokens=1, bytes_out=1, seconds=0.25, cost=0.5, error="down"),
+            request(9, purpose="fill", error="down"),
+            request(9, host="https://a.example"),
+            request(9, model="large"),
+            request(9, provider="a", host="z"),
+            request(DAY + 5),
+        ):
+            store.book(call)
+        store.note([within(3, calls=5)])
+
+        given = list(store.spent())
+
+        assert [(line.moment, line.provider, line.model, line.host, line.purpose) for line in given] == [
+            (at(DAY), "openai", "small", "https://one.example", "save"),
+            (START, "a", "small", "z", "save"),
+            (START, "local", "small", "", "save"),
+            (START, "openai", "large", "https://one.example", "save"),
+            (START, "openai", "small", "https://a.example", "save"),
+            (START, "openai", "small", "https://one.example", "fill"),
+            (START, "openai", "small", "https://one.example", "save"),
+        ]
+        assert given[-1] == request(
+            0, calls=2, texts=3, tokens=6, bytes_out=8, seconds=0.75, cost=0.75, error="1 failed"
+        )
+        assert [line.error for line in given] == ["", "", "", "", "", "1 failed", "1 failed"]
+        assert given[2].calls == 5
+        assert [line.calls for line in store.spent(since=at(9))] == [1, 1, 1, 1, 1, 1]
+
+    def test_a_host_that_gave_no_answer_is_remembered_until_it_does(self, store: Store) -> None:
+        assert store.outage("https://one.example") is None
+        first, last = (Outage("https://one.example", at(n), f"down at {n}") for n in (9, 5))
+        other = Outage("https://two.example", at(1), "")
+
+        for outage in (first, other, last):
+            store.suspend(outage)
+
+        assert store.outage("https://one.example") == last
+        store.resume("https://one.example")
+        store.resume("https://one.example")
+        assert store.outage("https://one.example") is None
+        assert store.outage("https://two.example") == other
+
+
+class Care:
+    def test_a_store_in_use_is_sound(self, store: Store) -> None:
+        assert list(store.check()) == []
+        kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))
+        store.failed([store.waiting(1)[0].id], "down", at(1))
+        store.activate(store.begin(OTHER).id, instead_of=1, former=State.BUILDING)
+        store.mark(1, unit(1))
+        store.book(request())
+
+        assert list(store.check()) == []
+
+    def test_repairing_what_is_sound_changes_nothing(self, store: Store) -> None:
+        id = kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))[0]
+        store.failed([store.waiting(1)[0].id], "down", at(1))
+        store.begin(OTHER)
+
+        def seen() -> list[object]:
+            return [
+                store.counts()._replace(bytes=0),
+                list(store.generations()),
+                store.by_vector(1, unit(1), ACTIVE, 9),
+                store.by_keyword(words("text"), ACTIVE, 9),
+                store.whole(id),
+                list(store.failures(9)),
+                store.centre(1)[0].tolist(),
+            ]
+
+        before = seen()
+        store.repair()
+        assert seen() == before
+        assert list(store.check()) == []
+
+
 class Threads:
+    def test_a_budget_holds_among_many_that_ask_at_once(self, store: Store) -> None:
+        with ThreadPoolExecutor(8) as pool:
+            booked = list(pool.map(lambda n: store.book(request(n), Budget(calls=20, tokens=150)), range(80)))
+
+        assert len([id for id in booked if id is not None]) == len(store.ledger()) == 15
+
     def test_calls_may_come_from_any_thread(self, store: Store) -> None:
         def work(number: int) -> int:
             id = put(store, note(f"thread {number}", embedded=embedded([unit(1, number)]))).memory.id
@@ -1166,5 +1571,7 @@ class Threads:
         assert len(store.by_vector(1, unit(1), ACTIVE, 100)) == 25
 
 
-class StoreSuite(Keeping, Changing, Reading, Scopes, Keywords, Weighing, Vectors, Generations, Threads):
+class StoreSuite(
+    Keeping, Changing, Reading, Scopes, Keywords, Weighing, Vectors, Queue, Generations, Ledger, Care, Threads
+):
     """All of them; one class a part of the protocol."""

@@ -8,17 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from entries import OTHER, SPACE, at, embedded, note, words
+from entries import OTHER, SPACE, at, embedded, note, request, words
 from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from sound import sound
 
 from memory.errors import Error
 from memory.kinds import Kind
+from memory.ledger import Budget, Outage
 from memory.query import Scope, Term
 from memory.record import ChunkId, MemoryId, Status
 from memory.space import Window
-from memory.store import Links
+from memory.store import Links, State
 from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
 
@@ -37,6 +38,24 @@ scopes = st.builds(
     statuses=st.sets(st.sampled_from(list(Status))).map(frozenset),
 )
 limits = st.sampled_from([1, 2, 3, 5, 100])
+days = st.sampled_from([-1, 0, 0, 5, 86_399, 86_400])
+hosts = st.sampled_from(["a", "b"])
+eighths = st.integers(0, 20).map(lambda n: n / 8)  # sums of which are exact in any order
+calls = st.builds(
+    request,
+    days,
+    purpose=st.sampled_from(["save", "search"]),
+    host=hosts,
+    model=st.sampled_from(["small", "large"]),
+    calls=st.integers(1, 3),
+    texts=st.integers(0, 5),
+    tokens=st.integers(0, 9),
+    bytes_out=st.integers(0, 9),
+    seconds=eighths,
+    cost=eighths,
+    error=st.sampled_from(["", "", "down"]),
+)
+budgets = st.none() | st.builds(Budget, st.none() | st.integers(0, 9), st.none() | st.integers(0, 30))
 
 
 def unit(numbers, dimension: int):
@@ -176,19 +195,56 @@ class Stores(RuleBasedStateMachine):
         windows = [Window(chunk, owners[:row].count(chunk), row) for row, chunk in enumerate(owners)]
         self.same("fill", generation, rows, windows)
 
-    @rule(data=st.data(), moment=st.integers(0, 9).map(at))
-    def fail(self, data, moment) -> None:
+    @rule(data=st.data(), moment=st.integers(0, 3).map(at), error=st.sampled_from(["down", "slow", "odd"]))
+    def fail(self, data, moment, error) -> None:
         ids = data.draw(st.lists(st.sampled_from([*self.chunks(), ChunkId(999)]), unique=True, max_size=3))
-        self.same("failed", ids, f"at {moment}", moment)
+        self.same("failed", ids, error, moment)
 
     @rule(data=st.data())
     def activate(self, data) -> None:
-        generation, former = self.some_generation(data), self.some_generation(data)
-        self.same("activate", generation, instead_of=data.draw(st.sampled_from([former, None])))
+        active = [generation.id for generation in self.ram.generations() if generation.state is State.ACTIVE]
+        instead_of = data.draw(st.sampled_from([*active, *active, self.some_generation(data), None]))
+        former = data.draw(st.sampled_from([State.RETIRED, State.BUILDING]))
+        self.same("activate", self.some_generation(data), instead_of=instead_of, former=former)
+
+    @rule(data=st.data(), numbers=vectors)
+    def mark(self, data, numbers) -> None:
+        generation = self.some_generation(data)
+        dimension = next((g.space.dimension for g in self.ram.generations() if g.id == generation), 8)
+        self.same("mark", generation, unit(numbers, dimension))
+
+    @precondition(lambda self: len(self.ram.generations()) > 1)
+    @rule(data=st.data())
+    def clear(self, data) -> None:
+        self.same("clear", self.some_generation(data))
 
     @rule(data=st.data())
     def drop(self, data) -> None:
         self.same("drop", self.some_generation(data))
+
+    @rule(call=calls, budget=budgets)
+    def book(self, call, budget) -> None:
+        self.same("book", call, budget)
+
+    @rule(id=st.integers(0, 9), tokens=st.integers(0, 9), number=eighths, error=st.sampled_from(["", "slow"]))
+    def settle(self, id, tokens, number, error) -> None:
+        self.same("settle", id, tokens=tokens, seconds=number, cost=number, error=error)
+
+    @rule(some=st.lists(calls.map(lambda call: call._replace(host="")), max_size=3))
+    def take_note(self, some) -> None:
+        self.same("note", some)
+
+    @rule(host=hosts, until=st.none() | days.map(at), error=st.sampled_from(["", "down"]))
+    def suspend_or_resume(self, host, until, error) -> None:
+        if until is None:
+            self.same("resume", host)
+        else:
+            self.same("suspend", Outage(host, until, error))
+
+    @rule()
+    def repair(self) -> None:
+        self.same("check")
+        self.same("repair")
 
     # Questions -------------------------------------------------------------
 
@@ -224,6 +280,18 @@ class Stores(RuleBasedStateMachine):
     def ask_what_is_known(self, data) -> None:
         self.same("known", data.draw(st.lists(entries(self.uids), max_size=3)))
 
+    @rule(data=st.data(), limit=limits, before=st.none() | st.integers(0, 4).map(at))
+    def ask_what_waits(self, data, limit, before) -> None:
+        self.same("waiting", limit, before)
+        self.same("failures", limit)
+        self.same("queued")
+        self.same("unembedded", data.draw(st.lists(st.sampled_from([*self.ids(), MemoryId(999)]))))
+
+    @rule(since=st.none() | days.map(at), limit=limits)
+    def ask_what_was_spent(self, since, limit) -> None:
+        self.same("ledger", since, limit)
+        self.same("spent", since)
+
     # Always ----------------------------------------------------------------
 
     @invariant()
@@ -236,6 +304,12 @@ class Stores(RuleBasedStateMachine):
         assert self.sqlite.counts()._replace(bytes=0) == self.ram.counts()
 
     @invariant()
+    def have_spent_the_same(self) -> None:
+        self.same("ledger")
+        for host in ("a", "b"):
+            self.same("outage", host)
+
+    @invariant()
     def have_the_same_vectors(self) -> None:
         for generation in self.same("generations"):
             self.same("filled", generation.id)
@@ -243,6 +317,8 @@ class Stores(RuleBasedStateMachine):
             (expected, many), (given, count) = self.both("centre", generation.id)
             assert many == count
             np.testing.assert_allclose(given, expected, atol=1e-9)
+            left, right = self.both("fingerprint", generation.id)
+            assert left is right is None or left.tolist() == right.tolist()
 
     def teardown(self) -> None:
         sound(self.path)
@@ -252,5 +328,5 @@ class Stores(RuleBasedStateMachine):
 
 TestStores = Stores.TestCase
 TestStores.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=40, stateful_step_count=35, deadline=None, suppress_health_check=list(HealthCheck)
 )

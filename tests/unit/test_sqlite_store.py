@@ -8,19 +8,23 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
+import numpy as np
 import pytest
-from entries import SPACE, directions, embedded, note, words
+from entries import OTHER, SPACE, at, directions, embedded, note, request, unit, within, words
 from sound import sound
 
 from memory.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew
+from memory.ledger import Budget, Outage
 from memory.query import ACTIVE, EVERYTHING, Scope
 from memory.record import ChunkId, MemoryId
+from memory.store import Generation, State
 from memory.store.sqlite.database import APPLICATION, LATEST, migrations
 from memory.store.sqlite.match import matched
 from memory.store.sqlite.store import SqliteStore
@@ -88,6 +92,103 @@ def test_the_number_of_the_format_is_that_of_the_last_migration(path: Path) -> N
     with closing(SqliteStore(path)), closing(apsw.Connection(str(path))) as db:
         assert (db.pragma("application_id"), db.pragma("user_version")) == (APPLICATION, LATEST)
         assert (db.pragma("journal_mode"), db.pragma("page_size")) == ("wal", 8192)
+
+
+FORMAT_1 = """
+insert into memories (id, uid, kind, title, what, why, impact, description, tags, related_files, metadata,
+                      content_hash, created_at, updated_at, body_size)
+values (1, '{one}', 'note', 'first', 'We use WAL', '', '', '', '["db"]', '[]', '{{}}', 'h1', '{time}', '{time}', 21),
+       (2, '{two}', 'note', 'second', 'no vectors yet', '', '', '', '[]', '[]', '{{}}', 'h2', '{time}', '{time}', 0);
+insert into bodies values (1, 'Readers never block. '), (2, '');
+insert into chunks (id, memory_id, chunk_index, start, stop, chunk_type, header_path, level, token_count, heading,
+                    tags, files, grams)
+values (1, 1, 0, 0, 0, 'head', '[]', 0, 3, '', 'db', '', ''), (2, 1, 1, 0, 21, 'text', '[]', 0, 3, '', '', '', ''),
+       (3, 2, 0, 0, 0, 'head', '[]', 0, 3, '', '', '', '');
+insert into generations (id, provider, model, recipe, dimension, state, vectors, total, created_at)
+values (1, 'test', 'second', 1, 2, 'retired', 0, zeroblob(16), '{time}'),
+       (2, 'test', 'first', 1, 2, 'active', 2, x'000000000000f03f000000000000f03f', '{time}'),
+       (3, 'test', 'second', 1, 2, 'retired', 0, zeroblob(16), '{time}');
+insert into vectors_2 values (1, 0, x'0000803f00000000'), (2, 0, x'000000000000803f');
+insert into embed_queue values (3, 1, 'connection refused', '{time}');
+"""
+
+
+@pytest.fixture
+def old(path: Path) -> Path:
+    """A file as the first version made it: two memories, two chunks with vectors, one in the queue."""
+    with closing(apsw.Connection(str(path))) as db:
+        db.pragma("page_size", 8192)
+        db.pragma("journal_mode", "wal")
+        db.execute(migrations()[0][1])
+        for generation in (1, 2, 3):
+            db.execute(
+                f"""create table vectors_{generation} (
+                        chunk_id  integer not null references chunks on delete cascade,
+                        window    integer not null,
+                        embedding blob not null check (length(embedding) = 4 * 2),
+                        unique (chunk_id, window)
+                    ) strict"""
+            )
+        db.execute(FORMAT_1.format(one="1" * 32, two="2" * 32, time="2026-01-01T00:00:00.000000Z"))
+        db.execute(f"pragma application_id = {APPLICATION}; pragma user_version = 1")
+    return path
+
+
+def test_a_file_of_the_first_format_has_everything_after_opening(old: Path) -> None:
+    first, second = SPACE._replace(dimension=2), OTHER._replace(dimension=2)
+    vector = np.asarray([0, 1], np.float32)
+
+    with closing(SqliteStore(old)) as store:
+        whole = store.whole(MemoryId(1))
+        assert whole is not None
+        assert (whole.memory.what, whole.memory.tags, whole.body) == ("We use WAL", ("db",), "Readers never block. ")
+        assert [found.chunk for found in store.by_keyword(words("readers"), ACTIVE, 5)] == [2]
+        assert [found.chunk for found in store.by_vector(2, vector, ACTIVE, 5)] == [2, 1]
+        counts = store.counts()
+        assert (counts.memories, counts.chunks, counts.queued, counts.failed) == (2, 3, 1, 1)
+        assert [failure.last_error for failure in store.failures(5)] == ["connection refused"]
+        assert store.fingerprint(2) is None
+        assert list(store.generations())[1] == Generation(2, first, State.ACTIVE)
+        assert store.begin(second) == Generation(3, second, State.BUILDING)  # the latest of those of a space
+        store.mark(3, vector)
+        assert store.book(request())
+        assert store.check() == ()
+        with closing(apsw.Connection(str(old))) as db:
+            assert db.pragma("user_version") == LATEST
+    sound(old)
+
+
+def test_a_migrated_file_is_laid_out_as_a_new_one(old: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.db"
+    layouts = []
+    for path in (old, new):
+        SqliteStore(path).close()
+        with closing(apsw.Connection(str(path))) as db:
+            rows = db.execute("select type, name, sql from sqlite_schema where name not glob '*vectors_*'").fetchall()
+            layouts.append(sorted(rows, key=str))
+
+    assert layouts[0] == layouts[1]
+
+
+def test_processes_that_open_an_old_file_at_once_migrate_it_once(old: Path) -> None:
+    processes = [writer(old, 3, "queue") for _ in range(4)]
+    printed = [process.communicate(timeout=60)[0] for process in processes]
+
+    assert [process.returncode for process in processes] == [0] * 4
+    assert sum(len(output.splitlines()) for output in printed) == 12
+    with closing(SqliteStore(old)) as store:
+        assert store.counts().memories == 14
+    sound(old)
+
+
+def test_a_fingerprint_of_another_width_is_refused(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store.begin(SPACE)
+
+        with pytest.raises(StoreError, match="CHECK"):
+            store.mark(1, unit(1)[:-1])
+
+        assert store.fingerprint(1) is None
 
 
 def test_every_setting_of_a_connection_holds(path: Path) -> None:
@@ -339,6 +440,44 @@ def test_who_waits_too_long_for_the_lock_is_told_so(path: Path) -> None:
         store.put([note()])
 
 
+def test_what_is_not_worth_waiting_for_is_not_waited_for(path: Path) -> None:
+    with closing(SqliteStore(path)) as holder, closing(SqliteStore(path)) as store:
+        with holder._db.write():
+            begun = time.monotonic()
+            with pytest.raises(StoreBusy):
+                store.note([within()])
+            with pytest.raises(StoreBusy):
+                store.touch(MemoryId(1), at(1))
+            assert time.monotonic() - begun < 10  # of the 30 seconds of a store
+            assert store.outage("https://one.example") is None
+
+        assert store.ledger() == []
+
+
+def test_a_budget_holds_among_processes(path: Path) -> None:
+    processes = [writer(path, 30, "book") for _ in range(4)]
+    printed = [process.communicate(timeout=60)[0].split() for process in processes]
+
+    assert [process.returncode for process in processes] == [0] * 4
+    ids = [id for output in printed for id in output if id != "None"]
+    assert len(ids) == len(set(ids)) == 50
+    with closing(SqliteStore(path)) as store:
+        assert [line.calls for line in store.spent()] == [50]
+    sound(path)
+
+
+def test_a_request_that_was_booked_survives_the_end_of_the_process(path: Path) -> None:
+    process = writer(path, 1_000_000, "book")
+    assert process.stdout is not None
+    booked = int(process.stdout.readline())
+    process.kill()
+    process.stdout.close()
+    process.wait()
+
+    with closing(SqliteStore(path)) as store:
+        assert booked in {line.id for line in store.ledger()}
+
+
 def test_a_closed_store_says_so(path: Path) -> None:
     store = SqliteStore(path)
     store.close()
@@ -351,7 +490,8 @@ def test_a_closed_store_says_so(path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from entries import SPACE, directions, embedded, note
+from entries import SPACE, directions, embedded, note, request
+from memory.ledger import Budget
 from memory.record import ChunkId
 from memory.space import Window
 from memory.store.sqlite.store import SqliteStore
@@ -359,6 +499,9 @@ from memory.store.sqlite.store import SqliteStore
 path, count, kind = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 store = SqliteStore(path)
 for number in range(count):
+    if kind == "book":
+        print(store.book(request(), Budget(calls=50)), flush=True)
+        continue
     vectors = embedded(directions(2, number)) if kind == "put" else None
     entry = note(f"word {number}", body="some text " * 100, embedded=vectors)
     store.put([entry])
@@ -421,6 +564,196 @@ def acknowledge(line: str, uids: set[str], chunks: set[int]) -> None:
         uids.update(names)
     else:
         chunks.update(map(int, names))
+
+
+# Care -----------------------------------------------------------------------
+
+
+@contextmanager
+def tampered(path: Path) -> Iterator[apsw.Connection]:
+    """A connection as another program has it, which knows nothing of foreign keys."""
+    with closing(apsw.Connection(str(path))) as db:
+        db.pragma("foreign_keys", 0)
+        yield db
+
+
+TAMPERED = {
+    "keywords that are no longer there": (
+        "delete from passages_fts_docsize where id = 7",
+        ["the keyword index differs from the memories it should hold"],
+    ),
+    "a word that was changed behind the index": (
+        "drop trigger indexed_text_changed; update memories set what = 'zebra' where id = 3",
+        ["the keyword index differs from the memories it should hold"],
+    ),
+    "a broken index": (
+        "update passages_fts_data set block = x'00' where id > 1000",
+        ["the keyword index differs from the memories it should hold"],
+    ),
+    "a wrong counter": (
+        "update counters set value = 1000",
+        ["chunks are counted as 1,000, there are 80"],
+    ),
+    "a vector that is gone": (
+        "delete from vectors_1 where chunk_id = 5",
+        [
+            "the vectors of generation 1 are counted as 80, there are 79",
+            "the total of generation 1 is not the sum of its vectors",
+            "1 chunk with neither a vector in the active generation nor a place in the queue",
+        ],
+    ),
+    "a total that is another": (
+        "update generations set total = zeroblob(64)",
+        ["the total of generation 1 is not the sum of its vectors"],
+    ),
+    "a table of vectors that is nobody's": (
+        "create table vectors_9 (chunk_id integer references chunks on delete cascade, embedding blob)",
+        ["the table vectors_9 belongs to no generation"],
+    ),
+    "a generation without its table": (
+        "drop table vectors_1",
+        [
+            "generation 1 has no table of vectors",
+            "80 chunks with neither a vector in the active generation nor a place in the queue",
+        ],
+    ),
+    "chunks that are queued for nothing": (
+        "insert into embed_queue (chunk_id) values (1), (2)",
+        ["2 chunks in the queue although they have a vector in the active generation"],
+    ),
+    "a memory that was deleted by hand": (
+        """update memories set parent_id = 3, status = 'superseded', superseded_by = 3 where id = 4;
+           delete from memories where id = 3""",
+        [
+            "1 row of bodies belong to something that is gone",
+            "2 rows of memories belong to something that is gone",
+            "2 rows of vectors_1 belong to something that is gone",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TAMPERED)
+def test_what_is_wrong_is_said_and_made_anew(filled: Path, kind: str) -> None:
+    script, told = TAMPERED[kind]
+    trigger = "select sql from sqlite_schema where name = 'indexed_text_changed'"
+    with tampered(filled) as db:
+        kept = db.execute(trigger).get
+        db.execute(script)
+        if db.execute(trigger).get is None:
+            db.execute(kept)
+
+    with closing(SqliteStore(filled)) as store:
+        assert list(store.check()) == told
+
+        store.repair()
+
+        assert store.check() == ()
+        if kind == "a word that was changed behind the index":
+            assert [found.memory for found in store.by_keyword(words("zebra"), ACTIVE, 5)] == [3]
+    sound(filled)
+
+
+@pytest.mark.parametrize(
+    ("table", "told"), [("chunks", "1 memory without chunks"), ("bodies", "1 memory without a body")]
+)
+def test_a_memory_that_lost_a_part_is_told_of(filled: Path, table: str, told: str) -> None:
+    with closing(SqliteStore(filled)) as store:
+        with store._db.write() as db:
+            if table == "chunks":
+                db.execute("delete from vectors_1 where chunk_id in (select id from chunks where memory_id = 3)")
+            db.execute(f"delete from {table} where memory_id = 3")
+
+        store.repair()
+
+        assert list(store.check()) == [told]
+
+
+def test_repairing_keeps_what_is_known_of_failures(filled: Path) -> None:
+    with closing(SqliteStore(filled)) as store:
+        store.put([note("waits"), note("waits too")])
+        [first, second] = (excerpt.id for excerpt in store.waiting(9))
+        store.failed([first], "down", at(1))
+        before = store.failures(9)
+        with store._db.write() as db:
+            db.execute("delete from embed_queue where chunk_id = ?", (second,))
+
+        store.repair()
+
+        assert store.failures(9) == before
+        assert [excerpt.id for excerpt in store.waiting(9, at(2))] == [second, first]
+
+
+def test_a_repair_is_noticed_by_those_who_hold_a_copy_of_the_vectors(path: Path) -> None:
+    with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
+        store.put([note(str(n), embedded=embedded(directions(1, n))) for n in range(200)])
+
+        def nearest() -> list[ChunkId]:
+            return [scored.chunk for scored in store.by_vector(1, unit(1), EVERYTHING, 1)]
+
+        before = [nearest() for _ in range(3)][-1]
+        assert store._matrix._held is not None
+        with tampered(path) as db:
+            db.execute("update vectors_1 set embedding = ? where chunk_id = 1", (unit(1).tobytes(),))
+        other.repair()
+
+        assert nearest() == [1] != before
+        assert [nearest() for _ in range(3)][-1] == [1]
+        assert store._matrix._held is not None
+        other.clear(1)
+        assert nearest() == []
+
+
+def test_a_damaged_file_is_told_of_and_not_repaired(filled: Path) -> None:
+    content = bytearray(filled.read_bytes())
+    content[36:40] = (3).to_bytes(4, "big")  # pages that are free: there is none
+    filled.write_bytes(content)
+    before = contents(filled)
+
+    with closing(SqliteStore(filled)) as store:
+        [told] = store.check()
+        assert told.startswith("the file is damaged in 1 place: ")
+        with pytest.raises(StoreDamaged, match="is damaged") as caught:
+            store.repair()
+
+    assert "copy or an export" in caught.value.hint
+    assert contents(filled)["memory.db"] == before["memory.db"]
+
+
+def test_a_file_that_cannot_be_read_is_not_repaired(filled: Path) -> None:
+    with closing(apsw.Connection(str(filled))) as db:
+        pages = [page for (page,) in db.execute("select pageno from dbstat where name = 'bodies'")]
+    content = bytearray(filled.read_bytes())
+    for page in pages:
+        content[(page - 1) * 8192 : page * 8192] = b"\xff" * 8192
+    filled.write_bytes(content)
+    before = contents(filled)
+
+    with closing(SqliteStore(filled)) as store:
+        for act in (store.check, store.repair):
+            with pytest.raises(StoreDamaged):
+                act()
+
+    assert contents(filled)["memory.db"] == before["memory.db"]
+
+
+def test_an_index_of_sqlite_that_lost_a_row_is_made_anew(filled: Path) -> None:
+    with tampered(filled) as db:
+        root = db.execute("select rootpage from sqlite_schema where name = 'memories_by_hash'").get
+        db.execute("pragma writable_schema = on")
+        db.execute("update sqlite_schema set sql = sql || ' where id <> 3' where name = 'memories_by_hash'")
+        db.execute("pragma writable_schema = reset")
+        db.execute("reindex memories_by_hash")
+        db.execute("pragma writable_schema = on")
+        db.execute("update sqlite_schema set sql = replace(sql, ' where id <> 3', '') where rootpage = ?", (root,))
+
+    with closing(SqliteStore(filled)) as store:
+        [told] = store.check()
+        assert "memories_by_hash" in told
+
+        store.repair()
+
+        assert store.check() == ()
 
 
 # Speed that can be counted --------------------------------------------------
@@ -518,3 +851,65 @@ def test_what_cannot_be_made_again_is_synced_to_disk(path: Path) -> None:
         for durable, level in ((True, 2), (False, 1)):
             with store._db.write(durable=durable) as db:
                 assert db.pragma("synchronous") == level
+
+
+def test_what_costs_is_not_synced_to_disk(path: Path) -> None:
+    def write() -> None:
+        id = store.book(request(), Budget(calls=9)) or 0
+        store.settle(id, tokens=1, seconds=1, cost=0)
+        store.note([within(), within()])
+        store.suspend(Outage("host", at(1), "down"))
+        store.resume("host")
+        store.mark(1, unit(1))
+
+    with closing(SqliteStore(path)) as store:
+        told = statements(store, write)
+
+        assert [sql for sql in told if sql.startswith("pragma synchronous")] == ["pragma synchronous = normal"] * 6
+
+
+def test_asking_for_an_outage_is_one_look_up(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+
+        def ask() -> Outage | None:
+            return store.outage("host")
+
+        assert len([sql for sql in statements(store, ask) if sql.startswith("select")]) == 1
+        assert [step.split(" <- ")[0] for step in plans(store, ask)] == ["SEARCH outages USING PRIMARY KEY (host=?)"]
+
+
+def test_what_waits_and_what_was_spent_is_looked_up_in_an_index(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        id = store.put([note("word")])[0].memory.id
+
+        def ask() -> None:
+            store.waiting(5)
+            store.waiting(5, at(1))
+            store.unembedded([id])
+            store.failures(5)
+            store.book(request(), Budget(calls=1))
+            store.note([within()])
+            store.ledger(at(1))
+
+        steps = [step for step in plans(store, ask) if step.startswith(("SCAN", "USE"))]
+        harmless = ("SCAN json_each", "SCAN f ", "SCAN q ", "SCAN embed_queue USING COVERING INDEX embed_queue_by_att")
+        few = [step for step in steps if not step.startswith(harmless)]
+        assert {step.split(" <- ")[0] for step in few} <= {
+            "USE TEMP B-TREE FOR ORDER BY",
+            "USE TEMP B-TREE FOR GROUP BY",
+        }
+
+
+def test_what_was_spent_is_loaded_when_it_is_asked_for(path: Path) -> None:
+    program = """
+import sys
+from memory.query import ACTIVE
+from memory.store.sqlite.store import SqliteStore
+store = SqliteStore(sys.argv[1])
+store.by_keyword(store.weigh([]), ACTIVE, 5)
+store.outage("host")
+print(*{"numpy", "memory.ledger", "memory.store.sqlite.care"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == []

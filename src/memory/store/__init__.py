@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from memory.store.values import Counts, Entry, Generation, Kept, Links, Revision, State, Waiting, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from memory.draft import Draft
+    from memory.ledger import Budget, Call, Outage
     from memory.query import Ranking, Scope, Term
     from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
-    from memory.space import Embedded, Space, Vectors, Window
+    from memory.space import Space, Vectors, Window
+
+__all__ = [
+    "RESOLVED",
+    "SAME",
+    "SPARSE",
+    "UID_PREFIX",
+    "Counts",
+    "Entry",
+    "Generation",
+    "Kept",
+    "Links",
+    "Revision",
+    "State",
+    "Store",
+    "Waiting",
+    "Whole",
+]
 
 SPARSE = 3
 """Fewer chunks than this holding a word make it a prefix: "auth" then also finds "authentication"."""
@@ -22,111 +40,6 @@ UID_PREFIX = 8  # characters from which a prefix of a uid is a reference
 
 SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project")
 """Where the same content is the same memory (CAP X25)."""
-
-
-class State(StrEnum):
-    """A generation is filled while BUILDING, answers while ACTIVE (at most one does), and is kept when RETIRED."""
-
-    BUILDING = "building"
-    ACTIVE = "active"
-    RETIRED = "retired"
-
-
-class Generation(NamedTuple):
-    """
-    One full set of vectors in one space.
-
-    Attributes:
-        id: From 1, never used again.
-    """
-
-    id: int
-    space: Space
-    state: State
-
-
-class Whole(NamedTuple):
-    """All that is kept of a memory; its history latest first."""
-
-    memory: Memory
-    body: str
-    history: tuple[Revision, ...]
-
-
-class Revision(NamedTuple):
-    """What a memory said before an update."""
-
-    replaced_at: datetime
-    memory: Memory
-    body: str
-
-
-class Links(NamedTuple):
-    """
-    What a memory points to, by uids, which mean the same in every store.
-
-    Attributes:
-        uid: The memory that points.
-    """
-
-    uid: str
-    parent: str | None = None
-    superseded_by: str | None = None
-
-
-class Entry(NamedTuple):
-    """
-    Everything one save writes, whole or not at all.
-
-    Attributes:
-        chunks: At least one; they tile the draft's body.
-        grams: For each chunk, its text in pairs of characters, where its script has no spaces.
-        embedded: None queues the chunks to be embedded later.
-        unless_known: Keep nothing if an active memory of the same kind and scope has the same hash.
-        supersedes: Retire this memory in the same transaction.
-        restored: An import brings back the times, the status and the counts of this one; `link` what it points to.
-        history: What it said before, latest first.
-    """
-
-    draft: Draft
-    uid: str
-    moment: datetime
-    content_hash: str
-    chunks: tuple[Chunk, ...]
-    grams: tuple[str, ...]
-    embedded: Embedded | None = None
-    unless_known: bool = True
-    supersedes: MemoryId | None = None
-    restored: Memory | None = None
-    history: tuple[Revision, ...] = ()
-
-
-class Kept(NamedTuple):
-    """
-    What became of an entry.
-
-    Attributes:
-        memory: The new one, or the one that was known already.
-        queued: Chunks that wait for a vector.
-    """
-
-    memory: Memory
-    known: bool
-    queued: int
-
-
-class Counts(NamedTuple):
-    """How much there is."""
-
-    memories: int
-    superseded: int
-    chunks: int
-    queued: int
-    failed: int  # of the queued, those whose embedding was tried and failed
-    last_error: str  # of the latest failure
-    kinds: tuple[tuple[str, int], ...]
-    projects: tuple[tuple[str, int], ...]
-    bytes: int
 
 
 class Store(Protocol):
@@ -273,7 +186,8 @@ class Store(Protocol):
     def begin(self, space: Space) -> Generation:
         """
         The living (active, else building) generation of a space, made if there is none: active if no other is,
-        else building. Only one is being built: another that was begun is dropped.
+        else building. Only one is being built: another that was begun is dropped. A retired generation of the
+        space, the latest, is taken up again with its vectors and its fingerprint instead of making one.
         """
         ...
 
@@ -291,16 +205,54 @@ class Store(Protocol):
         """
         ...
 
+    def queued(self) -> int:
+        """How many chunks are in the queue."""
+        ...
+
+    def waiting(self, limit: int, tried_before: datetime | None = None) -> Sequence[Excerpt]:
+        """
+        Chunks in the queue, those with the fewest failures first, of these the lowest id.
+
+        Args:
+            tried_before: Leaves out those that failed at this moment or later; None takes only those never tried.
+        """
+        ...
+
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
         """Note on queued chunks that embedding them failed; others are skipped."""
         ...
 
-    def activate(self, generation: int, *, instead_of: int | None) -> bool:
-        """
-        Let a generation answer and retire the active one, if that is still the one named (compare and set).
+    def unembedded(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Waiting]:
+        """Of these memories those that have a chunk in the queue."""
+        ...
 
-        Chunks that have no vector in it are queued.
+    def failures(self, limit: int) -> Sequence[Waiting]:
+        """Memories with a chunk whose embedding failed, the latest failure first, of those at one moment the lowest id."""
+        ...
+
+    def activate(self, generation: int, *, instead_of: int | None, former: State = State.RETIRED) -> bool:
         """
+        Let a generation answer, if the active one is still the one named (compare and set).
+
+        Chunks that have no vector in it are queued; what failed for another generation has not failed for this.
+        To activate the active one changes nothing.
+
+        Args:
+            former: What becomes of the one that answered until now: RETIRED, or BUILDING, so that it can be taken
+                up again; another that was being built is then dropped.
+        """
+        ...
+
+    def fingerprint(self, generation: int) -> Vectors | None:
+        """How the model answered a fixed text when the generation was new, shape (dimension,); None if not known."""
+        ...
+
+    def mark(self, generation: int, fingerprint: Vectors) -> None:
+        """Remember it, unless there is one already or the generation is gone."""
+        ...
+
+    def clear(self, generation: int) -> None:
+        """Take all vectors of a generation away, and its fingerprint; of the active one, queue all chunks."""
         ...
 
     def drop(self, generation: int) -> None:
@@ -324,6 +276,78 @@ class Store(Protocol):
 
     def centre(self, generation: int) -> tuple[Vectors, int]:
         """The sum of all vectors of a generation, shape (dimension,), float64, and how many there are."""
+        ...
+
+    # What embedding costs ------------------------------------------------
+
+    def book(self, call: Call, budget: Budget | None = None) -> int | None:
+        """
+        Enter a request before it is made, so that no crash hides it; its id.
+
+        Args:
+            budget: If the requests to the call's host on the same day (UTC), with this one, come to more calls or
+                tokens, nothing is entered and the answer is None. Those not settled yet count as they were booked.
+
+        Raises:
+            Invalid: The call has no host: `note` it.
+        """
+        ...
+
+    def settle(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
+        """Write down what became of a request that was booked; one that is gone is no matter."""
+        ...
+
+    def note(self, calls: Sequence[Call]) -> None:
+        """
+        Add what was embedded inside this process (`host` is empty) to the line of its day, provider, model and
+        purpose, whose error is the latest there was. Not worth waiting for:
+
+        Raises:
+            StoreBusy: Somebody else is writing at the moment.
+        """
+        ...
+
+    def ledger(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
+        """Lines whose moment is `since` or later, latest first, of those at one moment the highest id."""
+        ...
+
+    def spent(self, since: datetime | None = None) -> Sequence[Call]:
+        """
+        The same lines summed over each day (UTC), provider, model, host and purpose; latest day first, then in the
+        order of these names. `moment` is the day's beginning, `error` says how many failed ("3 failed"), `id` is 0.
+        """
+        ...
+
+    def outage(self, host: str) -> Outage | None:
+        """Whether a host is not to be asked for a while, by the latest word on it; also if that time is over."""
+        ...
+
+    def suspend(self, outage: Outage) -> None:
+        """Remember that a host gave no answer, in place of what was known of it."""
+        ...
+
+    def resume(self, host: str) -> None:
+        """Forget that it gave none."""
+        ...
+
+    # Care ----------------------------------------------------------------
+
+    def check(self) -> Sequence[str]:
+        """
+        What is wrong with what is stored, a sentence each; empty if all is well. Reads everything.
+
+        Raises:
+            StoreDamaged: It cannot even be read.
+        """
+        ...
+
+    def repair(self) -> None:
+        """
+        Make everything anew that is derived from memories, bodies, chunks and vectors, in one transaction.
+
+        Raises:
+            StoreDamaged: What is stored is damaged itself; nothing was changed.
+        """
         ...
 
     def close(self) -> None: ...

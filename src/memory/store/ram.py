@@ -21,14 +21,28 @@ from memory.errors import Invalid, NotFound
 from memory.kinds import RULES
 from memory.query import Scored
 from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Status
-from memory.store import RESOLVED, SAME, SPARSE, UID_PREFIX, Counts, Generation, Kept, Revision, State, Whole
+from memory.store import (
+    RESOLVED,
+    SAME,
+    SPARSE,
+    UID_PREFIX,
+    Counts,
+    Generation,
+    Kept,
+    Revision,
+    State,
+    Waiting,
+    Whole,
+)
 from memory.store.columns import WEIGHTS
+from memory.store.ram_ledger import RamLedger
 from memory.store.stems import stems
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from memory.ledger import Budget, Call, Outage
     from memory.query import Ranking, Scope, Term
     from memory.space import Space, Vectors, Window
     from memory.store import Entry, Links
@@ -49,7 +63,9 @@ class _Piece:
 
 
 @dataclass(frozen=True)
-class _Waiting:
+class _Place:
+    """In the queue."""
+
     attempts: int = 0
     error: str = ""
     tried_at: datetime | None = None
@@ -63,8 +79,9 @@ class _Data:
     bodies: dict[MemoryId, str] = field(default_factory=dict)
     history: dict[MemoryId, tuple[Revision, ...]] = field(default_factory=dict)
     pieces: dict[ChunkId, _Piece] = field(default_factory=dict)
-    queue: dict[ChunkId, _Waiting] = field(default_factory=dict)
+    queue: dict[ChunkId, _Place] = field(default_factory=dict)
     generations: dict[int, Generation] = field(default_factory=dict)
+    fingerprints: dict[int, Vectors] = field(default_factory=dict)
     vectors: dict[tuple[int, ChunkId, int], Vectors] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)  # the last id of each sort
 
@@ -81,6 +98,7 @@ class RamStore:
 
     def __init__(self) -> None:
         self._data = _Data()
+        self._ledger = RamLedger()
         self._lock = RLock()
 
     @contextmanager
@@ -121,7 +139,7 @@ class RamStore:
         for new, chunk, grams in zip(ids, entry.chunks, entry.grams, strict=True):
             words = tuple(stems(text) for text in _columns(data.memories[id], entry.draft.body, chunk, grams))
             data.pieces[new] = _Piece(id, chunk, words)
-            data.queue[new] = _Waiting()
+            data.queue[new] = _Place()
         if (given := entry.embedded) is not None:
             generation = self._living(given.space)
             if generation is None and not data.generations:
@@ -269,14 +287,17 @@ class RamStore:
     def counts(self) -> Counts:
         with self._lock:
             memories = self._data.memories.values()
-            tried = [(w.tried_at, id, w.error) for id, w in self._data.queue.items() if w.tried_at is not None]
+            waiting = self._waiting()
+            failed = [one for one in waiting.values() if one.failed]
             return Counts(
                 memories=len(memories),
                 superseded=sum(memory.status is Status.SUPERSEDED for memory in memories),
                 chunks=len(self._data.pieces),
                 queued=len(self._data.queue),
-                failed=len(tried),
-                last_error=max(tried)[2] if tried else "",
+                failed=sum(one.failed for one in failed),
+                last_error=max(self._tried(self._data.queue), default=(None, 0, ""))[2],
+                waiting_memories=len(waiting),
+                failed_memories=len(failed),
                 kinds=_tally(str(memory.kind) for memory in memories),
                 projects=_tally(memory.project for memory in memories if memory.project is not None)[:20],
                 bytes=0,
@@ -369,9 +390,16 @@ class RamStore:
             state = State.BUILDING if self._in_state(State.ACTIVE) else State.ACTIVE
             if (unfinished := self._in_state(State.BUILDING)) is not None:
                 self.drop(unfinished.id)
-            new = Generation(data.next("generation"), space, state)
-            data.generations[new.id] = new
-            return new
+            retired = [old for old in data.generations.values() if (old.state, old.space) == (State.RETIRED, space)]
+            new = retired[-1] if retired else Generation(data.next("generation"), space, state)
+            data.generations[new.id] = new._replace(state=state)
+            if state is State.ACTIVE:
+                self._queue(new.id)
+            return data.generations[new.id]
+
+    def _queue(self, active: int) -> None:
+        missing = sorted(set(self._data.pieces) - self._embedded(active))
+        self._data.queue = {id: self._data.queue.get(id, _Place()) for id in missing}
 
     def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
         with self._lock:
@@ -391,27 +419,91 @@ class RamStore:
                 data.queue = {id: waiting for id, waiting in data.queue.items() if id not in alive}
             return len(alive)
 
+    def queued(self) -> int:
+        with self._lock:
+            return len(self._data.queue)
+
+    def waiting(self, limit: int, tried_before: datetime | None = None) -> Sequence[Excerpt]:
+        with self._lock:
+            due = [
+                (place.attempts, id)
+                for id, place in self._data.queue.items()
+                if place.tried_at is None or (tried_before is not None and place.tried_at < tried_before)
+            ]
+            return [self._excerpt(id) for _, id in sorted(due)[:limit]]
+
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
         with self._change() as data:
             for id in set(ids) & set(data.queue):
-                data.queue[id] = _Waiting(data.queue[id].attempts + 1, error, moment)
+                data.queue[id] = _Place(data.queue[id].attempts + 1, error, moment)
 
-    def activate(self, generation: int, *, instead_of: int | None) -> bool:
+    def unembedded(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Waiting]:
+        with self._lock:
+            return {id: waiting for id, waiting in self._waiting().items() if id in ids}
+
+    def failures(self, limit: int) -> Sequence[Waiting]:
+        with self._lock:
+            found = sorted(self._waiting().items())
+            tried = [(waiting.tried_at, waiting) for _, waiting in found if waiting.tried_at is not None]
+        return [waiting for _, waiting in sorted(tried, key=lambda pair: pair[0], reverse=True)][:limit]
+
+    def _waiting(self) -> dict[MemoryId, Waiting]:
+        queued: dict[MemoryId, list[ChunkId]] = {}
+        for id in self._data.queue:
+            queued.setdefault(self._data.pieces[id].memory, []).append(id)
+        found: dict[MemoryId, Waiting] = {}
+        for memory, chunks in queued.items():
+            tried = self._tried(chunks)
+            at, _, error = max(tried, default=(None, 0, ""))
+            found[memory] = Waiting(memory, len(chunks), len(tried), error, at)
+        return found
+
+    def _tried(self, chunks: Iterable[ChunkId]) -> list[tuple[datetime, ChunkId, str]]:
+        """Of these chunks those that failed; the latest failure is the greatest."""
+        places = [(id, self._data.queue[id]) for id in chunks]
+        return [(place.tried_at, id, place.error) for id, place in places if place.tried_at is not None]
+
+    def activate(self, generation: int, *, instead_of: int | None, former: State = State.RETIRED) -> bool:
         with self._change() as data:
             self._need(generation)
-            former = self._in_state(State.ACTIVE)
-            if (former.id if former else None) != instead_of:
+            before = self._in_state(State.ACTIVE)
+            if (before.id if before else None) != instead_of:
                 return False
-            if former is not None:
-                data.generations[former.id] = former._replace(state=State.RETIRED)
+            if before is not None and before.id == generation:
+                return True
+            unfinished = self._in_state(State.BUILDING)
+            if former is State.BUILDING and unfinished is not None and unfinished.id != generation:
+                self.drop(unfinished.id)
+            if before is not None:
+                data.generations[before.id] = before._replace(state=former)
             data.generations[generation] = data.generations[generation]._replace(state=State.ACTIVE)
-            data.queue = {id: _Waiting() for id in set(data.pieces) - self._embedded(generation)}
+            data.queue = {}
+            self._queue(generation)
             return True
+
+    def fingerprint(self, generation: int) -> Vectors | None:
+        with self._lock:
+            self._need(generation)
+            return self._data.fingerprints.get(generation)
+
+    def mark(self, generation: int, fingerprint: Vectors) -> None:
+        with self._change() as data:
+            if generation in data.generations:
+                data.fingerprints.setdefault(generation, fingerprint.copy())
+
+    def clear(self, generation: int) -> None:
+        with self._change() as data:
+            cleared = self._need(generation)
+            data.fingerprints.pop(generation, None)
+            data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
+            if cleared.state is State.ACTIVE:
+                self._queue(generation)
 
     def drop(self, generation: int) -> None:
         with self._change() as data:
             if generation in data.generations and data.generations[generation].state is not State.ACTIVE:
                 del data.generations[generation]
+                data.fingerprints.pop(generation, None)
                 data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
@@ -441,6 +533,40 @@ class RamStore:
             dimension = self._need(generation).space.dimension
             own = [vector for key, vector in self._data.vectors.items() if key[0] == generation]
             return np.asarray(own, dtype=np.float64).reshape(-1, dimension).sum(axis=0), len(own)
+
+    # What embedding costs ------------------------------------------------
+
+    def book(self, call: Call, budget: Budget | None = None) -> int | None:
+        return self._ledger.book(call, budget)
+
+    def settle(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
+        self._ledger.settle(id, tokens=tokens, seconds=seconds, cost=cost, error=error)
+
+    def note(self, calls: Sequence[Call]) -> None:
+        self._ledger.note(calls)
+
+    def ledger(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
+        return self._ledger.lines(since, limit)
+
+    def spent(self, since: datetime | None = None) -> Sequence[Call]:
+        return self._ledger.spent(since)
+
+    def outage(self, host: str) -> Outage | None:
+        return self._ledger.outage(host)
+
+    def suspend(self, outage: Outage) -> None:
+        self._ledger.suspend(outage)
+
+    def resume(self, host: str) -> None:
+        self._ledger.resume(host)
+
+    # Care ----------------------------------------------------------------
+
+    def check(self) -> Sequence[str]:
+        return ()
+
+    def repair(self) -> None:
+        """Nothing is derived that could differ."""
 
     def close(self) -> None:
         """Nothing is held."""

@@ -30,7 +30,9 @@ _EXCERPT = f"""
     case c.chunk_type when 'head' then m.what else substr(b.body, c.start + 1, c.stop - c.start) end,
     substr(b.body, max(0, c.start - {OVERLAP}) + 1, min(c.start, {OVERLAP})),
     m.title, m.what, m.why, m.impact, m.tags
-    from chunks c
+"""
+
+_WHOLE = """
     cross join memories m on m.id = c.memory_id
     cross join bodies b on b.memory_id = c.memory_id
 """
@@ -147,7 +149,9 @@ def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:
 
 
 def excerpts(db: apsw.Connection, ids: Sequence[ChunkId]) -> dict[ChunkId, Excerpt]:
-    rows = db.execute(f"select {_EXCERPT} where c.id in (select value from json_each(?))", (listed(ids),))
+    rows = db.execute(
+        f"select {_EXCERPT} from chunks c {_WHOLE} where c.id in (select value from json_each(?))", (listed(ids),)
+    )
     return {found.id: found for found in _excerpts(rows)}
 
 
@@ -155,10 +159,25 @@ def pending(db: apsw.Connection, generation: int, after: ChunkId, limit: int) ->
     """See `Store.pending`."""
     vectors.need(db, generation)
     rows = db.execute(
-        f"""select {_EXCERPT}
+        f"""select {_EXCERPT} from chunks c {_WHOLE}
             where c.id > ? and not exists (select 1 from vectors_{generation} v where v.chunk_id = c.id)
             order by c.id limit ?""",
         (after, limit),
+    )
+    return list(_excerpts(rows))
+
+
+def waiting(db: apsw.Connection, limit: int, tried_before: datetime | None) -> list[Excerpt]:
+    """See `Store.waiting`."""
+    due, values = "attempts = 0", []
+    if tried_before is not None:
+        due, values = "(attempts = 0 or tried_at < ?)", [iso(tried_before)]
+    rows = db.execute(
+        f"""select {_EXCERPT}
+            from (select chunk_id, attempts from embed_queue where {due} order by attempts, chunk_id limit ?) q
+            cross join chunks c on c.id = q.chunk_id {_WHOLE}
+            order by q.attempts, q.chunk_id""",
+        (*values, limit),
     )
     return list(_excerpts(rows))
 
@@ -169,6 +188,11 @@ def counts(db: apsw.Connection) -> Counts:
 
     memories, superseded = one("select count(*), count(*) filter (where status = 'superseded') from memories")
     queued, failed = one("select count(*), count(*) filter (where attempts > 0) from embed_queue")
+    waiting_memories, failed_memories = one(
+        """select count(distinct c.memory_id), count(distinct c.memory_id) filter (where q.attempts > 0)
+           from embed_queue q cross join chunks c on c.id = q.chunk_id"""
+    )
+    latest = "where tried_at is not null order by tried_at desc, chunk_id desc limit 1"
     kinds: Iterable[Row] = db.execute("select kind, count(*) from memories group by kind order by 2 desc, 1")
     projects: Iterable[Row] = db.execute(
         "select project, count(*) from memories where project is not null group by project order by 2 desc, 1 limit 20"
@@ -179,7 +203,9 @@ def counts(db: apsw.Connection) -> Counts:
         chunks=one("select value from counters where name = 'chunks'"),
         queued=queued,
         failed=failed,
-        last_error=one("select last_error from embed_queue order by tried_at desc, chunk_id desc limit 1") or "",
+        last_error=one(f"select last_error from embed_queue {latest}") or "",
+        waiting_memories=waiting_memories,
+        failed_memories=failed_memories,
         kinds=tuple((name, count) for name, count in kinds),
         projects=tuple((name, count) for name, count in projects),
         bytes=one("pragma page_count") * one("pragma page_size"),
@@ -288,7 +314,7 @@ def _embed(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: str
     """Add the vectors of new chunks, if their space lives; those that have one in the active generation now."""
     active = vectors.active(db)
     generation = vectors.living(db, embedded.space)
-    if generation is None and active is None:
+    if generation is None and not vectors.generations(db):
         generation = active = vectors.begin(db, embedded.space, now)
     if generation is None:
         return set()  # the store is in another space

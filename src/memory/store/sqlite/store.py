@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from memory.store import Whole
-from memory.store.sqlite import keywords, memories, rows, vectors as vector_rows
+from memory.store import State, Whole
+from memory.store.sqlite import keywords, ledger, memories, queue, rows, vectors as vector_rows
 from memory.store.sqlite.database import Database
 from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.rows import chunks, listed, where
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from memory.ledger import Budget, Call, Outage
     from memory.query import Ranking, Scope, Term
     from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.space import Space, Vectors, Window
-    from memory.store import Counts, Entry, Generation, Kept, Links, Revision
+    from memory.store import Counts, Entry, Generation, Kept, Links, Revision, Waiting
 
 
 class SqliteStore:
@@ -151,17 +152,41 @@ class SqliteStore:
         with self._db.write(durable=False) as db:  # lost vectors can be made again
             return vector_rows.fill(db, generation, vectors, windows)
 
+    def queued(self) -> int:
+        with self._db.read() as db:
+            return queue.queued(db)
+
+    def waiting(self, limit: int, tried_before: datetime | None = None) -> Sequence[Excerpt]:
+        with self._db.read() as db:
+            return memories.waiting(db, limit, tried_before)
+
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
         with self._db.write(durable=False) as db:
-            db.execute(
-                """update embed_queue set attempts = attempts + 1, last_error = ?, tried_at = ?
-                   where chunk_id in (select value from json_each(?))""",
-                (error, iso(moment), listed(ids)),
-            )
+            queue.failed(db, ids, error, moment)
 
-    def activate(self, generation: int, *, instead_of: int | None) -> bool:
+    def unembedded(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Waiting]:
+        with self._db.read() as db:
+            return queue.unembedded(db, ids)
+
+    def failures(self, limit: int) -> Sequence[Waiting]:
+        with self._db.read() as db:
+            return queue.failures(db, limit)
+
+    def activate(self, generation: int, *, instead_of: int | None, former: State = State.RETIRED) -> bool:
         with self._db.write() as db:
-            return vector_rows.activate(db, generation, instead_of)
+            return vector_rows.activate(db, generation, instead_of, former)
+
+    def fingerprint(self, generation: int) -> Vectors | None:
+        with self._db.read() as db:
+            return vector_rows.fingerprint(db, generation)
+
+    def mark(self, generation: int, fingerprint: Vectors) -> None:
+        with self._db.write(durable=False) as db:
+            vector_rows.mark(db, generation, fingerprint)
+
+    def clear(self, generation: int) -> None:
+        with self._db.write() as db:
+            vector_rows.clear(db, generation)
 
     def drop(self, generation: int) -> None:
         with self._db.write() as db:
@@ -180,6 +205,54 @@ class SqliteStore:
     def centre(self, generation: int) -> tuple[Vectors, int]:
         with self._db.read() as db:
             return vector_rows.centre(db, generation)
+
+    # What embedding costs ------------------------------------------------
+
+    def book(self, call: Call, budget: Budget | None = None) -> int | None:
+        with self._db.write(durable=False) as db:
+            return ledger.book(db, call, budget)
+
+    def settle(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
+        with self._db.write(durable=False) as db:
+            ledger.settle(db, id, tokens=tokens, seconds=seconds, cost=cost, error=error)
+
+    def note(self, calls: Sequence[Call]) -> None:
+        with self._db.write(durable=False, patience=0.1) as db:
+            for call in calls:
+                ledger.note(db, call)
+
+    def ledger(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
+        with self._db.read() as db:
+            return ledger.lines(db, since, limit)
+
+    def spent(self, since: datetime | None = None) -> Sequence[Call]:
+        with self._db.read() as db:
+            return ledger.spent(db, since)
+
+    def outage(self, host: str) -> Outage | None:
+        with self._db.read() as db:
+            return ledger.outage(db, host)
+
+    def suspend(self, outage: Outage) -> None:
+        with self._db.write(durable=False) as db:
+            ledger.suspend(db, outage)
+
+    def resume(self, host: str) -> None:
+        with self._db.write(durable=False) as db:
+            ledger.resume(db, host)
+
+    # Care ----------------------------------------------------------------
+
+    def check(self) -> Sequence[str]:
+        from memory.store.sqlite import care
+
+        return care.check(self._db)
+
+    def repair(self) -> None:
+        from memory.store.sqlite import care
+
+        with self._db.write() as db:
+            care.repair(db, self.path)
 
     def close(self) -> None:
         self._db.close()

@@ -8,6 +8,7 @@ from memory.errors import NotFound
 from memory.query import Scored
 from memory.space import Space
 from memory.store import Generation, State
+from memory.store.sqlite import queue
 from memory.store.sqlite.rows import broad, key, listed, where
 
 if TYPE_CHECKING:
@@ -76,21 +77,45 @@ def active(db: apsw.Connection) -> int | None:
     return found
 
 
+def building(db: apsw.Connection) -> int | None:
+    found: int | None = db.execute("select id from generations where state = 'building'").get
+    return found
+
+
 def begin(db: apsw.Connection, space: Space, now: str) -> int:
     """See `Store.begin`."""
     if (found := living(db, space)) is not None:
         return found
-    state = State.BUILDING
-    if active(db) is None:
-        state = State.ACTIVE
-    elif (unfinished := db.execute("select id from generations where state = 'building'").get) is not None:
+    state = State.BUILDING if active(db) else State.ACTIVE
+    if (unfinished := building(db)) is not None:
         drop(db, unfinished)
+    if (retired := _revived(db, space, state)) is not None:
+        return retired
     id: int = db.execute(
         """insert into generations (provider, model, recipe, dimension, state, total, created_at)
            values (?, ?, ?, ?, ?, zeroblob(?), ?) returning id""",
-        (space.provider, space.model, space.recipe, space.dimension, state, 8 * space.dimension, now),
+        (*space, state, 8 * space.dimension, now),
     ).get
-    db.execute(_TABLE.format(id=id, dimension=space.dimension))
+    table(db, id, space.dimension)
+    return id
+
+
+def table(db: apsw.Connection, id: int, dimension: int) -> None:
+    """Make the table of a generation's vectors."""
+    db.execute(_TABLE.format(id=id, dimension=dimension))
+
+
+def _revived(db: apsw.Connection, space: Space, state: State) -> int | None:
+    """The latest of the retired generations of a space, put into a state; None if there is none."""
+    id: int | None = db.execute(
+        """update generations set state = ? where id = (
+               select max(id) from generations
+               where state = 'retired' and (provider, model, recipe, dimension) = (?, ?, ?, ?)
+           ) returning id""",
+        (state, *space),
+    ).get
+    if id is not None and state is State.ACTIVE:
+        queue.renew(db, id)
     return id
 
 
@@ -99,18 +124,53 @@ def drop(db: apsw.Connection, id: int) -> None:
         db.execute(f"drop table vectors_{id}")
 
 
-def activate(db: apsw.Connection, id: int, instead_of: int | None) -> bool:
+def activate(db: apsw.Connection, id: int, instead_of: int | None, former: State) -> bool:
     """See `Store.activate`."""
     need(db, id)
-    if active(db) != instead_of:
+    if (before := active(db)) != instead_of:
         return False
-    db.execute("update generations set state = 'retired' where state = 'active'")
-    db.execute("update generations set state = 'active' where id = ?", (id,))
-    db.execute("delete from embed_queue")
-    db.execute(
-        f"insert into embed_queue (chunk_id) select id from chunks where id not in (select chunk_id from vectors_{id})"
-    )
+    if before == id:
+        return True
+    if former is State.BUILDING and (unfinished := building(db)) not in {None, id}:
+        drop(db, unfinished)
+    # One after the other: at no moment may two be active, or two being built.
+    for one, state in ((before, State.RETIRED), (id, State.ACTIVE), (before, former)):
+        db.execute("update generations set state = ? where id = ?", (state, one))
+    db.execute("delete from embed_queue")  # the failures were those of the former model
+    queue.renew(db, id)
     return True
+
+
+def fingerprint(db: apsw.Connection, generation: int) -> Vectors | None:
+    """See `Store.fingerprint`."""
+    need(db, generation)
+    found: bytes | None = db.execute("select fingerprint from generations where id = ?", (generation,)).get
+    if found is None:
+        return None
+    import numpy as np
+
+    return np.frombuffer(found, dtype="<f4")
+
+
+def mark(db: apsw.Connection, generation: int, fingerprint: Vectors) -> None:
+    """See `Store.mark`."""
+    db.execute(
+        "update generations set fingerprint = ? where id = ? and fingerprint is null",
+        (fingerprint.astype("<f4").tobytes(), key(generation)),
+    )
+
+
+def clear(db: apsw.Connection, generation: int) -> None:
+    """See `Store.clear`."""
+    need(db, generation)
+    db.execute(f"delete from vectors_{generation}")
+    db.execute(
+        """update generations set total = zeroblob(8 * dimension), vectors = 0, changes = changes + 1,
+               fingerprint = null where id = ?""",
+        (generation,),
+    )
+    if generation == active(db):
+        queue.renew(db, generation)
 
 
 def fill(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
@@ -161,19 +221,20 @@ def forget_memory(db: apsw.Connection, memory: int) -> None:
 
 
 def _add(db: apsw.Connection, generation: int, change: Vectors, count: int) -> None:
-    total, vectors = _total(db, generation)
-    new = (total + change).astype("<f8").tobytes()
+    before, vectors = total(db, generation)
+    new = (before + change).astype("<f8").tobytes()
     db.execute(
         "update generations set total = ?, vectors = ?, changes = changes + 1 where id = ?",
         (new, vectors + count, generation),
     )
 
 
-def _total(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
+def total(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
+    """The sum of a generation's vectors and how many there are, as they are kept up to date."""
     import numpy as np
 
-    total, vectors = db.execute("select total, vectors from generations where id = ?", (generation,)).get
-    return np.frombuffer(total, dtype="<f8"), vectors
+    summed, vectors = db.execute("select total, vectors from generations where id = ?", (generation,)).get
+    return np.frombuffer(summed, dtype="<f8"), vectors
 
 
 def by_vector(
@@ -248,4 +309,4 @@ def cosines(
 def centre(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
     """See `Store.centre`."""
     need(db, generation)
-    return _total(db, generation)
+    return total(db, generation)

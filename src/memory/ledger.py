@@ -1,0 +1,93 @@
+"""What embedding costs: the calls of a day, what they may cost at most, and hosts that give no answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class Call(NamedTuple):
+    """
+    One line of the ledger: a request to a host, or what was embedded inside this process on one day.
+
+    Attributes:
+        moment: When it was made; of a day's line, when the first of its calls was.
+        purpose: What for: "save", "search", "fill", "reindex", "probe".
+        host: Where the texts went, e.g. "http://127.0.0.1:11434"; empty if they stayed in this process.
+        calls: 1 for a request.
+        texts: How many were embedded.
+        tokens: As the provider counted them; as estimated until it has, or if it does not.
+        bytes_out: Size of what was sent, in bytes of UTF-8; 0 if the texts stayed in this process.
+        seconds: How long it took.
+        cost: Estimated, in US dollars; 0 if no price is known.
+        error: What went wrong; empty if nothing did.
+        id: Of the line; 0 if it was not entered yet.
+    """
+
+    moment: datetime
+    provider: str
+    model: str
+    purpose: str
+    host: str = ""
+    calls: int = 1
+    texts: int = 0
+    tokens: int = 0
+    bytes_out: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+    error: str = ""
+    id: int = 0
+
+
+class Budget(NamedTuple):
+    """
+    What requests to one host may come to on one day (UTC).
+
+    Attributes:
+        calls, tokens: At most; None is without limit.
+    """
+
+    calls: int | None = None
+    tokens: int | None = None
+
+    def __str__(self) -> str:
+        named = ((self.calls, "calls"), (self.tokens, "tokens"))
+        return " and ".join(f"{limit:,} {unit}" for limit, unit in named if limit is not None) or "no limit"
+
+
+class Outage(NamedTuple):
+    """
+    A host that is not asked for a while, since it gave no answer.
+
+    Attributes:
+        until: When it may be asked again.
+        error: What happened the last time.
+    """
+
+    host: str
+    until: datetime
+    error: str
+
+
+_UNITS = {"calls": "calls", "call": "calls", "tokens": "tokens", "token": "tokens"}
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def budget(text: str) -> Budget:
+    """
+    A budget as it is written in the settings: "500 calls", "200k tokens", "500 calls, 1.5M tokens", or nothing.
+
+    Raises:
+        ValueError: It is not written so.
+    """
+    import re
+
+    limits: dict[str, int] = {}
+    for part in filter(None, (part.strip() for part in text.lower().split(","))):
+        found = re.fullmatch(r"(\d[\d_]*(?:\.\d+)?)\s*([km]?)\s*([a-z]+)", part)
+        if found is None or found[3] not in _UNITS:
+            raise ValueError(f"{part!r} is no budget; write it like 500 calls or 200k tokens")
+        limits[_UNITS[found[3]]] = round(float(found[1].replace("_", "")) * _TIMES[found[2]])
+    return Budget(**limits)

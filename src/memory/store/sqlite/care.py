@@ -1,0 +1,186 @@
+"""What is wrong with a database, and how what is derived in it is made anew."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import apsw
+
+from memory.errors import StoreDamaged
+from memory.store.sqlite import queue, vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memory.store import Generation
+    from memory.store.sqlite.database import Database
+    from memory.store.sqlite.rows import Row
+
+ROUNDING = 1e-6
+"""A sum of vectors of length 1, kept up to date by adding and taking away, is off by less."""
+
+BLOCK = 4096  # vectors read at a time
+NAMED = 3  # faults of the file that are quoted
+
+
+def check(database: Database) -> tuple[str, ...]:
+    """
+    See `Store.check`. Of a file that is damaged nothing else is said.
+
+    In two transactions: only the last, for the keyword index, keeps others from writing.
+    """
+    with database.read() as db:
+        if damage := _damage(db, "integrity_check"):
+            return (f"the file is damaged in {_many(len(damage), 'place')}: {'; '.join(damage[:NAMED])}",)
+        found = [*_orphans(db), *_incomplete(db), *_miscounted(db)]
+        for generation in vectors.generations(db):
+            found += _generation_faults(db, generation)
+        found += [f"the table {name} belongs to no generation" for name in _stray(db)]
+        found += _misqueued(db)
+    with database.write(durable=False) as db:
+        return (*found, *_drifted(db))
+
+
+def _drifted(db: apsw.Connection) -> Iterator[str]:
+    try:
+        # Formally a write. With rank 1, it compares with what the view says.
+        db.execute("insert into passages_fts (passages_fts, rank) values ('integrity-check', 1)")
+    except apsw.CorruptError:
+        yield "the keyword index differs from the memories it should hold"
+
+
+def _damage(db: apsw.Connection, check: str) -> list[str]:
+    """What SQLite says of its file, less what it says of the keyword index, which is looked at by itself."""
+    rows: Iterable[Row] = db.execute(f"pragma {check}")
+    told = [line for (text,) in rows for line in str(text).splitlines()]
+    return [line for line in told if line != "ok" and not line.startswith("***") and "fts5" not in line.lower()]
+
+
+def _orphans(db: apsw.Connection) -> Iterator[str]:
+    tables = [str(table) for table, *_ in db.execute("pragma foreign_key_check")]
+    for table in sorted(set(tables)):
+        yield f"{_many(tables.count(table), 'row')} of {table} belong to something that is gone"
+
+
+def _incomplete(db: apsw.Connection) -> Iterator[str]:
+    for table, what in (("chunks", "chunks"), ("bodies", "a body")):
+        if count := _count(db, f"memories where id not in (select memory_id from {table})"):
+            yield f"{_many(count, 'memory', 'memories')} without {what}"
+
+
+def _miscounted(db: apsw.Connection) -> Iterator[str]:
+    for name, value in db.execute("select name, value from counters").fetchall():
+        if (count := _count(db, str(name))) != value:
+            yield f"{name} are counted as {value:,}, there are {count:,}"
+
+
+def _generation_faults(db: apsw.Connection, generation: Generation) -> Iterator[str]:
+    if not _has_table(db, generation.id):
+        yield f"generation {generation.id} has no table of vectors"
+        return
+    import numpy as np
+
+    stored, vectors_stored = vectors.total(db, generation.id)
+    total, count = _summed(db, generation)
+    if count != vectors_stored:
+        yield f"the vectors of generation {generation.id} are counted as {vectors_stored:,}, there are {count:,}"
+    if stored.shape != total.shape or not np.allclose(stored, total, rtol=0, atol=ROUNDING):
+        yield f"the total of generation {generation.id} is not the sum of its vectors"
+
+
+def _summed(db: apsw.Connection, generation: Generation) -> tuple[NDArray[np.float64], int]:
+    """The sum of the vectors of a generation, float64, and how many there are."""
+    import numpy as np
+
+    dimension, count = generation.space.dimension, 0
+    total = np.zeros(dimension)
+    rows = iter(db.execute(f"select embedding from vectors_{generation.id}"))
+    while block := list(islice(rows, BLOCK)):
+        joined = b"".join([embedding for (embedding,) in block])
+        total += np.frombuffer(joined, "<f4").reshape(-1, dimension).sum(axis=0, dtype=np.float64)
+        count += len(block)
+    return total, count
+
+
+def _misqueued(db: apsw.Connection) -> Iterator[str]:
+    active = vectors.active(db)
+    embedded = f"select chunk_id from vectors_{active}" if active and _has_table(db, active) else "select 0"
+    missing = _count(db, f"chunks where id not in ({embedded}) and id not in (select chunk_id from embed_queue)")
+    if missing:
+        yield f"{_many(missing, 'chunk')} with neither a vector in the active generation nor a place in the queue"
+    if surplus := _count(db, f"embed_queue where chunk_id in ({embedded})"):
+        yield f"{_many(surplus, 'chunk')} in the queue although they have a vector in the active generation"
+
+
+def _stray(db: apsw.Connection) -> list[str]:
+    """Tables of vectors whose generation is gone."""
+    rows = db.execute(
+        """select name from sqlite_schema where type = 'table' and name glob 'vectors_[0-9]*'
+           and name not in (select 'vectors_' || id from generations) order by name"""
+    )
+    return [str(name) for (name,) in rows]
+
+
+def _has_table(db: apsw.Connection, generation: int) -> bool:
+    return db.table_exists("main", f"vectors_{generation}")
+
+
+def _count(db: apsw.Connection, rows: str) -> int:
+    return int(db.execute(f"select count(*) from {rows}").get)
+
+
+def _many(count: int, one: str, several: str = "") -> str:
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def repair(db: apsw.Connection, path: str) -> None:
+    """
+    See `Store.repair`. What belongs to something that is gone goes too, as if it had been there when that went.
+
+    Raises:
+        StoreDamaged: The file itself is damaged: to write into it could destroy more.
+    """
+    db.execute("reindex")
+    if damage := _damage(db, "quick_check"):
+        raise StoreDamaged(
+            f"{path} is damaged ({damage[0]})", hint="It was left as it is. Restore it from a copy or an export."
+        )
+    _remove_orphans(db)
+    for name in _stray(db):
+        db.execute(f"drop table {name}")
+    for generation in vectors.generations(db):
+        _sum_anew(db, generation)
+    queue.renew(db, vectors.active(db))
+    db.execute("insert into passages_fts (passages_fts) values ('rebuild')")
+    for name in [name for (name,) in db.execute("select name from counters")]:
+        db.execute(f"update counters set value = (select count(*) from {name}) where name = ?", (name,))
+
+
+def _remove_orphans(db: apsw.Connection) -> None:
+    """Do what the foreign keys say of a parent that goes; programs that switch them off leave it undone."""
+    rows = db.execute("pragma foreign_key_check").fetchall()
+    for table, row in {(table, row) for table, row, *_ in rows}:
+        if table == "memories":  # both at once: SQLite refuses to mend one while the other is broken
+            db.execute(
+                """update memories set parent_id = (select p.id from memories p where p.id = memories.parent_id),
+                       superseded_by = (select s.id from memories s where s.id = memories.superseded_by)
+                   where id = ?""",
+                (row,),
+            )
+        else:
+            db.execute(f"delete from {table} where rowid = ?", (row,))
+
+
+def _sum_anew(db: apsw.Connection, generation: Generation) -> None:
+    """Count and sum up its vectors, and let copies of them in memory be read again."""
+    if not _has_table(db, generation.id):
+        vectors.table(db, generation.id, generation.space.dimension)
+    total, count = _summed(db, generation)
+    db.execute(
+        "update generations set total = ?, vectors = ?, changes = changes + 1 where id = ?",
+        (total.astype("<f8").tobytes(), count, generation.id),
+    )

@@ -1,0 +1,85 @@
+"""Chunks that wait for a vector in the active generation, and why they still do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.record import MemoryId
+from memory.store import Waiting
+from memory.store.sqlite.rows import listed, moment
+from memory.times import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    import apsw
+
+    from memory.record import ChunkId
+    from memory.store.sqlite.rows import Row
+
+# With one max(), SQLite takes the bare columns from the row that has it; the id decides between equal moments.
+_WAITING = """
+    c.memory_id, count(*), count(q.tried_at), q.last_error, q.tried_at,
+    max(q.tried_at || printf('%020d', q.chunk_id))
+"""
+
+
+def queued(db: apsw.Connection) -> int:
+    return int(db.execute("select count(*) from embed_queue").get)
+
+
+def failed(db: apsw.Connection, ids: Sequence[ChunkId], error: str, at: datetime) -> None:
+    """See `Store.failed`."""
+    db.execute(
+        """update embed_queue set attempts = attempts + 1, last_error = ?, tried_at = ?
+           where chunk_id in (select value from json_each(?))""",
+        (error, iso(at), listed(ids)),
+    )
+
+
+def unembedded(db: apsw.Connection, ids: Sequence[MemoryId]) -> dict[MemoryId, Waiting]:
+    """See `Store.unembedded`."""
+    rows = db.execute(
+        f"""select {_WAITING} from chunks c
+            cross join embed_queue q on q.chunk_id = c.id
+            where c.memory_id in (select value from json_each(?)) group by c.memory_id""",
+        (listed(ids),),
+    )
+    return {found.memory: found for found in _waiting(rows)}
+
+
+def failures(db: apsw.Connection, limit: int) -> list[Waiting]:
+    """See `Store.failures`."""
+    rows = db.execute(
+        f"""select {_WAITING} from (
+                select c.memory_id as id, max(q.tried_at) as latest from embed_queue q
+                cross join chunks c on c.id = q.chunk_id
+                where q.tried_at is not null group by c.memory_id order by latest desc, id limit ?
+            ) f
+            cross join chunks c on c.memory_id = f.id
+            cross join embed_queue q on q.chunk_id = c.id
+            group by c.memory_id order by f.latest desc, f.id""",
+        (limit,),
+    )
+    return _waiting(rows)
+
+
+def _waiting(rows: Iterable[Row]) -> list[Waiting]:
+    return [
+        Waiting(MemoryId(memory), chunks, failed, error, None if at is None else moment(at))
+        for memory, chunks, failed, error, at, _ in rows
+    ]
+
+
+def renew(db: apsw.Connection, active: int | None) -> None:
+    """Queue the chunks that have no vector in the active generation, and no others; failures that hold stay noted."""
+    db.execute("delete from embed_queue where chunk_id not in (select id from chunks)")
+    if active is None:
+        db.execute("insert or ignore into embed_queue (chunk_id) select id from chunks")
+        return
+    db.execute(f"delete from embed_queue where chunk_id in (select chunk_id from vectors_{active})")
+    db.execute(
+        f"""insert or ignore into embed_queue (chunk_id)
+            select id from chunks where id not in (select chunk_id from vectors_{active})"""
+    )

@@ -1,0 +1,138 @@
+"""What goes into a store and comes out of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from memory.draft import Draft
+    from memory.record import Chunk, Memory, MemoryId
+    from memory.space import Embedded, Space
+
+
+class State(StrEnum):
+    """A generation is filled while BUILDING, answers while ACTIVE (at most one does), and is kept when RETIRED."""
+
+    BUILDING = "building"
+    ACTIVE = "active"
+    RETIRED = "retired"
+
+
+class Generation(NamedTuple):
+    """
+    One full set of vectors in one space.
+
+    Attributes:
+        id: From 1, never used again.
+    """
+
+    id: int
+    space: Space
+    state: State
+
+
+class Whole(NamedTuple):
+    """All that is kept of a memory; its history latest first."""
+
+    memory: Memory
+    body: str
+    history: tuple[Revision, ...]
+
+
+class Revision(NamedTuple):
+    """What a memory said before an update."""
+
+    replaced_at: datetime
+    memory: Memory
+    body: str
+
+
+class Links(NamedTuple):
+    """
+    What a memory points to, by uids, which mean the same in every store.
+
+    Attributes:
+        uid: The memory that points.
+    """
+
+    uid: str
+    parent: str | None = None
+    superseded_by: str | None = None
+
+
+class Entry(NamedTuple):
+    """
+    Everything one save writes, whole or not at all.
+
+    Attributes:
+        chunks: At least one; they tile the draft's body.
+        grams: For each chunk, its text in pairs of characters, where its script has no spaces.
+        embedded: None queues the chunks to be embedded later.
+        unless_known: Keep nothing if an active memory of the same kind and scope has the same hash.
+        supersedes: Retire this memory in the same transaction.
+        restored: An import brings back the times, the status and the counts of this one; `link` what it points to.
+        history: What it said before, latest first.
+    """
+
+    draft: Draft
+    uid: str
+    moment: datetime
+    content_hash: str
+    chunks: tuple[Chunk, ...]
+    grams: tuple[str, ...]
+    embedded: Embedded | None = None
+    unless_known: bool = True
+    supersedes: MemoryId | None = None
+    restored: Memory | None = None
+    history: tuple[Revision, ...] = ()
+
+
+class Kept(NamedTuple):
+    """
+    What became of an entry.
+
+    Attributes:
+        memory: The new one, or the one that was known already.
+        queued: Chunks that wait for a vector.
+    """
+
+    memory: Memory
+    known: bool
+    queued: int
+
+
+class Counts(NamedTuple):
+    """How much there is."""
+
+    memories: int
+    superseded: int
+    chunks: int
+    queued: int
+    failed: int  # of the queued, those whose embedding was tried and failed
+    last_error: str  # of the latest failure
+    waiting_memories: int  # with a chunk in the queue
+    failed_memories: int  # with a chunk that was tried and failed
+    kinds: tuple[tuple[str, int], ...]
+    projects: tuple[tuple[str, int], ...]
+    bytes: int
+
+
+class Waiting(NamedTuple):
+    """
+    What keeps a memory from being found by its meaning.
+
+    Attributes:
+        chunks: Of the memory, those in the queue; at least 1.
+        failed: Of these, those whose embedding was tried and failed.
+        last_error: Of the latest failure.
+        tried_at: Time of the latest failure.
+    """
+
+    memory: MemoryId
+    chunks: int
+    failed: int
+    last_error: str
+    tried_at: datetime | None
