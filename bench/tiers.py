@@ -24,7 +24,9 @@ from memory.engine import Engine
 from memory.query import ACTIVE, Merge, Mode, Query, Ranking, Scope
 from memory.rank.fuse import fuse
 from memory.rank.judge import DEPTH, HALF, Tuning, judge
+from memory.fill import Filling
 from memory.search import Fusing, _Search
+from memory.settings import EmbeddingSettings
 from memory.store.sqlite.store import SqliteStore
 
 THRESHOLDS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
@@ -116,7 +118,7 @@ def measure(folder: Path, home: Path, most: int) -> list[Asked]:
     queries = [query for query in lines(folder / "queries.jsonl") if query["id"] in relevant]
     if len(queries) > most:
         queries = random.Random(1).sample(queries, most)
-    parts = (store, Embedders("local"))
+    parts = (store, Embedders(EmbeddingSettings(), store))
     asked = []
     for query in queries:
         scope = Scope(projects=frozenset({query["group"]})) if query.get("group") else ACTIVE

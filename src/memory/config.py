@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from memory.errors import ConfigError
 from memory.limits import plain
+from memory.settings import ContextSettings, EmbeddingSettings, SearchSettings, StoreSettings, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,65 +25,6 @@ DATABASE = "memory.db"
 FILE = "config.yaml"
 
 
-def _setting(default: object, meaning: str, low: float = 0, high: float = 0, *, choices: tuple[str, ...] = ()) -> Any:
-    """A setting of the type of its default; a number from `low` to `high`, a text one of `choices` if there are any."""
-    return field(default=default, metadata={"meaning": meaning, "range": (low, high), "choices": choices})
-
-
-@dataclass(frozen=True, slots=True)
-class StoreSettings:
-    busy_seconds: float = _setting(30.0, "How long a write waits for another process, in seconds.", 0, 3600)
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingSettings:
-    provider: str = _setting(
-        "local",
-        "Who turns text into vectors: local (a small model on this machine), hashed (no model: tests), none.",
-        choices=("local", "hashed", "none"),
-    )
-    model: str = _setting("", "The provider's name of the model; empty takes its default.")
-    batch_size: int = _setting(32, "Chunks that are embedded and committed together by reindex and import.", 1, 4096)
-
-
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
-    limit: int = _setting(5, "Hits of an answer.", 1, 10_000)
-    mode: str = _setting(
-        "tiered",
-        "tiered: vectors only if keywords are not enough; keyword, vector: one leg; hybrid: always both.",
-        choices=("tiered", "keyword", "vector", "hybrid"),
-    )
-    gate: str = _setting(
-        "auto",
-        "When keywords are enough: auto looks at what they found, count at how many, always and never do not look.",
-        choices=("auto", "count", "always", "never"),
-    )
-    min_fts_results: int = _setting(
-        3, "Memories that are enough: with every word (auto), with any word (count).", 1, 1000
-    )
-    stand_out: float = _setting(0.3, "auto: share of the softmax from which the first result alone is enough.", 0, 1)
-    keyword_weight: float = _setting(0.3, "Weight of the keyword score in a hybrid answer.", 0, 1)
-    vector_weight: float = _setting(0.7, "Weight of the vector score in a hybrid answer.", 0, 1)
-    merge: str = _setting(
-        "minmax",
-        "How scores are made comparable: theoretical min-max, divided by the best, or by rank only.",
-        choices=("minmax", "max", "rrf"),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ContextSettings:
-    semantic: str = _setting(
-        "auto",
-        "Whether context may use vectors: auto does unless the model would have to be loaded first.",
-        choices=("auto", "always", "never"),
-    )
-    topup_recent: bool = _setting(True, "Fill up with recent memories when the search finds few.")
-    limit: int = _setting(10, "Memories at most.", 1, 1000)
-    tokens: int = _setting(2000, "Size at most, in tokens (estimated).", 1, 1_000_000)
-
-
 @dataclass(frozen=True, slots=True)
 class Config:
     """
@@ -90,7 +32,7 @@ class Config:
         origins: Where each setting that is not a default came from, by its key ("search.limit").
     """
 
-    home: str = _setting("", "Folder of the database; empty takes the platform's data folder.")
+    home: str = setting("", "Folder of the database; empty takes the platform's data folder.")
     store: StoreSettings = field(default_factory=StoreSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
@@ -108,6 +50,13 @@ class Config:
 
 
 SECTIONS = ("store", "embedding", "search", "context")
+
+ALIASES = {
+    "embedding.provider": "MEMGRAPH_EMBEDDING_PROVIDER",
+    "embedding.model": "MEMGRAPH_EMBEDDING_MODEL",
+    "embedding.backfill_threshold": "AUTO_BACKFILL_THRESHOLD",
+}
+"""Variables by which other programs knew some settings (CAP D48, E25); our own names come first."""
 
 
 def platform_folder() -> str:
@@ -146,8 +95,9 @@ def load(
     for key, value in _read(path, needed=wanted is not None):
         config = with_setting(config, key, value, path)
     for key in keys():
-        variable = "MEMORY_" + key.replace(".", "_").upper()
-        if env.get(variable):
+        own = "MEMORY_" + key.replace(".", "_").upper()
+        variable = next((name for name in (own, ALIASES.get(key, "")) if env.get(name)), None)
+        if variable is not None:
             config = with_setting(config, key, env[variable], f"${variable}")
     for key, value in (flags or {}).items():
         if value is not None:
@@ -185,24 +135,30 @@ def _read(file: str, *, needed: bool) -> Iterator[tuple[str, object]]:
         raise ConfigError(f"{file}: {error.strerror}", hint="`memory init` writes one.") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    yield from tree(text, file)
+
+
+def tree(text: str, file: str) -> Iterator[tuple[str, object]]:
+    """
+    Keys and values of the text of a settings file, as they stand there.
+
+    Raises:
+        ConfigError: It is not YAML, or not settings.
+    """
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
         return  # nothing but comments: spare the 15 ms that importing yaml takes
-    yield from _settings(file, text)
-
-
-def _settings(file: str, text: str) -> Iterator[tuple[str, object]]:
     import yaml
 
     try:
-        tree: object = yaml.safe_load(text) or {}
+        found: object = yaml.safe_load(text) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that is none; a thousand brackets
         raise ConfigError(f"{file} is not YAML: {error}") from error
-    for name, value in _mapping(tree, f"{file}: expected settings such as `search:`, not {type(tree).__name__}"):
+    for name, value in _mapping(found, f"{file}: expected settings such as `search:`, not {type(found).__name__}"):
         if name not in SECTIONS:
             yield str(name), value
             continue
-        for inner, setting in _mapping(value or {}, f"{file}: {name} should hold settings, not {value!r}"):
-            yield f"{name}.{inner}", setting
+        for inner, said in _mapping(value or {}, f"{file}: {name} should hold settings, not {value!r}"):
+            yield f"{name}.{inner}", said
 
 
 def _mapping(tree: object, otherwise: str) -> Iterable[tuple[object, object]]:
@@ -235,9 +191,9 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
 
 
 def _checked(definition: Field[Any], value: object) -> object:
-    choices = definition.metadata["choices"]
-    if choices and value not in choices:
-        raise ValueError(f"{value!r} is none of {', '.join(choices)}")
+    choices: tuple[str, ...] = definition.metadata["choices"]
+    if choices and value not in choices and value not in (more := _plugged(definition.metadata["group"])):
+        raise ValueError(f"{value!r} is none of {', '.join((*choices, *more))}")
     default: object = definition.default
     match default:
         case bool():
@@ -250,8 +206,19 @@ def _checked(definition: Field[Any], value: object) -> object:
                 raise TypeError(f"expected text, not {value!r}")
             if "\0" in value or value.encode(errors="replace").decode() != value:
                 raise ValueError(f"{value!r} is not text")
+            if (check := definition.metadata["check"]) is not None:
+                check(value)
             return value
     return _number(int if isinstance(default, int) else float, value, *definition.metadata["range"])
+
+
+def _plugged(group: str) -> tuple[str, ...]:
+    """Names that other packages bring for an entry-point group; looked up only for a value that is none of ours."""
+    if not group:
+        return ()
+    from importlib.metadata import entry_points
+
+    return tuple(sorted(entry_points(group=group).names))
 
 
 def _number(kind: type[int | float], value: object, low: float, high: float) -> float:

@@ -6,6 +6,7 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
+from memory.care import Care
 from memory.config import load
 from memory.embed.pool import Embedders
 from memory.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from memory.background import Background
     from memory.config import Config
     from memory.context import Context
     from memory.draft import Draft
     from memory.embed import Embedder
+    from memory.fill import Filling
     from memory.record import Memory, MemoryId
-    from memory.reindex import Reindexed
     from memory.save import Plan, Saved
-    from memory.status import Status
     from memory.store import Links, Revision, Store
     from memory.transfer import Exported
 
@@ -46,7 +47,7 @@ class Details(NamedTuple):
     notices: tuple[Notice, ...] = ()
 
 
-class Engine:
+class Engine(Care):
     """
     Memories that can be found again.
 
@@ -64,22 +65,31 @@ class Engine:
         *,
         embedder: Embedder | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        lasting: bool = True,
     ) -> None:
         """
         Takes a store that is open already; `open` makes one from a configuration.
 
         Args:
             embedder: Takes the place of the configured one.
+            lasting: Whether there is time for a thread that embeds what waits; a command has none.
         """
         self._store, self.config, self._now = store, config, now
-        self._embedders = Embedders(config.embedding.provider, config.embedding.model, given=embedder)
+        self._embedders = Embedders(config.embedding, store, given=embedder)
         settings = config.search
         self._tuning = Tuning(Gate(settings.gate), settings.min_fts_results, settings.stand_out)
         self._fusing = Fusing((settings.keyword_weight, settings.vector_weight), Merge(settings.merge))
+        self._lasting = lasting
+        self._background: Background | None = None
 
     @classmethod
     def open(
-        cls, config: Config | None = None, *, home: str | Path | None = None, embedder: Embedder | None = None
+        cls,
+        config: Config | None = None,
+        *,
+        home: str | Path | None = None,
+        embedder: Embedder | None = None,
+        lasting: bool = True,
     ) -> Self:
         """
         Open the user's memory, made if it is missing.
@@ -87,7 +97,7 @@ class Engine:
         Args:
             config: None loads the user's settings.
             home: The folder of the database, in place of the configured one.
-            embedder: Takes the place of the configured one.
+            embedder, lasting: See `Engine`.
 
         Raises:
             ConfigError: The settings cannot be used.
@@ -103,7 +113,7 @@ class Engine:
             hint = "Choose another place with MEMORY_HOME or `home` in config.yaml."
             raise StoreError(f"cannot make the folder {folder}: {error.strerror}", hint=hint) from error
         store = SqliteStore(config.database, busy_seconds=config.store.busy_seconds)
-        return cls(store, config, embedder=embedder)
+        return cls(store, config, embedder=embedder, lasting=lasting)
 
     # Keeping -------------------------------------------------------------
 
@@ -120,16 +130,23 @@ class Engine:
             NotFound, Ambiguous, Invalid: Of `supersedes`. Nothing was kept.
             StoreBusy, StoreFull: Nothing was kept.
         """
-        from memory.save import Plan, save
+        from memory.save import Plan
 
         old = None if supersedes is None else self.resolve(supersedes)
-        return save([Plan(draft, old)], self._store, self._embedders, moment=self._now())[0]
+        return self._keep([Plan(draft, old)], self._filling())[0]
 
     def save_all(self, drafts: Sequence[Draft]) -> list[Saved]:
         """Keep drafts in one transaction: all of them or none. Meant for some hundreds at a time."""
-        from memory.save import Plan, save
+        from memory.save import Plan
 
-        return save([Plan(draft) for draft in drafts], self._store, self._embedders, moment=self._now())
+        return self._keep([Plan(draft) for draft in drafts], self._filling()._replace(seconds=None))
+
+    def _keep(self, plans: Sequence[Plan], filling: Filling) -> list[Saved]:
+        from memory.save import save
+
+        saved = save(plans, self._store, self._embedders, filling, moment=self._now())
+        self._wake(filling)
+        return saved
 
     def update(self, reference: Reference, **changes: Any) -> Saved:
         """
@@ -153,7 +170,9 @@ class Engine:
         for _ in range(UPDATES):
             if (former := self._store.whole(id)) is None:
                 raise NotFound(f"no memory {reference!r}")
-            if saved := update(former, changes, self._store, self._embedders, moment=self._now()):
+            filling = self._filling()
+            if saved := update(former, changes, self._store, self._embedders, filling, moment=self._now()):
+                self._wake(filling)
                 return saved
         raise StoreBusy(f"memory {reference!r} is changed all the time by others", hint="Try again.")
 
@@ -198,7 +217,7 @@ class Engine:
             query = Query(query, limit, mode=Mode(self.config.search.mode), scope=scope)
         elif (limit, project, source) != (None, None, None):
             raise Invalid("limit, project and source belong into the Query")
-        return search(query, self._store, self._embedders, self._tuning, self._fusing)
+        return search(query, self._store, self._embedders, self._tuning, self._fusing, filling=self._filling())
 
     def context(
         self,
@@ -301,38 +320,16 @@ class Engine:
 
         See `memory.transfer.parsed`. `link` then says what points to what.
         """
-        from memory.save import save
-
-        return save(plans, self._store, self._embedders, moment=self._now())
+        return self._keep(plans, self._filling()._replace(seconds=None))
 
     def link(self, links: Sequence[Links]) -> None:
         """Point restored memories to their parents and successors."""
         self._store.link(links)
 
-    # Care ----------------------------------------------------------------
-
-    def reindex(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> Reindexed:
-        """
-        Embed what has no vector in the configured model's space, then let that space answer.
-
-        Args:
-            progress: Told how many chunks of how many are done.
-
-        Raises:
-            EmbedError: The model cannot be used; what was embedded is kept, and the next call goes on there.
-        """
-        from memory.reindex import reindex
-
-        embedder = self._embedders.configured()
-        return reindex(self._store, embedder, batch=self.config.embedding.batch_size, progress=progress)
-
-    def status(self) -> Status:
-        """How much is kept, which vectors there are, and what keeps the engine from doing all it could."""
-        from memory.status import status
-
-        return status(self._store, self._embedders)
-
     def close(self) -> None:
+        if self._background is not None:
+            self._background.close()
+        self._embedders.close()
         self._store.close()
 
     def __enter__(self) -> Self:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import embedded, space
+from memory.embed import PLACE, space
+from memory.embed.pool import SAME
+from memory.embed.purpose import REINDEX, purpose
 from memory.errors import NotFound, StoreBusy
+from memory.fill import isolated, store_isolated
 from memory.record import ChunkId
-from memory.space import Window
 from memory.store import State
-from memory.text.passage import passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from memory.embed import Embedder
+    from memory.embed.pool import Embedders
     from memory.space import Space
     from memory.store import Generation, Store
 
@@ -27,68 +30,144 @@ class Reindexed:
         before: The space that answered until now; None if nothing was embedded.
         after: The space that answers from now on.
         embedded: Chunks that were embedded by this call; fewer than all when an earlier one was interrupted.
+        failed: Chunks whose text the model did not take; they are found by keyword, and tried again later.
+        error: The latest reason for that.
+        exchanged: The model gives other vectors under the same name than when its first ones were stored; those were
+            of no use to it and were taken away.
     """
 
     before: Space | None
     after: Space
     embedded: int
+    failed: int = 0
+    error: str = ""
+    exchanged: bool = False
 
 
 def reindex(
     store: Store,
-    embedder: Embedder,
+    embedders: Embedders,
     *,
+    moment: datetime,
     batch: int = 32,
+    keep: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Reindexed:
     """
-    Embed every chunk that has no vector in the embedder's space, then let that space answer.
+    Embed every chunk that has no vector in the configured model's space, then let that space answer.
 
-    Until then the old vectors answer. Batches are kept as they are made: interrupted in any way, the next call
-    goes on where this one stopped. Memories saved meanwhile, by anyone, are included.
+    Until then the old vectors answer, with their own model. Batches are kept as they are made: interrupted in any
+    way, the next call goes on where this one stopped. Memories saved meanwhile, by anyone, are included. What
+    answered until now is kept until the next reindex to another model.
 
     Args:
         batch: Chunks that are embedded and committed together.
+        keep: Take no generation away, however old.
         progress: Told after each batch how many chunks of how many have a vector.
 
     Raises:
-        EmbedError: The embedder failed; what it gave before is kept.
+        EmbedError: The model cannot be used; what it gave before is kept.
         StoreBusy: Another reindex, to another model, began meanwhile: only one is built at a time.
     """
-    wanted = space(embedder)
-    before = _active(store)
-    for old in store.generations():
-        if old.state is State.RETIRED:
-            store.drop(old.id)
-    generation = store.begin(wanted)
-    try:
-        done = _fill(store, generation, embedder, batch, progress)
-        while (active := _active(store)) is None or active.id != generation.id:
-            if store.activate(generation.id, instead_of=active.id if active else None):
-                done += _fill(store, generation, embedder, batch, lambda _done, _total: None)
-    except NotFound as error:
-        hint = (
-            "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
-        )
-        raise StoreBusy("another reindex, to another model, took over", hint=hint) from error
-    return Reindexed(before.space if before else None, wanted, done)
+    with purpose(REINDEX):
+        embedder = embedders.fresh()
+        wanted = space(embedder)  # the first time that a server is asked
+        before = active(store)
+        for old in store.generations():
+            if old.state is State.RETIRED and old.space != wanted and not keep:
+                store.drop(old.id)
+        generation = store.begin(wanted)
+        exchanged = _exchanged(store, generation, embedders, embedder)
+        try:
+            filling = _Filling(store, generation, embedder, moment, batch)
+            filled = filling.done(progress)
+            while (answering := active(store)) is None or answering.id != generation.id:
+                if store.activate(generation.id, instead_of=answering.id if answering else None):
+                    late = filling.done(lambda _done, _total: None)
+                    filled = (filled[0] + late[0], late[1], late[2])
+        except NotFound as error:
+            hint = "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
+            raise StoreBusy("another reindex, to another model, took over", hint=hint) from error
+    embedders.notes.write()
+    return Reindexed(before.space if before else None, wanted, *filled, exchanged)
 
 
-def _active(store: Store) -> Generation | None:
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """
+    Attributes:
+        before: The space that answered until now. Its vectors are kept: `reindex` takes them up again at once.
+        after: The space that answers from now on.
+        missing: Chunks without a vector in it, saved since it was retired; they wait in the queue.
+    """
+
+    before: Space
+    after: Space
+    missing: int
+
+
+def roll_back(store: Store) -> RolledBack:
+    """
+    Let the generation answer that was retired last.
+
+    Raises:
+        NotFound: None is kept.
+        StoreBusy: A reindex took over at this moment.
+    """
+    retired = [found for found in store.generations() if found.state is State.RETIRED]
+    answering = active(store)
+    if not retired or answering is None:
+        hint = "The vectors of one earlier model are kept until the next reindex; with `--keep`, those of all."
+        raise NotFound("no vectors of an earlier model are kept", hint=hint)
+    former = retired[-1]
+    if not store.activate(former.id, instead_of=answering.id, former=State.BUILDING):
+        raise StoreBusy("another process reindexed at this moment", hint="Look at `memory status`.")
+    return RolledBack(answering.space, former.space, store.queued())
+
+
+def active(store: Store) -> Generation | None:
+    """The generation that answers."""
     return next((generation for generation in store.generations() if generation.state is State.ACTIVE), None)
 
 
-def _fill(
-    store: Store, generation: Generation, embedder: Embedder, batch: int, progress: Callable[[int, int], None]
-) -> int:
-    total = store.counts().chunks
-    before = store.filled(generation.id)
-    done = 0
-    after = ChunkId(0)
-    while excerpts := store.pending(generation.id, after, batch):
-        made = embedded(embedder, [passage(excerpt) for excerpt in excerpts])
-        windows = [Window(excerpts[w.chunk].id, w.window, w.row) for w in made.windows]
-        done += store.fill(generation.id, made.vectors, windows)
-        after = excerpts[-1].id
-        progress(before + done, max(total, before + done))
-    return done
+def _exchanged(store: Store, generation: Generation, embedders: Embedders, embedder: Embedder) -> bool:
+    """
+    Whether the model behind the name is another than when the generation was begun; then its vectors are taken away.
+
+    They are of no use: no model is left that could ask them.
+    """
+    was = store.fingerprint(generation.id)
+    place = getattr(embedder, "place", None)
+    if was is not None:
+        place = embedder.embed([PLACE], "passage")[0] if place is None else place
+        if float(was @ place) < SAME:
+            store.clear(generation.id)
+            embedders.remember(embedder)
+            return True
+    embedders.remember(embedder)
+    return False
+
+
+class _Filling(NamedTuple):
+    """A generation, and what it is filled with."""
+
+    store: Store
+    generation: Generation
+    embedder: Embedder
+    moment: datetime
+    batch: int
+
+    def done(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
+        """Embed what has no vector in it: how many chunks it was, how many the model does not take, and why."""
+        store, id = self.store, self.generation.id
+        total, before = store.counts().chunks, store.filled(id)
+        done, failed, error = 0, 0, ""
+        after = ChunkId(0)
+        while excerpts := store.pending(id, after, self.batch):
+            found = isolated(excerpts, self.embedder)
+            done += store_isolated(found, store, id, self.moment)
+            failed += len(found.failed)
+            error = str(found.failed[-1][1]) if found.failed else error
+            after = excerpts[-1].id
+            progress(before + done, max(total, before + done))
+        return done, failed, error

@@ -10,7 +10,9 @@ from uuid import uuid4
 
 from memory.draft import SHARED, Draft
 from memory.embed import embedded
-from memory.errors import EmbedError
+from memory.embed.purpose import SAVE, purpose
+from memory.errors import EmbedError, SpaceMismatch, StoreBusy
+from memory.fill import drain
 from memory.kinds import RULES, Kind
 from memory.limits import WHAT_OF_BODY
 from memory.query import Notice
@@ -27,8 +29,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.embed.pool import Embedders
+    from memory.fill import Filling
     from memory.record import Memory
-    from memory.store import Revision, Store, Whole
+    from memory.store import Kept, Revision, Store, Whole
+
+AT_ONCE = 16
+"""Chunks at most that are embedded before they are kept: about half a second of the local model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +61,30 @@ class Plan:
     history: tuple[Revision, ...] = ()
 
 
-def save(plans: Sequence[Plan], store: Store, embedders: Embedders, *, moment: datetime) -> list[Saved]:
+def save(
+    plans: Sequence[Plan], store: Store, embedders: Embedders, filling: Filling, *, moment: datetime
+) -> list[Saved]:
     """
     Keep drafts, all in one transaction.
 
-    They are embedded before it begins, so no model and no network is ever waited for with the write lock held. An
-    embedder that fails costs a notice, never a memory.
+    Little that a model in this process embeds is embedded before, so that it is found by its meaning at once. All
+    else is kept first and embedded after, as long as `filling` allows. No model and no network is ever waited for
+    with the write lock held, and an embedder that fails costs a notice, never a memory.
 
     Raises:
         NotFound, Invalid: What a plan supersedes is not there, or was superseded already. Nothing was kept.
     """
     drafted = [entry(plan, moment) for plan in plans]
     known = store.known(drafted)
-    new, notices = _embed([one for one, id in zip(drafted, known, strict=True) if id is None], embedders)
+    new, told = _embed([one for one, id in zip(drafted, known, strict=True) if id is None], embedders, filling)
     made = iter(new)
     kept = store.put([next(made) if id is None else one for one, id in zip(drafted, known, strict=True)])
-    return [
-        Saved(one.memory, one.known, () if one.known else (*notices, *_queued(one.queued, notices, embedders)))
-        for one in kept
-    ]
+    notices = _filled(kept, told, store, embedders, filling, moment=moment)
+    return [Saved(one.memory, one.known, () if one.known else notices) for one in kept]
 
 
 def update(
-    former: Whole, changes: Mapping[str, Any], store: Store, embedders: Embedders, *, moment: datetime
+    former: Whole, changes: Mapping[str, Any], store: Store, embedders: Embedders, filling: Filling, *, moment: datetime
 ) -> Saved | None:
     """
     Put changed texts in place of a memory's; None if somebody else changed it meanwhile.
@@ -97,19 +104,39 @@ def update(
     draft = Draft(**texts | dict(changes))
     if draft == Draft(**texts):
         return Saved(former.memory, known=True)
-    entries, notices = _embed([entry(Plan(draft), moment)], embedders)
+    entries, told = _embed([entry(Plan(draft), moment)], embedders, filling)
     kept = store.replace(former.memory.id, entries[0], revisions=len(former.history))
     if kept is None:
         return None
-    return Saved(kept.memory, known=False, notices=(*notices, *_queued(kept.queued, notices, embedders)))
+    return Saved(kept.memory, known=False, notices=_filled([kept], told, store, embedders, filling, moment=moment))
 
 
-def _queued(queued: int, notices: Sequence[Notice], embedders: Embedders) -> tuple[Notice, ...]:
-    if not queued or notices or not embedders.enabled:
+def _filled(
+    kept: Sequence[Kept],
+    told: tuple[Notice, ...],
+    store: Store,
+    embedders: Embedders,
+    filling: Filling,
+    *,
+    moment: datetime,
+) -> tuple[Notice, ...]:
+    """Embed what waits, if that is to be done at once; what the caller should know of it."""
+    if told or filling.policy != "eager" or not embedders.enabled:
+        return told
+    try:
+        drain(store, embedders, filling, moment=moment)
+    except (EmbedError, SpaceMismatch) as error:
+        return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
+    except StoreBusy as error:
+        return (Notice(f"kept, but what waits was not embedded: {error}", error.hint),)
+    if not any(one.queued for one in kept):
         return ()
-    return (
-        Notice("kept, but the stored vectors are of another model: found by keyword only", "Run `memory reindex`."),
-    )
+    waiting = store.unembedded([one.memory.id for one in kept if one.queued])
+    if not (chunks := sum(one.chunks for one in waiting.values())):
+        return ()
+    why = next((f"; the model did not take one: {one.last_error}" for one in waiting.values() if one.failed), "")
+    said = f"kept; {chunks:,} of its chunks wait for their vectors{why}"
+    return (Notice(said, "The next saves and searches go on with it; `memory embed` does it now."),)
 
 
 def entry(plan: Plan, moment: datetime) -> Entry:
@@ -191,13 +218,21 @@ def _indexed_text(piece: Excerpt, draft: Draft) -> str:
     return "\n".join(texts)
 
 
-def _embed(entries: list[Entry], embedders: Embedders) -> tuple[list[Entry], tuple[Notice, ...]]:
-    """The entries with their vectors, or as they are with the reason why not."""
+def _embed(entries: list[Entry], embedders: Embedders, filling: Filling) -> tuple[list[Entry], tuple[Notice, ...]]:
+    """The entries with their vectors, if there are few to make; as they are with a notice if there is no use in trying."""
     if not embedders.enabled or not entries:
         return entries, ()
-    passages = [[passage(piece) for piece in _excerpts(one.draft, one.chunks)] for one in entries]
     try:
-        made = embedded(embedders.configured(), [text for texts in passages for text in texts])
+        embedder = embedders.saving()
+        if filling.policy != "eager" or not embedders.inside or sum(len(one.chunks) for one in entries) > AT_ONCE:
+            return entries, ()
+        passages = [[passage(piece) for piece in _excerpts(one.draft, one.chunks)] for one in entries]
+        with purpose(SAVE):
+            made = embedded(embedder, [text for texts in passages for text in texts])
+    except SpaceMismatch as error:
+        return entries, (
+            Notice("kept, but the stored vectors are of another model: found by keyword only", error.hint),
+        )
     except EmbedError as error:
         return entries, (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
     return _shared_out(entries, made), ()

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.errors import DimensionMismatch, EmbedError, NotFound, SpaceMismatch
+from memory.errors import EmbedError, NotFound, SpaceMismatch, StoreBusy, Unembedded
 from memory.query import Answer, Granularity, Hit, Merge, Mode, Notice, Step, Tier, Verdict
 from memory.rank.fuse import centred, fuse
 from memory.rank.judge import DEPTH, Tuning, coverage, held_by_memory, judge
 from memory.rank.rollup import rollup
-from memory.store import State
 from memory.text.lexical import terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memory.embed import Embedder
+    from memory.embed.books import Stored
     from memory.embed.pool import Embedders
+    from memory.fill import Filling
     from memory.query import Query, Ranking, Scored, Term
     from memory.rank.rollup import Passage
     from memory.record import ChunkId
     from memory.space import Vectors
-    from memory.store import Generation, Store
+    from memory.store import Store
 
 POOL = 100
 """Candidates taken from each leg before they are fused, at least."""
@@ -69,25 +71,29 @@ class _Found(NamedTuple):
     verdict: Verdict | None = None
 
 
-def search(query: Query, store: Store, embedders: Embedders, tuning: Tuning, fusing: Fusing) -> Answer:
+def search(
+    query: Query, store: Store, embedders: Embedders, tuning: Tuning, fusing: Fusing, *, filling: Filling
+) -> Answer:
     """
-    Answer a query.
+    Answer a query. One that needs vectors embeds first what waits for them, as far as `filling` allows.
 
     Raises:
         EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search then answers with keywords and
             says so in a notice.
         StoreError: The store cannot be read.
     """
-    return _Search(query, store, embedders, tuning, fusing).answer()
+    return _Search(query, store, embedders, tuning, fusing, filling=filling).answer()
 
 
 class _Search:
-    def __init__(self, query: Query, store: Store, embedders: Embedders, tuning: Tuning, fusing: Fusing) -> None:
+    def __init__(
+        self, query: Query, store: Store, embedders: Embedders, tuning: Tuning, fusing: Fusing, *, filling: Filling
+    ) -> None:
         self._query, self._store, self._embedders = query, store, embedders
-        self._tuning, self._fusing = tuning, fusing
+        self._tuning, self._fusing, self._filling = tuning, fusing, filling
         self._trace = _Trace()
         self._terms: tuple[Term, ...] = ()
-        self._vector: tuple[Generation, Vectors] | None = None
+        self._vector: tuple[Stored, Vectors] | None = None
         self._stuck = False  # the vector leg failed: looking deeper must not wait for it again
 
     def answer(self) -> Answer:
@@ -182,7 +188,7 @@ class _Search:
     def _nearest(self, depth: int) -> Ranking:
         """The vector leg; the query is embedded once however deep the search goes."""
         if self._vector is None:
-            generation, embedder = self._space()
+            generation, embedder = self._answering()
             vector, whole = self._embedders.query(embedder, self._query.text)
             if not whole:
                 self._trace.notices.append(
@@ -190,26 +196,44 @@ class _Search:
                 )
             self._vector = (generation, vector)
             self._trace.step("embed", 1, str(generation.space))
+            self._fill_on()
         generation, vector = self._vector
         ranking = self._store.by_vector(generation.id, vector, self._query.scope, depth)
         self._trace.step("vector", len(ranking))
         return ranking
 
-    def _space(self) -> tuple[Generation, Embedder]:
-        """The active generation and the embedder that made it."""
-        generations = {generation.state: generation for generation in self._store.generations()}
-        configured = self._embedders.configured()  # first: without a model, that is what is amiss
-        if (active := generations.get(State.ACTIVE)) is None:
-            raise EmbedError("nothing is embedded yet", hint="Run `memory reindex` to embed what is kept.")
-        from memory.embed import space
+    def _answering(self) -> tuple[Stored, Embedder]:
+        """The active generation and its embedder; what waits is embedded first if nothing else was yet."""
+        try:
+            return self._embedders.answering()
+        except Unembedded:
+            self._fill()
+            return self._embedders.answering()
 
-        if (given := space(configured)) == active.space:
-            return active, configured
-        building = generations.get(State.BUILDING)
-        if building is not None and building.space == given:
-            return active, self._embedders.of(active.space)  # until the reindex is done, the old model answers
-        same_model = given._replace(dimension=active.space.dimension) == active.space
-        raise (DimensionMismatch if same_model else SpaceMismatch)(active.space, given)
+    def _fill_on(self) -> None:
+        """Embed what waits, or say why not: the query has its vector, and most of what is kept does."""
+        try:
+            self._fill()
+        except (EmbedError, StoreBusy) as error:
+            self._trace.notices.append(Notice(f"chunks wait for their vectors: {error}", error.hint))
+
+    def _fill(self) -> None:
+        """Embed what waits for a vector, as far as that is worth a search's time."""
+        from memory.fill import drain
+
+        queued, filling = self._store.queued(), self._filling
+        if queued > filling.threshold:
+            said = f"{queued:,} chunks have no vector yet and are found by keyword only"
+            self._trace.notices.append(Notice(said, "Run `memory embed`."))
+            return
+        if not queued:
+            return
+        filled = drain(self._store, self._embedders, filling, moment=datetime.now(UTC))
+        if filled.embedded or filled.failed:
+            self._trace.step("fill", filled.embedded, filled.error)
+        if filled.more:
+            said = f"{filled.left:,} chunks have no vector yet and are found by keyword only"
+            self._trace.notices.append(Notice(said, "The next searches go on with them; `memory embed` does it now."))
 
     def _hybrid(self, depth: int, verdict: Verdict | None) -> _Found:
         near = self._nearest(depth)

@@ -4,46 +4,122 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import space
-from memory.errors import EmbedError
+from memory.errors import EmbedError, SpaceMismatch
 from memory.query import Notice
 from memory.store import State
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from memory.embed.pool import Embedders
-    from memory.space import Space
-    from memory.store import Counts, Generation, Store
+    from memory.ledger import Call
+    from memory.record import MemoryId
+    from memory.settings import EmbeddingSettings
+    from memory.store import Counts, Generation, Store, Waiting
+
+FAILURES = 5  # memories named whose text the model did not take
 
 
 class Status(NamedTuple):
     """
     Attributes:
         generations: With the number of chunks that have a vector in each.
-        configured: The space of the configured model; None if it cannot be used.
+        configured: Provider and model that the settings name; empty if it cannot be used.
+        failures: Memories with a chunk that the model did not take, the latest first.
+        today: What was spent today (UTC), line by line; see `Store.spent`.
         problems: What keeps the engine from doing all it could, and what would mend it.
     """
 
     counts: Counts
     generations: tuple[tuple[Generation, int], ...]
-    configured: Space | None
+    configured: str
+    failures: tuple[Waiting, ...]
+    today: tuple[Call, ...]
     problems: tuple[Notice, ...]
 
 
-def status(store: Store, embedders: Embedders) -> Status:
-    """Look at everything; nothing is changed."""
+class Embedding(NamedTuple):
+    """
+    Whether a memory can be found by its meaning.
+
+    Attributes:
+        state: "generated": all its chunks have vectors; "pending": some wait; "failed": the model did not take some;
+            "outdated": they are of another model than the settings name; "none": no model is configured.
+        chunks: How many wait.
+        error: Why some failed.
+    """
+
+    state: str
+    chunks: int = 0
+    error: str = ""
+
+
+def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, moment: datetime) -> Status:
+    """Look at everything; nothing is changed, and no server is asked."""
     generations = tuple((found, store.filled(found.id)) for found in store.generations())
     counts = store.counts()
     problems: list[Notice] = []
-    configured: Space | None = None
+    configured = ""
     if embedders.enabled:
         try:
-            configured = space(embedders.configured())
-        except EmbedError as error:
+            embedder = embedders.configured()
+            configured = f"{embedder.provider}:{embedder.model}"
+            embedders.saving()
+        except (EmbedError, SpaceMismatch) as error:
             problems.append(Notice(str(error), error.hint))
-    active = next((found for found, _ in generations if found.state is State.ACTIVE), None)
-    if configured and active and configured != active.space:
-        told = f"the stored vectors are in {active.space}, the configured model gives {configured}"
-        problems.append(Notice(told, "Run `memory reindex`."))
-    elif configured and counts.queued:
-        problems.append(Notice(f"{counts.queued:,} chunks have no vector yet", "Run `memory reindex`."))
-    return Status(counts, generations, configured, tuple(problems))
+    problems += _halted(store, embedders, moment)
+    problems += _unfinished(generations, embedders, counts)
+    if configured and not problems and counts.queued > counts.failed:
+        later = "" if settings.fill == "eager" else " The next search that needs vectors goes on with them."
+        problems.append(Notice(f"{counts.queued:,} chunks have no vector yet", f"Run `memory embed`.{later}"))
+    if counts.failed:
+        problems.append(
+            Notice(
+                f"the model did not take {counts.failed:,} chunks: {counts.last_error}",
+                "`memory embed` tries them again.",
+            )
+        )
+    today = tuple(store.spent(moment.replace(hour=0, minute=0, second=0, microsecond=0)))
+    return Status(counts, generations, configured, tuple(store.failures(FAILURES)), today, tuple(problems))
+
+
+def _halted(store: Store, embedders: Embedders, moment: datetime) -> list[Notice]:
+    """Servers that are left alone at the moment."""
+    try:
+        hosts = embedders.hosts() if embedders.enabled else ()
+    except EmbedError:
+        return []  # said already
+    outages = [outage for outage in map(store.outage, hosts) if outage is not None and outage.until > moment]
+    return [
+        Notice(
+            f"{outage.host} is left alone until {outage.until:%H:%M:%S} UTC: {outage.error}",
+            "Searches go on by keyword. `memory doctor` asks it now.",
+        )
+        for outage in outages
+    ]
+
+
+def _unfinished(generations: tuple[tuple[Generation, int], ...], embedders: Embedders, counts: Counts) -> list[Notice]:
+    """A reindex that was interrupted, or taken back."""
+    building = next(((found, filled) for found, filled in generations if found.state is State.BUILDING), None)
+    if building is None or not embedders.enabled:
+        return []
+    found, filled = building
+    said = f"a reindex to {found.space} is not finished: {filled:,} of {counts.chunks:,} chunks"
+    return [Notice(said, "`memory reindex` goes on with it; until then the former vectors answer.")]
+
+
+def embedding(store: Store, embedders: Embedders, id: MemoryId) -> Embedding:
+    """See `Embedding`."""
+    if not embedders.enabled:
+        return Embedding("none")
+    waiting = store.unembedded([id]).get(id)
+    if waiting is not None:
+        return Embedding("failed" if waiting.failed else "pending", waiting.chunks, waiting.last_error)
+    try:
+        embedders.saving()
+    except SpaceMismatch:
+        return Embedding("outdated")
+    except EmbedError as error:
+        return Embedding("generated", error=str(error))
+    return Embedding("generated")

@@ -1,10 +1,29 @@
 from __future__ import annotations
 
+from contextlib import closing
+from typing import TYPE_CHECKING
+
 import pytest
 from embedder_suite import EmbedderSuite
 
+from asking import embedders
+from memory.embed.books import Notes
+from memory.embed.counted import Counted
 from memory.embed.hashed import HashedEmbedder
 from memory.embed.local import LocalEmbedder
+from memory.store.ram import RamStore
+from provider import Provider
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory.embed import Embedder
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with Provider() as provider:
+        yield provider
 
 
 class TestLocalEmbedder(EmbedderSuite):
@@ -17,3 +36,57 @@ class TestHashedEmbedder(EmbedderSuite):
     @pytest.fixture(params=[16, 256])
     def embedder(self, request: pytest.FixtureRequest) -> HashedEmbedder:
         return HashedEmbedder(request.param)
+
+
+class TestCounted(EmbedderSuite):
+    @pytest.fixture
+    def embedder(self) -> Counted:
+        store = RamStore()
+        return Counted(HashedEmbedder(64), store, Notes(store), sealed=lambda _embedder, _place: None)
+
+
+class TestOllama(EmbedderSuite):
+    @pytest.fixture
+    def embedder(self, provider: Provider) -> Iterator[Embedder]:
+        with closing(embedders("ollama", provider)) as made:
+            yield made.configured()
+
+
+class TestOllamaThatFindsTextsTooLong(EmbedderSuite):
+    """Its limit is lower than what is known of the model, as when it was started with another."""
+
+    @pytest.fixture
+    def embedder(self) -> Iterator[Embedder]:
+        with Provider() as provider:
+            provider.context["nomic-embed-text"] = 100
+            with closing(embedders("ollama", provider, max_tokens=4096)) as made:
+                yield made.configured()
+
+
+class TestOpenAI(EmbedderSuite):
+    @pytest.fixture
+    def embedder(self, provider: Provider) -> Iterator[Embedder]:
+        with closing(embedders("openai", provider)) as made:
+            yield made.configured()
+
+
+class TestServerLikeOpenAI(EmbedderSuite):
+    """It wants no key, does not normalise, and shortens."""
+
+    @pytest.fixture
+    def embedder(self) -> Iterator[Embedder]:
+        with Provider({"bge-small-en-v1.5": 384}) as provider:
+            provider.key, provider.scale = None, 17.0
+            with closing(embedders("openai", provider, model="bge-small-en-v1.5", dimensions=128)) as made:
+                yield made.configured()
+
+
+class TestFallback(EmbedderSuite):
+    """The first of two servers is down."""
+
+    @pytest.fixture
+    def embedder(self, provider: Provider) -> Iterator[Embedder]:
+        with Provider() as first:
+            first.down()
+            with closing(embedders("ollama", first, fallback=provider.url)) as made:
+                yield made.configured()

@@ -6,6 +6,7 @@ import os
 import subprocess
 import threading
 from contextlib import suppress
+from datetime import UTC, datetime
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from command import COMMAND, Shell
 from memory import Draft, Engine, Mode, Query
 from memory.config import Config
 from memory.embed.hashed import HashedEmbedder
+from memory.embed.pool import Embedders
 from memory.errors import ConfigError, Invalid, StoreBusy, StoreError
 from memory.query import EVERYTHING
 from memory.reindex import reindex
@@ -25,6 +27,7 @@ from memory.store import State
 from memory.store.sqlite.store import SqliteStore
 from memory.transfer import parsed
 
+MOMENT = datetime(2026, 11, 21, tzinfo=UTC)
 NO_MODEL = replace(Config(), embedding=replace(Config().embedding, provider="none"))
 
 
@@ -114,10 +117,14 @@ def test_a_reindex_that_says_it_is_done_is_done(engine):
     engine.save(Draft(title="t"))
     store = engine._store
 
-    result = reindex(store, Racing(lambda: store.begin(result_space(128))))
+    result = reindex(store, given(store, Racing(lambda: store.begin(result_space(128)))), moment=MOMENT)
 
     [active] = [found for found in store.generations() if found.state is State.ACTIVE]
     assert active.space == result.after
+
+
+def given(store, embedder):
+    return Embedders(Config().embedding, store, given=embedder)
 
 
 def result_space(dimension):
@@ -129,10 +136,10 @@ def result_space(dimension):
 def test_who_loses_a_race_of_reindexes_is_told_so(engine):
     engine.save(Draft(title="t"))
     store = engine._store
-    reindex(store, HashedEmbedder(32))
+    reindex(store, given(store, HashedEmbedder(32)), moment=MOMENT)
 
     with pytest.raises(StoreBusy, match="took over"):
-        reindex(store, Racing(lambda: store.begin(result_space(128))))
+        reindex(store, given(store, Racing(lambda: store.begin(result_space(128)))), moment=MOMENT)
 
 
 def test_many_ties_give_the_same_answer_however_often_it_is_asked(tmp_path):

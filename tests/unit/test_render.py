@@ -11,7 +11,7 @@ from memory.config import EmbeddingSettings
 from memory.context import in_short
 from memory.kinds import Kind
 from memory.query import Mode, Query
-from memory.render import text
+from memory.render import care_text, text
 from memory.store import Revision
 
 HOSTILE = "a\x1b]0;owned\x07b\x7fc\x9b31md\re\0".removesuffix("\0")
@@ -47,7 +47,7 @@ def test_no_field_of_a_memory_reaches_the_terminal_as_an_escape(engine):
         text.details(found),
         text.answer(answer, explain=True),
         text.listing([found.memory]),
-        text.status(engine.status(), "memory.db"),
+        care_text.status(engine.status(), "memory.db"),
         text.visible(in_short(found.memory)),
     ):
         assert not set("\x1b\x07\x7f\x9b\r") & set(plain_of_ours(rendered))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -20,6 +22,7 @@ from memory.record import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
+    from pathlib import Path
 
     from memory.config import Config
     from memory.query import Notice
@@ -139,10 +142,21 @@ def settings(context: click.Context) -> Config:
     return load(file, flags={"home": home})
 
 
+def named_file(context: click.Context) -> Path | None:
+    """The settings file that a flag or the environment names."""
+    _, file = context.find_root().obj
+    name = file or os.environ.get("MEMORY_CONFIG")
+    if not name:
+        return None
+    from pathlib import Path
+
+    return Path(os.path.expanduser(name))  # noqa: PTH111  # `memory.config` does it so
+
+
 @contextmanager
 def opened(context: click.Context, config: Config | None = None) -> Generator[Engine]:
     """The user's engine for one command."""
-    with Engine.open(config or settings(context)) as engine:
+    with Engine.open(config or settings(context), lasting=False) as engine:
         yield engine
 
 
@@ -201,7 +215,23 @@ def progress(label: str) -> Generator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(label, total=None, rate="")
+        begun: tuple[float, int] | None = None
+
+        def report(done: int, total: int) -> None:
+            nonlocal begun
+            now = monotonic()
+            begun = begun or (now, done)
+            since, at_first = begun
+            rate = f"{(done - at_first) / (now - since):,.0f}/s" if now > since else ""
+            bar.update(task, completed=done, total=total, rate=rate)
+
+        yield report

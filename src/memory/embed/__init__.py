@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from memory.space import RECIPE, Embedded, Space, Window
+from memory.space import Embedded, Space, Window, recipe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,12 +15,20 @@ Role: TypeAlias = Literal["query", "passage"]
 """Some models want to know which side of the search a text is on."""
 
 
+PLACE = "The quick brown fox jumps over the lazy dog."
+"""A text whose vector says where a model's space lies: another one after months is another model of the same name."""
+
+
 class Embedder(Protocol):
     """
     Turns text into vectors.
 
     Implementations are checked by `tests/conformance/embedder_suite.py`: equal text
     gives equal vectors, order is kept, rows have length 1, no text is cut unseen.
+
+    One may also have:
+        host: Where it sends texts, a URL; without it, or empty, they stay in this process.
+        passage_prefix: What it puts before a passage; part of its space.
     """
 
     @property
@@ -67,9 +75,15 @@ class Embedder(Protocol):
         ...
 
 
+def host(embedder: Embedder) -> str:
+    """Where it sends texts; empty if they stay in this process."""
+    return str(getattr(embedder, "host", ""))
+
+
 def space(embedder: Embedder) -> Space:
     """Where the vectors of an embedder compare. May probe it for its dimension."""
-    return Space(embedder.provider, embedder.model, RECIPE, embedder.dimension)
+    prefix = str(getattr(embedder, "passage_prefix", ""))
+    return Space(embedder.provider, embedder.model, recipe(prefix), embedder.dimension)
 
 
 def embedded(embedder: Embedder, passages: Sequence[str]) -> Embedded:

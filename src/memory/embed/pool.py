@@ -4,73 +4,144 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
-from memory.errors import Refused
+from memory.embed.books import Notes
+from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Wanted, made
+from memory.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
+from memory.space import Space, recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable
 
     from memory.embed import Embedder
-    from memory.space import Space, Vectors
+    from memory.embed.books import Books, Stored
+    from memory.embed.models import Known
+    from memory.embed.requests import Remote, Requests
+    from memory.settings import EmbeddingSettings
+    from memory.space import Vectors
+
+Found = TypeVar("Found", bound="Stored")
 
 CACHED = 1_000  # query vectors that are kept (CAP A49)
+SAME = 0.98  # cosine of a model with itself, at least: runtimes and batches move it in the fourth digit
 
 
-def _local(model: str) -> Embedder:
-    from memory.embed.local import LocalEmbedder
+class _Names(NamedTuple):
+    """A space as far as it is known without asking anybody."""
 
-    if model not in ("", "all-MiniLM-L6-v2"):
-        raise Refused(f"the local provider has no model {model!r}", hint="Its model is all-MiniLM-L6-v2.")
-    return LocalEmbedder()
+    provider: str
+    model: str
+    recipe: int
 
-
-def _hashed(model: str) -> Embedder:
-    from memory.embed.hashed import HashedEmbedder
-
-    dimension = model.removeprefix("hashed-") or "256"
-    known = dimension.isascii() and dimension.isdigit() and len(dimension) <= 4
-    if not known or not 1 <= int(dimension) <= 4096:
-        raise Refused(f"the hashed provider has no model {model!r}", hint="hashed-1 to hashed-4096, e.g. hashed-256.")
-    return HashedEmbedder(int(dimension))
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}"
 
 
-def _none(_model: str) -> Embedder:
-    raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
-
-
-PROVIDERS: Mapping[str, Callable[[str], Embedder]] = {"local": _local, "hashed": _hashed, "none": _none}
-"""Embedders by the name of their provider; each takes the name of a model, "" for its default."""
+def _names(named: Space | Embedder) -> _Names:
+    if isinstance(named, Space):
+        return _Names(*named[:3])
+    return _Names(named.provider, named.model, recipe(str(getattr(named, "passage_prefix", ""))))
 
 
 class Embedders:
     """Which embedder answers for which space."""
 
-    def __init__(self, provider: str, model: str = "", *, given: Embedder | None = None) -> None:
+    def __init__(
+        self, settings: EmbeddingSettings, books: Books, *, given: Embedder | None = None, key: str | None = None
+    ) -> None:
         """
         Args:
             given: An embedder that was made elsewhere takes the place of the configured one.
+            key: In place of that in the environment.
         """
-        self._provider, self._model = provider, model
-        self._made: dict[tuple[str, str], Embedder] = {}
-        self._configured = given
+        self._settings, self._books, self._key = settings, books, key
+        self.notes = Notes(books)
+        self._given = None if given is None else self._counted(given)
+        self._made: dict[tuple[str, Wanted], Embedder] = {}
+        self._remotes: list[Remote] = []
         self._vectors: OrderedDict[tuple[Space, str], Vectors] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
     def enabled(self) -> bool:
         """Whether the configuration names an embedder at all."""
-        return self._configured is not None or self._provider != "none"
+        return self._given is not None or self._settings.provider != "none"
+
+    @property
+    def local(self) -> bool:
+        """Whether the configured model runs in this process, as far as its name says; nothing is made for it."""
+        return self._given is not None or self._settings.provider not in SERVERS
+
+    @property
+    def inside(self) -> bool:
+        """
+        Whether the configured model runs in this process.
+
+        Raises:
+            Refused: It is a plug-in's that cannot be used.
+        """
+        if self._given is None and self._settings.provider in SERVERS:
+            return False
+        from memory.embed import host
+
+        return not host(self.configured())
 
     def configured(self) -> Embedder:
         """
         Raises:
             Refused: There is none, or it cannot be used.
         """
-        with self._lock:
-            if self._configured is None:
-                self._configured = PROVIDERS[self._provider](self._model)
-            return self._configured
+        return self._given or self._of(self._settings.provider, self._settings)
+
+    def fresh(self) -> Embedder:
+        """
+        The configured embedder, without a belief about its width or its place: what a reindex begins with.
+
+        Raises:
+            Refused: There is none, or it cannot be used.
+        """
+        if self._given is not None:
+            return self._given
+        provider, settings = self._settings.provider, self._settings
+        return self._wrapped(provider, self._wanted(provider, settings, _known(provider, settings)), sealed=False)
+
+    def answering(self) -> tuple[Stored, Embedder]:
+        """
+        The active generation and the embedder that made it. While its successor is being built that is still the
+        former model, whatever the settings name.
+
+        Raises:
+            Unembedded: Nothing has a vector yet.
+            Refused: Its model cannot be used.
+            SpaceMismatch: The settings name another model, and nobody has begun to reindex.
+        """
+        configured = self.configured()  # first: without a model, that is what is amiss
+        active, building = self._living()
+        if active is None:
+            raise Unembedded("nothing is embedded yet", hint="Run `memory embed` to embed what is kept.")
+        if self._is_of(configured, active.space):
+            return active, configured
+        if building is not None and self._is_of(configured, building.space):
+            return active, self.of(active.space)
+        raise self._mismatch(active.space, configured)
+
+    def saving(self) -> Embedder:
+        """
+        The embedder for what is saved now: the configured one.
+
+        Raises:
+            Refused: There is none, or it cannot be used.
+            SpaceMismatch: Its vectors would not be kept.
+        """
+        configured = self.configured()
+        active, building = self._living()
+        if active is not None and not any(
+            self._is_of(configured, living.space) for living in (active, building) if living is not None
+        ):
+            raise self._mismatch(active.space, configured)
+        return configured
 
     def of(self, wanted: Space) -> Embedder:
         """
@@ -79,22 +150,59 @@ class Embedders:
         Raises:
             Refused: It is of a provider this version does not have, or cannot be used.
         """
+        if self.enabled and self._is_of(configured := self.configured(), wanted):
+            return configured
+        settings = replace(self._settings, provider=wanted.provider, model=wanted.model, dimensions=0, max_tokens=0)
+        if wanted.model.startswith("text-embedding-3") or self._settings.dimensions == wanted.dimension:
+            settings = replace(settings, dimensions=wanted.dimension)
+        for prefix in dict.fromkeys((self._settings.passage_prefix, "auto", "")):
+            embedder = self._of(wanted.provider, replace(settings, passage_prefix=prefix, query_prefix="auto"))
+            if self._is_of(embedder, wanted):
+                return embedder
+        raise Refused(
+            f"{_names(embedder)} cannot answer for the stored vectors, {wanted}", hint="Run `memory reindex`."
+        )
+
+    def hosts(self) -> tuple[str, ...]:
+        """
+        Where the configured model sends texts; empty if they stay in this process.
+
+        Raises:
+            Refused: It cannot be used.
+        """
+        from memory.embed import host
+
+        embedder = self.configured()
+        found = (host(embedder), str(getattr(embedder, "fallback", "")))
+        return tuple(filter(None, found))
+
+    def named(self, generations: Iterable[Found]) -> Found | None:
+        """Of generations the one that the configured model would go on with, without asking it for its width."""
+        names, wide = _names(self.configured()), self._settings.dimensions
+        return next(
+            (
+                found
+                for found in reversed(list(generations))
+                if _names(found.space) == names and (not wide or found.space.dimension == wide)
+            ),
+            None,
+        )
+
+    @property
+    def price(self) -> float:
+        """US dollars for a million tokens of the configured model; 0 if none is known."""
+        return self._settings.price or _known(self._settings.provider, self._settings).price
+
+    def remember(self, embedder: Embedder) -> None:
+        """Keep with its generation where a model puts `PLACE`, if it has been asked and nobody has done so yet."""
         from memory.embed import space
 
-        if self.enabled and space(embedder := self.configured()) == wanted:
-            return embedder
-        if wanted.provider not in PROVIDERS:
-            raise Refused(f"no provider {wanted.provider!r} for the stored vectors", hint="Run `memory reindex`.")
-        with self._lock:
-            key = (wanted.provider, wanted.model)
-            if key not in self._made:
-                self._made[key] = PROVIDERS[wanted.provider](wanted.model)
-            embedder = self._made[key]
-        if space(embedder) != wanted:
-            raise Refused(
-                f"{space(embedder)} cannot answer for the stored vectors, {wanted}", hint="Run `memory reindex`."
-            )
-        return embedder
+        place = getattr(embedder, "place", None)
+        if place is None:
+            return
+        for generation in self._books.generations():
+            if generation.space == space(embedder) and self._books.fingerprint(generation.id) is None:
+                self._books.mark(generation.id, place)
 
     def query(self, embedder: Embedder, text: str) -> tuple[Vectors, bool]:
         """
@@ -116,3 +224,123 @@ class Embedders:
             if len(self._vectors) > CACHED:
                 self._vectors.popitem(last=False)
         return vector, len(windows) == 1
+
+    def close(self) -> None:
+        """Write down what is still to be noted, and hang up."""
+        self.notes.write()
+        for remote in self._remotes:
+            remote.close()
+
+    # Making them ---------------------------------------------------------
+
+    def _of(self, provider: str, settings: EmbeddingSettings) -> Embedder:
+        known = _known(provider, settings)
+        wanted = self._wanted(provider, settings, known)
+        names = _Names(provider, wanted.model, recipe(known.passage_prefix))
+        active, building = self._living()
+        # Asking a server for its width would cost a request, and loading a model seconds.
+        stored = [living.space for living in (active, building) if living is not None]
+        dimension = next((space.dimension for space in stored if _names(space) == names), 0)
+        wanted = wanted._replace(dimension=settings.dimensions or dimension)
+        with self._lock:
+            if (provider, wanted) not in self._made:
+                self._made[provider, wanted] = self._wrapped(provider, wanted, sealed=True)
+            return self._made[provider, wanted]
+
+    def _wanted(self, provider: str, settings: EmbeddingSettings, known: Known) -> Wanted:
+        return Wanted(settings.model or DEFAULTS.get(provider, ""), settings, known, key=self._key)
+
+    def _wrapped(self, provider: str, wanted: Wanted, *, sealed: bool) -> Embedder:
+        embedder = made(provider, wanted)
+        if not hasattr(embedder, "ask"):
+            return self._counted(embedder, sealed=sealed and provider not in LASTING)
+        first = self._requests(cast("Remote", embedder), wanted, sealed=sealed)
+        if not wanted.settings.fallback or provider not in SERVERS:
+            return first
+        from memory.embed.fallback import WithFallback
+
+        wanted = wanted._replace(second=True)
+        second = self._requests(cast("Remote", made(provider, wanted)), wanted, sealed=sealed)
+        return WithFallback(first, second)
+
+    def _requests(self, remote: Remote, wanted: Wanted, *, sealed: bool) -> Requests:
+        from memory.embed.requests import Requests, Terms
+        from memory.ledger import budget
+
+        self._remotes.append(remote)
+        settings, known = wanted.settings, wanted.known
+        terms = Terms(
+            known,
+            settings.timeout_seconds,
+            settings.query_seconds,
+            settings.retries,
+            settings.pause_seconds,
+            budget(settings.daily_budget) if settings.daily_budget and not wanted.second else None,
+            settings.price or known.price,
+        )
+        if not sealed:
+            return Requests(remote, terms, self._books)
+        return Requests(remote, terms, self._books, dimension=wanted.dimension or None, sealed=self._seal)
+
+    def _counted(self, embedder: Embedder, *, sealed: bool = False) -> Embedder:
+        from memory.embed.counted import Counted
+        from memory.ledger import budget
+
+        limit = budget(self._settings.daily_budget) if self._settings.daily_budget else None
+        seal = self._seal if sealed else None
+        return Counted(embedder, self._books, self.notes, budget=limit, sealed=seal)
+
+    # What is stored ------------------------------------------------------
+
+    def _living(self) -> tuple[Stored | None, Stored | None]:
+        """The active generation, and the one being built."""
+        found = {str(generation.state): generation for generation in self._books.generations()}
+        return found.get("active"), found.get("building")
+
+    def _is_of(self, embedder: Embedder, space: Space) -> bool:
+        """Whether its vectors are of a space, by what is known of both."""
+        return _names(embedder) == _names(space) and embedder.dimension == space.dimension
+
+    def _mismatch(self, stored: Space, embedder: Embedder) -> SpaceMismatch:
+        if _names(embedder) == _names(stored):
+            return DimensionMismatch(stored, stored._replace(dimension=embedder.dimension))
+        cheap = self._given is not None or embedder.provider in LASTING  # to say how wide its vectors are
+        if not cheap:
+            return SpaceMismatch(stored, _names(embedder))
+        from memory.embed import space
+
+        return SpaceMismatch(stored, space(embedder))
+
+    def _seal(self, embedder: Embedder, place: Vectors) -> None:
+        """
+        Compare where a model puts `PLACE` with where it was when the first vectors were stored.
+
+        Raises:
+            SpaceMismatch: It is another model of the same name and width.
+        """
+        from memory.embed import space
+
+        given = space(embedder)
+        for generation in self._books.generations():
+            if generation.space != given:
+                continue
+            was = self._books.fingerprint(generation.id)
+            if was is None:
+                self._books.mark(generation.id, place)
+            elif float(was @ place) < SAME:
+                error = SpaceMismatch(given, f"other vectors under the same name (cosine {float(was @ place):.2f})")
+                error.hint = "Was the model exchanged? Run `memory reindex` to embed all with it."
+                raise error
+
+
+def _known(provider: str, settings: EmbeddingSettings) -> Known:
+    """What is known of the configured model, and what the settings say instead."""
+    from memory.embed.models import Known, known
+
+    found = known(settings.model or DEFAULTS.get(provider, "")) if provider not in LASTING else Known()
+    return Known(
+        found.query_prefix if settings.query_prefix == "auto" else settings.query_prefix,
+        found.passage_prefix if settings.passage_prefix == "auto" else settings.passage_prefix,
+        settings.max_tokens or found.tokens,
+        found.price,
+    )

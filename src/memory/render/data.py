@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from memory.errors import Error
     from memory.query import Answer, Hit, Notice
     from memory.record import Memory
-    from memory.reindex import Reindexed
     from memory.save import Saved
-    from memory.status import Status
     from memory.store import Revision
     from memory.transfer import Exported
 
@@ -166,50 +164,6 @@ def context(found: Context) -> dict[str, Any]:
             "tier": str(found.answer.tier) if found.answer else None,
             "memories": [pointer(memory) for memory in found.memories],
             "notices": notices(found.notices),
-        },
-    )
-
-
-def reindexed(result: Reindexed) -> dict[str, Any]:
-    return document(
-        "reindex",
-        {
-            "before": result.before and str(result.before),
-            "after": str(result.after),
-            "embedded": result.embedded,
-        },
-    )
-
-
-def status(found: Status, database: str) -> dict[str, Any]:
-    counts = found.counts
-    return document(
-        "status",
-        {
-            "database": database,
-            "bytes": counts.bytes,
-            "memories": counts.memories,
-            "superseded": counts.superseded,
-            "chunks": counts.chunks,
-            "queued": counts.queued,
-            "failed": counts.failed,
-            "last_error": counts.last_error,
-            "kinds": dict(counts.kinds),
-            "projects": dict(counts.projects),
-            "configured": found.configured and str(found.configured),
-            "generations": [
-                {
-                    "id": generation.id,
-                    "provider": generation.space.provider,
-                    "model": generation.space.model,
-                    "recipe": generation.space.recipe,
-                    "dimension": generation.space.dimension,
-                    "state": str(generation.state),
-                    "filled": filled,
-                }
-                for generation, filled in found.generations
-            ],
-            "problems": notices(found.problems),
         },
     )
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from memory.engine import Details
     from memory.query import Answer, Hit, Notice
     from memory.record import Memory
-    from memory.status import Status
 
 WIDTH = 110  # where there is no terminal
 NARROWEST = 40
@@ -181,29 +180,6 @@ def _changes(before: tuple[Memory, str], after: tuple[Memory, str]) -> list[str]
     if body != later:
         found.append(f"Details were {counted(len(body), 'character')}")
     return found
-
-
-def status(found: Status, database: str) -> str:
-    counts = found.counts
-    lines = [
-        f"{database}  {counts.bytes / 1e6:,.1f} MB",
-        f"{counted(counts.memories, 'memory', 'memories')} ({counts.superseded:,} superseded), "
-        + counted(counts.chunks, "chunk"),
-        _shares("kinds", counts.kinds),
-        _shares("projects", counts.projects),
-        f"model: {found.configured or 'none'}",
-    ]
-    for generation, filled in found.generations:
-        lines.append(f"vectors {generation.state}: {generation.space}, {filled:,} of {counted(counts.chunks, 'chunk')}")
-    if counts.queued:
-        lines.append(
-            f"waiting for a vector: {counts.queued:,} ({counts.failed:,} failed) {visible(counts.last_error)}".rstrip()
-        )
-    return "\n".join(line for line in lines if line)
-
-
-def _shares(name: str, shares: Sequence[tuple[str, int]]) -> str:
-    return f"{name}: " + ", ".join(f"{visible(label)} {count:,}" for label, count in shares) if shares else ""
 
 
 def notice(found: Notice) -> str:

@@ -1,0 +1,179 @@
+"""What looks after a memory: embedding, reindexing, the ledger, its state. The part of `Engine` that is not daily use."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from memory.errors import Error, Refused
+from memory.fill import Filling, drain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from memory.background import Background
+    from memory.config import Config
+    from memory.doctor import Finding
+    from memory.embed.pool import Embedders
+    from memory.fill import Filled
+    from memory.forecast import Forecast
+    from memory.ledger import Call
+    from memory.record import MemoryId
+    from memory.reindex import Reindexed, RolledBack
+    from memory.space import Space
+    from memory.status import Embedding, Status
+    from memory.store import Store
+
+
+def _silent(_done: int, _total: int) -> None:
+    """Nobody watches."""
+
+
+class Care:
+    """Base of `memory.engine.Engine`."""
+
+    config: Config
+    _store: Store
+    _embedders: Embedders
+    _now: Callable[[], datetime]
+    _lasting: bool
+    _background: Background | None
+
+    def embed(self, progress: Callable[[int, int], None] = _silent) -> Filled:
+        """
+        Embed all that waits for a vector, also what failed before.
+
+        Args:
+            progress: Told how many chunks of how many are done.
+
+        Raises:
+            EmbedError: The model cannot be used; what was embedded is kept.
+            SpaceMismatch: The stored vectors are of another model than the configured one: `reindex` is needed.
+        """
+        from memory.embed.purpose import EMBED
+
+        filling = Filling(seconds=None, batch=self.config.embedding.batch_size)
+        return drain(self._store, self._embedders, filling, moment=self._now(), of=EMBED, progress=progress)
+
+    def reindex(self, progress: Callable[[int, int], None] = _silent, *, keep: bool = False) -> Reindexed:
+        """
+        Embed what has no vector in the configured model's space, then let that space answer.
+
+        Args:
+            progress: Told how many chunks of how many are done.
+            keep: Take no vectors of earlier models away.
+
+        Raises:
+            EmbedError: The model cannot be used; what was embedded is kept, and the next call goes on there.
+            StoreBusy: Another reindex, to another model, took over.
+        """
+        from memory.reindex import reindex
+
+        batch = self.config.embedding.batch_size
+        return reindex(self._store, self._embedders, moment=self._now(), batch=batch, keep=keep, progress=progress)
+
+    def roll_back(self) -> RolledBack:
+        """
+        Let the vectors answer that did before the last reindex, with their own model.
+
+        Raises:
+            NotFound: None are kept.
+        """
+        from memory.reindex import roll_back
+
+        return roll_back(self._store)
+
+    def forecast(self) -> Forecast:
+        """
+        What `reindex` would take. Nothing is changed and nothing leaves the process.
+
+        Raises:
+            Refused: The configured model cannot be used.
+        """
+        from memory.forecast import forecast
+
+        if not self._embedders.enabled:
+            raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
+        return forecast(self._store, self._embedders, moment=self._now())
+
+    def probe(self) -> Space:
+        """
+        Ask the configured model for a vector, and say in which space it is.
+
+        Raises:
+            EmbedError: It cannot be used; why, and what would help.
+        """
+        from memory.embed import PLACE, space
+        from memory.embed.purpose import PROBE, purpose
+
+        with purpose(PROBE):
+            embedder = self._embedders.fresh()
+            embedder.embed([PLACE], "passage")
+            return space(embedder)
+
+    def ledger(self, days: int = 30, *, each: bool = False) -> Sequence[Call]:
+        """
+        What was embedded, latest first: summed over each day (UTC), or each request.
+
+        Args:
+            days: How many days back, today included.
+            each: Every request instead of sums; at most 10,000.
+        """
+        self._embedders.notes.write()
+        today = self._now().replace(hour=0, minute=0, second=0, microsecond=0)
+        since = today - timedelta(days=max(1, days) - 1)
+        return self._store.ledger(since) if each else self._store.spent(since)
+
+    def status(self) -> Status:
+        """How much is kept, which vectors there are, and what keeps the engine from doing all it could."""
+        from memory.status import status
+
+        return status(self._store, self._embedders, self.config.embedding, moment=self._now())
+
+    def embedding(self, id: MemoryId) -> Embedding:
+        """Whether a memory can be found by its meaning: "generated", "pending", "failed" or "outdated", and why."""
+        from memory.status import embedding
+
+        return embedding(self._store, self._embedders, id)
+
+    def doctor(self, *, fix: bool = False) -> tuple[Finding, ...]:
+        """
+        Look at everything there is, also whether the model answers, and mend what can be mended.
+
+        Args:
+            fix: Mend it; else nothing is changed.
+        """
+        from memory.doctor import doctor
+
+        return doctor(self._store, self._embedders, self.config, moment=self._now(), fix=fix)
+
+    # Filling -------------------------------------------------------------
+
+    def _filling(self) -> Filling:
+        """When what is kept is embedded, and for how long in passing."""
+        settings = self.config.embedding
+        policy = settings.fill
+        if policy == "auto":
+            policy = "eager" if self._embedders.local else "background"
+        if policy == "background" and not self._lasting:
+            policy = "lazy"
+        return Filling(policy, settings.fill_seconds, settings.backfill_threshold, settings.batch_size)
+
+    def _wake(self, filling: Filling) -> None:
+        if filling.policy != "background" or not self._embedders.enabled:
+            return
+        from memory.background import Background
+
+        if self._background is None:
+            self._background = Background(self._fill)
+        self._background.wake()
+
+    def _fill(self, going: Callable[[], bool]) -> None:
+        filling = self._filling()._replace(seconds=None)
+        try:
+            drain(self._store, self._embedders, filling, moment=self._now(), going=going)
+        except Error as error:  # whoever searches next is told by the search itself
+            import logging
+
+            logging.getLogger("memory").info("what waits was not embedded: %s", error)

@@ -1,0 +1,165 @@
+"""Commands that show and change settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from memory.cli.options import as_json, named_file, opened, settings, show
+from memory.config import FILE, keys, meaning, value, with_setting
+from memory.errors import ConfigError, EmbedError, Invalid
+
+if TYPE_CHECKING:
+    from memory.config import Config
+    from memory.forecast import Forecast
+    from memory.space import Space
+
+ASKED = frozenset(
+    f"embedding.{name}"
+    for name in (
+        "provider model dimensions passage_prefix device ollama_host openai_base_url openai_key_env fallback".split()
+    )
+)
+"""Settings after which the model is asked whether it can be used."""
+
+
+class _Settings(click.Group):
+    """`memory config` and `memory config KEY` show; `memory config set` changes."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not {"-h", "--help"} & set(args) and next((arg for arg in args if arg[:1] != "-"), "") != "set":
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Settings, short_help="Show every setting, or change one: `memory config set KEY VALUE`.")
+def config() -> None:
+    """
+    Every setting with its value and where it came from: default, file, environment or flag.
+
+    \b
+        memory config                                shows all
+        memory config search                         shows a section; search.limit shows one
+        memory config set search.limit 10            changes one in config.yaml
+        memory config set embedding.provider ollama  asks it first, and says what to do next
+    """
+
+
+@config.command("show", short_help="Show settings, which `memory config` does too.")
+@click.argument("key", required=False)
+@as_json
+@click.pass_context
+def show_(context: click.Context, /, key: str | None, *, as_json: bool) -> None:
+    """Every setting, or those that begin with KEY, with its value and where it came from."""
+    found = settings(context)
+    shown = _shown(key)
+    if as_json:
+        from memory.render import data
+
+        rows = [
+            {
+                "key": name,
+                "value": value(found, name),
+                "origin": found.origins.get(name, "default"),
+                "meaning": meaning(name),
+            }
+            for name in shown
+        ]
+        show(data.document("config", {"file": str(_file(context, found)), "settings": rows}))
+        return
+    width = max(map(len, shown))
+    for name in shown:
+        said = str(value(found, name))
+        click.echo(f"{name:<{width}}  {said or repr(said):<10}  {found.origins.get(name, 'default')}")
+
+
+def _file(context: click.Context, found: Config) -> Path:
+    return named_file(context) or Path(found.folder) / FILE
+
+
+def _shown(key: str | None) -> list[str]:
+    if key is None:
+        return keys()
+    shown = [name for name in keys() if name == key or name.startswith(f"{key}.")]
+    if not shown:
+        from difflib import get_close_matches
+
+        near = get_close_matches(key, keys(), n=1)
+        raise ConfigError(f"no setting {key!r}", hint=f"Did you mean {near[0]!r}?" if near else "See `memory config`.")
+    return shown
+
+
+@config.command("set", short_help="Change settings in config.yaml.")
+@click.argument("pairs", nargs=-1, required=True, metavar="KEY VALUE [KEY VALUE]...")
+@click.option("--no-check", is_flag=True, help="Do not ask the model first.")
+@as_json
+@click.pass_context
+def set_(context: click.Context, /, pairs: tuple[str, ...], *, no_check: bool, as_json: bool) -> None:
+    """
+    Change settings in config.yaml; comments and all else there stay as they are.
+
+    A model is asked for one vector before it is written down. If it cannot be used, nothing is changed.
+
+    \b
+        memory config set embedding.provider ollama embedding.model mxbai-embed-large
+        memory config set embedding.daily_budget "500 calls"
+    """
+    if len(pairs) % 2:
+        raise Invalid(f"{pairs[-1]!r} has no value", hint="Give pairs: memory config set search.limit 10.")
+    before = settings(context)
+    named = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    changes, config = _changed(before, named)
+    asked = not no_check and ASKED & set(changes) and config.embedding.provider != "none"
+    space, plan = _asked(context, config) if asked else (None, None)
+    from memory.edit import written
+
+    file = _file(context, before)
+    written(str(file), changes)
+    over = {key: before.origins[key] for key in changes if before.origins.get(key, "").startswith("$")}
+    if as_json:
+        from memory.render import care_data
+
+        show(care_data.configured(str(file), changes, space, plan))
+    else:
+        for key, new in changes.items():
+            click.echo(f"{key} = {new!s}" if new != "" else f"{key} = '' (the default)")
+        for line in _next(space, plan):
+            click.echo(line)
+    for key, variable in over.items():
+        click.echo(f"memory: {variable} is set and comes before {key} in the file", err=True)
+
+
+def _changed(before: Config, named: dict[str, str]) -> tuple[dict[str, object], Config]:
+    """The settings with their checked values; another provider's model is not this one's."""
+    provider = named.get("embedding.provider", before.embedding.provider)
+    if provider != before.embedding.provider and "embedding.model" not in named and before.embedding.model:
+        named = named | {"embedding.model": ""}
+    config = before
+    for key, said in named.items():
+        config = with_setting(config, key, said, "memory config set")
+    return {key: value(config, key) for key in named}, config
+
+
+def _asked(context: click.Context, config: Config) -> tuple[Space, Forecast]:
+    """Where the model's vectors are, and what a reindex to it would take."""
+    with opened(context, config) as engine:
+        try:
+            return engine.probe(), engine.forecast()
+        except EmbedError as error:
+            error.hint = f"{error.hint} Nothing was changed; with --no-check it is set all the same.".strip()
+            raise
+
+
+def _next(space: Space | None, plan: Forecast | None) -> list[str]:
+    if space is None or plan is None:
+        return []
+    from memory.render import care_text
+
+    lines = [f"{space.provider}:{space.model} answers, {space.dimension} dimensions"]
+    if plan.chunks and plan.before not in ("", plan.model):
+        lines += [f"next      memory reindex  ({care_text.takes(plan)})", "          until then searches go by keyword"]
+    elif plan.chunks:
+        lines.append(f"next      memory embed  ({care_text.takes(plan)})")
+    return lines

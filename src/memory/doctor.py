@@ -1,0 +1,134 @@
+"""Doctor: everything is looked at, the model is asked, and what can be mended is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.embed import PLACE
+from memory.embed.purpose import EMBED, PROBE, purpose
+from memory.errors import EmbedError, Error, SpaceMismatch
+from memory.fill import Filling, drain
+from memory.store import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from memory.config import Config
+    from memory.embed.pool import Embedders
+    from memory.store import Store
+
+
+class Finding(NamedTuple):
+    """
+    Attributes:
+        name: What was looked at.
+        well: Whether it is as it should be, now.
+        told: What was found.
+        hint: What would mend it; empty if nothing is to be done.
+        mended: Something was amiss and is not any more.
+    """
+
+    name: str
+    well: bool
+    told: str
+    hint: str = ""
+    mended: bool = False
+
+
+def doctor(store: Store, embedders: Embedders, config: Config, *, moment: datetime, fix: bool) -> tuple[Finding, ...]:
+    """
+    Args:
+        fix: Rebuild what is derived, ask a server that was left alone, embed what waits.
+    """
+    return (
+        _database(store, config, fix=fix),
+        *_rights(config),
+        *_model(store, embedders),
+        *_vectors(store, embedders),
+        *_queue(store, embedders, config, moment, fix=fix),
+    )
+
+
+def _database(store: Store, config: Config, *, fix: bool) -> Finding:
+    problems = list(store.check())
+    if not problems:
+        return Finding("database", True, f"{config.database} is sound")
+    told = "; ".join(problems)
+    if not fix:
+        return Finding("database", False, told, "`memory doctor --fix` rebuilds what is derived from the memories.")
+    store.repair()
+    left = list(store.check())
+    if left:
+        return Finding("database", False, "; ".join(left), "Save what is readable with `memory export`.")
+    return Finding("database", True, f"rebuilt: {told}", mended=True)
+
+
+def _rights(config: Config) -> Iterator[Finding]:
+    """Memories are for their owner's eyes."""
+    if os.name != "posix":
+        return
+    mode = Path(config.database).stat().st_mode & 0o077
+    if mode:
+        yield Finding("rights", False, f"others may open {config.database}", f"chmod 600 {config.database}")
+
+
+def _model(store: Store, embedders: Embedders) -> Iterator[Finding]:
+    if not embedders.enabled:
+        yield Finding("model", True, "none is configured: searches go by keyword")
+        return
+    try:
+        with purpose(PROBE):
+            embedder = embedders.configured()
+            width = embedder.embed([PLACE], "passage").shape[1]
+    except (EmbedError, SpaceMismatch) as error:
+        yield Finding("model", False, str(error), error.hint)
+    else:
+        where = f" at {host}" if (host := getattr(embedder, "host", "")) else ""
+        yield Finding("model", True, f"{embedder.provider}:{embedder.model} answers{where}, {width} dimensions")
+        if host:
+            store.resume(host)
+
+
+def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
+    chunks = store.counts().chunks
+    states = {State.ACTIVE: "answers", State.BUILDING: "is being built", State.RETIRED: "is kept for a rollback"}
+    for found in store.generations():
+        told = f"{found.space} {states[found.state]}: {store.filled(found.id):,} of {chunks:,} chunks"
+        unfinished = found.state is State.BUILDING
+        hint = "`memory reindex` goes on with it." if unfinished else ""
+        yield Finding("vectors", not unfinished, told, hint)
+    if not embedders.enabled:
+        return
+    try:
+        embedders.saving()
+    except SpaceMismatch as error:
+        yield Finding("vectors", False, str(error), error.hint)
+    except EmbedError:
+        return  # said of the model already
+
+
+def _queue(store: Store, embedders: Embedders, config: Config, moment: datetime, *, fix: bool) -> Iterator[Finding]:
+    waiting = store.queued()
+    if not waiting or not embedders.enabled:
+        yield Finding(
+            "queue", True, "nothing waits for a vector" if not waiting else f"{waiting:,} chunks have no vector"
+        )
+        return
+    if not fix:
+        yield Finding("queue", False, f"{waiting:,} chunks wait for their vectors", "`memory embed` embeds them.")
+    else:
+        try:
+            batch = config.embedding.batch_size
+            filled = drain(store, embedders, Filling(seconds=None, batch=batch), moment=moment, of=EMBED)
+        except Error as error:
+            yield Finding("queue", False, f"{waiting:,} chunks wait for their vectors: {error}", error.hint)
+        else:
+            well = not filled.left
+            told = f"{filled.embedded:,} chunks embedded" + ("" if well else f", {filled.left:,} still wait")
+            yield Finding("queue", well, told, "" if well else "See below, or `memory status`.", mended=well)
+    for failure in store.failures(5):
+        told = f"memory {failure.memory}: {failure.failed:,} of its chunks failed, {failure.last_error}"
+        yield Finding("queue", False, told, "Change its text, or the model.")

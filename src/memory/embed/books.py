@@ -1,0 +1,89 @@
+"""Where embedding is accounted for: the parts of a store that embedders need, and notes about this process."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from memory.errors import StoreBusy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.ledger import Budget, Call, Outage
+    from memory.space import Space, Vectors
+
+
+class Stored(Protocol):
+    """A generation of vectors, as far as embedders need to know it."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def space(self) -> Space: ...
+
+    @property
+    def state(self) -> str: ...
+
+
+class Books(Protocol):
+    """What embedders read and write; see `memory.store.Store`, which has all of it."""
+
+    def book(self, call: Call, budget: Budget | None = None) -> int | None: ...
+
+    def settle(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None: ...
+
+    def note(self, calls: Sequence[Call]) -> None: ...
+
+    def outage(self, host: str) -> Outage | None: ...
+
+    def suspend(self, outage: Outage) -> None: ...
+
+    def resume(self, host: str) -> None: ...
+
+    def generations(self) -> Sequence[Stored]: ...
+
+    def fingerprint(self, generation: int) -> Vectors | None: ...
+
+    def mark(self, generation: int, fingerprint: Vectors) -> None: ...
+
+
+NOTES = 64  # lines a process keeps to itself until it writes them down
+
+
+class Notes:
+    """
+    Calls inside this process, added up until they are written: a search need not wait for the ledger.
+
+    What was not written when a process is killed is lost; nothing of it left the machine.
+    """
+
+    def __init__(self, books: Books) -> None:
+        self._books = books
+        self._calls: list[Call] = []
+        self._lock = threading.Lock()
+
+    def add(self, call: Call) -> None:
+        with self._lock:
+            self._calls.append(call)
+            full = len(self._calls) >= NOTES
+        if full:
+            self.write()
+
+    def write(self) -> None:
+        """Write them down; if somebody else is writing at the moment, they wait for the next time."""
+        with self._lock:
+            calls, self._calls = self._calls, []
+        if not calls:
+            return
+        try:
+            self._books.note(calls)
+        except StoreBusy:
+            with self._lock:
+                self._calls = [*calls, *self._calls]
+
+
+def now() -> datetime:
+    return datetime.now(UTC)

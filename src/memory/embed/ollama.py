@@ -1,0 +1,116 @@
+"""Ollama, by its official client."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from memory.embed.codes import failure, plain_host
+from memory.embed.requests import Reply
+from memory.errors import Garbled, Refused, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import ollama
+
+__all__ = ["Ollama"]
+
+DEFAULT = "nomic-embed-text"
+PORT = 11434
+CONNECT_SECONDS = 2.0
+INSTALL = 'Run `pip install "tiered-memory[ollama]"`.'
+
+
+class Ollama:
+    """
+    A server's `/api/embed`. https://docs.ollama.com/api/embed
+
+    The client is imported at the first request: a search that finds the server resting does without it.
+    """
+
+    provider = "ollama"
+    most_texts = 64
+    most_tokens = 16_384
+
+    def __init__(self, model: str = "", *, host: str = "", keep_alive: str = "", dimensions: int = 0) -> None:
+        """
+        Args:
+            host: URL, or name and port; empty takes `$OLLAMA_HOST`, else this machine.
+            keep_alive: How long the model stays loaded, e.g. "30m"; empty leaves it to the server.
+            dimensions: Width to shorten vectors to, if the model can; 0 is its own.
+        """
+        self.model = (model or DEFAULT).removesuffix(":latest")
+        self._url = host or os.environ.get("OLLAMA_HOST", "") or "127.0.0.1"
+        self._url = self._url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  # where a server binds, not where it is
+        self.host = plain_host(self._url, "embedding.ollama_host", port=PORT)
+        self._keep_alive, self._dimensions = keep_alive or None, dimensions or None
+        self._clients: dict[float, ollama.Client] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, texts: Sequence[str], seconds: float) -> Reply:
+        """See `Remote.ask`."""
+        reply = self._answer(
+            seconds,
+            lambda client: client.embed(
+                self.model,
+                list(texts),
+                truncate=False,  # what does not fit is to be said, not cut
+                keep_alive=self._keep_alive,
+                dimensions=self._dimensions,
+            ),
+        )
+        if reply.model is not None and reply.model.removesuffix(":latest") != self.model:
+            raise Garbled(f"{self.host} was asked for {self.model} and answered with {reply.model}")
+        return Reply(reply.embeddings, reply.prompt_eval_count)
+
+    def loaded(self, seconds: float) -> bool:
+        """See `Remote.loaded`."""
+        reply = self._answer(seconds, lambda client: client.ps())
+        names = {name for model in reply.models for name in (model.model, model.name) if name}
+        return self.model in {name.removesuffix(":latest") for name in names}
+
+    def close(self) -> None:
+        """Hang up; the next request connects anew."""
+        with self._lock:
+            clients, self._clients = self._clients, {}
+        for client in clients.values():
+            client.close()
+
+    def _answer(self, seconds: float, question: Any) -> Any:
+        """What the client returns; its errors as ours."""
+        client = self._client(seconds)
+        import httpx
+        import ollama
+
+        try:
+            return question(client)
+        except ollama.ResponseError as error:
+            answer = getattr(error.__context__, "response", None)  # the client keeps the words, not the headers
+            headers = answer.headers if answer is not None else {}
+            hint = f"Is it there? `ollama pull {self.model}` brings it."
+            raise failure(error.status_code, str(error.error), host=self.host, headers=headers, hint=hint) from error
+        except httpx.TimeoutException as error:
+            raise Unreachable(f"{self.host} did not answer within {seconds:g} s", hint="Is Ollama busy?") from error
+        except (ConnectionError, httpx.TransportError) as error:
+            said = "" if isinstance(error, ConnectionError) else f": {error}"
+            raise Unreachable(
+                f"Ollama gives no answer at {self.host}{said}", hint="Is it running? `ollama serve`"
+            ) from error
+        except (ValueError, TypeError, httpx.HTTPError) as error:
+            raise Garbled(f"{self.host} gave something that is no answer of Ollama's") from error
+
+    def _client(self, seconds: float) -> ollama.Client:
+        with self._lock:
+            if seconds not in self._clients:
+                self._clients[seconds] = self._connected(seconds)
+            return self._clients[seconds]
+
+    def _connected(self, seconds: float) -> ollama.Client:
+        try:
+            import httpx
+            import ollama
+        except ImportError as error:
+            raise Refused(f"the ollama provider is not installed: {error}", hint=INSTALL) from error
+        return ollama.Client(self._url, timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)))

@@ -1,0 +1,129 @@
+"""OpenAI, and every server that speaks its protocol, by the official client."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from memory.embed.codes import failure, plain_host
+from memory.embed.requests import Reply
+from memory.errors import Garbled, Refused, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import openai
+
+__all__ = ["OpenAI"]
+
+DEFAULT = "text-embedding-3-small"
+HOST = "https://api.openai.com/v1"
+CONNECT_SECONDS = 5.0
+INSTALL = 'Run `pip install "tiered-memory[openai]"`.'
+
+
+class OpenAI:
+    """
+    A server's `/embeddings`. https://platform.openai.com/docs/api-reference/embeddings
+
+    The client is imported at the first request: a search that finds the server resting does without it.
+    """
+
+    provider = "openai"
+    most_texts = 256  # OpenAI takes 2,048; others less
+    most_tokens = 100_000  # of 300,000 that OpenAI takes
+
+    def __init__(
+        self,
+        model: str = "",
+        *,
+        base_url: str = "",
+        key: str | None = None,
+        key_env: str = "OPENAI_API_KEY",
+        dimensions: int = 0,
+    ) -> None:
+        """
+        Args:
+            base_url: Up to the version, e.g. "http://127.0.0.1:8000/v1"; empty takes `$OPENAI_BASE_URL`, else OpenAI.
+            key: None takes that of the environment variable `key_env`.
+            dimensions: Width to shorten vectors to, if the model can; 0 is its own.
+        """
+        self.model = model or DEFAULT
+        self._url = base_url or os.environ.get("OPENAI_BASE_URL", "") or HOST
+        self.host = plain_host(self._url, "embedding.openai_base_url", scheme="https")
+        self._key, self._key_env, self._dimensions = key, key_env, dimensions
+
+    def ask(self, texts: Sequence[str], seconds: float) -> Reply:
+        """See `Remote.ask`."""
+        client = self._client
+        import openai
+
+        more: dict[str, Any] = {"dimensions": self._dimensions} if self._dimensions else {}
+        timeout = openai.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+        try:
+            reply = client.embeddings.create(
+                model=self.model, input=list(texts), encoding_format="float", timeout=timeout, **more
+            )
+            rows = {item.index: item.embedding for item in reply.data}
+            tokens = reply.usage.prompt_tokens if reply.usage else None
+            given = len(reply.data)
+        except openai.APITimeoutError as error:
+            raise Unreachable(f"{self.host} did not answer within {seconds:g} s") from error
+        except openai.APIConnectionError as error:
+            cause = self._hushed(str(error.__cause__ or error))
+            raise Unreachable(f"{self.host} gives no answer: {cause}", hint="Is it running?") from error
+        except openai.APIStatusError as error:
+            hint = f"Check `embedding.model` ({self.model}) and the key in ${self._key_env}."
+            named = isinstance(error.body, dict) and "message" in error.body
+            said = self._hushed(error.message if named else error.response.text)
+            raise failure(error.status_code, said, host=self.host, headers=error.response.headers, hint=hint) from error
+        except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
+            raise Garbled(f"{self.host} gave something that is no answer of this protocol") from error
+        if given != len(texts) or set(rows) != set(range(given)):
+            raise Garbled(f"{self.host} gave {given} vectors for {len(texts)} texts, or did not say for which")
+        return Reply([rows[place] for place in range(given)], tokens)
+
+    def loaded(self, seconds: float) -> bool:
+        """A server that is asked by many has its model loaded; whether it answers is found out by asking."""
+        del seconds
+        return True
+
+    def close(self) -> None:
+        """Hang up; the next request connects anew."""
+        client = self.__dict__.pop("_client", None)
+        if client is not None:
+            client.close()
+
+    @cached_property
+    def _client(self) -> openai.OpenAI:
+        """
+        Raises:
+            Refused: It is not installed, or there is no key for a server that wants one.
+        """
+        try:
+            import openai
+        except ImportError as error:
+            raise Refused(f"the openai provider is not installed: {error}", hint=INSTALL) from error
+        key = self._secret
+        if not key and self.host == HOST:
+            hint = f"`export {self._key_env}=…`, or name another variable in `embedding.openai_key_env`."
+            raise Refused(f"there is no key for {self.host} in ${self._key_env}", hint=hint)
+        url = self._url if "://" in self._url else f"https://{self._url}"
+        try:  # servers of one's own often want no key, the client always does
+            return openai.OpenAI(api_key=key or "none", base_url=url, max_retries=0)
+        except (openai.OpenAIError, ValueError) as error:
+            hint = "Set `embedding.openai_base_url`."
+            raise Refused(f"{self.host} cannot be asked: {self._hushed(str(error))}", hint=hint) from error
+
+    @property
+    def _secret(self) -> str:
+        return self._key if self._key is not None else os.environ.get(self._key_env, "").strip()
+
+    def _hushed(self, text: str) -> str:
+        """A server's words without the key: OpenAI repeats parts of a wrong one, a proxy all of it."""
+        import re
+
+        if self._secret:
+            text = text.replace(self._secret, "…")
+        return re.sub(r"\b(sk|pk|key)-[\w*.-]{4,}", "…", text)

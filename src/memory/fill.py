@@ -1,0 +1,171 @@
+"""Filling: chunks that wait in the queue get their vectors in the generation that answers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.embed import embedded, space
+from memory.embed.purpose import FILL, purpose
+from memory.errors import EmbedError, Garbled, Unfit
+from memory.limits import plain
+from memory.space import Window
+from memory.store import State
+from memory.text.passage import passage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from memory.embed import Embedder
+    from memory.embed.pool import Embedders
+    from memory.embed.purpose import Purpose
+    from memory.record import ChunkId, Excerpt
+    from memory.space import Embedded
+    from memory.store import Store
+
+RETRY = timedelta(hours=1)
+"""After which a text that its model did not take is tried again, unless somebody asks for it."""
+
+HOPELESS = 3
+"""Texts in a row that a model does not take before it is thought to be the model."""
+
+
+IN_PASSING = 8
+"""Chunks of a batch when somebody waits for something else: what is begun has to be finished."""
+
+
+class Filling(NamedTuple):
+    """
+    How queued chunks are embedded; see the settings `embedding.fill…`.
+
+    Attributes:
+        policy: "eager", "lazy" or "background".
+        seconds: At most for what is done in passing; None until all is done.
+        threshold: Chunks at most that a search takes on.
+        batch: Chunks embedded and committed together.
+    """
+
+    policy: str = "eager"
+    seconds: float | None = 2.0
+    threshold: int = 1000
+    batch: int = 32
+
+
+class Filled(NamedTuple):
+    """
+    Attributes:
+        embedded: Chunks that got a vector.
+        failed: Chunks whose text the model did not take.
+        left: Chunks that still wait, the failed ones among them.
+        error: The latest reason for a failure.
+        more: The time was over before all was done.
+    """
+
+    embedded: int = 0
+    failed: int = 0
+    left: int = 0
+    error: str = ""
+    more: bool = False
+
+
+class Isolated(NamedTuple):
+    """
+    Vectors of chunks, and the chunks whose text the model did not take.
+
+    Attributes:
+        parts: Windows name chunks by their ids.
+    """
+
+    parts: tuple[Embedded, ...]
+    failed: tuple[tuple[ChunkId, EmbedError], ...]
+
+
+def isolated(excerpts: Sequence[Excerpt], embedder: Embedder) -> Isolated:
+    """
+    Embed chunks; one that spoils its batch is found by halving and left out.
+
+    Raises:
+        EmbedError: The model cannot be used at all.
+    """
+    parts: list[Embedded] = []
+    failed: list[tuple[ChunkId, EmbedError]] = []
+    stack = [excerpts]
+    while stack:
+        some = stack.pop()
+        try:
+            made = embedded(embedder, [passage(excerpt) for excerpt in some])
+        except (Unfit, Garbled) as error:
+            if len(some) > 1:
+                middle = len(some) // 2
+                stack += [some[middle:], some[:middle]]
+                continue
+            failed.append((some[0].id, error))
+            if len(failed) == HOPELESS and not parts:
+                raise
+            continue
+        named = tuple(Window(some[window.chunk].id, window.window, window.row) for window in made.windows)
+        parts.append(made._replace(windows=named))
+    return Isolated(tuple(parts), tuple(failed))
+
+
+def store_isolated(found: Isolated, store: Store, generation: int, moment: datetime) -> int:
+    """Write what was made, and which texts were not taken; the number of chunks that got vectors."""
+    done = sum(store.fill(generation, part.vectors, part.windows) for part in found.parts)
+    for id, error in found.failed:
+        store.failed([id], plain(str(error)), moment)
+    return done
+
+
+def drain(
+    store: Store,
+    embedders: Embedders,
+    filling: Filling,
+    *,
+    moment: datetime,
+    of: Purpose = FILL,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    going: Callable[[], bool] = lambda: True,
+) -> Filled:
+    """
+    Embed what waits, fewest failures first, and commit it batch by batch.
+
+    Args:
+        of: If a person asked for it, texts that failed are tried again, each once.
+        going: Whether to go on; asked before each batch.
+
+    Raises:
+        EmbedError: The model cannot be used; what was embedded is kept.
+        SpaceMismatch: The configured model is not the one whose vectors are stored.
+    """
+    total = store.queued()
+    if not total:
+        return Filled()
+    retried = moment if of.asked else moment - RETRY
+    begun, done, failed, last, late = perf_counter(), 0, 0, "", False
+    with purpose(of):
+        size = filling.batch if filling.seconds is None else min(IN_PASSING, filling.batch)
+        while going() and (excerpts := store.waiting(size, retried)):
+            generation, embedder = _founded(store, embedders)
+            found = isolated(excerpts, embedder)
+            written = store_isolated(found, store, generation, moment)
+            done, failed = done + written, failed + len(found.failed)
+            last = str(found.failed[-1][1]) if found.failed else last
+            progress(done, max(total, done))
+            late = filling.seconds is not None and perf_counter() - begun >= filling.seconds
+            if late or not (written or found.failed):  # another process was faster, or its generation took over
+                break
+    embedders.notes.write()
+    left = store.queued()
+    return Filled(done, failed, left, last, more=late and left > failed)
+
+
+def _founded(store: Store, embedders: Embedders) -> tuple[int, Embedder]:
+    """The generation that answers, begun if there is none, and the embedder of its space."""
+    if not any(found.state is State.ACTIVE for found in store.generations()):
+        embedder = embedders.configured()
+        store.begin(space(embedder))
+        embedders.remember(embedder)
+    generation, embedder = embedders.answering()
+    return generation.id, embedder

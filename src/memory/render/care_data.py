@@ -1,0 +1,111 @@
+"""Results that are about vectors, as the dictionaries that become JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory.render.data import document, notices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.doctor import Finding
+    from memory.fill import Filled
+    from memory.forecast import Forecast
+    from memory.ledger import Call
+    from memory.reindex import Reindexed, RolledBack
+    from memory.space import Space
+    from memory.status import Status
+
+
+def filled(result: Filled) -> dict[str, Any]:
+    values = {"embedded": result.embedded, "failed": result.failed, "left": result.left, "error": result.error}
+    return document("embed", values)
+
+
+def reindexed(result: Reindexed) -> dict[str, Any]:
+    return document(
+        "reindex",
+        {
+            "before": result.before and str(result.before),
+            "after": str(result.after),
+            "embedded": result.embedded,
+            "failed": result.failed,
+            "error": result.error,
+            "exchanged": result.exchanged,
+        },
+    )
+
+
+def rolled_back(result: RolledBack) -> dict[str, Any]:
+    values = {"before": str(result.before), "after": str(result.after), "missing": result.missing}
+    return document("rollback", values)
+
+
+def forecast(found: Forecast) -> dict[str, Any]:
+    return document("forecast", found._asdict())
+
+
+def configured(file: str, changes: Mapping[str, object], space: Space | None, plan: Forecast | None) -> dict[str, Any]:
+    values = {
+        "file": file,
+        "settings": dict(changes),
+        "space": space and space._asdict(),
+        "reindex": plan and plan._asdict(),
+    }
+    return document("config-set", values)
+
+
+def ledger(found: Sequence[Call]) -> dict[str, Any]:
+    lines = [call._asdict() | {"moment": call.moment.isoformat(), "cost": round(call.cost, 6)} for call in found]
+    return document("ledger", {"lines": lines})
+
+
+def doctor(findings: Sequence[Finding]) -> dict[str, Any]:
+    well = all(found.well for found in findings)
+    return document("doctor", {"well": well, "findings": [found._asdict() for found in findings]})
+
+
+def status(found: Status, database: str) -> dict[str, Any]:
+    counts = found.counts
+    return document(
+        "status",
+        {
+            "database": database,
+            "bytes": counts.bytes,
+            "memories": counts.memories,
+            "superseded": counts.superseded,
+            "chunks": counts.chunks,
+            "queued": counts.queued,
+            "failed": counts.failed,
+            "last_error": counts.last_error,
+            "waiting_memories": counts.waiting_memories,
+            "failed_memories": counts.failed_memories,
+            "kinds": dict(counts.kinds),
+            "projects": dict(counts.projects),
+            "configured": found.configured or None,
+            "generations": [
+                {
+                    "id": generation.id,
+                    "provider": generation.space.provider,
+                    "model": generation.space.model,
+                    "recipe": generation.space.recipe,
+                    "dimension": generation.space.dimension,
+                    "state": str(generation.state),
+                    "filled": filled,
+                }
+                for generation, filled in found.generations
+            ],
+            "failures": [
+                failure._asdict() | {"tried_at": failure.tried_at and failure.tried_at.isoformat()}
+                for failure in found.failures
+            ],
+            "today": {
+                "calls": sum(call.calls for call in found.today if call.host),
+                "tokens": sum(call.tokens for call in found.today if call.host),
+                "bytes_out": sum(call.bytes_out for call in found.today),
+                "cost": round(sum(call.cost for call in found.today), 6),
+            },
+            "problems": notices(found.problems),
+        },
+    )

@@ -1,0 +1,140 @@
+"""What can be set: each setting with its default, its meaning and the values it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PLUGINS = "memory.embedders"
+"""The entry-point group of providers that other packages bring."""
+
+
+def setting(  # the parameters are what can be said of a setting
+    default: object,
+    meaning: str,
+    low: float = 0,
+    high: float = 0,
+    *,
+    choices: tuple[str, ...] = (),
+    group: str = "",
+    check: Callable[[str], object] | None = None,
+) -> Any:
+    """
+    A setting of the type of its default.
+
+    Args:
+        low, high: Range of a number.
+        choices: Values of a text, if it is not free; with a `group`, also the names of that entry-point group.
+        check: Raises a ValueError with a sentence if a text means nothing.
+    """
+    said = {"meaning": meaning, "range": (low, high), "choices": choices, "group": group, "check": check}
+    return field(default=default, metadata=said)
+
+
+def _budget(text: str) -> None:
+    from memory.ledger import budget
+
+    budget(text)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    busy_seconds: float = setting(30.0, "How long a write waits for another process, in seconds.", 0, 3600)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    provider: str = setting(
+        "local",
+        "Who turns text into vectors: local (a small model on this machine), sentence-transformers, ollama, openai (or "
+        "any server that speaks like it), hashed (no model: tests), none, or the name of an installed plug-in.",
+        choices=("local", "sentence-transformers", "ollama", "openai", "hashed", "none"),
+        group=PLUGINS,
+    )
+    model: str = setting("", "The provider's name of the model, or its folder; empty takes the provider's default.")
+    batch_size: int = setting(32, "Chunks that are embedded and committed together.", 1, 4096)
+    dimensions: int = setting(
+        0, "Width of the vectors, of models that can shorten theirs; 0 is the model's own.", 0, 65_536
+    )
+    query_prefix: str = setting("auto", "Put before a query; auto is what is known of the model.")
+    passage_prefix: str = setting("auto", "Put before a passage; auto is what is known of the model. Needs a reindex.")
+    max_tokens: int = setting(
+        0, "Tokens the model reads; longer texts get several vectors. 0 is what is known of the model.", 0, 1_000_000
+    )
+    device: str = setting("", "sentence-transformers: cpu, cuda, mps; empty lets it choose.")
+    ollama_host: str = setting("", "Where Ollama listens; empty takes $OLLAMA_HOST, else http://127.0.0.1:11434.")
+    ollama_keep_alive: str = setting("", "How long Ollama keeps the model loaded, e.g. 30m; empty is Ollama's default.")
+    openai_base_url: str = setting(
+        "", "A server that speaks OpenAI's protocol; empty takes $OPENAI_BASE_URL, else OpenAI."
+    )
+    openai_key_env: str = setting(
+        "OPENAI_API_KEY", "The environment variable that holds the key; the key is never in a file."
+    )
+    fallback: str = setting(
+        "", "URL of a second server of the same provider and model, asked when the first is down or over its budget."
+    )
+    timeout_seconds: float = setting(30.0, "How long one request may take, in seconds.", 0.1, 3600)
+    query_seconds: float = setting(10.0, "The same for the request of a search.", 0.1, 3600)
+    retries: int = setting(3, "How often a request that may yet succeed is made again.", 0, 20)
+    pause_seconds: float = setting(
+        60.0, "How long a server that gave no answer is left alone; searches go on by keyword.", 0, 86_400
+    )
+    daily_budget: str = setting(
+        "",
+        'What requests may come to in a day (UTC): "500 calls", "200k tokens", both with a comma; empty is no limit.',
+        check=_budget,
+    )
+    price: float = setting(0.0, "US dollars for a million tokens; 0 is what is known of the model.", 0, 1_000_000)
+    fill: str = setting(
+        "auto",
+        "When a save is embedded: eager, at once; lazy, by the next search that needs it; background, by a thread of "
+        "the program; auto: eager if the model runs in this process, else background.",
+        choices=("auto", "eager", "lazy", "background"),
+    )
+    fill_seconds: float = setting(
+        2.0, "How long a save or a search may spend on embedding what waits, in seconds.", 0, 3600
+    )
+    backfill_threshold: int = setting(
+        1000, "If more chunks than this wait, a search leaves them to `memory embed`.", 0, 1_000_000_000
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    limit: int = setting(5, "Hits of an answer.", 1, 10_000)
+    mode: str = setting(
+        "tiered",
+        "tiered: vectors only if keywords are not enough; keyword, vector: one leg; hybrid: always both.",
+        choices=("tiered", "keyword", "vector", "hybrid"),
+    )
+    gate: str = setting(
+        "auto",
+        "When keywords are enough: auto looks at what they found, count at how many, always and never do not look.",
+        choices=("auto", "count", "always", "never"),
+    )
+    min_fts_results: int = setting(
+        3, "Memories that are enough: with every word (auto), with any word (count).", 1, 1000
+    )
+    stand_out: float = setting(0.3, "auto: share of the softmax from which the first result alone is enough.", 0, 1)
+    keyword_weight: float = setting(0.3, "Weight of the keyword score in a hybrid answer.", 0, 1)
+    vector_weight: float = setting(0.7, "Weight of the vector score in a hybrid answer.", 0, 1)
+    merge: str = setting(
+        "minmax",
+        "How scores are made comparable: theoretical min-max, divided by the best, or by rank only.",
+        choices=("minmax", "max", "rrf"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    semantic: str = setting(
+        "auto",
+        "Whether context may use vectors: auto does unless the model would have to be loaded first.",
+        choices=("auto", "always", "never"),
+    )
+    topup_recent: bool = setting(True, "Fill up with recent memories when the search finds few.")
+    limit: int = setting(10, "Memories at most.", 1, 1000)
+    tokens: int = setting(2000, "Size at most, in tokens (estimated).", 1, 1_000_000)
