@@ -1,16 +1,22 @@
-# `make demo`, `make test`, `make check` and `make bench` each set up what they need.
+# `make demo`, `make test`, `make check` and `make bench` each set up what they need; `make test-models` a
+# second environment, for it needs torch (some 700 MB).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+MODELS := .venv-models
+MODELS_STAMP := $(MODELS)/.installed
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test test-models check bench format clean
 
 demo: $(STAMP)
 	$(BIN)/memory demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest
+
+test-models: $(MODELS_STAMP)
+	$(MODELS)/bin/python -m pytest tests/models
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -20,14 +26,19 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python bench/speed.py
+	$(BIN)/python bench/embed.py
 
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(MODELS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(STAMP): pyproject.toml scripts/setup
 	PYTHON="$(PYTHON)" VENV="$(VENV)" sh scripts/setup
 	touch $(STAMP)
+
+$(MODELS_STAMP): pyproject.toml scripts/setup
+	PYTHON="$(PYTHON)" VENV="$(MODELS)" MODELS=yes sh scripts/setup
+	touch $(MODELS_STAMP)

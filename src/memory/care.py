@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.errors import Error, Refused
-from memory.fill import Filling, drain
+from memory.settings import Filling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from memory.background import Background
     from memory.config import Config
     from memory.doctor import Finding
+    from memory.embed import Embedder
     from memory.embed.pool import Embedders
     from memory.fill import Filled
     from memory.forecast import Forecast
@@ -35,10 +37,18 @@ class Care:
 
     config: Config
     _store: Store
-    _embedders: Embedders
+    _key: str | None
+    _given: Embedder | None
     _now: Callable[[], datetime]
     _lasting: bool
     _background: Background | None
+
+    @cached_property
+    def _embedders(self) -> Embedders:
+        """Made at first use: a search that keywords answer has none."""
+        from memory.embed.pool import Embedders
+
+        return Embedders(self.config.embedding, self._store, given=self._given, key=self._key)
 
     def embed(self, progress: Callable[[int, int], None] = _silent) -> Filled:
         """
@@ -52,6 +62,7 @@ class Care:
             SpaceMismatch: The stored vectors are of another model than the configured one: `reindex` is needed.
         """
         from memory.embed.purpose import EMBED
+        from memory.fill import drain
 
         filling = Filling(seconds=None, batch=self.config.embedding.batch_size)
         return drain(self._store, self._embedders, filling, moment=self._now(), of=EMBED, progress=progress)
@@ -170,6 +181,8 @@ class Care:
         self._background.wake()
 
     def _fill(self, going: Callable[[], bool]) -> None:
+        from memory.fill import drain
+
         filling = self._filling()._replace(seconds=None)
         try:
             drain(self._store, self._embedders, filling, moment=self._now(), going=going)

@@ -59,9 +59,14 @@ def changed(text: str, key: str, value: object, file: str = "config.yaml") -> st
     """
     section, _, name = key.rpartition(".")
     said = f"{name}: {_yaml(value)}"
-    lines = text.splitlines()
-    new = "\n".join(_in_section(lines, section, name, f"  {said}") if section else _at_top(lines, name, said)) + "\n"
-    if dict(tree(new, file)) != dict(tree(text, file)) | {key: value}:
+    lines = text.split("\n")
+    lines = lines[:-1] if not lines[-1] else lines
+    new = "\n".join(_in_section(lines, section, name, said) if section else _at_top(lines, name, said)) + "\n"
+    try:
+        well = dict(tree(new, file)) == dict(tree(text, file)) | {key: value}
+    except ConfigError:
+        well = False
+    if not well:
         raise ConfigError(
             f"{file} is written in a way that cannot be changed line by line", hint=f"Set {key} to {value!r} by hand."
         )
@@ -79,16 +84,15 @@ def _in_section(lines: list[str], section: str, name: str, said: str) -> list[st
     if header is None:
         header = _find(lines, rf"# ?{section}\s*:\s*$", 0, len(lines))
         if header is None:
-            return [*lines, "", f"{section}:", said]
+            return [*lines, "", f"{section}:", f"  {said}"]
         lines = [*lines[:header], f"{section}:", *lines[header + 1 :]]
     stop = _end(lines, header + 1)
+    indents = (re.match(r"( +)\w", line) for line in lines[header + 1 : stop])
+    said = next((found[1] for found in indents if found), "  ") + said
     place = _find(lines, rf"\s+{name}\s*:", header + 1, stop)
     place = _find(lines, rf"#\s+{name}\s*:", header + 1, stop) if place is None else place
     if place is None:
-        place = header + 1
-        return [*lines[:place], said, *lines[place:]]
-    indent = re.match(r" *", next((line for line in lines[header + 1 : stop] if re.match(r" +\w", line)), "  "))
-    said = (indent[0] if indent else "  ") + said.lstrip()
+        return [*lines[: header + 1], said, *lines[header + 1 :]]
     return [*lines[:place], said, *lines[place + 1 :]]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from memory.care import Care
 from memory.config import load
-from memory.embed.pool import Embedders
 from memory.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError
 from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope, check_limit
 from memory.rank.judge import Tuning
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from memory.context import Context
     from memory.draft import Draft
     from memory.embed import Embedder
-    from memory.fill import Filling
     from memory.record import Memory, MemoryId
     from memory.save import Plan, Saved
+    from memory.settings import Filling
+    from memory.status import Embedding
     from memory.store import Links, Revision, Store
     from memory.transfer import Exported
 
@@ -39,12 +40,13 @@ UPDATES = 50
 
 
 class Details(NamedTuple):
-    """A memory with its body and what it said before."""
+    """A memory with its body, what it said before, and whether it can be found by its meaning."""
 
     memory: Memory
     body: str
     history: tuple[Revision, ...]
     notices: tuple[Notice, ...] = ()
+    embedding: Embedding | None = None
 
 
 class Engine(Care):
@@ -66,16 +68,18 @@ class Engine(Care):
         embedder: Embedder | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         lasting: bool = True,
+        key: str | None = None,
     ) -> None:
         """
         Takes a store that is open already; `open` makes one from a configuration.
 
         Args:
             embedder: Takes the place of the configured one.
+            key: Of the provider, in place of that in the environment.
             lasting: Whether there is time for a thread that embeds what waits; a command has none.
         """
         self._store, self.config, self._now = store, config, now
-        self._embedders = Embedders(config.embedding, store, given=embedder)
+        self._given, self._key = embedder, key
         settings = config.search
         self._tuning = Tuning(Gate(settings.gate), settings.min_fts_results, settings.stand_out)
         self._fusing = Fusing((settings.keyword_weight, settings.vector_weight), Merge(settings.merge))
@@ -90,6 +94,7 @@ class Engine(Care):
         home: str | Path | None = None,
         embedder: Embedder | None = None,
         lasting: bool = True,
+        key: str | None = None,
     ) -> Self:
         """
         Open the user's memory, made if it is missing.
@@ -97,7 +102,7 @@ class Engine(Care):
         Args:
             config: None loads the user's settings.
             home: The folder of the database, in place of the configured one.
-            embedder, lasting: See `Engine`.
+            embedder, lasting, key: See `Engine`. If none is given, what `set_embedding_provider` chose comes first.
 
         Raises:
             ConfigError: The settings cannot be used.
@@ -113,7 +118,9 @@ class Engine(Care):
             hint = "Choose another place with MEMORY_HOME or `home` in config.yaml."
             raise StoreError(f"cannot make the folder {folder}: {error.strerror}", hint=hint) from error
         store = SqliteStore(config.database, busy_seconds=config.store.busy_seconds)
-        return cls(store, config, embedder=embedder, lasting=lasting)
+        if embedder is None and key is None and (adapter := sys.modules.get("memory.adapter")) is not None:
+            config, embedder, key = adapter.chosen(config)  # where nobody imported it, nothing was chosen
+        return cls(store, config, embedder=embedder, lasting=lasting, key=key)
 
     # Keeping -------------------------------------------------------------
 
@@ -217,7 +224,7 @@ class Engine(Care):
             query = Query(query, limit, mode=Mode(self.config.search.mode), scope=scope)
         elif (limit, project, source) != (None, None, None):
             raise Invalid("limit, project and source belong into the Query")
-        return search(query, self._store, self._embedders, self._tuning, self._fusing, filling=self._filling())
+        return search(query, self._store, lambda: self._embedders, self._tuning, self._fusing, filling=self._filling)
 
     def context(
         self,
@@ -287,7 +294,7 @@ class Engine(Care):
                 notices = (Notice(f"this access was not counted: {error}"),)
         if (found := self._store.whole(id)) is None:
             raise NotFound(f"no memory {reference!r}")
-        return Details(*found, notices)
+        return Details(*found, notices, self.embedding(id))
 
     def resolve(self, reference: Reference) -> MemoryId:
         """
@@ -329,7 +336,8 @@ class Engine(Care):
     def close(self) -> None:
         if self._background is not None:
             self._background.close()
-        self._embedders.close()
+        if "_embedders" in self.__dict__:
+            self._embedders.close()
         self._store.close()
 
     def __enter__(self) -> Self:

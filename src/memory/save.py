@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.embed.pool import Embedders
-    from memory.fill import Filling
     from memory.record import Memory
+    from memory.settings import Filling
     from memory.store import Kept, Revision, Store, Whole
 
 AT_ONCE = 16
@@ -124,6 +124,7 @@ def _filled(
     if told or filling.policy != "eager" or not embedders.enabled:
         return told
     try:
+        embedders.remember(embedders.configured())
         drain(store, embedders, filling, moment=moment)
     except (EmbedError, SpaceMismatch) as error:
         return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,15 +15,15 @@ from memory.rank.rollup import rollup
 from memory.text.lexical import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from memory.embed import Embedder
     from memory.embed.books import Stored
     from memory.embed.pool import Embedders
-    from memory.fill import Filling
     from memory.query import Query, Ranking, Scored, Term
     from memory.rank.rollup import Passage
     from memory.record import ChunkId
+    from memory.settings import Filling
     from memory.space import Vectors
     from memory.store import Store
 
@@ -72,10 +72,19 @@ class _Found(NamedTuple):
 
 
 def search(
-    query: Query, store: Store, embedders: Embedders, tuning: Tuning, fusing: Fusing, *, filling: Filling
+    query: Query,
+    store: Store,
+    embedders: Callable[[], Embedders],
+    tuning: Tuning,
+    fusing: Fusing,
+    *,
+    filling: Callable[[], Filling],
 ) -> Answer:
     """
     Answer a query. One that needs vectors embeds first what waits for them, as far as `filling` allows.
+
+    Args:
+        embedders, filling: Asked for only if keywords are not enough: many a search does without either.
 
     Raises:
         EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search then answers with keywords and
@@ -87,14 +96,25 @@ def search(
 
 class _Search:
     def __init__(
-        self, query: Query, store: Store, embedders: Embedders, tuning: Tuning, fusing: Fusing, *, filling: Filling
+        self,
+        query: Query,
+        store: Store,
+        embedders: Callable[[], Embedders],
+        tuning: Tuning,
+        fusing: Fusing,
+        *,
+        filling: Callable[[], Filling],
     ) -> None:
-        self._query, self._store, self._embedders = query, store, embedders
-        self._tuning, self._fusing, self._filling = tuning, fusing, filling
+        self._query, self._store, self._tuning, self._fusing = query, store, tuning, fusing
+        self._made, self._filling = embedders, filling
         self._trace = _Trace()
         self._terms: tuple[Term, ...] = ()
         self._vector: tuple[Stored, Vectors] | None = None
         self._stuck = False  # the vector leg failed: looking deeper must not wait for it again
+
+    @cached_property
+    def _embedders(self) -> Embedders:
+        return self._made()
 
     def answer(self) -> Answer:
         """
@@ -188,6 +208,7 @@ class _Search:
     def _nearest(self, depth: int) -> Ranking:
         """The vector leg; the query is embedded once however deep the search goes."""
         if self._vector is None:
+            self._embedders.let()
             generation, embedder = self._answering()
             vector, whole = self._embedders.query(embedder, self._query.text)
             if not whole:
@@ -214,14 +235,14 @@ class _Search:
         """Embed what waits, or say why not: the query has its vector, and most of what is kept does."""
         try:
             self._fill()
-        except (EmbedError, StoreBusy) as error:
+        except (EmbedError, SpaceMismatch, StoreBusy) as error:
             self._trace.notices.append(Notice(f"chunks wait for their vectors: {error}", error.hint))
 
     def _fill(self) -> None:
         """Embed what waits for a vector, as far as that is worth a search's time."""
         from memory.fill import drain
 
-        queued, filling = self._store.queued(), self._filling
+        queued, filling = self._store.queued(), self._filling()
         if queued > filling.threshold:
             said = f"{queued:,} chunks have no vector yet and are found by keyword only"
             self._trace.notices.append(Notice(said, "Run `memory embed`."))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,3 +138,20 @@ class ContextSettings:
     topup_recent: bool = setting(True, "Fill up with recent memories when the search finds few.")
     limit: int = setting(10, "Memories at most.", 1, 1000)
     tokens: int = setting(2000, "Size at most, in tokens (estimated).", 1, 1_000_000)
+
+
+class Filling(NamedTuple):
+    """
+    How queued chunks are embedded; see the settings `embedding.fill…`.
+
+    Attributes:
+        policy: "eager", "lazy" or "background".
+        seconds: At most for what is done in passing; None until all is done.
+        threshold: Chunks at most that a search takes on.
+        batch: Chunks embedded and committed together.
+    """
+
+    policy: str = "eager"
+    seconds: float | None = 2.0
+    threshold: int = 1000
+    batch: int = 32

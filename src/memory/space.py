@@ -27,7 +27,9 @@ class Space(NamedTuple):
     dimension: int
 
     def __str__(self) -> str:
-        return f"{self.provider}:{self.model} ({self.dimension} dimensions, recipe {self.recipe})"
+        version, prefix = self.recipe & 255, self.recipe >> 8
+        said = f"{version}-{prefix:08x}" if prefix else f"{version}"
+        return f"{self.provider}:{self.model} ({self.dimension} dimensions, recipe {said})"
 
 
 RECIPE = 1

@@ -237,3 +237,25 @@ def test_the_same_width_under_another_name_never_answers(engine, tmp_path):
         made._store.begin(result_space(128))  # a reindex to another width was begun
     with Engine(SqliteStore(tmp_path / "other.db"), NO_MODEL, embedder=HashedEmbedder(128)) as moved:
         assert moved.search(Query("zebra", mode=Mode.VECTOR)).hits  # the old model answers until it is done
+
+
+def test_a_search_keeps_its_answer_when_another_process_reindexes_before_it_fills(tmp_path):
+    def opened(model, fill="eager"):
+        settings = replace(Config().embedding, provider="hashed", model=model, fill=fill)
+        return Engine.open(replace(Config(), home=str(tmp_path), embedding=settings))
+
+    with opened("hashed-64") as old, opened("hashed-32") as new, opened("hashed-32", "lazy") as lazy:
+        old.save(Draft(title="a", what="alpha"))
+        real = old._embedders.query
+
+        def query(embedder, text):
+            found = real(embedder, text)
+            new.reindex()
+            lazy.save(Draft(title="b", what="beta"))
+            return found
+
+        old._embedders.query = query
+        answer = old.search(Query("alpha", mode=Mode.VECTOR))
+
+    assert [hit.memory.title for hit in answer.hits] == ["a"]
+    assert "chunks wait" in answer.notices[0].text

@@ -29,11 +29,13 @@ from faults import (
     rate_limited,
 )
 from memory.embed import space
-from memory.embed.codes import failure, plain_host
+from memory.embed.codes import failure
 from memory.embed.hashed import HashedEmbedder
+from memory.embed.hosts import shown
 from memory.embed.models import Known
 from memory.embed.purpose import EMBED, FILL, REINDEX, purpose
-from memory.embed.requests import Reply, Requests, Terms
+from memory.embed.remote import Reply
+from memory.embed.requests import Requests, Terms
 from memory.embed.windows import estimated
 from memory.errors import (
     DimensionMismatch,
@@ -566,7 +568,7 @@ def test_retry_after_is_seconds_or_a_date():
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "expected"),
     [
         ("127.0.0.1", "http://127.0.0.1:11434"),
         ("gpu-box:8000", "http://gpu-box:8000"),
@@ -574,14 +576,14 @@ def test_retry_after_is_seconds_or_a_date():
         ("http://[::1]:9", "http://[::1]:9"),
     ],
 )
-def test_a_url_is_shown_without_its_secrets(url, shown):
-    assert plain_host(url, "embedding.x", port=11434) == shown
+def test_a_url_is_shown_without_its_secrets(url, expected):
+    assert shown(url, "embedding.x", port=11434) == expected
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "http://", "http://x:notaport", "http://[::1"])
 def test_what_is_no_url_is_refused_with_the_setting(url):
     with pytest.raises(Refused) as caught:
-        plain_host(url, "embedding.ollama_host")
+        shown(url, "embedding.ollama_host")
     assert "embedding.ollama_host" in caught.value.hint
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from memory.space import Embedded, Space, Window, recipe
 
@@ -78,6 +78,23 @@ class Embedder(Protocol):
 def host(embedder: Embedder) -> str:
     """Where it sends texts; empty if they stay in this process."""
     return str(getattr(embedder, "host", ""))
+
+
+class Names(NamedTuple):
+    """A space as far as it is known without asking anybody."""
+
+    provider: str
+    model: str
+    recipe: int
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}"
+
+
+def names(named: Space | Embedder) -> Names:
+    if isinstance(named, Space):
+        return Names(*named[:3])
+    return Names(named.provider, named.model, recipe(str(getattr(named, "passage_prefix", ""))))
 
 
 def space(embedder: Embedder) -> Space:

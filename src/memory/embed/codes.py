@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from memory.errors import Garbled, Refused, TooLong, Unfit, Unreachable
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from memory.errors import EmbedError
 
-__all__ = ["failure", "plain_host"]
+__all__ = ["failure"]
 
 _TOO_LONG = re.compile(
     r"(context|input|array) length|maximum (context|input|sequence)|tokens per request|too (long|many tokens|large)",
@@ -36,9 +35,8 @@ def failure(status: int, said: str, *, host: str, headers: Mapping[str, str], hi
     said = plain(said)
     told = f"{host} answered {status}: {said[:_SAID]}{'…' if len(said) > _SAID else ''}"
     match status:
-        case _ if (
-            "NaN" in said
-        ):  # Ollama encodes vectors to JSON and fails: https://github.com/ollama/ollama/issues/9639
+        # Ollama cannot write such a vector as JSON: https://github.com/ollama/ollama/issues/9639
+        case _ if "NaN" in said:
             return Garbled(told)
         case 429 if "quota" in said.lower() or "billing" in said.lower():
             return Refused(told, hint="The account has nothing left to spend.")
@@ -54,40 +52,12 @@ def _after(header: str | None) -> float | None:
     """Seconds until a `Retry-After`, which is a number of them or a date (RFC 9110, section 10.2.3)."""
     if not header:
         return None
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
+    if re.fullmatch(r"\d+(\.\d*)?", header.strip()):
+        return float(header)
+    from email.utils import parsedate_to_datetime
+
     try:
         until = parsedate_to_datetime(header)
     except ValueError:
         return None
     return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
-
-
-def plain_host(url: str, setting: str, *, scheme: str = "http", port: int | None = None) -> str:
-    """
-    A URL as it may be shown: with its scheme and port, without credentials, query and closing slash.
-
-    Args:
-        setting: Where it comes from.
-        scheme: Of one that has none.
-        port: Of one that has neither a scheme nor a port.
-
-    Raises:
-        Refused: It is no URL of a server.
-    """
-    from urllib.parse import urlsplit
-
-    bare = "://" not in url
-    try:
-        parts = urlsplit(f"{scheme}://{url}" if bare else url)
-        number = parts.port or (port if bare else None)
-    except ValueError as error:
-        raise Refused(f"{url!r} is no URL of a server: {error}", hint=f"Set `{setting}`.") from error
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise Refused(
-            f"{url!r} is no URL of a server", hint=f"Set `{setting}`, e.g. to http://127.0.0.1:{port or 8000}."
-        )
-    name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{name}{f':{number}' if number else ''}{parts.path.rstrip('/')}"

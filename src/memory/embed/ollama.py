@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from memory.embed.codes import failure, plain_host
-from memory.embed.requests import Reply
+from memory.embed.codes import failure
+from memory.embed.hosts import OLLAMA_PORT, ollama_url, shown
+from memory.embed.remote import Reply
 from memory.errors import Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["Ollama"]
 
 DEFAULT = "nomic-embed-text"
-PORT = 11434
 CONNECT_SECONDS = 2.0
 INSTALL = 'Run `pip install "tiered-memory[ollama]"`.'
 
@@ -42,9 +41,8 @@ class Ollama:
             dimensions: Width to shorten vectors to, if the model can; 0 is its own.
         """
         self.model = (model or DEFAULT).removesuffix(":latest")
-        self._url = host or os.environ.get("OLLAMA_HOST", "") or "127.0.0.1"
-        self._url = self._url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  # where a server binds, not where it is
-        self.host = plain_host(self._url, "embedding.ollama_host", port=PORT)
+        self._url = ollama_url(host)
+        self.host = shown(self._url, "embedding.ollama_host", port=OLLAMA_PORT)
         self._keep_alive, self._dimensions = keep_alive or None, dimensions or None
         self._clients: dict[float, ollama.Client] = {}
         self._lock = threading.Lock()
@@ -76,7 +74,7 @@ class Ollama:
         with self._lock:
             clients, self._clients = self._clients, {}
         for client in clients.values():
-            client.close()
+            client.close()  # type: ignore[no-untyped-call]
 
     def _answer(self, seconds: float, question: Any) -> Any:
         """What the client returns; its errors as ours."""

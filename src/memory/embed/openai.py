@@ -6,8 +6,9 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from memory.embed.codes import failure, plain_host
-from memory.embed.requests import Reply
+from memory.embed.codes import failure
+from memory.embed.hosts import OPENAI, openai_url, shown
+from memory.embed.remote import Reply
 from memory.errors import Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["OpenAI"]
 
 DEFAULT = "text-embedding-3-small"
-HOST = "https://api.openai.com/v1"
 CONNECT_SECONDS = 5.0
 INSTALL = 'Run `pip install "tiered-memory[openai]"`.'
 
@@ -50,8 +50,8 @@ class OpenAI:
             dimensions: Width to shorten vectors to, if the model can; 0 is its own.
         """
         self.model = model or DEFAULT
-        self._url = base_url or os.environ.get("OPENAI_BASE_URL", "") or HOST
-        self.host = plain_host(self._url, "embedding.openai_base_url", scheme="https")
+        self._url = openai_url(base_url)
+        self.host = shown(self._url, "embedding.openai_base_url")
         self._key, self._key_env, self._dimensions = key, key_env, dimensions
 
     def ask(self, texts: Sequence[str], seconds: float) -> Reply:
@@ -106,12 +106,11 @@ class OpenAI:
         except ImportError as error:
             raise Refused(f"the openai provider is not installed: {error}", hint=INSTALL) from error
         key = self._secret
-        if not key and self.host == HOST:
+        if not key and self.host == OPENAI:
             hint = f"`export {self._key_env}=…`, or name another variable in `embedding.openai_key_env`."
             raise Refused(f"there is no key for {self.host} in ${self._key_env}", hint=hint)
-        url = self._url if "://" in self._url else f"https://{self._url}"
         try:  # servers of one's own often want no key, the client always does
-            return openai.OpenAI(api_key=key or "none", base_url=url, max_retries=0)
+            return openai.OpenAI(api_key=key or "none", base_url=self._url, max_retries=0)
         except (openai.OpenAIError, ValueError) as error:
             hint = "Set `embedding.openai_base_url`."
             raise Refused(f"{self.host} cannot be asked: {self._hushed(str(error))}", hint=hint) from error

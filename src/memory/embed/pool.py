@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from memory.embed import Names, names, space
 from memory.embed.books import Notes
-from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Wanted, made
+from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Wanted, known_of, made
 from memory.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
-from memory.space import Space, recipe
+from memory.space import recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,31 +20,15 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.embed.books import Books, Stored
     from memory.embed.models import Known
-    from memory.embed.requests import Remote, Requests
+    from memory.embed.remote import Remote
+    from memory.embed.requests import Requests
     from memory.settings import EmbeddingSettings
-    from memory.space import Vectors
+    from memory.space import Space, Vectors
 
 Found = TypeVar("Found", bound="Stored")
 
 CACHED = 1_000  # query vectors that are kept (CAP A49)
 SAME = 0.98  # cosine of a model with itself, at least: runtimes and batches move it in the fourth digit
-
-
-class _Names(NamedTuple):
-    """A space as far as it is known without asking anybody."""
-
-    provider: str
-    model: str
-    recipe: int
-
-    def __str__(self) -> str:
-        return f"{self.provider}:{self.model}"
-
-
-def _names(named: Space | Embedder) -> _Names:
-    if isinstance(named, Space):
-        return _Names(*named[:3])
-    return _Names(named.provider, named.model, recipe(str(getattr(named, "passage_prefix", ""))))
 
 
 class Embedders:
@@ -59,7 +45,7 @@ class Embedders:
         self._settings, self._books, self._key = settings, books, key
         self.notes = Notes(books)
         self._given = None if given is None else self._counted(given)
-        self._made: dict[tuple[str, Wanted], Embedder] = {}
+        self._made: dict[tuple[str, Wanted], tuple[Embedder, int]] = {}  # with the width it was made for
         self._remotes: list[Remote] = []
         self._vectors: OrderedDict[tuple[Space, str], Vectors] = OrderedDict()
         self._lock = threading.Lock()
@@ -88,6 +74,25 @@ class Embedders:
 
         return not host(self.configured())
 
+    def let(self) -> None:
+        """
+        Look, before anything is made or imported, whether the server that answers is to be left alone.
+
+        Raises:
+            Unreachable: It is, and there is no second one.
+        """
+        settings = self._settings
+        if self._given is not None or settings.provider not in SERVERS or settings.fallback:
+            return
+        active, _ = self._living()
+        if active is not None and active.space.provider != settings.provider:
+            return
+        from memory.embed.hosts import host_of, resting
+
+        outage = self._books.outage(host_of(settings.provider, settings))
+        if outage is not None and (error := resting(outage, datetime.now(UTC))) is not None:
+            raise error
+
     def configured(self) -> Embedder:
         """
         Raises:
@@ -105,7 +110,7 @@ class Embedders:
         if self._given is not None:
             return self._given
         provider, settings = self._settings.provider, self._settings
-        return self._wrapped(provider, self._wanted(provider, settings, _known(provider, settings)), sealed=False)
+        return self._wrapped(provider, self._wanted(provider, settings, known_of(provider, settings)), sealed=False)
 
     def answering(self) -> tuple[Stored, Embedder]:
         """
@@ -159,9 +164,7 @@ class Embedders:
             embedder = self._of(wanted.provider, replace(settings, passage_prefix=prefix, query_prefix="auto"))
             if self._is_of(embedder, wanted):
                 return embedder
-        raise Refused(
-            f"{_names(embedder)} cannot answer for the stored vectors, {wanted}", hint="Run `memory reindex`."
-        )
+        raise Refused(f"{names(embedder)} cannot answer for the stored vectors, {wanted}", hint="Run `memory reindex`.")
 
     def hosts(self) -> tuple[str, ...]:
         """
@@ -178,12 +181,12 @@ class Embedders:
 
     def named(self, generations: Iterable[Found]) -> Found | None:
         """Of generations the one that the configured model would go on with, without asking it for its width."""
-        names, wide = _names(self.configured()), self._settings.dimensions
+        own, wide = names(self.configured()), self._settings.dimensions
         return next(
             (
                 found
                 for found in reversed(list(generations))
-                if _names(found.space) == names and (not wide or found.space.dimension == wide)
+                if names(found.space) == own and (not wide or found.space.dimension == wide)
             ),
             None,
         )
@@ -191,12 +194,10 @@ class Embedders:
     @property
     def price(self) -> float:
         """US dollars for a million tokens of the configured model; 0 if none is known."""
-        return self._settings.price or _known(self._settings.provider, self._settings).price
+        return self._settings.price or known_of(self._settings.provider, self._settings).price
 
     def remember(self, embedder: Embedder) -> None:
         """Keep with its generation where a model puts `PLACE`, if it has been asked and nobody has done so yet."""
-        from memory.embed import space
-
         place = getattr(embedder, "place", None)
         if place is None:
             return
@@ -210,8 +211,6 @@ class Embedders:
 
         A query that is longer than the model reads is embedded by its first window.
         """
-        from memory.embed import space
-
         key = (space(embedder), text)
         windows = embedder.windows(text)
         with self._lock:
@@ -234,18 +233,21 @@ class Embedders:
     # Making them ---------------------------------------------------------
 
     def _of(self, provider: str, settings: EmbeddingSettings) -> Embedder:
-        known = _known(provider, settings)
+        known = known_of(provider, settings)
         wanted = self._wanted(provider, settings, known)
-        names = _Names(provider, wanted.model, recipe(known.passage_prefix))
+        own = Names(provider, wanted.model, recipe(known.passage_prefix))
         active, building = self._living()
         # Asking a server for its width would cost a request, and loading a model seconds.
         stored = [living.space for living in (active, building) if living is not None]
-        dimension = next((space.dimension for space in stored if _names(space) == names), 0)
-        wanted = wanted._replace(dimension=settings.dimensions or dimension)
+        dimension = next((found.dimension for found in stored if names(found) == own), 0)
+        dimension = 0 if provider in LASTING else settings.dimensions or dimension
         with self._lock:
-            if (provider, wanted) not in self._made:
-                self._made[provider, wanted] = self._wrapped(provider, wanted, sealed=True)
-            return self._made[provider, wanted]
+            made = self._made.get((provider, wanted))
+            # One that was asked since knows its width, which may have been stored by now.
+            if made is None or not (made[1] == dimension or (_asked(made[0]) and made[0].dimension == dimension)):
+                made = (self._wrapped(provider, wanted._replace(dimension=dimension), sealed=True), dimension)
+                self._made[provider, wanted] = made
+            return made[0]
 
     def _wanted(self, provider: str, settings: EmbeddingSettings, known: Known) -> Wanted:
         return Wanted(settings.model or DEFAULTS.get(provider, ""), settings, known, key=self._key)
@@ -299,16 +301,14 @@ class Embedders:
 
     def _is_of(self, embedder: Embedder, space: Space) -> bool:
         """Whether its vectors are of a space, by what is known of both."""
-        return _names(embedder) == _names(space) and embedder.dimension == space.dimension
+        return names(embedder) == names(space) and embedder.dimension == space.dimension
 
     def _mismatch(self, stored: Space, embedder: Embedder) -> SpaceMismatch:
-        if _names(embedder) == _names(stored):
+        if names(embedder) == names(stored):
             return DimensionMismatch(stored, stored._replace(dimension=embedder.dimension))
         cheap = self._given is not None or embedder.provider in LASTING  # to say how wide its vectors are
         if not cheap:
-            return SpaceMismatch(stored, _names(embedder))
-        from memory.embed import space
-
+            return SpaceMismatch(stored, names(embedder))
         return SpaceMismatch(stored, space(embedder))
 
     def _seal(self, embedder: Embedder, place: Vectors) -> None:
@@ -318,8 +318,6 @@ class Embedders:
         Raises:
             SpaceMismatch: It is another model of the same name and width.
         """
-        from memory.embed import space
-
         given = space(embedder)
         for generation in self._books.generations():
             if generation.space != given:
@@ -333,14 +331,6 @@ class Embedders:
                 raise error
 
 
-def _known(provider: str, settings: EmbeddingSettings) -> Known:
-    """What is known of the configured model, and what the settings say instead."""
-    from memory.embed.models import Known, known
-
-    found = known(settings.model or DEFAULTS.get(provider, "")) if provider not in LASTING else Known()
-    return Known(
-        found.query_prefix if settings.query_prefix == "auto" else settings.query_prefix,
-        found.passage_prefix if settings.passage_prefix == "auto" else settings.passage_prefix,
-        settings.max_tokens or found.tokens,
-        found.price,
-    )
+def _asked(embedder: Embedder) -> bool:
+    """Whether it has given vectors in this process."""
+    return getattr(embedder, "place", None) is not None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from memory.embed import Embedder
     from memory.embed.models import Known
-    from memory.embed.requests import Remote
+    from memory.embed.remote import Remote
     from memory.settings import EmbeddingSettings
 
 
@@ -64,6 +64,7 @@ def _sentence_transformers(wanted: Wanted) -> Embedder:
         known=wanted.known,
         most_tokens=wanted.settings.max_tokens,
         dimension=wanted.dimension or None,
+        shortened=wanted.settings.dimensions,
     )
 
 
@@ -138,3 +139,16 @@ def made(provider: str, wanted: Wanted) -> Embedder | Remote:
         return factory(wanted.settings)
     except (ImportError, AttributeError, TypeError, ValueError, OSError) as error:
         raise Refused(f"the provider {provider!r} of {found[0].value} cannot be used: {error}") from error
+
+
+def known_of(provider: str, settings: EmbeddingSettings) -> Known:
+    """What is known of the configured model, and what the settings say instead."""
+    from memory.embed.models import Known, known
+
+    found = known(settings.model or DEFAULTS.get(provider, "")) if provider not in LASTING else Known()
+    return Known(
+        found.query_prefix if settings.query_prefix == "auto" else settings.query_prefix,
+        found.passage_prefix if settings.passage_prefix == "auto" else settings.passage_prefix,
+        settings.max_tokens or found.tokens,
+        found.price,
+    )

@@ -11,10 +11,11 @@ import random
 import time
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 from memory.embed import PLACE, space
 from memory.embed.books import now
+from memory.embed.hosts import resting
 from memory.embed.models import Known
 from memory.embed.purpose import PROBE, SEARCH, current, purpose
 from memory.embed.windows import estimated, windows
@@ -36,63 +37,13 @@ if TYPE_CHECKING:
 
     from memory.embed import Embedder, Role
     from memory.embed.books import Books
+    from memory.embed.remote import Remote, Reply
     from memory.space import Vectors
 
-__all__ = ["Remote", "Reply", "Requests", "Terms"]
+__all__ = ["Requests", "Terms"]
 
 UNSENT = 32  # tokens below which a text that is said to be too long is not halved again
 WAIT, LONGEST_WAIT = 0.25, 20.0  # seconds before the second try, doubled each time up to the other
-
-
-class Reply(NamedTuple):
-    """
-    Attributes:
-        rows: One vector a text, in their order, as the server gave them.
-        tokens: As it counted them; None if it did not say.
-    """
-
-    rows: Sequence[Sequence[float]]
-    tokens: int | None = None
-
-
-class Remote(Protocol):
-    """
-    A server that embeds texts: what is special about one provider. `Requests` makes an embedder of it.
-
-    Attributes:
-        host: Its URL, without credentials.
-        most_texts, most_tokens: Of one request.
-    """
-
-    provider: str
-    model: str
-    host: str
-    most_texts: int
-    most_tokens: int
-
-    def ask(self, texts: Sequence[str], seconds: float) -> Reply:
-        """
-        One request, once.
-
-        Raises:
-            Unreachable: No answer, or one that may be another the next time.
-            Refused: It will not, however often it is asked; `Unfit` or `TooLong` if one of the texts is why.
-            Garbled: The answer is not what the protocol says.
-        """
-        ...
-
-    def loaded(self, seconds: float) -> bool:
-        """
-        Whether the model is ready to answer at once.
-
-        Raises:
-            EmbedError: It gives no answer.
-        """
-        ...
-
-    def close(self) -> None:
-        """Hang up."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +123,7 @@ class Requests:
             OverBudget: The day's budget would not take it.
             DimensionMismatch, SpaceMismatch: The model is not the one that the stored vectors are of.
         """
+        self._let()  # before numpy is imported: a search that finds the server resting is as quick as one by keyword
         import numpy as np
 
         blank = [place for place, text in enumerate(texts) if not text.strip()]
@@ -247,10 +199,8 @@ class Requests:
         moment = now()
         if self._outage is None or self._outage.until <= moment:
             self._outage = self._books.outage(self.host)
-        if self._outage is None or current().asked or (left := self._outage.until - moment) <= timedelta(0):
-            return
-        hint = f"It is asked again in {left.total_seconds():.0f} s, or by `memory embed`."
-        raise Unreachable(self._outage.error, hint=hint)
+        if self._outage is not None and not current().asked and (error := resting(self._outage, moment)) is not None:
+            raise error
 
     def _give_up(self, error: Unreachable) -> None:
         pause = max(self._terms.pause_seconds, error.after or 0)

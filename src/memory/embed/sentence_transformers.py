@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from memory.embed import space
 from memory.embed.models import Known
-from memory.errors import Garbled, Refused
+from memory.errors import DimensionMismatch, Garbled, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from sentence_transformers import SentenceTransformer
 
@@ -44,6 +47,7 @@ class SentenceTransformersEmbedder:
         known: Known | None = None,
         most_tokens: int = 0,
         dimension: int | None = None,
+        shortened: int = 0,
     ) -> None:
         """
         Args:
@@ -52,12 +56,13 @@ class SentenceTransformersEmbedder:
             known: Its prefixes; None takes none. How long its texts may be it says itself.
             most_tokens: Shorter than that; 0 is the model's own length.
             dimension: If it is known already, so that asking for it need not load the model.
+            shortened: Width to cut vectors to, of a model that was trained for it; 0 is its own.
         """
         self.model = model or DEFAULT
         self._device = device or None
         self._known = known or Known()
         self._most_tokens = most_tokens
-        self._dimension = dimension
+        self._dimension, self._shortened = dimension, shortened or None
         self._lock = threading.RLock()
         self.passage_prefix = self._known.passage_prefix
 
@@ -88,6 +93,7 @@ class SentenceTransformersEmbedder:
         Raises:
             Refused: The library is not installed, or the model is not there and cannot be fetched.
             Garbled: The model gives something that is no vector.
+            DimensionMismatch: Not of the width that is stored.
         """
         import numpy as np
 
@@ -104,6 +110,9 @@ class SentenceTransformersEmbedder:
                 show_progress_bar=False,
             )
         vectors: Vectors = np.ascontiguousarray(rows, dtype=np.float32)
+        if self._dimension is not None and vectors.shape[1] != self._dimension:
+            stored = space(self)
+            raise DimensionMismatch(stored, stored._replace(dimension=vectors.shape[1]))
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not (np.isfinite(lengths) & (lengths > 0)).all():
             raise Garbled(f"the model {self.model} gives a vector without a direction")
@@ -117,7 +126,8 @@ class SentenceTransformersEmbedder:
         except ImportError as error:
             raise Refused(f"the sentence-transformers provider is not installed: {error}", hint=INSTALL) from error
         try:
-            return SentenceTransformer(_found(self.model), device=self._device)
+            with _quiet():
+                return SentenceTransformer(_found(self.model), device=self._device, truncate_dim=self._shortened)
         except (OSError, ValueError, RuntimeError, ImportError) as error:
             hint = "Give the name of a model on the hub, or a folder with one."
             raise Refused(f"cannot load the model {self.model}: {_first_line(error)}", hint=hint) from error
@@ -141,6 +151,21 @@ class SentenceTransformersEmbedder:
         except NotImplementedError:  # a tokenizer in Python does not know its offsets
             return [start for start in range(len(text)) if start % 2 == 0]
         return [start for start, _ in encoded["offset_mapping"]]
+
+
+@contextmanager
+def _quiet() -> Generator[None]:
+    """No progress bars of the library's but on a terminal."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    if sys.stderr is None or not sys.stderr.isatty():
+        logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _found(model: str) -> str:

@@ -78,7 +78,9 @@ def saved(result: Saved) -> dict[str, Any]:
 
 def details(found: Details) -> dict[str, Any]:
     history = [_revision(revision) for revision in found.history]
-    values = {"memory": whole(found.memory), "details": found.body, "history": history}
+    values: dict[str, Any] = {"memory": whole(found.memory), "details": found.body, "history": history}
+    if found.embedding is not None:
+        values["embedding"] = found.embedding._asdict()
     return document("details", values | {"notices": notices(found.notices)})
 
 

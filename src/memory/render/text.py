@@ -151,6 +151,8 @@ def details(found: Details) -> str:
         lines.append(f"Files: {', '.join(memory.related_files)}")
     if memory.source:
         lines.append(f"Source: {memory.source}")
+    if found.embedding is not None and found.embedding.state not in ("generated", "none"):
+        lines.append(f"Embedding: {found.embedding.state} {visible(found.embedding.error)}".rstrip())
     if found.body:
         lines += ["", visible(found.body)]
     return "\n".join(lines + [f"\n{line}" for line in _history(found)])

@@ -1,0 +1,556 @@
+"""The life of vectors as a person meets it: another model, a dead server, a rollback, a bill."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from sound import sound
+
+from command import Shell
+from faults import NotANumber, Refuses, Status, WrongWidth
+from provider import Provider
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUESTION = "zebra crossings anywhere"  # no memory holds any of its words: keywords are not enough
+
+
+@pytest.fixture
+def provider():
+    with Provider() as provider:
+        yield provider
+
+
+@pytest.fixture
+def shell(tmp_path: Path):
+    """Settings come from config.yaml alone; three memories, embedded by `hashed`."""
+    shell = Plain(tmp_path / "home", tmp_path)
+    shell("init")
+    shell("config", "set", "embedding.provider", "hashed")
+    for title in ("Postgres pool raised", "Switched to JWT", "Retries with jitter"):
+        shell("save", title, "--what", f"{title} since Monday")
+    yield shell
+    sound(shell.home / "memory.db")
+
+
+class Plain(Shell):
+    """A shell whose environment says nothing about embedding but what a test sets."""
+
+    @property
+    def env(self) -> dict[str, str]:
+        found = super().env
+        return {name: said for name, said in found.items() if not name.startswith("MEMORY_EMBEDDING")} | self.settings
+
+
+def to(shell: Shell, provider: Provider, *more: str):
+    """Change to Ollama."""
+    return shell("config", "set", "embedding.provider", "ollama", "embedding.ollama_host", provider.url, *more)
+
+
+def searched(shell: Shell, *more: str):
+    return shell("search", QUESTION, "--json", *more).json
+
+
+def spaces(shell: Shell) -> dict[str, str]:
+    """State by model."""
+    return {found["model"]: found["state"] for found in shell("status", "--json").json["generations"]}
+
+
+# Changing the model -----------------------------------------------------------------
+
+
+def test_setting_a_provider_asks_it_and_says_what_to_do_next(shell: Shell, provider: Provider) -> None:
+    ran = to(shell, provider)
+
+    assert "ollama:nomic-embed-text answers, 768 dimensions" in ran.out
+    assert "memory reindex  (3 chunks, about" in ran.out
+    assert shell("config", "embedding.provider").out.split()[:2] == ["embedding.provider", "ollama"]
+
+
+def test_a_provider_that_cannot_be_used_is_not_set(shell: Shell, provider: Provider) -> None:
+    before = (shell.home / "config.yaml").read_bytes()
+    provider.down()
+
+    ran = shell("config", "set", "embedding.provider", "ollama", "embedding.ollama_host", provider.url, code=1)
+
+    assert "gives no answer" in ran.err
+    assert "--no-check" in ran.err
+    assert (shell.home / "config.yaml").read_bytes() == before
+    shell("config", "set", "embedding.provider", "ollama", "embedding.ollama_host", provider.url, "--no-check")
+    assert "ollama" in shell("config", "embedding.provider").out
+
+
+def test_the_model_of_another_provider_is_not_taken_over(shell: Shell, provider: Provider) -> None:
+    shell("config", "set", "embedding.model", "hashed-32")
+
+    ran = to(shell, provider)
+
+    assert "embedding.model = ''" in ran.out
+
+
+def test_after_a_change_searches_go_by_keyword_and_say_so_until_the_reindex(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+
+    answer = searched(shell)
+    assert answer["tier"] == "keyword"
+    assert "memory reindex" in answer["notices"][0]["hint"]
+    assert "hashed:hashed-256" in answer["notices"][0]["text"]
+    forced = shell("search", QUESTION, "--mode", "hybrid", "--json", code=1).error
+    assert forced["error"] == "SpaceMismatch"
+
+    shell("reindex")
+
+    answer = searched(shell)
+    assert answer["tier"] == "hybrid"
+    assert len(answer["hits"]) == 3
+
+
+def test_a_dry_run_says_what_it_would_take_and_changes_and_sends_nothing(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    provider.seen.clear()
+    before = spaces(shell)
+
+    plan = shell("reindex", "--dry-run", "--json").json
+
+    assert (plan["model"], plan["before"]) == ("ollama:nomic-embed-text", "hashed:hashed-256")
+    assert plan["chunks"] == 3
+    assert 3 <= plan["tokens"] <= 100
+    assert (provider.seen, spaces(shell)) == ([], before)
+    shell("reindex")
+    assert shell("reindex", "--dry-run", "--json").json["chunks"] == 0
+
+
+def test_a_dry_run_for_a_model_with_a_price_says_the_cost(shell: Shell, provider: Provider) -> None:
+    shell.settings["OPENAI_API_KEY"] = "sk-test"
+    shell("config", "set", "embedding.provider", "openai", "embedding.openai_base_url", f"{provider.url}/v1")
+
+    plan = shell("reindex", "--dry-run", "--json").json
+
+    assert plan["cost"] == pytest.approx(plan["tokens"] * 0.02 / 1_000_000)
+    shell("reindex")
+    assert sum(line["cost"] for line in shell("ledger", "--json").json["lines"]) > 0
+    assert "sk-test" not in shell("config").out + (shell.home / "config.yaml").read_text()
+
+
+def test_a_rollback_lets_the_former_model_answer_and_going_forward_again_embeds_nothing(
+    shell: Shell, provider: Provider
+) -> None:
+    to(shell, provider)
+    shell("reindex")
+    shell("save", "Saved since")
+
+    ran = shell("reindex", "--rollback")
+
+    assert "memory config set embedding.provider hashed" in ran.out
+    assert "1 chunk" in ran.out
+    provider.down()  # the old one answers without it, though the settings name it
+    answer = searched(shell, "--mode", "hybrid")
+    assert len(answer["hits"]) == 4
+    assert spaces(shell) == {"hashed-256": "active", "nomic-embed-text": "building"}
+    provider.up()
+    assert shell("reindex", "--json").json["embedded"] <= 1
+    assert spaces(shell) == {"hashed-256": "retired", "nomic-embed-text": "active"}
+
+
+def test_a_rollback_needs_something_to_go_back_to(shell: Shell) -> None:
+    assert "no vectors of an earlier model" in shell("reindex", "--rollback", code=1).err
+
+
+def test_earlier_vectors_are_kept_until_the_next_reindex_or_for_good_with_keep(shell: Shell) -> None:
+    def change(width: int, *more: str) -> dict[str, str]:
+        shell("config", "set", "embedding.model", f"hashed-{width}")
+        shell("reindex", *more)
+        return spaces(shell)
+
+    assert change(64) == {"hashed-256": "retired", "hashed-64": "active"}
+    assert change(32, "--keep") == {"hashed-256": "retired", "hashed-64": "retired", "hashed-32": "active"}
+    assert change(16) == {"hashed-32": "retired", "hashed-16": "active"}
+
+
+def test_options_of_reindex_that_contradict_each_other_are_refused(shell: Shell) -> None:
+    assert "do not go together" in shell("reindex", "--dry-run", "--rollback", code=2).err
+
+
+def test_a_reindex_whose_server_dies_half_way_goes_on_later(shell: Shell, provider: Provider) -> None:
+    to(shell, provider, "embedding.batch_size", "1", "embedding.retries", "0")
+    provider.then(None, None, Status(500))
+
+    assert "answered 500" in shell("reindex", code=1).err
+    assert spaces(shell) == {"hashed-256": "active", "nomic-embed-text": "building"}
+    provider.down()
+    assert len(searched(shell, "--mode", "vector")["hits"]) == 3  # by the old model, whatever the settings say
+    provider.up()
+    result = shell("reindex", "--json").json
+    assert 1 <= result["embedded"] <= 2
+
+
+def test_a_text_that_the_model_does_not_take_is_left_out_and_named(shell: Shell, provider: Provider) -> None:
+    provider.always(Refuses("JWT"))
+    to(shell, provider)
+
+    ran = shell("reindex")
+
+    assert "did not take 1 chunk" in ran.err
+    assert len(searched(shell)["hits"]) == 2
+    status = shell("status", "--json").json
+    assert (status["failed"], status["failed_memories"]) == (1, 1)
+    assert status["failures"][0]["memory"] == 2
+    assert shell("details", "2", "--json").json["embedding"]["state"] == "failed"
+    assert shell("details", "1", "--json").json["embedding"]["state"] == "generated"
+    assert "Embedding: failed" in shell("details", "2").out
+    assert shell("embed", code=1).err
+    provider.always(None)
+    assert shell("embed", "--json").json["embedded"] == 1
+    assert shell("status", "--json").json["failed"] == 0
+
+
+def test_a_model_that_takes_nothing_is_an_error_and_no_text_is_blamed(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    provider.always(NotANumber())
+
+    shell("reindex", code=1)
+
+    assert shell("status", "--json").json["failed"] == 0
+    assert spaces(shell)["hashed-256"] == "active"
+
+
+def test_a_model_that_was_exchanged_is_noticed_and_reindex_mends_it(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    shell("reindex")
+    provider.weights["nomic-embed-text"] = "pulled again"
+
+    answer = searched(shell)
+    assert answer["tier"] == "keyword"
+    assert "same name" in answer["notices"][0]["text"]
+
+    ran = shell("reindex")
+    assert "exchanged" in ran.err
+    assert searched(shell)["tier"] == "hybrid"
+
+
+def test_another_width_under_the_same_name_is_a_dimension_mismatch(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    shell("reindex")
+    provider.models["nomic-embed-text"] = 512
+
+    error = shell("search", QUESTION, "--mode", "vector", "--json", code=1).error
+    assert error["error"] == "DimensionMismatch"
+    assert "768" in error["message"]
+    assert "512" in error["message"]
+    shell("reindex")
+    assert searched(shell)["tier"] == "hybrid"
+
+
+def test_wrong_widths_once_are_not_believed(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    shell("reindex")
+    provider.then(WrongWidth(3))
+
+    assert searched(shell)["tier"] == "keyword"
+    assert searched(shell)["tier"] == "hybrid"
+
+
+def test_prefixes_are_part_of_the_space(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    shell("reindex")
+
+    shell("config", "set", "embedding.passage_prefix", "passage: ")
+
+    assert "memory reindex" in searched(shell)["notices"][0]["hint"]
+
+
+# While nobody answers ------------------------------------------------------------------
+
+
+def test_a_save_while_the_server_is_down_is_kept_and_embedded_by_the_next_search(
+    shell: Shell, provider: Provider
+) -> None:
+    to(shell, provider, "embedding.pause_seconds", "0")
+    shell("reindex")
+    provider.down()
+
+    shell("save", "Written in the dark")
+    assert searched(shell)["tier"] == "keyword"
+    assert shell("search", "dark").out
+    assert shell("details", "4", "--json").json["embedding"]["state"] == "pending"
+
+    provider.up()
+    answer = searched(shell, "--explain")
+    assert len(answer["hits"]) == 4
+    assert "fill" in [step["name"] for step in answer["steps"]]
+    assert shell("details", "4", "--json").json["embedding"]["state"] == "generated"
+
+
+def test_an_eager_save_while_the_server_is_down_is_kept_with_a_notice(shell: Shell, provider: Provider) -> None:
+    to(shell, provider, "embedding.fill", "eager", "embedding.retries", "0")
+    shell("reindex")
+    provider.down()
+
+    ran = shell("save", "Written in the dark")
+
+    assert ran.out.startswith("kept")
+    assert "by keyword only for now" in ran.err
+    provider.up()
+    shell("save", "Written in the light")  # the first of the day is left alone for a minute
+    assert shell("embed", "--json").json["left"] == 0
+    assert shell("status", "--json").json["queued"] == 0
+
+
+def test_a_dead_server_costs_one_wait_a_minute_and_not_one_a_search(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    shell("reindex")
+    provider.down()
+
+    for _ in range(4):
+        assert searched(shell)["tier"] == "keyword"
+
+    failed = [line for line in shell("ledger", "--each", "--json").json["lines"] if "no answer" in line["error"]]
+    assert 1 <= len(failed) <= 3  # the tries of the first search
+    assert "asked again in" in searched(shell)["notices"][0]["hint"]
+    assert "left alone until" in shell("status").err
+    provider.up()
+    assert shell("doctor").out  # asks it now
+    assert searched(shell)["tier"] == "hybrid"
+
+
+def test_a_search_that_finds_the_server_resting_imports_no_client(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    shell("reindex")
+    provider.down()
+    searched(shell)
+    program = f"""
+        import sys
+        from memory.cli import main
+        code = main(["search", {QUESTION!r}])
+        heavy = {{"numpy", "ollama", "httpx", "memory.embed.requests", "memory.embed.ollama"}} & set(sys.modules)
+        sys.exit(f"imported {{heavy}}" if heavy else code)
+    """
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], env=shell.env, capture_output=True, text=True, check=False
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert "asked again in" in ran.stderr
+
+
+def test_context_does_not_wait_for_a_cold_or_dead_model(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    shell("reindex")
+    provider.loaded.clear()
+
+    cold = shell("context", QUESTION, "--json").json
+    assert "not loaded" in cold["notices"][0]["text"]
+    assert len(cold["memories"]) == 3  # topped up with what is recent
+
+    provider.loaded.add("nomic-embed-text")
+    assert shell("context", QUESTION, "--json").json["tier"] == "hybrid"
+    provider.down()
+    assert shell("context", QUESTION, "--json").json["memories"]
+
+
+def test_the_second_server_answers_while_the_first_is_down(shell: Shell, provider: Provider) -> None:
+    with Provider() as second:
+        to(shell, provider, "embedding.fallback", second.url)
+        shell("reindex")
+        provider.down()
+
+        assert searched(shell)["tier"] == "hybrid"
+        assert second.seen
+
+
+# Spending ----------------------------------------------------------------------------------
+
+
+def test_over_the_daily_budget_searches_go_by_keyword_and_say_so(shell: Shell, provider: Provider) -> None:
+    to(shell, provider, "embedding.daily_budget", "5 calls")
+    shell("reindex")
+    for number in range(6):
+        shell("search", f"{QUESTION} {number}", "--json")
+    sent = len(provider.seen)
+
+    answer = searched(shell)
+
+    assert answer["tier"] == "keyword"
+    assert "budget of 5 calls a day" in answer["notices"][0]["text"]
+    assert len(provider.seen) == sent
+    assert sum(line["calls"] for line in shell("ledger", "--json").json["lines"] if line["host"]) == 5
+
+
+def test_the_ledger_says_who_was_sent_what_for_what(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    shell("reindex")
+    searched(shell)
+
+    lines = shell("ledger", "--json").json["lines"]
+    here = [line for line in lines if not line["host"]]
+    there = [line for line in lines if line["host"]]
+    assert {line["purpose"] for line in there} == {"probe", "reindex", "search"}
+    assert {line["purpose"] for line in here} == {"probe", "save"}
+    assert sum(line["bytes_out"] for line in here) == 0
+    assert sum(line["texts"] for line in there) == sum(len(seen.texts) for seen in provider.seen)
+    sent = sum(len(text.encode()) for seen in provider.seen for text in seen.texts)
+    assert sum(line["bytes_out"] for line in there) == sent
+    assert "this process" in shell("ledger").out
+    assert provider.url in shell("ledger", "--each").out
+
+
+def test_a_request_that_a_killed_process_made_is_in_the_ledger(shell: Shell, provider: Provider) -> None:
+    from faults import Hang
+
+    to(shell, provider)
+    shell("reindex")
+    seen = len(provider.seen)
+    provider.always(Hang(30))
+    child = shell.start("search", QUESTION, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    provider.wait(seen + 1)
+    child.send_signal(signal.SIGKILL)
+    child.wait(30)
+    provider.always(None)
+
+    latest = shell("ledger", "--each", "--json").json["lines"][0]
+    assert (latest["purpose"], latest["error"]) == ("search", "no answer yet")
+    assert latest["bytes_out"] >= len(QUESTION)
+
+
+# Filling --------------------------------------------------------------------------------------
+
+
+def test_a_long_note_is_kept_at_once_and_embedded_as_far_as_the_time_allows(shell: Shell) -> None:
+    shell("config", "set", "embedding.fill_seconds", "0")
+    body = "\n\n".join(f"# Part {n}\n\n" + "words and more words " * 100 for n in range(40))
+
+    ran = shell("save", "A long one", "--details", "-", stdin=body)
+
+    assert ran.out.startswith("kept")
+    assert "wait for their vectors" in ran.err
+    queued = shell("status", "--json").json["queued"]
+    assert queued > 20
+    assert searched(shell)["tier"] == "hybrid"
+    assert shell("status", "--json").json["queued"] < queued
+    assert shell("embed", "--json").json["left"] == 0
+
+
+def test_a_search_leaves_a_long_queue_to_memory_embed(shell: Shell) -> None:
+    shell("config", "set", "embedding.fill", "lazy")
+    for number in range(4):
+        shell("save", f"Number {number}")
+    limited = replace(shell, settings={"AUTO_BACKFILL_THRESHOLD": "3"})
+
+    answer = searched(limited)
+
+    assert "4 chunks have no vector yet" in answer["notices"][0]["text"]
+    assert shell("status", "--json").json["queued"] == 4
+    assert len(searched(shell, "-n", "20")["hits"]) == 7
+
+
+def test_the_first_search_that_needs_vectors_embeds_what_was_kept_lazily(tmp_path: Path, provider: Provider) -> None:
+    shell = Plain(tmp_path / "home", tmp_path)
+    to(shell, provider)
+    provider.seen.clear()
+    for title in ("Postgres pool raised", "Switched to JWT"):
+        shell("save", title)
+    assert provider.seen == []  # a save does not wait for a server
+
+    assert len(searched(shell)["hits"]) == 2
+
+
+# Doctor --------------------------------------------------------------------------------------------
+
+
+def test_a_healthy_memory_is_all_well(shell: Shell) -> None:
+    report = shell("doctor", "--json").json
+
+    assert report["well"]
+    assert {found["name"] for found in report["findings"]} >= {"database", "model", "vectors", "queue"}
+
+
+def test_doctor_finds_and_mends(shell: Shell, provider: Provider) -> None:
+    import apsw
+
+    to(shell, provider)
+    shell("reindex")
+    shell("save", "One more")
+    db = apsw.Connection(str(shell.home / "memory.db"))
+    db.execute("update counters set value = value + 5; insert into passages_fts(passages_fts) values ('delete-all')")
+    db.close()
+
+    ran = shell("doctor", code=1)
+    assert ran.out.count("amiss") == 2
+    assert "memory doctor --fix" in ran.out
+
+    fixed = shell("doctor", "--fix", "--json").json
+    assert fixed["well"], fixed
+    assert [found["name"] for found in fixed["findings"] if found["mended"]] == ["database", "queue"]
+    assert shell("search", "postgres").out
+    shell("doctor")
+
+
+def test_doctor_names_a_model_that_does_not_answer(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    shell("reindex")
+    provider.down()
+
+    ran = shell("doctor", "--json", code=1)
+
+    [model] = [found for found in ran.json["findings"] if found["name"] == "model"]
+    assert (model["well"], "ollama serve" in model["hint"]) == (False, True)
+
+
+# Settings ---------------------------------------------------------------------------------------------
+
+
+def test_the_file_keeps_its_comments_and_its_other_settings(shell: Shell) -> None:
+    file = shell.home / "config.yaml"
+    file.write_text(
+        "# mine\nsearch:\n  limit: 9 # nine\n  # gate next\n  gate: auto\n\nembedding:\n  provider: hashed\n"
+    )
+
+    shell("config", "set", "search.gate", "count", "context.tokens", "100")
+
+    text = file.read_text()
+    assert text.startswith("# mine\nsearch:\n  limit: 9 # nine\n  # gate next\n  gate: count\n")
+    settings = {row["key"]: row["value"] for row in shell("config", "--json").json["settings"]}
+    assert (settings["search.limit"], settings["search.gate"], settings["context.tokens"]) == (9, "count", 100)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["search.limit"], "has no value"),
+        (["search.limit", "many"], "whole number"),
+        (["search.limmit", "3"], "search.limit"),
+        (["embedding.provider", "olama"], "ollama"),
+        (["embedding.daily_budget", "lots"], "500 calls"),
+    ],
+)
+def test_what_cannot_be_set_is_said_and_nothing_is_changed(shell: Shell, arguments: list[str], said: str) -> None:
+    before = (shell.home / "config.yaml").read_bytes()
+
+    ran = shell("config", "set", *arguments, code=2)
+
+    assert said in ran.err
+    assert (shell.home / "config.yaml").read_bytes() == before
+
+
+def test_a_setting_that_the_environment_overrides_is_pointed_out(shell: Shell) -> None:
+    ran = replace(shell, settings={"MEMORY_SEARCH_LIMIT": "3"})("config", "set", "search.limit", "7")
+
+    assert "$MEMORY_SEARCH_LIMIT is set and comes before" in ran.err
+
+
+def test_a_setting_can_be_read_by_a_program(shell: Shell, provider: Provider) -> None:
+    told = json.loads(
+        shell("config", "set", "embedding.provider", "ollama", "embedding.ollama_host", provider.url, "--json").out
+    )
+
+    assert told["schema"] == "memory.config-set/1"
+    assert told["space"]["dimension"] == 768
+    assert told["reindex"]["chunks"] == 3

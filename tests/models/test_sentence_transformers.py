@@ -1,0 +1,165 @@
+"""The provider on the library itself, with the weights of the default model: `make test-models`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from embedder_suite import TEXTS, EmbedderSuite, cosines
+
+from memory import Draft, Engine
+from memory.config import Config
+from memory.embed.local import LocalEmbedder, installed
+from memory.embed.models import Known
+from memory.embed.sentence_transformers import SentenceTransformersEmbedder
+from memory.errors import DimensionMismatch, Refused, SpaceMismatch
+from memory.settings import EmbeddingSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def embedder() -> SentenceTransformersEmbedder:
+    """Loading it takes seconds; threads and tests may share it."""
+    return SentenceTransformersEmbedder()
+
+
+@pytest.fixture(scope="module")
+def prefixed() -> SentenceTransformersEmbedder:
+    return SentenceTransformersEmbedder(str(installed()), device="cpu", known=Known("query: ", "passage: "))
+
+
+class TestSentenceTransformers(EmbedderSuite):
+    @pytest.fixture
+    def embedder(self, embedder: SentenceTransformersEmbedder) -> SentenceTransformersEmbedder:
+        return embedder
+
+
+class TestWithPrefixes(EmbedderSuite):
+    @pytest.fixture
+    def embedder(self, prefixed: SentenceTransformersEmbedder) -> SentenceTransformersEmbedder:
+        return prefixed
+
+
+def settings(**more: object) -> EmbeddingSettings:
+    return EmbeddingSettings(**{"provider": "sentence-transformers", "device": "cpu"} | more)
+
+
+def engine(home: Path, **more: object) -> Engine:
+    return Engine.open(Config(home=str(home), embedding=settings(**more)))
+
+
+def test_it_gives_what_the_local_model_gives(embedder: SentenceTransformersEmbedder) -> None:
+    texts = [text for text in TEXTS if text.strip()]
+
+    assert cosines(embedder.embed(texts, "passage"), LocalEmbedder().embed(texts, "passage")).min() > 0.9999
+
+
+def test_a_prefix_is_put_before_and_the_models_own_prompt_is_not(embedder: SentenceTransformersEmbedder) -> None:
+    prefixed = SentenceTransformersEmbedder(known=Known("ask: ", "tell: "))
+
+    assert np.allclose(prefixed.embed(["x y"], "query"), embedder.embed(["ask: x y"], "passage"), atol=1e-6)
+    assert np.allclose(prefixed.embed(["x y"], "passage"), embedder.embed(["tell: x y"], "passage"), atol=1e-6)
+
+
+@pytest.mark.parametrize("text", ["two words " * 500, "ünïcödé " * 500, "x" * 3000, "数据库" * 500, "a.b/c-d" * 400])
+def test_no_window_is_longer_than_the_model_reads(embedder: SentenceTransformersEmbedder, text: str) -> None:
+    windows = embedder.windows(text)
+
+    assert "".join(windows) == text
+    assert all(len(embedder._model.tokenizer(window)["input_ids"]) <= 256 for window in windows)
+
+
+def test_a_shorter_length_may_be_set() -> None:
+    short = SentenceTransformersEmbedder(most_tokens=32)
+
+    assert len(short.windows("two words " * 50)) >= 4
+
+
+def test_vectors_can_be_shortened() -> None:
+    assert SentenceTransformersEmbedder(shortened=64).embed(["a"], "query").shape == (1, 64)
+
+
+def test_another_width_than_the_stored_one_is_a_mismatch() -> None:
+    with pytest.raises(DimensionMismatch, match="384"):
+        SentenceTransformersEmbedder(dimension=768).embed(["a"], "query")
+
+
+def test_a_model_that_is_not_there_is_refused_without_a_download(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    program = """
+        from memory.embed.sentence_transformers import SentenceTransformersEmbedder
+        from memory.errors import Refused
+        try:
+            SentenceTransformersEmbedder("nobody/no-such-model").embed(["a"], "query")
+        except Refused as error:
+            print(error)
+    """
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "cannot load the model nobody/no-such-model" in ran.stdout, ran.stderr
+
+
+def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{")
+
+    with pytest.raises(Refused, match="cannot load"):
+        SentenceTransformersEmbedder(str(tmp_path)).embed(["a"], "query")
+
+
+def test_a_search_in_its_space_and_the_way_back(tmp_path: Path) -> None:
+    with engine(tmp_path) as kept:
+        kept.save(Draft(title="Postgres pool raised", what="Requests waited for connections"))
+        kept.save(Draft(title="Switched to JWT", what="Cookies are gone"))
+        assert kept.search("how do people log in").hits[0].memory.title == "Switched to JWT"
+        [(generation, filled)] = kept.status().generations
+        assert (str(generation.space.provider), filled) == ("sentence-transformers", 2)
+    with Engine.open(Config(home=str(tmp_path))) as local:
+        assert "memory reindex" in local.search("how do people log in").notices[0].hint
+        local.reindex()
+        assert local.search("how do people log in").hits[0].memory.title == "Switched to JWT"
+
+
+def test_asking_for_the_state_loads_no_model(tmp_path: Path) -> None:
+    with engine(tmp_path) as kept:
+        kept.save(Draft(title="Postgres pool raised"))
+    program = f"""
+        import sys
+        from memory import Engine
+        from memory.config import Config
+        from memory.settings import EmbeddingSettings
+        settings = EmbeddingSettings(provider="sentence-transformers", device="cpu")
+        with Engine.open(Config(home={str(tmp_path)!r}, embedding=settings)) as engine:
+            engine.status(), engine.details(1), engine.forecast(), engine.search("postgres")
+        sys.exit("torch" in sys.modules)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
+
+
+def test_a_folder_whose_model_was_exchanged_does_not_answer(tmp_path: Path) -> None:
+    import shutil
+
+    folder = tmp_path / "model"
+    shutil.copytree(installed(), folder)
+    with engine(tmp_path / "home", model=str(folder)) as kept:
+        kept.save(Draft(title="Postgres pool raised"))
+    weights = folder / "model.safetensors"
+    data = bytearray(weights.read_bytes())
+    numbers = np.frombuffer(data[-40_000_000:], dtype=np.float32)
+    data[-40_000_000:] = (0.5 * numbers).tobytes()  # another model
+    weights.write_bytes(data)
+
+    with engine(tmp_path / "home", model=str(folder)) as kept:
+        answer = kept.search("zebra crossings")
+        assert "same name" in answer.notices[0].text
+        with pytest.raises(SpaceMismatch):
+            kept.embed() if kept.status().counts.queued else kept._embedders.configured().embed(["x"], "query")

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from asking import config
+from doubles import Watched
+from memory import Draft, Engine
+from memory.background import Background
+from memory.config import Config
+from memory.store.ram import RamStore
+from memory.store.sqlite.store import SqliteStore
+from provider import Provider
+
+SOON = 10.0  # seconds; nothing here waits for so long unless it is broken
+
+
+def test_a_save_wakes_the_thread_that_embeds_it(tmp_path):
+    done = threading.Event()
+    embedder = Watched(before=done.set)
+    lazy = replace(Config(), embedding=replace(Config().embedding, fill="background"))
+
+    with Engine(SqliteStore(tmp_path / "memory.db"), lazy, embedder=embedder) as engine:
+        id = engine.save(Draft(title="zebra")).memory.id
+        assert done.wait(SOON)
+        until(lambda: engine.embedding(id).state == "generated")
+
+
+def test_a_server_is_asked_in_the_background_by_default(tmp_path):
+    with Provider() as provider, Engine(SqliteStore(tmp_path / "memory.db"), config("ollama", provider)) as engine:
+        engine.save(Draft(title="zebra"))
+        provider.wait(1)
+        until(lambda: not engine.status().counts.queued)
+
+
+def test_a_command_has_no_thread_and_leaves_it_to_the_next_search(tmp_path):
+    with (
+        Provider() as provider,
+        Engine(SqliteStore(tmp_path / "memory.db"), config("ollama", provider), lasting=False) as engine,
+    ):
+        engine.save(Draft(title="zebra"))
+
+        assert provider.seen == []
+        assert not [thread for thread in threading.enumerate() if thread.name == "memory-fill"]
+        assert engine.search("penguins on ice").hits
+
+
+def test_closing_leaves_the_rest_in_the_queue():
+    begun, going = threading.Event(), threading.Event()
+    embedder = Watched(before=lambda: (begun.set(), going.wait(SOON)))
+    settings = replace(Config().embedding, fill="background", batch_size=1)
+    store = RamStore()
+    engine = Engine(store, replace(Config(), embedding=settings), embedder=embedder)
+    engine.save_all([Draft(title=f"note {n}") for n in range(5)])
+    assert begun.wait(SOON)
+
+    closing = threading.Thread(target=engine.close)
+    closing.start()
+    going.set()
+    closing.join(SOON)
+
+    assert store.queued() >= 3
+
+
+@pytest.mark.parametrize("times", [1, 20])
+def test_work_that_is_announced_while_it_is_done_is_done_again(times):
+    left = threading.Semaphore(0)
+    runs = []
+
+    def work(going):
+        runs.append(going())
+        left.release()
+
+    background = Background(work)
+    for _ in range(times):
+        background.wake()
+    assert left.acquire(timeout=SOON)
+    background.close()
+    background.wake()
+
+    assert all(runs[:1])
+    assert len(runs) <= times
+
+
+def until(true):
+    """Wait for what another thread is about to do."""
+    pause = threading.Event()
+    for _ in range(int(SOON * 100)):
+        if true():
+            return
+        pause.wait(0.01)
+    raise AssertionError("it did not come about")
