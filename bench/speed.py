@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,9 @@ import apsw
 import numpy as np
 
 from memory import Config, Engine, Mode, Query, Tier
+from memory.embed.models import known
+from memory.space import Space, recipe
+from memory.store import State
 from memory.store.sqlite.match import BM25, expression
 from memory.store.sqlite.store import SqliteStore
 from report import Figure, barred, figure, keep, p95, setting, table
@@ -178,7 +182,8 @@ def warm(size: int, plan: Plan, root: Path, raw: dict[str, object]) -> list[Figu
             *saves(engine, plan.saves, size, raw),
             Figure("save_all, 500 a transaction, while filling", size, rate=rate),
         ]
-    return [*figures, reindex(root / f"warm{size}", size)]
+    figures.append(reindex(root / f"warm{size}", size))
+    return [*figures, down(root / f"warm{size}", found[Tier.HYBRID], size, raw)]
 
 
 def connection(path: Path) -> apsw.Connection:
@@ -276,6 +281,32 @@ def reindex(folder: Path, size: int) -> Figure:
         done = engine.reindex().embedded
         rate = done / (perf_counter() - begun)
     return barred(Figure(f"reindex of {done:,} chunks", size, rate=rate), "≥ 2,000/s", met=rate >= 2000)
+
+
+def down(folder: Path, texts: Sequence[str], size: int, raw: dict[str, object]) -> Figure:
+    """Searches that want vectors while the server that would give them is dead, beside the same without a model."""
+    config = replace(Config(), home=str(folder))
+    dead = replace(config.embedding, provider="ollama", ollama_host=f"http://127.0.0.1:{unused()}")
+    none = replace(config.embedding, provider="none")
+    with (
+        Engine.open(replace(config, embedding=dead)) as engine,
+        Engine.open(replace(config, embedding=none)) as plain,
+    ):
+        store = engine._store
+        [active] = [found for found in store.generations() if found.state is State.ACTIVE]
+        space = Space("ollama", "nomic-embed-text", recipe(known("nomic-embed-text").passage_prefix), 768)
+        store.activate(store.begin(space).id, instead_of=active.id)
+        assert "no answer" in engine.search(texts[0]).notices[0].text  # the one wait
+        raw[f"down {size}"] = taken = turns({"down": engine.search, "none": plain.search}, texts)
+    found = figure("search, its server is dead", size, taken["down"], {"by keyword only": taken["none"]})
+    return barred(found, "≤ 1.1 ×", met=(found.ratio or 0) <= 1.1) if size == 10_000 else found
+
+
+def unused() -> int:
+    """A port on which nobody listens."""
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        return int(place.getsockname()[1])
 
 
 def flat(figures: Sequence[Figure]) -> Figure:

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.errors import Error, Refused
-from memory.settings import Filling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from memory.doctor import Finding
     from memory.embed import Embedder
     from memory.embed.pool import Embedders
-    from memory.fill import Filled
+    from memory.fill import Filled, Filling
     from memory.forecast import Forecast
     from memory.ledger import Call
     from memory.record import MemoryId
@@ -62,7 +61,7 @@ class Care:
             SpaceMismatch: The stored vectors are of another model than the configured one: `reindex` is needed.
         """
         from memory.embed.purpose import EMBED
-        from memory.fill import drain
+        from memory.fill import Filling, drain
 
         filling = Filling(seconds=None, batch=self.config.embedding.batch_size)
         return drain(self._store, self._embedders, filling, moment=self._now(), of=EMBED, progress=progress)
@@ -163,6 +162,8 @@ class Care:
 
     def _filling(self) -> Filling:
         """When what is kept is embedded, and for how long in passing."""
+        from memory.fill import Filling
+
         settings = self.config.embedding
         policy = settings.fill
         if policy == "auto":

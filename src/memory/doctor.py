@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.embed import PLACE
 from memory.embed.purpose import EMBED, PROBE, purpose
 from memory.errors import EmbedError, Error, SpaceMismatch
-from memory.fill import drain
-from memory.settings import Filling
+from memory.fill import Filling, drain
 from memory.store import State
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from memory.context import Context
     from memory.draft import Draft
     from memory.embed import Embedder
+    from memory.fill import Filling
     from memory.record import Memory, MemoryId
     from memory.save import Plan, Saved
-    from memory.settings import Filling
     from memory.status import Embedding
     from memory.store import Links, Revision, Store
     from memory.transfer import Exported

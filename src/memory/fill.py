@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from memory.embed.pool import Embedders
     from memory.embed.purpose import Purpose
     from memory.record import ChunkId, Excerpt
-    from memory.settings import Filling
     from memory.space import Embedded
     from memory.store import Store
 
@@ -35,6 +34,23 @@ HOPELESS = 3
 
 IN_PASSING = 8
 """Chunks of a batch when somebody waits for something else: what is begun has to be finished."""
+
+
+class Filling(NamedTuple):
+    """
+    How queued chunks are embedded; see the settings `embedding.fill…`.
+
+    Attributes:
+        policy: "eager", "lazy" or "background".
+        seconds: At most for what is done in passing; None until all is done.
+        threshold: Chunks at most that a search takes on.
+        batch: Chunks embedded and committed together.
+    """
+
+    policy: str = "eager"
+    seconds: float | None = 2.0
+    threshold: int = 1000
+    batch: int = 32
 
 
 class Filled(NamedTuple):

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.embed.pool import Embedders
+    from memory.fill import Filling
     from memory.record import Memory
-    from memory.settings import Filling
     from memory.store import Kept, Revision, Store, Whole
 
 AT_ONCE = 16

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.embed.books import Stored
     from memory.embed.pool import Embedders
+    from memory.fill import Filling
     from memory.query import Query, Ranking, Scored, Term
     from memory.rank.rollup import Passage
     from memory.record import ChunkId
-    from memory.settings import Filling
     from memory.space import Vectors
     from memory.store import Store
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,18 +34,21 @@ def setting(  # the parameters are what can be said of a setting
     return field(default=default, metadata=said)
 
 
+# Each method that dataclass writes costs every start a tenth of a millisecond: nobody prints these.
+
+
 def _budget(text: str) -> None:
     from memory.ledger import budget
 
     budget(text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class StoreSettings:
     busy_seconds: float = setting(30.0, "How long a write waits for another process, in seconds.", 0, 3600)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class EmbeddingSettings:
     provider: str = setting(
         "local",
@@ -102,7 +105,7 @@ class EmbeddingSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SearchSettings:
     limit: int = setting(5, "Hits of an answer.", 1, 10_000)
     mode: str = setting(
@@ -128,7 +131,7 @@ class SearchSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ContextSettings:
     semantic: str = setting(
         "auto",
@@ -138,20 +141,3 @@ class ContextSettings:
     topup_recent: bool = setting(True, "Fill up with recent memories when the search finds few.")
     limit: int = setting(10, "Memories at most.", 1, 1000)
     tokens: int = setting(2000, "Size at most, in tokens (estimated).", 1, 1_000_000)
-
-
-class Filling(NamedTuple):
-    """
-    How queued chunks are embedded; see the settings `embedding.fill…`.
-
-    Attributes:
-        policy: "eager", "lazy" or "background".
-        seconds: At most for what is done in passing; None until all is done.
-        threshold: Chunks at most that a search takes on.
-        batch: Chunks embedded and committed together.
-    """
-
-    policy: str = "eager"
-    seconds: float | None = 2.0
-    threshold: int = 1000
-    batch: int = 32
