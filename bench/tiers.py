@@ -21,10 +21,10 @@ from memory.config import Config
 from memory.draft import Draft
 from memory.embed.pool import Embedders
 from memory.engine import Engine
+from memory.fill import Filling
 from memory.query import ACTIVE, Merge, Mode, Query, Ranking, Scope
 from memory.rank.fuse import fuse
 from memory.rank.judge import DEPTH, HALF, Tuning, judge
-from memory.fill import Filling
 from memory.search import Fusing, _Search
 from memory.settings import EmbeddingSettings
 from memory.store.sqlite.store import SqliteStore
@@ -87,7 +87,9 @@ def _discounted(gains: list[float]) -> float:
 
 
 def ask(text: str, scope: Scope, parts: tuple[SqliteStore, Embedders], names, relevant) -> Asked:
-    search = _Search(Query(text, 10, mode=Mode.HYBRID, scope=scope), *parts, Tuning(), Fusing())
+    store, embedders = parts
+    query = Query(text, 10, mode=Mode.HYBRID, scope=scope)
+    search = _Search(query, store, lambda: embedders, Tuning(), Fusing(), filling=Filling)
     search._plan()
     words = search._keywords(DEPTH)
     seen = judge(search._terms, words, Tuning())

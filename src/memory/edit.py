@@ -115,4 +115,7 @@ def _yaml(value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, str) and value.lower() in {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}:
         return json.dumps(value)
+    if isinstance(value, float):
+        said = repr(value)
+        return said if "." in said else said.replace("e", ".0e")  # without a point, YAML 1.1 takes it for text
     return json.dumps(value) if not isinstance(value, str) else value

@@ -117,9 +117,6 @@ def embedding(store: Store, embedders: Embedders, id: MemoryId) -> Embedding:
     if waiting is not None:
         return Embedding("failed" if waiting.failed else "pending", waiting.chunks, waiting.last_error)
     try:
-        embedders.saving()
-    except SpaceMismatch:
-        return Embedding("outdated")
+        return Embedding("outdated" if embedders.outdated() else "generated")
     except EmbedError as error:
         return Embedding("generated", error=str(error))
-    return Embedding("generated")

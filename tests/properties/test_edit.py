@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
-from memory.config import Config, example, keys, tree, value
+from memory.config import Config, example as example_file, keys, tree, value
 from memory.edit import changed
 from memory.errors import ConfigError
 
@@ -30,7 +30,7 @@ def files(draw) -> str:
     for key, said in chosen.items():
         section, _, name = key.rpartition(".")
         sections.setdefault(section, []).append(f"{name}: {yaml.safe_dump(said, allow_unicode=True).splitlines()[0]}")
-    lines = draw(st.sampled_from(["", "# mine\n", example()]))
+    lines = draw(st.sampled_from(["", "# mine\n", example_file()]))
     for section, own in sorted(sections.items(), key=lambda _: draw(st.integers())):
         indent = draw(st.sampled_from(["  ", "    "])) if section else ""
         lines += f"{section}:\n" * bool(section) + "".join(f"{indent}{line}\n" for line in own)
@@ -39,6 +39,7 @@ def files(draw) -> str:
 
 
 @given(files(), settings())
+@example("", ("store.busy_seconds", 1e-05))
 def test_one_setting_changes_and_no_other(text: str, setting: tuple[str, object]) -> None:
     key, said = setting
 

@@ -6,8 +6,8 @@ import os
 import subprocess
 import threading
 from contextlib import suppress
-from datetime import UTC, datetime
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np

@@ -137,8 +137,7 @@ class Embedders:
         The embedder for what is saved now: the configured one.
 
         Raises:
-            Refused: There is none, or it cannot be used.
-            SpaceMismatch: Its vectors would not be kept.
+            Refused, SpaceMismatch: It cannot be used, or its vectors would not be kept.
         """
         configured = self.configured()
         active, building = self._living()
@@ -153,7 +152,7 @@ class Embedders:
         The embedder that made the vectors of a space, also if the configuration has moved on to another.
 
         Raises:
-            Refused: It is of a provider this version does not have, or cannot be used.
+            Refused: It cannot be used, or not as it was.
         """
         if self.enabled and self._is_of(configured := self.configured(), wanted):
             return configured
@@ -165,6 +164,25 @@ class Embedders:
             if self._is_of(embedder, wanted):
                 return embedder
         raise Refused(f"{names(embedder)} cannot answer for the stored vectors, {wanted}", hint="Run `memory reindex`.")
+
+    def outdated(self) -> bool:
+        """
+        Whether the vectors that answer are of another model than the settings name; nothing is made or imported for it.
+
+        Raises:
+            Refused: The configured model is a plug-in's that cannot be used.
+        """
+        active, building = self._living()
+        living = [names(found.space) for found in (active, building) if found is not None]
+        return active is not None and self._names() not in living
+
+    def _names(self) -> Names:
+        """The configured model's, without making it if it is one of ours."""
+        settings, provider = self._settings, self._settings.provider
+        if self._given is not None or provider not in DEFAULTS:
+            return names(self.configured())
+        prefix = known_of(provider, settings).passage_prefix
+        return Names(provider, settings.model or DEFAULTS[provider], recipe(prefix))
 
     def hosts(self) -> tuple[str, ...]:
         """
@@ -181,7 +199,7 @@ class Embedders:
 
     def named(self, generations: Iterable[Found]) -> Found | None:
         """Of generations the one that the configured model would go on with, without asking it for its width."""
-        own, wide = names(self.configured()), self._settings.dimensions
+        own, wide = self._names(), self._settings.dimensions
         return next(
             (
                 found
@@ -244,7 +262,9 @@ class Embedders:
         with self._lock:
             made = self._made.get((provider, wanted))
             # One that was asked since knows its width, which may have been stored by now.
-            if made is None or not (made[1] == dimension or (_asked(made[0]) and made[0].dimension == dimension)):
+            if made is None or not (
+                made[1] == dimension or (getattr(made[0], "place", None) is not None and made[0].dimension == dimension)
+            ):
                 made = (self._wrapped(provider, wanted._replace(dimension=dimension), sealed=True), dimension)
                 self._made[provider, wanted] = made
             return made[0]
@@ -329,8 +349,3 @@ class Embedders:
                 error = SpaceMismatch(given, f"other vectors under the same name (cosine {float(was @ place):.2f})")
                 error.hint = "Was the model exchanged? Run `memory reindex` to embed all with it."
                 raise error
-
-
-def _asked(embedder: Embedder) -> bool:
-    """Whether it has given vectors in this process."""
-    return getattr(embedder, "place", None) is not None
