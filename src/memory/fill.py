@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +16,6 @@ from memory.text.passage import passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from memory.embed import Embedder
     from memory.embed.pool import Embedders
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
 
 RETRY = timedelta(hours=1)
 """After which a text that its model did not take is tried again, unless somebody asks for it."""
+
+CLAIM = timedelta(minutes=5)
+"""After which chunks that somebody began to embed are thought to be left behind."""
 
 HOPELESS = 3
 """Texts in a row that a model does not take before it is thought to be the model."""
@@ -143,22 +145,32 @@ def drain(
     if not total:
         return Filled()
     retried = moment if of.asked else moment - RETRY
+    size = filling.batch if filling.seconds is None else min(IN_PASSING, filling.batch)
     begun, done, failed, last, late = perf_counter(), 0, 0, "", False
     with purpose(of):
-        size = filling.batch if filling.seconds is None else min(IN_PASSING, filling.batch)
-        while going() and (excerpts := store.waiting(size, retried)):
-            generation, embedder = _founded(store, embedders)
-            found = isolated(excerpts, embedder)
-            written = store_isolated(found, store, generation, moment)
+        while going() and (excerpts := _claimed(store, size, retried)):
+            try:
+                generation, embedder = _founded(store, embedders)
+                found = isolated(excerpts, embedder)
+                written = store_isolated(found, store, generation, moment)
+            except BaseException:  # whatever ended it, others may try at once
+                store.release([excerpt.id for excerpt in excerpts])
+                raise
             done, failed = done + written, failed + len(found.failed)
             last = str(found.failed[-1][1]) if found.failed else last
             progress(done, max(total, done))
             late = filling.seconds is not None and perf_counter() - begun >= filling.seconds
-            if late or not (written or found.failed):  # another process was faster, or its generation took over
+            if late or not (written or found.failed):  # its generation was replaced meanwhile
                 break
     embedders.notes.write()
     left = store.queued()
     return Filled(done, failed, left, last, more=late and left > failed)
+
+
+def _claimed(store: Store, limit: int, retried: datetime) -> Sequence[Excerpt]:
+    """The next chunks that nobody else embeds at the moment."""
+    now = datetime.now(UTC)
+    return store.claim(limit, retried, now=now, until=now + CLAIM)
 
 
 def _founded(store: Store, embedders: Embedders) -> tuple[int, Embedder]:

@@ -63,7 +63,8 @@ def forecast(store: Store, embedders: Embedders, *, moment: datetime) -> Forecas
         (f"{found.space.provider}:{found.space.model}" for found in store.generations() if found.state == "active"), ""
     )
     price = embedders.price
-    cost = tokens * price / 1_000_000 if price or embedders.inside else None
+    free = embedders.inside or provider == "ollama"
+    cost = tokens * price / 1_000_000 if price or free else None
     return Forecast(
         f"{provider}:{model}", before, chunks, tokens, cost, _seconds(store, embedders, passages, tokens, moment)
     )

@@ -208,7 +208,7 @@ class _Search:
     def _nearest(self, depth: int) -> Ranking:
         """The vector leg; the query is embedded once however deep the search goes."""
         if self._vector is None:
-            self._embedders.let()
+            self._embedders.let(self._query.text)
             generation, embedder = self._answering()
             vector, whole = self._embedders.query(embedder, self._query.text)
             if not whole:

@@ -1025,6 +1025,28 @@ class Queue:
         assert [excerpt.id for excerpt in store.waiting(3, at(3))] == [c, d, b]
         assert store.waiting(0, at(3)) == []
 
+    def test_what_one_claims_another_does_not_get(self, store: Store) -> None:
+        a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
+
+        first = store.claim(2, now=at(1), until=at(5))
+        second = store.claim(9, now=at(2), until=at(6))
+
+        assert [excerpt.id for excerpt in first] == [a, b]
+        assert first == [store.excerpts([a])[a], store.excerpts([b])[b]]
+        assert [excerpt.id for excerpt in second] == [c]
+        assert store.claim(9, now=at(4), until=at(9)) == []
+        assert [excerpt.id for excerpt in store.waiting(9)] == [a, b, c]
+
+    def test_a_claim_ends_with_its_time_a_failure_or_its_release(self, store: Store) -> None:
+        a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
+        store.claim(9, now=at(1), until=at(5))
+
+        store.release([b, ChunkId(99)])
+        assert [excerpt.id for excerpt in store.claim(9, now=at(2), until=at(6))] == [b]
+        store.failed([c], "once", at(2))
+        assert [excerpt.id for excerpt in store.claim(9, at(3), now=at(3), until=at(4))] == [c]
+        assert [excerpt.id for excerpt in store.claim(9, now=at(5), until=at(9))] == [a]
+
     def test_what_failed_lately_is_left_out(self, store: Store) -> None:
         a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
         store.failed([a], "once", at(1))

@@ -287,6 +287,11 @@ class Stores(RuleBasedStateMachine):
         self.same("queued")
         self.same("unembedded", data.draw(st.lists(st.sampled_from([*self.ids(), MemoryId(999)]))))
 
+    @rule(limit=limits, before=st.none() | st.integers(0, 4).map(at), now=st.integers(0, 4), span=st.integers(0, 4))
+    def claim_and_release(self, limit, before, now, span) -> None:
+        claimed = self.same("claim", limit, before, now=at(now), until=at(now + span))
+        self.same("release", [excerpt.id for excerpt in claimed][::2])
+
     @rule(since=st.none() | days.map(at), limit=limits)
     def ask_what_was_spent(self, since, limit) -> None:
         self.same("ledger", since, limit)

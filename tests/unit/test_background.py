@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -62,6 +63,32 @@ def test_closing_leaves_the_rest_in_the_queue():
     closing.join(SOON)
 
     assert store.queued() >= 3
+
+
+def test_two_who_fill_one_queue_embed_each_chunk_once(tmp_path):
+    lazy = replace(Config(), embedding=replace(Config().embedding, fill="lazy", batch_size=2))
+    together = threading.Barrier(2)
+    made = [Watched(before=lambda: meet(together)) for _ in range(2)]
+    engines = [Engine(SqliteStore(tmp_path / "memory.db"), lazy, embedder=embedder) for embedder in made]
+    engines[0].save_all([Draft(title=f"note {n}") for n in range(20)])
+
+    threads = [threading.Thread(target=engine.embed) for engine in engines]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SOON)
+
+    assert sorted(made[0].passages + made[1].passages) == sorted({*made[0].passages, *made[1].passages})
+    assert all(embedder.passages for embedder in made)
+    assert not engines[0].status().counts.queued
+    for engine in engines:
+        engine.close()
+
+
+def meet(others):
+    """Begin together; who comes last goes alone."""
+    with suppress(threading.BrokenBarrierError):
+        others.wait(1)
 
 
 @pytest.mark.parametrize("times", [1, 20])

@@ -6,12 +6,13 @@ import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
+from memory.accounts import Accounts
 from memory.errors import StoreBusy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.ledger import Budget, Call, Outage
+    from memory.ledger import Call
     from memory.space import Space, Vectors
 
 
@@ -28,20 +29,8 @@ class Stored(Protocol):
     def state(self) -> str: ...
 
 
-class Books(Protocol):
+class Books(Accounts, Protocol):
     """What embedders read and write; see `memory.store.Store`, which has all of it."""
-
-    def book(self, call: Call, budget: Budget | None = None) -> int | None: ...
-
-    def settle(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None: ...
-
-    def note(self, calls: Sequence[Call]) -> None: ...
-
-    def outage(self, host: str) -> Outage | None: ...
-
-    def suspend(self, outage: Outage) -> None: ...
-
-    def resume(self, host: str) -> None: ...
 
     def generations(self) -> Sequence[Stored]: ...
 

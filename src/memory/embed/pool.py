@@ -74,18 +74,18 @@ class Embedders:
 
         return not host(self.configured())
 
-    def let(self) -> None:
+    def let(self, text: str) -> None:
         """
-        Look, before anything is made or imported, whether the server that answers is to be left alone.
+        Look, before anything is made or imported, whether the server that is to embed a query is to be left alone.
 
         Raises:
-            Unreachable: It is, and there is no second one.
+            Unreachable: It is, there is no second one, and the query was not asked before.
         """
         settings = self._settings
         if self._given is not None or settings.provider not in SERVERS or settings.fallback:
             return
         active, _ = self._living()
-        if active is not None and active.space.provider != settings.provider:
+        if active is not None and (active.space.provider != settings.provider or (active.space, text) in self._vectors):
             return
         from memory.embed.hosts import host_of, resting
 
@@ -185,12 +185,7 @@ class Embedders:
         return Names(provider, settings.model or DEFAULTS[provider], recipe(prefix))
 
     def hosts(self) -> tuple[str, ...]:
-        """
-        Where the configured model sends texts; empty if they stay in this process.
-
-        Raises:
-            Refused: It cannot be used.
-        """
+        """Where the configured model sends texts; empty if they stay in this process. `Refused` if it cannot be used."""
         from memory.embed import host
 
         embedder = self.configured()

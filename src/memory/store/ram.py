@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,10 @@ class _Place:
     attempts: int = 0
     error: str = ""
     tried_at: datetime | None = None
+    claimed_until: datetime | None = None
+
+    def due(self, tried_before: datetime | None) -> bool:
+        return self.tried_at is None or (tried_before is not None and self.tried_at < tried_before)
 
 
 @dataclass
@@ -425,12 +429,25 @@ class RamStore:
 
     def waiting(self, limit: int, tried_before: datetime | None = None) -> Sequence[Excerpt]:
         with self._lock:
-            due = [
-                (place.attempts, id)
-                for id, place in self._data.queue.items()
-                if place.tried_at is None or (tried_before is not None and place.tried_at < tried_before)
-            ]
+            due = [(place.attempts, id) for id, place in self._data.queue.items() if place.due(tried_before)]
             return [self._excerpt(id) for _, id in sorted(due)[:limit]]
+
+    def claim(
+        self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime
+    ) -> Sequence[Excerpt]:
+        with self._change() as data:
+            free = [
+                (place.attempts, id)
+                for id, place in data.queue.items()
+                if place.due(tried_before) and (place.claimed_until is None or place.claimed_until <= now)
+            ]
+            ids = [id for _, id in sorted(free)[:limit]]
+            data.queue |= {id: replace(data.queue[id], claimed_until=until) for id in ids}
+            return [self._excerpt(id) for id in ids]
+
+    def release(self, ids: Sequence[ChunkId]) -> None:
+        with self._change() as data:
+            data.queue |= {id: replace(data.queue[id], claimed_until=None) for id in set(ids) & set(data.queue)}
 
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
         with self._change() as data:

@@ -169,12 +169,31 @@ def pending(db: apsw.Connection, generation: int, after: ChunkId, limit: int) ->
 
 def waiting(db: apsw.Connection, limit: int, tried_before: datetime | None) -> list[Excerpt]:
     """See `Store.waiting`."""
-    due, values = "attempts = 0", []
-    if tried_before is not None:
-        due, values = "(attempts = 0 or tried_at < ?)", [iso(tried_before)]
+    return _queued(db, limit, *_due(tried_before))
+
+
+def claim(
+    db: apsw.Connection, limit: int, tried_before: datetime | None, now: datetime, until: datetime
+) -> list[Excerpt]:
+    """See `Store.claim`."""
+    due, values = _due(tried_before)
+    found = _queued(db, limit, f"{due} and (claimed_until is null or claimed_until <= ?)", [*values, iso(now)])
+    db.execute(
+        "update embed_queue set claimed_until = ? where chunk_id in (select value from json_each(?))",
+        (iso(until), listed([excerpt.id for excerpt in found])),
+    )
+    return found
+
+
+def _due(tried_before: datetime | None) -> tuple[str, list[str]]:
+    """A condition on queued chunks, with its values."""
+    return ("attempts = 0", []) if tried_before is None else ("(attempts = 0 or tried_at < ?)", [iso(tried_before)])
+
+
+def _queued(db: apsw.Connection, limit: int, condition: str, values: Sequence[str]) -> list[Excerpt]:
     rows = db.execute(
         f"""select {_EXCERPT}
-            from (select chunk_id, attempts from embed_queue where {due} order by attempts, chunk_id limit ?) q
+            from (select chunk_id, attempts from embed_queue where {condition} order by attempts, chunk_id limit ?) q
             cross join chunks c on c.id = q.chunk_id {_WHOLE}
             order by q.attempts, q.chunk_id""",
         (*values, limit),

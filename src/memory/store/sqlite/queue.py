@@ -32,9 +32,16 @@ def queued(db: apsw.Connection) -> int:
 def failed(db: apsw.Connection, ids: Sequence[ChunkId], error: str, at: datetime) -> None:
     """See `Store.failed`."""
     db.execute(
-        """update embed_queue set attempts = attempts + 1, last_error = ?, tried_at = ?
+        """update embed_queue set attempts = attempts + 1, last_error = ?, tried_at = ?, claimed_until = null
            where chunk_id in (select value from json_each(?))""",
         (error, iso(at), listed(ids)),
+    )
+
+
+def release(db: apsw.Connection, ids: Sequence[ChunkId]) -> None:
+    """See `Store.release`."""
+    db.execute(
+        "update embed_queue set claimed_until = null where chunk_id in (select value from json_each(?))", (listed(ids),)
     )
 
 

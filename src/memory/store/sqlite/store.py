@@ -160,6 +160,16 @@ class SqliteStore:
         with self._db.read() as db:
             return memories.waiting(db, limit, tried_before)
 
+    def claim(
+        self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime
+    ) -> Sequence[Excerpt]:
+        with self._db.write(durable=False) as db:
+            return memories.claim(db, limit, tried_before, now, until)
+
+    def release(self, ids: Sequence[ChunkId]) -> None:
+        with self._db.write(durable=False) as db:
+            queue.release(db, ids)
+
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
         with self._db.write(durable=False) as db:
             queue.failed(db, ids, error, moment)
