@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from memory.embed.foreign import checked, foreign
 from memory.embed.windows import windows
-from memory.errors import Garbled
-from memory.settings import EmbeddingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from memory.config import Config
     from memory.embed import Embedder, Role
+    from memory.settings import EmbeddingSettings
     from memory.space import Vectors
 
 __all__ = ["Adapted", "Choice", "EmbeddingProvider", "Generating", "chosen", "set_embedding_provider"]
@@ -75,6 +75,10 @@ class EmbeddingProvider:
         means = [np.mean([next(rows) for _ in some], axis=0) for some in parts]
         return [mean / (np.linalg.norm(mean) or 1.0) for mean in means]
 
+    def close(self) -> None:
+        """Hang up, if it asks a server."""
+        getattr(self.embedder, "close", lambda: None)()
+
     embed = generate
     embed_batch = batch_generate
 
@@ -108,24 +112,16 @@ class Adapted:
         See `Embedder.embed`.
 
         Raises:
-            Garbled: What was generated are not as many finite vectors of its dimensions.
+            Refused, Garbled: It raised something, or what it generated are no vectors of its dimensions.
         """
         import numpy as np
 
         del role
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
-        try:
-            rows = np.asarray(self._generating.batch_generate(list(texts)), dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise Garbled(f"{self.model} generated something else than vectors of one width") from error
-        if rows.shape != (len(texts), self.dimension):
-            raise Garbled(f"{self.model} generated vectors of shape {rows.shape} for {len(texts)} texts")
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        if not (np.isfinite(lengths) & (lengths > 0)).all():
-            raise Garbled(f"{self.model} generated a vector without a direction")
-        unit: Vectors = rows / lengths
-        return unit
+        with foreign(self.model):
+            rows = self._generating.batch_generate(list(texts))
+        return checked(rows, len(texts), self.model, self.dimension)
 
 
 class Choice(NamedTuple):
@@ -137,6 +133,7 @@ class Choice(NamedTuple):
 
 
 _chosen = Choice()
+_provider: EmbeddingProvider | None = None
 
 
 def chosen(config: Config) -> tuple[Config, Embedder | None, str | None]:
@@ -169,17 +166,21 @@ def set_embedding_provider(
     Raises:
         Refused: There is no such provider, or it cannot be used.
     """
-    global _chosen  # noqa: PLW0603  # that is what the name promises
+    global _chosen, _provider  # noqa: PLW0603  # that is what the name promises
+    if _provider is not None:
+        _provider.close()
+        _provider = None
     if provider is None:
         _chosen = Choice()
         return None
     if not isinstance(provider, str):
         _chosen = Choice(embedder=Adapted(provider))
         return EmbeddingProvider(Adapted(provider))
+    from memory.config import load
     from memory.embed.pool import Embedders
     from memory.store.ram import RamStore
 
-    settings = EmbeddingSettings(provider=provider, model=model, dimensions=dimensions or 0)
+    settings = replace(load().embedding, provider=provider, model=model, dimensions=dimensions or 0)
     made = Embedders(settings, RamStore(), key=api_key).configured()
-    _chosen = Choice(settings, api_key)
-    return EmbeddingProvider(made)
+    _chosen, _provider = Choice(settings, api_key), EmbeddingProvider(made)
+    return _provider

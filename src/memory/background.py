@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ class Background:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._again = self._closed = False
+        self._process = os.getpid()
 
     def wake(self) -> None:
         """There is something to do."""
@@ -34,6 +36,8 @@ class Background:
 
     def close(self) -> None:
         """Stop after the batch at hand; what is left waits for another process."""
+        if self._process != os.getpid():
+            return  # a child has no thread of its parent's, but perhaps its lock
         with self._lock:
             self._closed = True
             thread = self._thread
@@ -47,4 +51,9 @@ class Background:
                     self._thread = None
                     return
                 self._again = False
-            self._work(lambda: not self._closed)
+            try:
+                self._work(lambda: not self._closed)
+            except BaseException:
+                with self._lock:  # whatever it was, the next one to wake it gets a new thread
+                    self._thread = None
+                raise

@@ -132,7 +132,7 @@ class Care:
         """
         self._embedders.notes.write()
         today = self._now().replace(hour=0, minute=0, second=0, microsecond=0)
-        since = today - timedelta(days=max(1, days) - 1)
+        since = today - timedelta(days=min(max(1, days), 36_500) - 1)
         return self._store.ledger(since) if each else self._store.spent(since)
 
     def status(self) -> Status:

@@ -46,7 +46,7 @@ def doctor(store: Store, embedders: Embedders, config: Config, *, moment: dateti
     return (
         _database(store, config, fix=fix),
         *_rights(config),
-        *_model(store, embedders),
+        *_model(embedders),
         *_vectors(store, embedders),
         *_queue(store, embedders, config, moment, fix=fix),
     )
@@ -75,7 +75,7 @@ def _rights(config: Config) -> Iterator[Finding]:
         yield Finding("rights", False, f"others may open {config.database}", f"chmod 600 {config.database}")
 
 
-def _model(store: Store, embedders: Embedders) -> Iterator[Finding]:
+def _model(embedders: Embedders) -> Iterator[Finding]:
     if not embedders.enabled:
         yield Finding("model", True, "none is configured: searches go by keyword")
         return
@@ -88,16 +88,18 @@ def _model(store: Store, embedders: Embedders) -> Iterator[Finding]:
     else:
         where = f" at {host}" if (host := getattr(embedder, "host", "")) else ""
         yield Finding("model", True, f"{embedder.provider}:{embedder.model} answers{where}, {width} dimensions")
-        if host:
-            store.resume(host)
 
 
 def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
     chunks = store.counts().chunks
-    states = {State.ACTIVE: "answers", State.BUILDING: "is being built", State.RETIRED: "is kept for a rollback"}
+    states = {State.ACTIVE: "answers", State.BUILDING: "is begun, and kept", State.RETIRED: "is kept for a rollback"}
+    try:
+        wanted = embedders.named(store.generations()) if embedders.enabled else None
+    except EmbedError:
+        wanted = None  # said of the model already
     for found in store.generations():
         told = f"{found.space} {states[found.state]}: {store.filled(found.id):,} of {chunks:,} chunks"
-        unfinished = found.state is State.BUILDING
+        unfinished = found.state is State.BUILDING and found == wanted
         hint = "`memory reindex` goes on with it." if unfinished else ""
         yield Finding("vectors", not unfinished, told, hint)
     if not embedders.enabled:

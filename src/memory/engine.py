@@ -334,11 +334,13 @@ class Engine(Care):
         self._store.link(links)
 
     def close(self) -> None:
-        if self._background is not None:
-            self._background.close()
-        if "_embedders" in self.__dict__:
-            self._embedders.close()
-        self._store.close()
+        try:
+            if self._background is not None:
+                self._background.close()
+            if "_embedders" in self.__dict__:
+                self._embedders.close()
+        finally:
+            self._store.close()
 
     def __enter__(self) -> Self:
         return self

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import embedded, space
+from memory.embed import PLACE, embedded, space
 from memory.embed.purpose import FILL, purpose
 from memory.errors import EmbedError, Garbled, Unfit
 from memory.limits import plain
@@ -31,7 +31,7 @@ CLAIM = timedelta(minutes=5)
 """After which chunks that somebody began to embed are thought to be left behind."""
 
 HOPELESS = 3
-"""Texts in a row that a model does not take before it is thought to be the model."""
+"""Texts in a row that a model does not take before it is asked for one that it always took."""
 
 
 IN_PASSING = 8
@@ -105,7 +105,7 @@ def isolated(excerpts: Sequence[Excerpt], embedder: Embedder) -> Isolated:
                 continue
             failed.append((some[0].id, error))
             if len(failed) == HOPELESS and not parts:
-                raise
+                embedder.embed([PLACE], "passage")  # raises if it is the model, and not these texts
             continue
         named = tuple(Window(some[window.chunk].id, window.window, window.row) for window in made.windows)
         parts.append(made._replace(windows=named))

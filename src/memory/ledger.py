@@ -71,6 +71,7 @@ class Outage(NamedTuple):
     error: str
 
 
+LONGEST = 30  # characters of a limit
 _UNITS = {"calls": "calls", "call": "calls", "tokens": "tokens", "token": "tokens"}
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 
@@ -87,7 +88,7 @@ def budget(text: str) -> Budget:
     limits: dict[str, int] = {}
     for part in filter(None, (part.strip() for part in text.lower().split(","))):
         found = re.fullmatch(r"(\d[\d_]*(?:\.\d+)?)\s*([km]?)\s*([a-z]+)", part)
-        if found is None or found[3] not in _UNITS:
+        if found is None or found[3] not in _UNITS or len(part) > LONGEST:
             raise ValueError(f"{part!r} is no budget; write it like 500 calls or 200k tokens")
         limits[_UNITS[found[3]]] = round(float(found[1].replace("_", "")) * _TIMES[found[2]])
     return Budget(**limits)

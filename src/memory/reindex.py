@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import PLACE, space
 from memory.embed.pool import SAME
+from memory.embed.providers import LASTING
 from memory.embed.purpose import REINDEX, purpose
 from memory.errors import NotFound, StoreBusy
 from memory.fill import isolated, store_isolated
@@ -77,7 +78,7 @@ def reindex(
             if old.state is State.RETIRED and old.space != wanted and not keep:
                 store.drop(old.id)
         generation = store.begin(wanted)
-        exchanged = _exchanged(store, generation, embedders, embedder)
+        exchanged = _exchanged(store, generation, embedder)
         try:
             filling = _Filling(store, generation, embedder, moment, batch)
             filled = filling.done(progress)
@@ -130,22 +131,22 @@ def active(store: Store) -> Generation | None:
     return next((generation for generation in store.generations() if generation.state is State.ACTIVE), None)
 
 
-def _exchanged(store: Store, generation: Generation, embedders: Embedders, embedder: Embedder) -> bool:
+def _exchanged(store: Store, generation: Generation, embedder: Embedder) -> bool:
     """
     Whether the model behind the name is another than when the generation was begun; then its vectors are taken away.
 
     They are of no use: no model is left that could ask them.
     """
-    was = store.fingerprint(generation.id)
+    if embedder.provider in LASTING:
+        return False
     place = getattr(embedder, "place", None)
-    if was is not None:
-        place = embedder.embed([PLACE], "passage")[0] if place is None else place
-        if float(was @ place) < SAME:
-            store.clear(generation.id)
-            embedders.remember(embedder)
-            return True
-    embedders.remember(embedder)
-    return False
+    place = embedder.embed([PLACE], "passage")[0] if place is None else place
+    was = store.fingerprint(generation.id)
+    exchanged = was is not None and float(was @ place) < SAME
+    if exchanged:
+        store.clear(generation.id)
+    store.mark(generation.id, place)
+    return exchanged
 
 
 class _Filling(NamedTuple):

@@ -37,6 +37,13 @@ def setting(  # the parameters are what can be said of a setting
 # Each method that dataclass writes costs every start a tenth of a millisecond: nobody prints these.
 
 
+def _variable(text: str) -> None:
+    import re
+
+    if not re.fullmatch(r"[A-Za-z_]\w*", text):  # not repeated: it may be the key itself
+        raise ValueError("this is no name of an environment variable; the key itself belongs into one")
+
+
 def _budget(text: str) -> None:
     from memory.ledger import budget
 
@@ -74,7 +81,7 @@ class EmbeddingSettings:
         "", "A server that speaks OpenAI's protocol; empty takes $OPENAI_BASE_URL, else OpenAI."
     )
     openai_key_env: str = setting(
-        "OPENAI_API_KEY", "The environment variable that holds the key; the key is never in a file."
+        "OPENAI_API_KEY", "The environment variable that holds the key; the key is never in a file.", check=_variable
     )
     fallback: str = setting(
         "", "URL of a second server of the same provider and model, asked when the first is down or over its budget."

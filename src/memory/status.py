@@ -92,7 +92,7 @@ def _halted(store: Store, embedders: Embedders, moment: datetime) -> list[Notice
     outages = [outage for outage in map(store.outage, hosts) if outage is not None and outage.until > moment]
     return [
         Notice(
-            f"{outage.host} is left alone until {outage.until:%H:%M:%S} UTC: {outage.error}",
+            f"{outage.host} is left alone until {outage.until:%Y-%m-%d %H:%M:%S} UTC: {outage.error}",
             "Searches go on by keyword. `memory doctor` asks it now.",
         )
         for outage in outages
@@ -105,6 +105,12 @@ def _unfinished(generations: tuple[tuple[Generation, int], ...], embedders: Embe
     if building is None or not embedders.enabled:
         return []
     found, filled = building
+    try:
+        wanted = embedders.named([found]) is not None
+    except EmbedError:
+        return []  # said already
+    if not wanted:
+        return []  # begun for a model that the settings do not name any more, or rolled back
     said = f"a reindex to {found.space} is not finished: {filled:,} of {counts.chunks:,} chunks"
     return [Notice(said, "`memory reindex` goes on with it; until then the former vectors answer.")]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from memory.accounts import Accounts
-from memory.errors import StoreBusy
+from memory.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +54,7 @@ class Notes:
         self._books = books
         self._calls: list[Call] = []
         self._lock = threading.Lock()
+        self._process = os.getpid()
 
     def add(self, call: Call) -> None:
         with self._lock:
@@ -67,11 +69,13 @@ class Notes:
             calls, self._calls = self._calls, []
         if not calls:
             return
+        if self._process != os.getpid():
+            return  # the parent's, who writes them down
         try:
             self._books.note(calls)
-        except StoreBusy:
+        except StoreError:
             with self._lock:
-                self._calls = [*calls, *self._calls]
+                self._calls = [*calls, *self._calls][-10 * NOTES :]
 
 
 def now() -> datetime:

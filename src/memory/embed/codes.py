@@ -20,6 +20,7 @@ _TOO_LONG = re.compile(
     r"(context|input|array) length|maximum (context|input|sequence)|tokens per request|too (long|many tokens|large)",
     re.IGNORECASE,
 )
+LONGEST = 3600.0  # seconds
 _SAID = 300  # characters of what a server said
 
 
@@ -52,12 +53,13 @@ def _after(header: str | None) -> float | None:
     """Seconds until a `Retry-After`, which is a number of them or a date (RFC 9110, section 10.2.3)."""
     if not header:
         return None
-    if re.fullmatch(r"\d+(\.\d*)?", header.strip()):
-        return float(header)
+    if re.fullmatch(r"\d{1,9}(\.\d{0,9})?", header.strip()):
+        return min(LONGEST, float(header))
     from email.utils import parsedate_to_datetime
 
     try:
         until = parsedate_to_datetime(header)
-    except ValueError:
+        left = (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    return min(LONGEST, max(0.0, left))

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from memory.embed import PLACE, host
 from memory.embed.books import now
+from memory.embed.desk import Desk
+from memory.embed.foreign import checked, foreign
 from memory.embed.purpose import current
 from memory.embed.windows import estimated
-from memory.errors import Error, OverBudget
+from memory.errors import Error, Unreachable
 from memory.ledger import Call
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from memory.space import Vectors
 
 __all__ = ["Counted"]
+
+AGAIN = 600.0  # seconds after which it is looked again whether the model is the same
 
 
 class Counted:
@@ -38,64 +42,86 @@ class Counted:
         notes: Notes,
         *,
         budget: Budget | None = None,
+        pause_seconds: float = 60.0,
         sealed: Callable[[Embedder, Vectors], None] | None = None,
     ) -> None:
         """
         Args:
-            sealed: Told once, before the first vectors are given away, where the model puts `PLACE`; None for models
+            budget, pause_seconds: Of one that sends texts; see `memory.embed.requests.Terms`.
+            sealed: Told now and then, before vectors are given away, where the model puts `PLACE`; None for models
                 that cannot change under their name.
         """
-        self._embedder, self._books, self._notes = embedder, books, notes
-        self._budget, self._sealed = budget, sealed
-        self.provider, self.model, self.host = embedder.provider, embedder.model, host(embedder)
-        self.passage_prefix = str(getattr(embedder, "passage_prefix", ""))
+        self._embedder, self._notes, self._sealed = embedder, notes, sealed
+        self._sealed_at = -AGAIN
+        with foreign("the embedder"):
+            self.provider, self.model, self.host = embedder.provider, embedder.model, host(embedder)
+            self.passage_prefix = str(getattr(embedder, "passage_prefix", ""))
+        self._named = f"{self.provider}:{self.model}"
+        self._desk = Desk(self.host, books, budget=budget, pause_seconds=pause_seconds) if self.host else None
         self.place: Vectors | None = None
 
     @property
     def dimension(self) -> int:
-        return self._embedder.dimension
+        with foreign(self._named):
+            return int(self._embedder.dimension)
 
     @property
     def warm(self) -> bool:
-        return self._embedder.warm
+        with foreign(self._named):
+            return bool(self._embedder.warm)
 
     def windows(self, text: str) -> Sequence[str]:
-        return self._embedder.windows(text)
+        with foreign(self._named):
+            return self._embedder.windows(text)
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
-        """See `Embedder.embed`."""
-        if self._sealed is not None and self.place is None:
-            place = self._counted([PLACE], "passage")[0]
-            self._sealed(self, place)
-            self.place = place
+        """
+        See `Embedder.embed`. What it gives is checked, whoever wrote it.
+
+        Raises:
+            Refused, Garbled: It raised something, or gave something that is no vectors of its dimension.
+        """
+        if self._sealed is not None and time.monotonic() - self._sealed_at >= AGAIN:
+            self.place = self._counted([PLACE], "passage")[0]
+            self._sealed(self, self.place)
+            self._sealed_at = time.monotonic()
         return self._counted(texts, role)
 
     def _counted(self, texts: Sequence[str], role: Role) -> Vectors:
         tokens = sum(map(estimated, texts))
         call = Call(now(), self.provider, self.model, current().name, self.host, texts=len(texts), tokens=tokens)
-        return self._booked(call, texts, role) if self.host else self._noted(call, texts, role)
-
-    def _noted(self, call: Call, texts: Sequence[str], role: Role) -> Vectors:
-        begun = time.perf_counter()
-        vectors = self._embedder.embed(texts, role)
-        self._notes.add(call._replace(seconds=time.perf_counter() - begun))
-        return vectors
-
-    def _booked(self, call: Call, texts: Sequence[str], role: Role) -> Vectors:
+        if self._desk is None:
+            begun = time.perf_counter()
+            vectors = self._made(texts, role)
+            self._notes.add(call._replace(seconds=time.perf_counter() - begun))
+            return vectors
+        self._desk.let()
         size = sum(len(text.encode()) for text in texts)
-        id = self._books.book(call._replace(bytes_out=size, error="no answer yet"), self._budget)
-        if id is None:
-            hint = "Raise `embedding.daily_budget`, or wait for the next day (UTC)."
-            raise OverBudget(f"the budget of {self._budget} a day for {self.host} is spent", hint=hint)
+        id = self._desk.book(call._replace(bytes_out=size, error="no answer yet"))
         begun = time.perf_counter()
         failure = "interrupted"
         try:
-            vectors = self._embedder.embed(texts, role)
+            vectors = self._made(texts, role)
             failure = ""
         except Error as error:
             failure = str(error)
+            if isinstance(error, Unreachable):
+                self._desk.give_up(error)
             raise
         finally:
-            seconds = time.perf_counter() - begun
-            self._books.settle(id, tokens=call.tokens, seconds=seconds, cost=0.0, error=failure)
+            spent = time.perf_counter() - begun
+            self._desk.settle(id, tokens=tokens, seconds=spent, cost=0.0, error=failure)
+        self._desk.answered()
         return vectors
+
+    def _made(self, texts: Sequence[str], role: Role) -> Vectors:
+        with foreign(self._named):
+            rows = self._embedder.embed(texts, role)
+        if not texts:
+            return rows
+        return checked(rows, len(texts), self._named, self.dimension)
+
+    def close(self) -> None:
+        """Write down what is still owed."""
+        if self._desk is not None:
+            self._desk.close()

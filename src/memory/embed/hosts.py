@@ -46,7 +46,8 @@ def shown(url: str, setting: str, *, port: int | None = None) -> str:
     found = _URL.fullmatch(url)
     if found is None or (found[1] or "http") not in {"http", "https"} or int(found[3] or 1) > 65_535:
         hint = f"Set `{setting}`, e.g. to http://127.0.0.1:{port or 8000}."
-        raise Refused(f"{url!r} is no URL of a server", hint=hint)
+        seen = url.rpartition("@")[2]  # what stands before is a secret
+        raise Refused(f"{seen!r} is no URL of a server", hint=hint)
     scheme, name, number, path = found.groups()
     number = number or (port if scheme is None else None)
     return f"{scheme or 'http'}://{name}{f':{number}' if number else ''}{(path or '').rstrip('/')}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
 from memory.embed.codes import failure
+from memory.embed.foreign import foreign, hushed, secret
 from memory.embed.hosts import OLLAMA_PORT, ollama_url, shown
 from memory.embed.remote import Reply
 from memory.errors import Garbled, Refused, Unreachable
@@ -19,6 +21,7 @@ __all__ = ["Ollama"]
 
 DEFAULT = "nomic-embed-text"
 CONNECT_SECONDS = 2.0
+KEY = "OLLAMA_API_KEY"  # of a server behind a proxy; its client sends it
 INSTALL = 'Run `pip install "tiered-memory[ollama]"`.'
 
 
@@ -78,6 +81,10 @@ class Ollama:
 
     def _answer(self, seconds: float, question: Any) -> Any:
         """What the client returns; its errors as ours."""
+        with foreign(self.host, _hush):
+            return self._asked(seconds, question)
+
+    def _asked(self, seconds: float, question: Any) -> Any:
         client = self._client(seconds)
         import httpx
         import ollama
@@ -88,11 +95,13 @@ class Ollama:
             answer = getattr(error.__context__, "response", None)  # the client keeps the words, not the headers
             headers = answer.headers if answer is not None else {}
             hint = f"Is it there? `ollama pull {self.model}` brings it."
-            raise failure(error.status_code, str(error.error), host=self.host, headers=headers, hint=hint) from error
+            raise failure(
+                error.status_code, _hush(str(error.error)), host=self.host, headers=headers, hint=hint
+            ) from error
         except httpx.TimeoutException as error:
             raise Unreachable(f"{self.host} did not answer within {seconds:g} s", hint="Is Ollama busy?") from error
         except (ConnectionError, httpx.TransportError) as error:
-            said = "" if isinstance(error, ConnectionError) else f": {error}"
+            said = "" if isinstance(error, ConnectionError) else f": {_hush(str(error))}"
             raise Unreachable(
                 f"Ollama gives no answer at {self.host}{said}", hint="Is it running? `ollama serve`"
             ) from error
@@ -111,4 +120,13 @@ class Ollama:
             import ollama
         except ImportError as error:
             raise Refused(f"the ollama provider is not installed: {error}", hint=INSTALL) from error
-        return ollama.Client(self._url, timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)))
+        secret(os.environ.get(KEY, ""), f"${KEY}")  # the client sends it as it is
+        return ollama.Client(
+            self._url,
+            timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+            follow_redirects=False,  # elsewhere than the ledger says: no
+        )
+
+
+def _hush(said: str) -> str:
+    return hushed(said, os.environ.get(KEY, ""))

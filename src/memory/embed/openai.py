@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from memory.embed.codes import failure
+from memory.embed.foreign import foreign, hushed, secret
 from memory.embed.hosts import OPENAI, openai_url, shown
 from memory.embed.remote import Reply
 from memory.errors import Garbled, Refused, Unreachable
@@ -56,6 +57,10 @@ class OpenAI:
 
     def ask(self, texts: Sequence[str], seconds: float) -> Reply:
         """See `Remote.ask`."""
+        with foreign(self.host, self._hush):
+            return self._answer(texts, seconds)
+
+    def _answer(self, texts: Sequence[str], seconds: float) -> Reply:
         client = self._client
         import openai
 
@@ -71,12 +76,12 @@ class OpenAI:
         except openai.APITimeoutError as error:
             raise Unreachable(f"{self.host} did not answer within {seconds:g} s") from error
         except openai.APIConnectionError as error:
-            cause = self._hushed(str(error.__cause__ or error))
+            cause = self._hush(str(error.__cause__ or error))
             raise Unreachable(f"{self.host} gives no answer: {cause}", hint="Is it running?") from error
         except openai.APIStatusError as error:
             hint = f"Check `embedding.model` ({self.model}) and the key in ${self._key_env}."
             named = isinstance(error.body, dict) and "message" in error.body
-            said = self._hushed(error.message if named else error.response.text)
+            said = self._hush(error.message if named else error.response.text)
             raise failure(error.status_code, said, host=self.host, headers=error.response.headers, hint=hint) from error
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
             raise Garbled(f"{self.host} gave something that is no answer of this protocol") from error
@@ -105,24 +110,24 @@ class OpenAI:
             import openai
         except ImportError as error:
             raise Refused(f"the openai provider is not installed: {error}", hint=INSTALL) from error
-        key = self._secret
+        key = secret(self._given(), f"${self._key_env}")
         if not key and self.host == OPENAI:
             hint = f"`export {self._key_env}=…`, or name another variable in `embedding.openai_key_env`."
             raise Refused(f"there is no key for {self.host} in ${self._key_env}", hint=hint)
         try:  # servers of one's own often want no key, the client always does
-            return openai.OpenAI(api_key=key or "none", base_url=self._url, max_retries=0)
+            return openai.OpenAI(
+                api_key=key or "none",
+                base_url=self._url,
+                max_retries=0,
+                # Elsewhere than the ledger says: no.
+                http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            )
         except (openai.OpenAIError, ValueError) as error:
             hint = "Set `embedding.openai_base_url`."
-            raise Refused(f"{self.host} cannot be asked: {self._hushed(str(error))}", hint=hint) from error
+            raise Refused(f"{self.host} cannot be asked: {self._hush(str(error))}", hint=hint) from error
 
-    @property
-    def _secret(self) -> str:
-        return self._key if self._key is not None else os.environ.get(self._key_env, "").strip()
+    def _hush(self, said: str) -> str:
+        return hushed(said, self._given(), self._given().strip())
 
-    def _hushed(self, text: str) -> str:
-        """A server's words without the key: OpenAI repeats parts of a wrong one, a proxy all of it."""
-        import re
-
-        if self._secret:
-            text = text.replace(self._secret, "…")
-        return re.sub(r"\b(sk|pk|key)-[\w*.-]{4,}", "…", text)
+    def _given(self) -> str:
+        return self._key if self._key is not None else os.environ.get(self._key_env, "")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from memory.embed import Names, names, space
-from memory.embed.books import Notes
-from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Wanted, known_of, made
+from memory.embed.maker import Maker
+from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Wanted, known_of
+from memory.embed.queries import Asked, Queries
 from memory.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
 from memory.space import recipe
 
@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.embed.books import Books, Stored
     from memory.embed.models import Known
-    from memory.embed.remote import Remote
-    from memory.embed.requests import Requests
     from memory.settings import EmbeddingSettings
     from memory.space import Space, Vectors
 
 Found = TypeVar("Found", bound="Stored")
 
-CACHED = 1_000  # query vectors that are kept (CAP A49)
 SAME = 0.98  # cosine of a model with itself, at least: runtimes and batches move it in the fourth digit
 
 
@@ -43,11 +40,11 @@ class Embedders:
             key: In place of that in the environment.
         """
         self._settings, self._books, self._key = settings, books, key
-        self.notes = Notes(books)
-        self._given = None if given is None else self._counted(given)
+        self._maker = Maker(settings, books)
+        self.notes = self._maker.notes
+        self._given = None if given is None else self._maker.counted(given)
         self._made: dict[tuple[str, Wanted], tuple[Embedder, int]] = {}  # with the width it was made for
-        self._remotes: list[Remote] = []
-        self._vectors: OrderedDict[tuple[Space, str], Vectors] = OrderedDict()
+        self._queries = Queries()
         self._lock = threading.Lock()
 
     @property
@@ -85,7 +82,9 @@ class Embedders:
         if self._given is not None or settings.provider not in SERVERS or settings.fallback:
             return
         active, _ = self._living()
-        if active is not None and (active.space.provider != settings.provider or (active.space, text) in self._vectors):
+        if active is not None and (
+            active.space.provider != settings.provider or self._queries.known(active.space, text)
+        ):
             return
         from memory.embed.hosts import host_of, resting
 
@@ -110,7 +109,7 @@ class Embedders:
         if self._given is not None:
             return self._given
         provider, settings = self._settings.provider, self._settings
-        return self._wrapped(provider, self._wanted(provider, settings, known_of(provider, settings)), sealed=False)
+        return self._maker.made(provider, self._wanted(provider, settings, known_of(provider, settings)))
 
     def answering(self) -> tuple[Stored, Embedder]:
         """
@@ -224,24 +223,26 @@ class Embedders:
 
         A query that is longer than the model reads is embedded by its first window.
         """
-        key = (space(embedder), text)
+        asked = Asked(space(embedder), text, self._stamp(embedder))
         windows = embedder.windows(text)
-        with self._lock:
-            if key in self._vectors:
-                self._vectors.move_to_end(key)
-                return self._vectors[key], len(windows) == 1
-        vector = embedder.embed(windows[:1], "query")[0]
-        with self._lock:
-            self._vectors[key] = vector
-            if len(self._vectors) > CACHED:
-                self._vectors.popitem(last=False)
+        vector = self._queries.get(asked)
+        if vector is None:
+            vector = embedder.embed(windows[:1], "query")[0]
+            self._queries.put(asked, vector)
         return vector, len(windows) == 1
+
+    def _stamp(self, embedder: Embedder) -> bytes:
+        """What tells the model of the stored vectors from another of its name; nothing if there can be none."""
+        if self._given is not None or embedder.provider in LASTING:
+            return b""
+        found = (
+            self._books.fingerprint(kept.id) for kept in self._books.generations() if kept.space == space(embedder)
+        )
+        return b"".join(place.tobytes() for place in found if place is not None)
 
     def close(self) -> None:
         """Write down what is still to be noted, and hang up."""
-        self.notes.write()
-        for remote in self._remotes:
-            remote.close()
+        self._maker.close()
 
     # Making them ---------------------------------------------------------
 
@@ -260,52 +261,12 @@ class Embedders:
             if made is None or not (
                 made[1] == dimension or (getattr(made[0], "place", None) is not None and made[0].dimension == dimension)
             ):
-                made = (self._wrapped(provider, wanted._replace(dimension=dimension), sealed=True), dimension)
+                made = (self._maker.made(provider, wanted._replace(dimension=dimension), self._seal), dimension)
                 self._made[provider, wanted] = made
             return made[0]
 
     def _wanted(self, provider: str, settings: EmbeddingSettings, known: Known) -> Wanted:
         return Wanted(settings.model or DEFAULTS.get(provider, ""), settings, known, key=self._key)
-
-    def _wrapped(self, provider: str, wanted: Wanted, *, sealed: bool) -> Embedder:
-        embedder = made(provider, wanted)
-        if not hasattr(embedder, "ask"):
-            return self._counted(embedder, sealed=sealed and provider not in LASTING)
-        first = self._requests(cast("Remote", embedder), wanted, sealed=sealed)
-        if not wanted.settings.fallback or provider not in SERVERS:
-            return first
-        from memory.embed.fallback import WithFallback
-
-        wanted = wanted._replace(second=True)
-        second = self._requests(cast("Remote", made(provider, wanted)), wanted, sealed=sealed)
-        return WithFallback(first, second)
-
-    def _requests(self, remote: Remote, wanted: Wanted, *, sealed: bool) -> Requests:
-        from memory.embed.requests import Requests, Terms
-        from memory.ledger import budget
-
-        self._remotes.append(remote)
-        settings, known = wanted.settings, wanted.known
-        terms = Terms(
-            known,
-            settings.timeout_seconds,
-            settings.query_seconds,
-            settings.retries,
-            settings.pause_seconds,
-            budget(settings.daily_budget) if settings.daily_budget and not wanted.second else None,
-            settings.price or known.price,
-        )
-        if not sealed:
-            return Requests(remote, terms, self._books)
-        return Requests(remote, terms, self._books, dimension=wanted.dimension or None, sealed=self._seal)
-
-    def _counted(self, embedder: Embedder, *, sealed: bool = False) -> Embedder:
-        from memory.embed.counted import Counted
-        from memory.ledger import budget
-
-        limit = budget(self._settings.daily_budget) if self._settings.daily_budget else None
-        seal = self._seal if sealed else None
-        return Counted(embedder, self._books, self.notes, budget=limit, sealed=seal)
 
     # What is stored ------------------------------------------------------
 
@@ -315,8 +276,17 @@ class Embedders:
         return found.get("active"), found.get("building")
 
     def _is_of(self, embedder: Embedder, space: Space) -> bool:
-        """Whether its vectors are of a space, by what is known of both."""
-        return names(embedder) == names(space) and embedder.dimension == space.dimension
+        """
+        Whether its vectors are of a space, by what is known of both.
+
+        Raises:
+            SpaceMismatch: They were, until another process found the model exchanged.
+        """
+        if names(embedder) != names(space) or embedder.dimension != space.dimension:
+            return False
+        if (place := getattr(embedder, "place", None)) is not None:
+            self._seal(embedder, place)
+        return True
 
     def _mismatch(self, stored: Space, embedder: Embedder) -> SpaceMismatch:
         if names(embedder) == names(stored):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from memory.embed.foreign import foreign
 from memory.errors import Refused
 from memory.settings import PLUGINS
 
@@ -134,11 +135,14 @@ def made(provider: str, wanted: Wanted) -> Embedder | Remote:
     found = tuple(entry_points(group=PLUGINS, name=provider))
     if not found:
         raise Refused(f"no provider {provider!r} is installed", hint="Install it again, or run `memory reindex`.")
-    try:
+    named = f"the provider {provider!r} of {found[0].value}"
+    with foreign(named):
         factory = cast("Callable[[EmbeddingSettings], Embedder | Remote]", found[0].load())
-        return factory(wanted.settings)
-    except (ImportError, AttributeError, TypeError, ValueError, OSError) as error:
-        raise Refused(f"the provider {provider!r} of {found[0].value} cannot be used: {error}") from error
+        embedder = factory(wanted.settings)
+        lacking = [name for name in ("provider", "model") if not isinstance(getattr(embedder, name, None), str)]
+    if lacking or not (hasattr(embedder, "embed") or hasattr(embedder, "ask")):
+        raise Refused(f"{named} gave {type(embedder).__name__}, which is no embedder", hint="See docs/embedding.md.")
+    return embedder
 
 
 def known_of(provider: str, settings: EmbeddingSettings) -> Known:

@@ -9,28 +9,27 @@ from __future__ import annotations
 
 import random
 import time
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from memory.embed import PLACE, space
 from memory.embed.books import now
-from memory.embed.hosts import resting
+from memory.embed.desk import Desk
+from memory.embed.foreign import checked, foreign
 from memory.embed.models import Known
-from memory.embed.purpose import PROBE, SEARCH, current, purpose
+from memory.embed.purpose import current
 from memory.embed.windows import estimated, windows
 from memory.errors import (
     DimensionMismatch,
     EmbedError,
     Garbled,
-    OverBudget,
+    Refused,
     SpaceMismatch,
-    StoreBusy,
     TooLong,
     Unreachable,
 )
-from memory.ledger import Budget, Call, Outage
-from memory.limits import plain
+from memory.ledger import Budget, Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Requests", "Terms"]
 
-UNSENT = 32  # tokens below which a text that is said to be too long is not halved again
+UNSENT = 4  # tokens below which a text that is said to be too long is not halved again
+AGAIN = 600.0  # seconds after which a query looks again whether the model is the same
 WAIT, LONGEST_WAIT = 0.25, 20.0  # seconds before the second try, doubled each time up to the other
 
 
@@ -54,6 +54,7 @@ class Terms:
     Attributes:
         known: What to put before texts, and how many tokens the model reads.
         price: US dollars for a million tokens.
+        width: Of the vectors that were asked for; 0 is the model's own.
     """
 
     known: Known = Known()  # noqa: RUF009  # a NamedTuple: nobody can change it
@@ -63,6 +64,7 @@ class Terms:
     pause_seconds: float = 60.0
     budget: Budget | None = None
     price: float = 0.0
+    width: int = 0
 
 
 class Requests:
@@ -84,10 +86,11 @@ class Requests:
             sealed: Told once, before the first vectors are given away, where the model puts `PLACE`; it raises
                 `SpaceMismatch` if that is not where it was.
         """
-        self._remote, self._terms, self._books = remote, terms, books
+        self._remote, self._terms = remote, terms
+        self._desk = Desk(remote.host, books, budget=terms.budget, pause_seconds=terms.pause_seconds)
         self._stored = self._dimension = dimension
         self._sealed, self._sleep = sealed, sleep
-        self._outage: Outage | None = None
+        self._sealed_at = -AGAIN
         self.place: Vectors | None = None
         self.provider, self.model, self.host = remote.provider, remote.model, remote.host
         self.passage_prefix = terms.known.passage_prefix
@@ -95,16 +98,16 @@ class Requests:
     @property
     def dimension(self) -> int:
         if self._dimension is None:
-            with purpose(current() if current().asked else PROBE):
-                self._asked([], "passage")
+            self._asked([], "passage")
         assert self._dimension is not None  # noqa: S101  # an answer has a width
         return self._dimension
 
     @property
     def warm(self) -> bool:
         try:
-            self._let()
-            return self._remote.loaded(min(1.0, self._terms.query_seconds))
+            self._desk.let()
+            with foreign(self.host):
+                return self._remote.loaded(min(1.0, self._terms.query_seconds))
         except EmbedError:
             return False
 
@@ -112,7 +115,12 @@ class Requests:
         """Slices that the model can read, with what is put before them, by an estimate that is on the careful side."""
         known = self._terms.known
         before = max(estimated(known.query_prefix), estimated(known.passage_prefix))
-        return windows(text, max(UNSENT, known.tokens - before - 2))
+        if (room := known.tokens - before - 2) < 1:
+            hint = "Raise `embedding.max_tokens`, or set shorter prefixes."
+            raise Refused(
+                f"a model that reads {known.tokens} tokens has no room for a text beside its prefix", hint=hint
+            )
+        return windows(text, room)
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """
@@ -123,7 +131,7 @@ class Requests:
             OverBudget: The day's budget would not take it.
             DimensionMismatch, SpaceMismatch: The model is not the one that the stored vectors are of.
         """
-        self._let()  # before numpy is imported: a search that finds the server resting is as quick as one by keyword
+        self._desk.let()  # before numpy is imported: a search that finds the server resting is as quick as one by keyword
         import numpy as np
 
         blank = [place for place, text in enumerate(texts) if not text.strip()]
@@ -167,81 +175,65 @@ class Requests:
             if not halves:
                 raise
             mean = self._fitted(halves, role).sum(axis=0, keepdims=True)
-            return _unit(mean, f"{self.host}: two parts of a text that")
+            return checked(mean, 1, f"{self.host}: two parts of a text")
 
     def _asked(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Unit rows for texts; the first time, one more for `PLACE`. Asks again where that may help."""
-        patience = current().patience
+        """Unit rows for texts, perhaps one more for `PLACE`. Asks again where that may help and there is time."""
+        reason = current()
+        patience = reason.patience
         for attempt in range(self._terms.retries + 1):
-            self._let()
+            self._desk.let()
+            begun = time.monotonic()
             try:
                 vectors = self._once(texts, role)
             except Unreachable as error:
                 wait = error.after or min(LONGEST_WAIT, WAIT * 2**attempt)
                 wait *= random.uniform(1.0, 1.25)  # noqa: S311  # so that many who wait do not all come back at once
-                patience -= wait
+                # Who asks for just this has time for slow tries; a search that waited for one has waited enough.
+                patience -= wait + (0 if reason.asked else time.monotonic() - begun)
                 if attempt == self._terms.retries or patience < 0:
-                    self._give_up(error)
+                    self._desk.give_up(error)
                     raise
                 self._sleep(wait)
             else:
-                if self._outage is not None:
-                    self._outage = None
-                    self._books.resume(self.host)
+                self._desk.answered()
                 return vectors
         raise AssertionError("the last try returns or raises")
-
-    def _let(self) -> None:
-        """
-        Raises:
-            Unreachable: The server gave no answer a moment ago, and nobody waits for just this.
-        """
-        moment = now()
-        if self._outage is None or self._outage.until <= moment:
-            self._outage = self._books.outage(self.host)
-        if self._outage is not None and not current().asked and (error := resting(self._outage, moment)) is not None:
-            raise error
-
-    def _give_up(self, error: Unreachable) -> None:
-        pause = max(self._terms.pause_seconds, error.after or 0)
-        if self._terms.pause_seconds:
-            self._outage = Outage(self.host, now() + timedelta(seconds=pause), plain(str(error)))
-            try:
-                self._books.suspend(self._outage)
-            except StoreBusy:
-                return  # then this process alone knows, and the next one finds out for itself
 
     def _once(self, texts: Sequence[str], role: Role) -> Vectors:
         """One request, entered in the ledger before it is sent."""
         known = self._terms.known
         before = known.query_prefix if role == "query" else known.passage_prefix
         sent = [before + text for text in texts]
-        if self.place is None:
+        # With all passages, and with a query now and then: a model may be exchanged while this process lives.
+        sealing = role == "passage" or time.monotonic() - self._sealed_at >= AGAIN
+        if sealing:
             sent.append(known.passage_prefix + PLACE)
-        call = self._booked(sent)
-        seconds = self._terms.query_seconds if current() is SEARCH else self._terms.timeout_seconds
+        call = self._call(sent)
+        call = call._replace(id=self._desk.book(call))
+        seconds = self._terms.timeout_seconds if current().asked else self._terms.query_seconds
         begun = time.perf_counter()
         tokens, failure = call.tokens, "interrupted"
         try:
-            reply = self._remote.ask(sent, seconds)
-            tokens = call.tokens if reply.tokens is None else reply.tokens
+            with foreign(self.host):
+                reply = self._remote.ask(sent, seconds)
+            tokens = _counted(reply.tokens) or call.tokens
             vectors = self._checked(reply, len(sent))
             failure = ""
         except (EmbedError, SpaceMismatch) as error:
-            failure = plain(str(error))
+            failure = str(error)
             raise
         finally:
             spent = time.perf_counter() - begun
-            self._books.settle(call.id, tokens=tokens, seconds=spent, cost=self._cost(tokens), error=failure)
-        if self.place is None:
+            self._desk.settle(call.id, tokens=tokens, seconds=spent, cost=self._cost(tokens), error=failure)
+        if sealing:
             self._sealed(self, vectors[-1])
-            self.place = vectors[-1].copy()
+            self.place, self._sealed_at = vectors[-1].copy(), time.monotonic()
         return vectors
 
-    def _booked(self, texts: Sequence[str]) -> Call:
+    def _call(self, texts: Sequence[str]) -> Call:
         tokens = sum(map(estimated, texts))
-        size = sum(len(text.encode()) for text in texts)
-        call = Call(
+        return Call(
             now(),
             self.provider,
             self.model,
@@ -249,18 +241,10 @@ class Requests:
             self.host,
             texts=len(texts),
             tokens=tokens,
-            bytes_out=size,
+            bytes_out=sum(len(text.encode()) for text in texts),
             cost=self._cost(tokens),
             error="no answer yet",
         )
-        try:
-            id = self._books.book(call, self._terms.budget)
-        except StoreBusy as error:
-            raise EmbedError(f"nothing was sent, for it could not be entered in the ledger: {error}") from error
-        if id is None:
-            hint = "Raise `embedding.daily_budget`, set `embedding.fallback`, or wait for the next day (UTC)."
-            raise OverBudget(f"the budget of {self._terms.budget} a day for {self.host} is spent", hint=hint)
-        return call._replace(id=id)
 
     def _cost(self, tokens: int) -> float:
         return tokens * self._terms.price / 1_000_000
@@ -269,37 +253,33 @@ class Requests:
         """
         Raises:
             Garbled: These are not `count` vectors of one width.
-            DimensionMismatch: They are not as wide as those that are stored.
+            DimensionMismatch, Refused: They are not as wide as those that are stored, or as was asked for.
         """
-        import numpy as np
-
-        if len(reply.rows) != count:
-            raise Garbled(f"{self.host} gave {len(reply.rows)} vectors for {count} texts")
-        try:
-            vectors = np.array(reply.rows, dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise Garbled(f"{self.host} gave vectors of several widths, or something else than numbers") from error
-        if vectors.ndim != 2 or not vectors.shape[1]:
-            raise Garbled(f"{self.host} gave something else than vectors")
+        vectors = checked(reply.rows, count, self.host)
         width = vectors.shape[1]
+        if self._terms.width not in (0, width):
+            hint = (
+                "Set `embedding.dimensions` to 0, or to a width that the model and its server can shorten vectors to."
+            )
+            raise Refused(f"{self.model} gives {width} dimensions, not {self._terms.width}", hint=hint)
         if self._dimension is not None and width != self._dimension:
             if self._stored is None:
                 raise Garbled(f"{self.host} gave vectors of {width} dimensions, and of {self._dimension} before")
             stored = space(self)
             raise DimensionMismatch(stored, stored._replace(dimension=width))
-        unit = _unit(vectors, self.host)
         self._dimension = width
-        return unit
+        return vectors
+
+    def close(self) -> None:
+        """Write down what is still owed, and hang up."""
+        self._desk.close()
+        with suppress(Refused), foreign(self.host):
+            self._remote.close()
 
 
-def _unit(vectors: Vectors, whose: str) -> Vectors:
-    import numpy as np
-
-    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-    if not (np.isfinite(lengths) & (lengths > 0)).all():
-        raise Garbled(f"{whose} gave a vector that is not finite or has no direction")
-    unit: Vectors = np.ascontiguousarray((vectors / lengths).astype(np.float32))
-    return unit
+def _counted(tokens: object) -> int:
+    """What a server says it counted, if that is a number of tokens; else 0."""
+    return tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and 0 < tokens < 1 << 53 else 0
 
 
 def _halves(text: str) -> list[str]:

@@ -3,6 +3,9 @@
 -- float32, little-endian; null if it is not known
 alter table generations add column fingerprint blob check (length(fingerprint) = 4 * dimension);
 
+-- Several processes may fill one queue; a claim keeps two of them from embedding, and paying for, the same chunk.
+alter table embed_queue add column claimed_until text;
+
 -- A queue may hold every chunk there is; asking for the next few, or for the latest failure, reads only those.
 create index embed_queue_by_attempts on embed_queue (attempts, chunk_id, tried_at);
 create index embed_queue_by_trial on embed_queue (tried_at) where tried_at is not null;
