@@ -540,6 +540,14 @@ def test_what_cannot_be_set_is_said_and_nothing_is_changed(shell: Shell, argumen
     assert (shell.home / "config.yaml").read_bytes() == before
 
 
+def test_a_setting_can_be_set_before_anything_else(tmp_path: Path) -> None:
+    shell = Plain(tmp_path / "new" / "home", tmp_path)
+
+    shell("config", "set", "search.limit", "7")
+
+    assert shell("config", "search.limit").out.split()[1] == "7"
+
+
 def test_a_setting_that_the_environment_overrides_is_pointed_out(shell: Shell) -> None:
     ran = replace(shell, settings={"MEMORY_SEARCH_LIMIT": "3"})("config", "set", "search.limit", "7")
 

@@ -116,6 +116,10 @@ def set_(context: click.Context, /, pairs: tuple[str, ...], *, no_check: bool, a
     from memory.edit import written
 
     file = _file(context, before)
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot make the folder {file.parent}: {error.strerror}") from error
     written(str(file), changes)
     over = {key: before.origins[key] for key in changes if before.origins.get(key, "").startswith("$")}
     if as_json:
