@@ -240,14 +240,14 @@ class _Search:
 
     def _fill(self) -> None:
         """Embed what waits for a vector, as far as that is worth a search's time."""
+        if not (queued := self._store.queued()):
+            return
         from memory.fill import drain
 
-        queued, filling = self._store.queued(), self._filling()
+        filling = self._filling()
         if queued > filling.threshold:
             said = f"{queued:,} chunks have no vector yet and are found by keyword only"
             self._trace.notices.append(Notice(said, "Run `memory embed`."))
-            return
-        if not queued:
             return
         filled = drain(self._store, self._embedders, filling, moment=datetime.now(UTC))
         if filled.embedded or filled.failed:
