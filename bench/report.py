@@ -98,9 +98,9 @@ def setting() -> dict[str, str]:
     pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
     git = ["git", "-C", str(Path(__file__).parent)]
     commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
-    changed = subprocess.run([*git, "status", "--porcelain", "src"], capture_output=True, text=True, check=False)
+    changed = subprocess.run([*git, "status", "--porcelain", ":/src"], capture_output=True, text=True, check=False)
     return {
-        "command": " ".join(["python bench/speed.py", *sys.argv[1:]]),
+        "command": " ".join([f"python bench/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
         "commit": (commit.stdout.strip() or "none") + (", src changed since" if changed.stdout.strip() else ""),
         "python": platform.python_version(),
         "memory": version("tiered-memory"),
@@ -112,11 +112,31 @@ def setting() -> dict[str, str]:
     }
 
 
-def keep(figures: Sequence[Figure], raw: Mapping[str, object], facts: Mapping[str, str]) -> Path:
-    folder = Path(__file__).parent / "runs" / f"{datetime.now(UTC):%Y-%m-%d}-speed"
+TOLD = (
+    "Except in whole processes, an embedder that answers at once stands for the model: the times are the engine's own."
+)
+
+
+def keep(
+    figures: Sequence[Figure],
+    raw: Mapping[str, object],
+    facts: Mapping[str, str],
+    *,
+    name: str = "speed",
+    told: str = TOLD,
+) -> Path:
+    folder = Path(__file__).parent / "runs" / f"{datetime.now(UTC):%Y-%m-%d}-{name}"
     folder.mkdir(parents=True, exist_ok=True)
-    told = "Except in whole processes, an embedder that answers at once stands for the model: the times are the engine's own."
-    lines = ["# Speed", "", told, "", *(f"- {name}: {fact}" for name, fact in facts.items()), "", table(figures), ""]
+    lines = [
+        f"# {name.capitalize()}",
+        "",
+        told,
+        "",
+        *(f"- {name}: {fact}" for name, fact in facts.items()),
+        "",
+        table(figures),
+        "",
+    ]
     (folder / "README.md").write_text("\n".join(lines), "utf-8")
     rounded = json.loads(json.dumps(raw), parse_float=lambda text: round(float(text), 3))
     document = {"setting": facts, "figures": [asdict(found) for found in figures], "milliseconds": rounded}

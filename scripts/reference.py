@@ -57,6 +57,10 @@ def commands() -> str:
         command = cli.get_command(root, name)
         if command is not None:
             lines += ["", f"## memory {name}", "", "```text", _help(command, name, root), "```"]
+        if isinstance(command, click.Group):
+            parent = click.Context(command, info_name=name, parent=root, **cli.context_settings)
+            for inner, one in command.commands.items():
+                lines += ["", f"### memory {name} {inner}", "", "```text", _help(one, inner, parent), "```"]
     lines += [
         "",
         "## Exit codes",

@@ -178,6 +178,9 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
         near = get_close_matches(key, known if "." in key else [*SECTIONS, *known], n=1) or [
             k for k in known if k.endswith("." + key.rsplit(".", maxsplit=1)[-1])
         ]
+        if key in SECTIONS:
+            hint = f"It has settings: {', '.join(k for k in known if k.startswith(f'{key}.'))}."
+            raise ConfigError(f"{origin}: {key} is a section, not a setting", hint=hint)
         raise ConfigError(f"{origin}: no setting {key!r}", hint=f"Did you mean {near[0]!r}?" if near else "")
     section, _, name = key.rpartition(".")
     owner = getattr(config, section) if section else config

@@ -43,13 +43,9 @@ def doctor(store: Store, embedders: Embedders, config: Config, *, moment: dateti
     Args:
         fix: Rebuild what is derived, ask a server that was left alone, embed what waits.
     """
-    return (
-        _database(store, config, fix=fix),
-        *_rights(config),
-        *_model(embedders),
-        *_vectors(store, embedders),
-        *_queue(store, embedders, config, moment, fix=fix),
-    )
+    before = (_database(store, config, fix=fix), *_rights(config), *_model(embedders), *_vectors(store, embedders))
+    able = all(found.well for found in before if found.name in {"model", "vectors"})
+    return (*before, *_queue(store, embedders, config, moment, fix=fix, able=able))
 
 
 def _database(store: Store, config: Config, *, fix: bool) -> Finding:
@@ -92,16 +88,14 @@ def _model(embedders: Embedders) -> Iterator[Finding]:
 
 def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
     chunks = store.counts().chunks
-    states = {State.ACTIVE: "answers", State.BUILDING: "is begun, and kept", State.RETIRED: "is kept for a rollback"}
-    try:
-        wanted = embedders.named(store.generations()) if embedders.enabled else None
-    except EmbedError:
-        wanted = None  # said of the model already
+    states = {
+        State.ACTIVE: "is what answers",
+        State.BUILDING: "is begun or set aside; `memory reindex` goes on with it if the settings name it",
+        State.RETIRED: "is kept for a rollback",
+    }
     for found in store.generations():
-        told = f"{found.space} {states[found.state]}: {store.filled(found.id):,} of {chunks:,} chunks"
-        unfinished = found.state is State.BUILDING and found == wanted
-        hint = "`memory reindex` goes on with it." if unfinished else ""
-        yield Finding("vectors", not unfinished, told, hint)
+        told = f"{store.filled(found.id):,} of {_chunks(chunks)} in {found.space}, which {states[found.state]}"
+        yield Finding("vectors", True, told)
     if not embedders.enabled:
         return
     try:
@@ -112,25 +106,34 @@ def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
         return  # said of the model already
 
 
-def _queue(store: Store, embedders: Embedders, config: Config, moment: datetime, *, fix: bool) -> Iterator[Finding]:
+def _queue(
+    store: Store, embedders: Embedders, config: Config, moment: datetime, *, fix: bool, able: bool
+) -> Iterator[Finding]:
     waiting = store.queued()
     if not waiting or not embedders.enabled:
         yield Finding(
-            "queue", True, "nothing waits for a vector" if not waiting else f"{waiting:,} chunks have no vector"
+            "queue", True, "nothing waits for a vector" if not waiting else f"{_chunks(waiting)} without a vector"
         )
         return
     if not fix:
-        yield Finding("queue", False, f"{waiting:,} chunks wait for their vectors", "`memory embed` embeds them.")
+        hint = "`memory embed` embeds them." if able else "Mend what stands above first; then `memory embed`."
+        yield Finding("queue", False, f"{_chunks(waiting)} without a vector", hint)
     else:
         try:
             batch = config.embedding.batch_size
             filled = drain(store, embedders, Filling(seconds=None, batch=batch), moment=moment, of=EMBED)
         except Error as error:
-            yield Finding("queue", False, f"{waiting:,} chunks wait for their vectors: {error}", error.hint)
+            yield Finding("queue", False, f"{_chunks(waiting)} without a vector: {error}", error.hint)
         else:
             well = not filled.left
-            told = f"{filled.embedded:,} chunks embedded" + ("" if well else f", {filled.left:,} still wait")
+            told = f"{_chunks(filled.embedded)} embedded" + (
+                "" if well else f", {filled.left:,} still without a vector"
+            )
             yield Finding("queue", well, told, "" if well else "See below, or `memory status`.", mended=well)
     for failure in store.failures(5):
         told = f"memory {failure.memory}: {failure.failed:,} of its chunks failed, {failure.last_error}"
         yield Finding("queue", False, told, "Change its text, or the model.")
+
+
+def _chunks(number: int) -> str:
+    return f"{number:,} chunk{'s' * (number != 1)}"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import PLACE, embedded, space
+from memory.embed import PLACE, embedded, names, space
 from memory.embed.purpose import FILL, purpose
 from memory.errors import EmbedError, Garbled, Unfit
 from memory.limits import plain
@@ -63,6 +63,7 @@ class Filled(NamedTuple):
         left: Chunks that still wait, the failed ones among them.
         error: The latest reason for a failure.
         more: The time was over before all was done.
+        model: Provider and model that embedded.
     """
 
     embedded: int = 0
@@ -70,6 +71,7 @@ class Filled(NamedTuple):
     left: int = 0
     error: str = ""
     more: bool = False
+    model: str = ""
 
 
 class Isolated(NamedTuple):
@@ -146,7 +148,7 @@ def drain(
         return Filled()
     retried = moment if of.asked else moment - RETRY
     size = filling.batch if filling.seconds is None else min(IN_PASSING, filling.batch)
-    begun, done, failed, last, late = perf_counter(), 0, 0, "", False
+    begun, done, failed, last, late, model = perf_counter(), 0, 0, "", False, ""
     with purpose(of):
         while going() and (excerpts := _claimed(store, size, retried)):
             try:
@@ -156,7 +158,7 @@ def drain(
             except BaseException:  # whatever ended it, others may try at once
                 store.release([excerpt.id for excerpt in excerpts])
                 raise
-            done, failed = done + written, failed + len(found.failed)
+            done, failed, model = done + written, failed + len(found.failed), str(names(embedder))
             last = str(found.failed[-1][1]) if found.failed else last
             progress(done, max(total, done))
             late = filling.seconds is not None and perf_counter() - begun >= filling.seconds
@@ -164,7 +166,7 @@ def drain(
                 break
     embedders.notes.write()
     left = store.queued()
-    return Filled(done, failed, left, last, more=late and left > failed)
+    return Filled(done, failed, left, last, more=late and left > failed, model=model)
 
 
 def _claimed(store: Store, limit: int, retried: datetime) -> Sequence[Excerpt]:

@@ -75,7 +75,8 @@ def reindex(
         wanted = space(embedder)  # the first time that a server is asked
         before = active(store)
         for old in store.generations():
-            if old.state is State.RETIRED and old.space != wanted and not keep:
+            moves = before is not None and before.space != wanted
+            if old.state is State.RETIRED and old.space != wanted and moves and not keep:
                 store.drop(old.id)
         generation = store.begin(wanted)
         exchanged = _exchanged(store, generation, embedder)
@@ -118,7 +119,7 @@ def roll_back(store: Store) -> RolledBack:
     retired = [found for found in store.generations() if found.state is State.RETIRED]
     answering = active(store)
     if not retired or answering is None:
-        hint = "The vectors of one earlier model are kept until the next reindex; with `--keep`, those of all."
+        hint = "Those that answered before are kept until the next reindex to another model; with `--keep`, all are."
         raise NotFound("no vectors of an earlier model are kept", hint=hint)
     former = retired[-1]
     if not store.activate(former.id, instead_of=answering.id, former=State.BUILDING):

@@ -1,5 +1,6 @@
 """The bench runs: what it measures is for people to read, not for a test to judge."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,3 +19,16 @@ def test_the_speed_bench_measures_every_figure_of_the_table():
     assert done.returncode == 0, done.stderr
     for what in ("search, keyword tier", "hybrid", "context", "save, one a transaction", "reindex", "python -c pass"):
         assert what in done.stdout
+
+
+@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
+def test_the_embed_bench_measures_every_provider_or_says_that_it_leaves_it_out():
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "embed.py"), "--quick"], capture_output=True, text=True, check=False, timeout=300
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "memory of the process, at most: hashed" in done.stdout
+    for name in ("local", "sentence-transformers"):
+        left_out = re.search(f"left out .*{name}", done.stdout)
+        assert left_out or f"one short query, warm: {name}" in done.stdout

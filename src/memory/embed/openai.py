@@ -80,8 +80,8 @@ class OpenAI:
             raise Unreachable(f"{self.host} gives no answer: {cause}", hint="Is it running?") from error
         except openai.APIStatusError as error:
             hint = f"Check `embedding.model` ({self.model}) and the key in ${self._key_env}."
-            named = isinstance(error.body, dict) and "message" in error.body
-            said = self._hush(error.message if named else error.response.text)
+            body = error.body if isinstance(error.body, dict) else {}
+            said = self._hush(str(body.get("message") or error.response.text))
             raise failure(error.status_code, said, host=self.host, headers=error.response.headers, hint=hint) from error
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
             raise Garbled(f"{self.host} gave something that is no answer of this protocol") from error

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from memory.embed import Names, names, space
+from memory.embed import Names, host, names, space
 from memory.embed.maker import Maker
 from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Wanted, known_of
 from memory.embed.queries import Asked, Queries
@@ -67,8 +67,6 @@ class Embedders:
         """
         if self._given is None and self._settings.provider in SERVERS:
             return False
-        from memory.embed import host
-
         return not host(self.configured())
 
     def let(self, text: str) -> None:
@@ -185,8 +183,6 @@ class Embedders:
 
     def hosts(self) -> tuple[str, ...]:
         """Where the configured model sends texts; empty if they stay in this process. `Refused` if it cannot be used."""
-        from memory.embed import host
-
         embedder = self.configured()
         found = (host(embedder), str(getattr(embedder, "fallback", "")))
         return tuple(filter(None, found))
@@ -311,6 +307,7 @@ class Embedders:
             if was is None:
                 self._books.mark(generation.id, place)
             elif float(was @ place) < SAME:
-                error = SpaceMismatch(given, f"other vectors under the same name (cosine {float(was @ place):.2f})")
-                error.hint = "Was the model exchanged? Run `memory reindex` to embed all with it."
+                where = f" at {host(embedder)}" if host(embedder) else ""
+                error = SpaceMismatch(given, f"other vectors under the same name{where}")
+                error.hint = "Was the model exchanged? `memory reindex` embeds all with it."
                 raise error

@@ -42,7 +42,12 @@ def _local(wanted: Wanted) -> Embedder:
 
     if wanted.model != LocalEmbedder.model:
         raise Refused(f"the local provider has no model {wanted.model!r}", hint=f"Its model is {LocalEmbedder.model}.")
-    return LocalEmbedder()
+    _check_width(wanted, LocalEmbedder.dimension)
+    if wanted.settings.runtime == "numpy":
+        return LocalEmbedder()
+    from memory.embed.onnx import quantised
+
+    return LocalEmbedder(bulk=quantised)
 
 
 def _hashed(wanted: Wanted) -> Embedder:
@@ -53,7 +58,14 @@ def _hashed(wanted: Wanted) -> Embedder:
     if not known or not 1 <= int(dimension) <= 4096:
         hint = "hashed-1 to hashed-4096, e.g. hashed-256."
         raise Refused(f"the hashed provider has no model {wanted.model!r}", hint=hint)
+    _check_width(wanted, int(dimension))
     return HashedEmbedder(int(dimension))
+
+
+def _check_width(wanted: Wanted, dimension: int) -> None:
+    if wanted.settings.dimensions not in (0, dimension):
+        hint = "Set `embedding.dimensions` to 0."
+        raise Refused(f"{wanted.model} gives {dimension} dimensions, not {wanted.settings.dimensions}", hint=hint)
 
 
 def _sentence_transformers(wanted: Wanted) -> Embedder:
@@ -134,7 +146,8 @@ def made(provider: str, wanted: Wanted) -> Embedder | Remote:
 
     found = tuple(entry_points(group=PLUGINS, name=provider))
     if not found:
-        raise Refused(f"no provider {provider!r} is installed", hint="Install it again, or run `memory reindex`.")
+        names = ", ".join((*PROVIDERS, *sorted(entry_points(group=PLUGINS).names)))
+        raise Refused(f"no provider {provider!r} is installed", hint=f"There are: {names}.")
     named = f"the provider {provider!r} of {found[0].value}"
     with foreign(named):
         factory = cast("Callable[[EmbeddingSettings], Embedder | Remote]", found[0].load())

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 
 def filled(result: Filled) -> dict[str, Any]:
-    values = {"embedded": result.embedded, "failed": result.failed, "left": result.left, "error": result.error}
+    values = {
+        "embedded": result.embedded,
+        "failed": result.failed,
+        "left": result.left,
+        "error": result.error,
+        "model": result.model,
+    }
     return document("embed", values)
 
 

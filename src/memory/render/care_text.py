@@ -50,7 +50,7 @@ def takes(plan: Forecast) -> str:
     """What a reindex takes, in a line."""
     parts = [counted(plan.chunks, "chunk"), f"about {plan.tokens:,} tokens"]
     if plan.cost is not None:
-        parts.append(f"${plan.cost:,.2f}" if plan.cost else "no cost")
+        parts.append(f"${plan.cost:,.2f}" if plan.cost >= 0.01 else f"${plan.cost:,.6f}" if plan.cost else "no cost")
     if plan.seconds is not None:
         parts.append(_duration(plan.seconds))
     return ", ".join(parts)
