@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from memory.errors import Invalid, NotFound
 from memory.kinds import RULES
 from memory.record import OVERLAP, Excerpt, MemoryId, Status
-from memory.space import Window
 from memory.store import RESOLVED, SAME, UID_PREFIX, Counts, Kept, Revision
 from memory.store.sqlite import vectors
 from memory.store.sqlite.rows import MEMORY, chunk, key, listed, memories, memory, moment, packed, record, recorded
@@ -337,7 +336,7 @@ def _embed(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: str
         generation = active = vectors.begin(db, embedded.space, now)
     if generation is None:
         return set()  # the store is in another space
-    windows = [Window(ids[window.chunk], window.window, window.row) for window in embedded.windows]
+    windows = [window._replace(chunk=ids[window.chunk]) for window in embedded.windows]
     vectors.add(db, generation, embedded.vectors, windows)
     return {window.chunk for window in windows} if generation == active else set()
 

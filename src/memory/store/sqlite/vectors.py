@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from memory.errors import NotFound
 from memory.query import Scored
-from memory.space import Space
 from memory.store import Generation, State
 from memory.store.sqlite import queue
 from memory.store.sqlite.rows import broad, key, listed, where
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from memory.query import Ranking, Scope
     from memory.record import ChunkId
-    from memory.space import Vectors, Window
+    from memory.space import Space, Vectors, Window
     from memory.store.sqlite.matrix import Matrix
     from memory.store.sqlite.rows import Row
 
@@ -36,6 +35,8 @@ create table vectors_{id} (
 
 
 def generations(db: apsw.Connection) -> list[Generation]:
+    from memory.space import Space
+
     rows = db.execute("select id, provider, model, recipe, dimension, state from generations order by id")
     return [Generation(id, Space(*space), State(state)) for id, *space, state in rows]
 
