@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 Reference: TypeAlias = "int | str"
 """A memory's id, its uid, or at least 8 characters of the beginning of its uid."""
 
-
 UPDATES = 50
 """How often an update begins anew when others change the memory under its hands."""
 

@@ -74,10 +74,8 @@ def reindex(
         embedder = embedders.fresh()
         wanted = space(embedder)  # the first time that a server is asked
         before = active(store)
-        for old in store.generations():
-            moves = before is not None and before.space != wanted
-            if old.state is State.RETIRED and old.space != wanted and moves and not keep:
-                store.drop(old.id)
+        if before is not None and before.space != wanted and not keep:
+            _drop_retired(store, wanted)
         generation = store.begin(wanted)
         exchanged = _exchanged(store, generation, embedder)
         try:
@@ -92,6 +90,13 @@ def reindex(
             raise StoreBusy("another reindex, to another model, took over", hint=hint) from error
     embedders.notes.write()
     return Reindexed(before.space if before else None, wanted, *filled, exchanged)
+
+
+def _drop_retired(store: Store, wanted: Space) -> None:
+    """Take away the vectors of earlier models, but for those of the space that is wanted again."""
+    for old in store.generations():
+        if old.state is State.RETIRED and old.space != wanted:
+            store.drop(old.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,17 @@ def doctor(findings: Sequence[Finding]) -> dict[str, Any]:
     return document("doctor", {"well": well, "findings": [found._asdict() for found in findings]})
 
 
+def _sent(today: Sequence[Call]) -> dict[str, Any]:
+    """What requests to servers came to."""
+    sent = [call for call in today if call.host]
+    return {
+        "calls": sum(call.calls for call in sent),
+        "tokens": sum(call.tokens for call in sent),
+        "bytes_out": sum(call.bytes_out for call in sent),
+        "cost": round(sum(call.cost for call in sent), 6),
+    }
+
+
 def status(found: Status, database: str) -> dict[str, Any]:
     counts = found.counts
     return document(
@@ -106,12 +117,7 @@ def status(found: Status, database: str) -> dict[str, Any]:
                 failure._asdict() | {"tried_at": failure.tried_at and failure.tried_at.isoformat()}
                 for failure in found.failures
             ],
-            "today": {
-                "calls": sum(call.calls for call in found.today if call.host),
-                "tokens": sum(call.tokens for call in found.today if call.host),
-                "bytes_out": sum(call.bytes_out for call in found.today),
-                "cost": round(sum(call.cost for call in found.today), 6),
-            },
+            "today": _sent(found.today),
             "problems": notices(found.problems),
         },
     )
