@@ -761,7 +761,7 @@ def test_a_reader_that_leaves_ends_an_export_quietly(shell: Shell) -> None:
 
 
 def test_an_interrupted_reindex_goes_on_where_it_stopped(shell: Shell) -> None:
-    lines = "\n".join(json.dumps({"title": f"Note {n}", "what": "words " * 200}) for n in range(600))
+    lines = "\n".join(json.dumps({"title": f"Note {n}", "what": "words " * 200}) for n in range(2_000))
     shell("import", "-", stdin=lines)
     changed = replace(shell, settings={"MEMORY_EMBEDDING_MODEL": "hashed-2048", "MEMORY_EMBEDDING_BATCH_SIZE": "1"})
 
@@ -779,10 +779,10 @@ def test_an_interrupted_reindex_goes_on_where_it_stopped(shell: Shell) -> None:
     states = {
         found["model"]: (found["state"], found["filled"]) for found in changed("status", "--json").json["generations"]
     }
-    assert states["hashed-64"] == ("active", 600)
-    assert 0 < states["hashed-2048"][1] < 600
+    assert states["hashed-64"] == ("active", 2_000)
+    assert 0 < states["hashed-2048"][1] < 2_000
     rest = changed("reindex", "--json").json
-    assert rest["embedded"] == 600 - states["hashed-2048"][1]
+    assert rest["embedded"] == 2_000 - states["hashed-2048"][1]
     assert [found["state"] for found in changed("status", "--json").json["generations"]] == ["retired", "active"]
 
 
