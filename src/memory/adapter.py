@@ -174,8 +174,9 @@ def set_embedding_provider(
         _chosen = Choice()
         return None
     if not isinstance(provider, str):
-        _chosen = Choice(embedder=Adapted(provider))
-        return EmbeddingProvider(Adapted(provider))
+        adapted = Adapted(provider)
+        _chosen = Choice(embedder=adapted)
+        return EmbeddingProvider(adapted)
     from memory.config import load
     from memory.embed.pool import Embedders
     from memory.store.ram import RamStore

@@ -10,6 +10,7 @@ from memory.embed import PLACE
 from memory.embed.purpose import EMBED, PROBE, purpose
 from memory.errors import EmbedError, Error, SpaceMismatch
 from memory.fill import Filling, drain
+from memory.status import chunks
 from memory.store import State
 
 if TYPE_CHECKING:
@@ -87,14 +88,14 @@ def _model(embedders: Embedders) -> Iterator[Finding]:
 
 
 def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
-    chunks = store.counts().chunks
+    total = store.counts().chunks
     states = {
         State.ACTIVE: "is what answers",
         State.BUILDING: "is begun or set aside; `memory reindex` goes on with it if the settings name it",
         State.RETIRED: "is kept for a rollback",
     }
     for found in store.generations():
-        told = f"{store.filled(found.id):,} of {_chunks(chunks)} in {found.space}, which {states[found.state]}"
+        told = f"{store.filled(found.id):,} of {chunks(total)} in {found.space}, which {states[found.state]}"
         yield Finding("vectors", True, told)
     if not embedders.enabled:
         return
@@ -112,28 +113,22 @@ def _queue(
     waiting = store.queued()
     if not waiting or not embedders.enabled:
         yield Finding(
-            "queue", True, "nothing waits for a vector" if not waiting else f"{_chunks(waiting)} without a vector"
+            "queue", True, "nothing waits for a vector" if not waiting else f"{chunks(waiting)} without a vector"
         )
         return
     if not fix:
         hint = "`memory embed` embeds them." if able else "Mend what stands above first; then `memory embed`."
-        yield Finding("queue", False, f"{_chunks(waiting)} without a vector", hint)
+        yield Finding("queue", False, f"{chunks(waiting)} without a vector", hint)
     else:
         try:
             batch = config.embedding.batch_size
             filled = drain(store, embedders, Filling(seconds=None, batch=batch), moment=moment, of=EMBED)
         except Error as error:
-            yield Finding("queue", False, f"{_chunks(waiting)} without a vector: {error}", error.hint)
+            yield Finding("queue", False, f"{chunks(waiting)} without a vector: {error}", error.hint)
         else:
             well = not filled.left
-            told = f"{_chunks(filled.embedded)} embedded" + (
-                "" if well else f", {filled.left:,} still without a vector"
-            )
+            told = f"{chunks(filled.embedded)} embedded" + ("" if well else f", {filled.left:,} still without a vector")
             yield Finding("queue", well, told, "" if well else "See below, or `memory status`.", mended=well)
     for failure in store.failures(5):
         told = f"memory {failure.memory}: {failure.failed:,} of its chunks failed, {failure.last_error}"
         yield Finding("queue", False, told, "Change its text, or the model.")
-
-
-def _chunks(number: int) -> str:
-    return f"{number:,} chunk{'s' * (number != 1)}"

@@ -71,11 +71,11 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
     problems += _unfinished(generations, embedders, counts)
     if configured and not problems and counts.queued > counts.failed:
         later = "" if settings.fill == "eager" else " The next search that needs vectors goes on with them."
-        problems.append(Notice(f"{_chunks(counts.queued)} without a vector yet", f"Run `memory embed`.{later}"))
+        problems.append(Notice(f"{chunks(counts.queued)} without a vector yet", f"Run `memory embed`.{later}"))
     if counts.failed:
         problems.append(
             Notice(
-                f"the model did not take {_chunks(counts.failed)}: {counts.last_error}",
+                f"the model did not take {chunks(counts.failed)}: {counts.last_error}",
                 "`memory embed` tries them again.",
             )
         )
@@ -111,13 +111,12 @@ def _unfinished(generations: tuple[tuple[Generation, int], ...], embedders: Embe
         return []  # said already
     if not wanted:
         return []  # begun for a model that the settings do not name any more, or rolled back
-    said = (
-        f"vectors of {found.space} are begun, or were set aside by a rollback: {filled:,} of {_chunks(counts.chunks)}"
-    )
+    said = f"vectors of {found.space} are begun, or were set aside by a rollback: {filled:,} of {chunks(counts.chunks)}"
     return [Notice(said, "`memory reindex` goes on with them; until then the former ones answer.")]
 
 
-def _chunks(number: int) -> str:
+def chunks(number: int) -> str:
+    """A number of chunks in words."""
     return f"{number:,} chunk{'s' * (number != 1)}"
 
 

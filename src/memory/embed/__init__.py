@@ -18,6 +18,9 @@ Role: TypeAlias = Literal["query", "passage"]
 PLACE = "The quick brown fox jumps over the lazy dog."
 """A text whose vector says where a model's space lies: another one after months is another model of the same name."""
 
+AGAIN = 600.0
+"""Seconds after which a living process looks again whether that is so."""
+
 
 class Embedder(Protocol):
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from memory.embed import PLACE, host
+from memory.embed import AGAIN, PLACE, host
 from memory.embed.books import now
 from memory.embed.desk import Desk
 from memory.embed.foreign import checked, foreign
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from memory.space import Vectors
 
 __all__ = ["Counted"]
-
-AGAIN = 600.0  # seconds after which it is looked again whether the model is the same
 
 
 class Counted:

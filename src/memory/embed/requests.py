@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memory.embed import PLACE, space
+from memory.embed import AGAIN, PLACE, space
 from memory.embed.books import now
 from memory.embed.desk import Desk
 from memory.embed.foreign import checked, foreign
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["Requests", "Terms"]
 
 UNSENT = 4  # tokens below which a text that is said to be too long is not halved again
-AGAIN = 600.0  # seconds after which a query looks again whether the model is the same
 WAIT, LONGEST_WAIT = 0.25, 20.0  # seconds before the second try, doubled each time up to the other
 
 
@@ -83,7 +82,7 @@ class Requests:
         """
         Args:
             dimension: What the stored vectors of this model have; None asks the server when it is needed.
-            sealed: Told once, before the first vectors are given away, where the model puts `PLACE`; it raises
+            sealed: Told now and then, before vectors are given away, where the model puts `PLACE`; it raises
                 `SpaceMismatch` if that is not where it was.
         """
         self._remote, self._terms = remote, terms
