@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from memory.embed import space
+from memory.embed.foreign import checked
 from memory.embed.models import Known
-from memory.errors import DimensionMismatch, Garbled, Refused
+from memory.errors import DimensionMismatch, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -95,9 +96,9 @@ class SentenceTransformersEmbedder:
             Garbled: The model gives something that is no vector.
             DimensionMismatch: Not of the width that is stored.
         """
-        import numpy as np
-
         if not texts:
+            import numpy as np
+
             return np.empty((0, self.dimension), dtype=np.float32)
         before = self._known.query_prefix if role == "query" else self._known.passage_prefix
         with self._lock:  # torch shares its threads among all who ask; tokenizers may not be shared at all
@@ -109,14 +110,10 @@ class SentenceTransformersEmbedder:
                 normalize_embeddings=False,
                 show_progress_bar=False,
             )
-        vectors: Vectors = np.ascontiguousarray(rows, dtype=np.float32)
+        vectors = checked(rows, len(texts), f"the model {self.model}")
         if self._dimension is not None and vectors.shape[1] != self._dimension:
             stored = space(self)
             raise DimensionMismatch(stored, stored._replace(dimension=vectors.shape[1]))
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not (np.isfinite(lengths) & (lengths > 0)).all():
-            raise Garbled(f"the model {self.model} gives a vector without a direction")
-        vectors /= lengths
         return vectors
 
     @cached_property
