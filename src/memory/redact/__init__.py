@@ -1,0 +1,185 @@
+"""Takes secrets out of what is to be kept, before anything is written. Pure functions of a text and the rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain, count
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from memory.errors import Invalid
+from memory.limits import DEPTH_LIMIT
+from memory.redact.assigned import FIELD, assigned, names_secret
+from memory.redact.context import CONTEXTS
+from memory.redact.find import Finder
+from memory.redact.formats import FORMATS
+from memory.redact.keys import KEYS
+from memory.redact.marked import MARKED, between, marked, marker
+from memory.redact.rule import Rule
+from memory.redact.shape import stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.draft import Draft
+    from memory.record import Json
+
+__all__ = ["BUILT_IN", "Redacted", "Redactor", "Rule"]
+
+BUILT_IN: tuple[Rule, ...] = (*KEYS, *FORMATS, *CONTEXTS, *assigned())
+"""Where two rules meet, what both match is taken out under the name of the first."""
+
+_FIELDS = (
+    *("title", "what", "why", "impact", "description", "body", "category", "tags", "related_files", "metadata"),
+    *("project", "source", "agent_id", "session_id", "task_code", "query_id"),
+)
+
+
+class Redacted(NamedTuple):
+    """
+    A text without its secrets.
+
+    Attributes:
+        found: The names of the rules that took something out, in order of place, once for each place.
+    """
+
+    text: str
+    found: tuple[str, ...]
+
+
+class Redactor:
+    """
+    Replaces secrets by markers: `[redacted:NAME]`, and `[redacted]` for what stood between `<redacted>` tags.
+
+    Doing it twice is doing it once; text around a secret stays as it is.
+
+    Args:
+        rules: The user's own, besides the built-in ones.
+    """
+
+    def __init__(self, rules: Sequence[Rule] = ()) -> None:
+        known = (*BUILT_IN, *rules)
+        self._find = Finder(known)
+        self._names = frozenset((FIELD, *(rule.name for rule in known)))
+
+    def text(self, text: str) -> Redacted:
+        """
+        Raises:
+            Invalid: A `<redacted>` in it is not closed.
+        """
+        return self._text("the text", text)
+
+    def value(self, value: Json) -> tuple[Json, tuple[str, ...]]:
+        """
+        A JSON value without secrets in its texts and keys. Where a key names a secret, its whole text goes.
+
+        Returns:
+            The same object if nothing was found.
+
+        Raises:
+            Invalid: A `<redacted>` in it is not closed, or it is nested more than `DEPTH_LIMIT` deep.
+        """
+        return self._value("the value", value)
+
+    def draft(self, draft: Draft) -> tuple[Draft, tuple[str, ...]]:
+        """
+        A draft without secrets in any of its texts.
+
+        Returns:
+            The same object if nothing was found.
+
+        Raises:
+            Invalid: A `<redacted>` in it is not closed, or with the markers the draft is not a valid one: too long.
+        """
+        changed: dict[str, object] = {}
+        found: list[str] = []
+        for name in _FIELDS:
+            said = getattr(draft, name)
+            if not said:
+                continue
+            value, names = self._mapping(name, said, 1) if name == "metadata" else self._value(name, said)
+            if names:
+                changed[name] = value
+                found += names
+        return (_replaced(draft, changed), tuple(found)) if found else (draft, ())
+
+    def _text(self, field: str, text: str) -> Redacted:
+        found: list[str] = []
+        pieces, start = [], 0
+        for begin, stop in marked(text, field) if "<" in text else ():
+            pieces += [self._unmarked(text[start:begin], found), marker(MARKED)]
+            found.append(MARKED)
+            start = stop
+        pieces.append(self._unmarked(text[start:], found))
+        return Redacted("".join(pieces), tuple(found))
+
+    def _unmarked(self, text: str, found: list[str]) -> str:
+        """The text with what stands between its markers redacted, each stretch by itself."""
+        if "[redacted" not in text:
+            return self._stretch(text, found)
+        pieces, end = [], 0
+        for start, stop in between(text, self._names):
+            pieces += [text[end:start], self._stretch(text[start:stop], found)]
+            end = stop
+        return "".join(pieces)
+
+    def _stretch(self, text: str, found: list[str]) -> str:
+        """A text without markers redacted; what stands around a secret may be one itself once that is gone."""
+        pieces, start = [], 0
+        for place in self._find.places(text):
+            pieces += [self._stretch(text[start : place.start], found), marker(place.name)]
+            found.append(place.name)
+            start = place.stop
+        if not pieces:
+            return text
+        return "".join((*pieces, self._stretch(text[start:], found)))
+
+    def _value(self, field: str, value: Json, depth: int = 0) -> tuple[Json, tuple[str, ...]]:
+        if depth > DEPTH_LIMIT:
+            raise Invalid(f"{field} is nested more than {DEPTH_LIMIT} deep")
+        match value:
+            case str():
+                return self._text(field, value)
+            case dict():
+                return self._mapping(field, value, depth + 1)
+            case list() | tuple():
+                done = [self._value(field, item, depth + 1) for item in value]
+                names = tuple(name for _, found in done for name in found)
+                return (type(value)(item for item, _ in done) if names else value), names
+        return value, ()
+
+    def _mapping(self, field: str, value: Mapping[str, Json], depth: int) -> tuple[dict[str, Json], tuple[str, ...]]:
+        """The pairs of a mapping; keys that become the same are numbered, for none of them may be lost."""
+        pairs: dict[str, Json] = {}
+        names: list[str] = []
+        for key, held in value.items():
+            said, found = self._text(field, str(key))
+            names += found
+            new, taken = _whole(held) if names_secret(str(key)) else (held, ())
+            new, found = (new, taken) if taken else self._value(field, held, depth)
+            names += found
+            pairs[_free(said, pairs)] = new
+        return (pairs if names else cast("dict[str, Json]", value)), tuple(names)
+
+
+def _whole(value: Json) -> tuple[Json, tuple[str, ...]]:
+    """What the key of a secret holds, its texts replaced; stand-ins and markers stay, and pairs have their own keys."""
+    match value:
+        case str() if value.strip() and not stand_in(value):
+            return marker(FIELD), (FIELD,)
+        case list() if any(isinstance(item, str) for item in value):
+            done = [_whole(item) if isinstance(item, str) else (item, ()) for item in value]
+            return [item for item, _ in done], tuple(name for _, found in done for name in found)
+    return value, ()
+
+
+def _free(key: str, taken: Mapping[str, Json]) -> str:
+    return next(name for name in chain((key,), (f"{key} {number}" for number in count(2))) if name not in taken)
+
+
+def _replaced(draft: Draft, changed: Mapping[str, object]) -> Draft:
+    try:
+        return replace(draft, **changed)  # type: ignore[arg-type]
+    except Invalid as error:
+        raise Invalid(
+            f"with its secrets replaced by markers, {error}", hint="Shorten it, or leave the secrets out."
+        ) from error

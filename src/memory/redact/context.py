@@ -1,0 +1,86 @@
+"""Secrets that their surroundings give away: addresses, headers, cookies, connection strings, files of logins."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error as NotBase64
+from typing import TYPE_CHECKING
+
+from memory.redact.rule import Rule, secret
+from memory.redact.shape import code, made_up, stand_in, strong
+
+if TYPE_CHECKING:
+    from memory.redact.rule import Span
+
+_STAND_INS = frozenset("password passwd pass pw pwd secret token user username".split())
+
+_URL = r"://[^\s:/@\"'<>`?#\[\]]{0,128}:(?!\d{1,5}[/?#])(?P<s>[^\s/\"'<>`]{1,256})@(?=[\w\[\-$%{.*])"
+_HEADER = r"authorization(?:\\?[\"'])?\s{0,8}(?:[:=]|=>)\s{0,8}(?:\\?[\"'])?"
+_SCHEME = r"(?:(?:token|api-?key|oauth|splunk|key|digest|aws4-hmac-sha256)[ \t]{1,4})?"
+_CREDENTIAL = r"(?P<s>[A-Za-z0-9._~+/=:|-]{8,8192})"
+_BEARER = r"bearer[ \t]{1,4}(?P<s>[A-Za-z0-9._~+/=-]{16,8192})"
+_BASIC = r"basic[ \t]{1,4}(?P<s>[A-Za-z0-9+/]{4,4096}={0,2})"
+_COOKIE = r"(?:sess(?:ion)?[-_.]?(?:id|token|key)?|sid)=(?P<s>[^\s;,\"'&<>]{16,4096})"
+_CONNECTION = r"(?:(?<=;)|(?<=; ))(?:password|pwd)[ \t]?=[ \t]?(?P<s>[^;\"'\r\n]{1,128})(?=[;\"'\r\n]|$)"
+_CONNECTION_FIRST = r"(?:password|pwd)[ \t]?=[ \t]?(?P<s>[^;\"'\s]{1,128})(?=;[ \t]?[A-Za-z][\w ]{1,30}=)"
+_NETRC = (
+    r"machine\s{1,16}(?:[\w-]{1,64}\.[\w.-]{1,190}|localhost)\s{1,16}login\s{1,16}\S{1,128}\s{1,16}"
+    r"(?:account\s{1,16}\S{1,128}\s{1,16})?password\s{1,16}(?P<s>[^\s`\"']{1,256})"
+)
+_PGPASS = r":\d{4,5}:[^:\s]{1,64}:[^:\s]{1,64}:(?P<s>[^\s:\"'`<>]{1,128})(?=[\s\"'`<>]|$)"
+_CURL = r"curl(?=[ \t])[^\r\n]{0,160}?[ \t](?:-u|--user)[ \t=]?[\"']?[^\s:\"']{1,64}:(?P<s>[^\s\"']{1,128})"
+_AWS = (
+    r"secret[-_ ]?(?:access|(?<=aws[-_ ]secret[-_ ])|(?<=aws[-_ ]secret))[-_ ]?key(?:\\?[\"'])?\]?[ \t]{0,40}(?:=>|:=|[:=>])\s{0,8}"
+    r"(?:\\?[\"'])?(?P<s>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
+)
+
+
+def _literal(match: re.Match[str]) -> Span | None:
+    held = match["s"]
+    return None if stand_in(held) or held.lower() in _STAND_INS else match.span("s")
+
+
+def _header(match: re.Match[str]) -> Span | None:
+    held = match["s"]
+    return (
+        match.span("s") if re.search(r"\d", held) and not made_up(held) and not code(held.partition("=")[0]) else None
+    )
+
+
+def _bearer(match: re.Match[str]) -> Span | None:
+    return match.span("s") if strong(match["s"], 16) or match["s"].count(".") == 2 else None
+
+
+def _basic(match: re.Match[str]) -> Span | None:
+    """What follows the word decodes to `user:password`."""
+    held = match["s"]
+    try:
+        said = b64decode(held.rstrip("=") + "=" * (-len(held.rstrip("=")) % 4), validate=True).decode()
+    except (NotBase64, UnicodeDecodeError):
+        return None
+    return match.span("s") if ":" in said and said.isprintable() else None
+
+
+def _cookie(match: re.Match[str]) -> Span | None:
+    held = match["s"]
+    return (
+        match.span("s") if strong(held.replace("%3A", ":").partition(":")[2] or held, 16) and not code(held) else None
+    )
+
+
+CONTEXTS: tuple[Rule, ...] = (
+    Rule("url-password", _URL, ("://",), judge=_literal),
+    Rule("basic-auth", _BASIC, ("basic ",), folded=True, judge=_basic),
+    Rule("bearer-token", _BEARER, ("bearer ",), folded=True, judge=_bearer),
+    Rule("basic-auth", rf"{_HEADER}basic[ \t]{{1,4}}{_CREDENTIAL}", ("authorization",), folded=True, judge=_header),
+    Rule("bearer-token", rf"{_HEADER}bearer[ \t]{{1,4}}{_CREDENTIAL}", ("authorization",), folded=True, judge=_header),
+    Rule("authorization", _HEADER + _SCHEME + _CREDENTIAL, ("authorization",), folded=True, judge=_header),
+    Rule("session-cookie", _COOKIE, ("sess", "sid="), folded=True, judge=_cookie),
+    Rule("connection-password", _CONNECTION, ("password", "pwd"), folded=True, judge=_literal),
+    Rule("connection-password", _CONNECTION_FIRST, ("password", "pwd"), folded=True, judge=_literal),
+    Rule("netrc-password", _NETRC, ("machine ",), judge=_literal),
+    Rule("pgpass-password", _PGPASS, (":5432:", ":5433:", ":6432:"), judge=_literal),
+    Rule("curl-password", _CURL, ("curl",), judge=_literal),
+    Rule("aws-secret-key", _AWS, ("secret",), folded=True, judge=secret),
+)

@@ -1,0 +1,68 @@
+"""Where in a text the secrets are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.redact.rule import SOLID, lowered, spans, spans_anywhere
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memory.redact.rule import Rule
+
+SHORTEST = 8
+"""Characters of a text in which a rule with words can find anything."""
+
+
+class Place(NamedTuple):
+    """A secret at `text[start:stop]`, found by a rule; the earlier of two rules has the lower rank."""
+
+    start: int
+    stop: int
+    rank: int
+    name: str
+
+
+class Finder:
+    """
+    Looks for all rules at once.
+
+    A pattern runs only around a word of its rule, and is compiled when that happens first: most texts hold no word,
+    and cost the search for the words alone.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        ranked = list(enumerate(rules))
+        words = [(word, rule, rank) for rank, rule in ranked for word in rule.words]
+        self._solid = tuple(hit for hit in words if hit[1].solid)
+        self._sharp = tuple(hit for hit in words if not hit[1].folded and not hit[1].solid)
+        self._folded = tuple(hit for hit in words if hit[1].folded)
+        self._anywhere = tuple((rule, rank) for rank, rule in ranked if not rule.words)
+
+    def places(self, text: str) -> list[Place]:
+        """Every secret in a text, in order; those that overlap as one, under the name of the earliest rule."""
+        if len(text) < SHORTEST and not self._anywhere:
+            return []
+        folded = lowered(text)
+        hits = [(hit, text) for hit in self._sharp if hit[0] in text]
+        hits += [(hit, folded) for hit in self._folded if hit[0] in folded]
+        if solid := " ".join(part for part in text.split() if len(part) >= SOLID):
+            hits += [(hit, text) for hit in self._solid if hit[0] in solid]
+        found = [
+            Place(*span, rank, rule.name) for (word, rule, rank), hay in hits for span in spans(rule, word, text, hay)
+        ]
+        found += [Place(*span, rank, rule.name) for rule, rank in self._anywhere for span in spans_anywhere(rule, text)]
+        return _merged(found)
+
+
+def _merged(found: Iterable[Place]) -> list[Place]:
+    merged: list[Place] = []
+    for place in sorted(found):
+        if merged and place.start < merged[-1].stop:
+            last = merged.pop()
+            rank, name = min((last.rank, last.name), (place.rank, place.name))
+            merged.append(Place(last.start, max(last.stop, place.stop), rank, name))
+        else:
+            merged.append(place)
+    return merged

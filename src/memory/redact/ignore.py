@@ -1,0 +1,129 @@
+"""A user's own rules: the file `.memoryignore` in the memory's folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from typing import TYPE_CHECKING
+
+from memory.errors import ConfigError
+from memory.redact.rule import Rule
+
+if TYPE_CHECKING:
+    from memory.redact.rule import Span
+
+FILE = ".memoryignore"
+LINES = 1_000
+"""Rules that a file may have: each costs every text a search."""
+
+LENGTH = 500  # characters of a rule
+LEAST = 3  # characters besides wildcards: fewer stand in half of all words
+REACH = 256  # characters that a wildcard between two literals spans
+PATIENCE = 0.05  # seconds of processor for a text of up to 40 characters; an honest pattern takes some 0.00001
+
+
+def rules(folder: str) -> tuple[Rule, ...]:
+    """
+    The rules of `.memoryignore` in a folder; none if it is not there.
+
+    Raises:
+        ConfigError: It cannot be read, is not UTF-8, or a line is no rule. Names file and line, never the line's text.
+    """
+    path = os.path.join(folder, FILE)  # noqa: PTH118  # as `memory.config` does
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123  # as `memory.config` does
+            text = file.read().decode("utf-8-sig")
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}", hint="Nothing is saved until it can.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8: byte {error.start} is not", hint="Save it as UTF-8.") from error
+    return parsed(text, path)
+
+
+def parsed(text: str, file: str) -> tuple[Rule, ...]:
+    """
+    The rules that a text spells, one a line.
+
+    Raises:
+        ConfigError: A line is no rule. Names file and line, never the line's text.
+    """
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        said = line.strip()
+        if not said or said.startswith("#"):
+            continue
+        try:
+            found.append(_rule(said, f"memoryignore:{number}"))
+        except ValueError as error:
+            raise ConfigError(f"{file}:{number}: {error}", hint="docs/redaction.md says what a rule is.") from error
+    if len(found) > LINES:
+        raise ConfigError(f"{file} has {len(found):,} rules; at most {LINES:,} are taken")
+    return tuple(found)
+
+
+def _rule(said: str, name: str) -> Rule:
+    if len(said) > LENGTH:
+        raise ValueError(f"the rule has {len(said):,} characters; at most {LENGTH} are taken")
+    if len(said) > 1 and said.startswith("/") and said.endswith("/"):
+        return Rule(name, _regex(said[1:-1]), judge=_whole)
+    parts = [part for part in said.split("*") if part]
+    if sum(map(len, parts)) < LEAST:
+        raise ValueError(
+            f"besides wildcards a rule needs at least {LEAST} characters, or it would take out most of a text"
+        )
+    begin = r"(?<!\S)\S*" if said.startswith("*") else ""  # only where a word begins, or each letter would be tried
+    end = r"\S*+" if said.endswith("*") else ""
+    return Rule(name, begin + rf"\S{{0,{REACH}}}?".join(map(re.escape, parts)) + end, folded=True, judge=_whole)
+
+
+def _regex(pattern: str) -> str:
+    try:
+        match = re.compile(pattern).search("")
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"the regular expression does not compile: {error}") from error
+    if match:
+        raise ValueError("the regular expression matches the empty text, so it would match everywhere")
+    if _nested(pattern) or _slow(pattern):
+        raise ValueError(
+            "the regular expression repeats what repeats, as (a+)+ does: some texts would take it for ever"
+        )
+    return pattern
+
+
+def _nested(pattern: str) -> bool:
+    """Whether a repeated group holds something that is repeated without limit itself."""
+    repeats, inside = re.compile(r"[*+]|\{\d*,\}"), [False]
+    bare = re.sub(r"\\.", "a", pattern, flags=re.DOTALL)
+    bare = re.sub(r"\[\^?\]?[^\]]*\]", "a", bare)
+    for at, character in enumerate(bare):
+        if character == "(":
+            inside.append(False)
+        elif character == ")" and len(inside) > 1:
+            held = inside.pop()
+            repeated = repeats.match(bare, at + 1) or re.compile(r"\{\d*,?\d{2,}\}").match(bare, at + 1)
+            if held and repeated and bare[repeated.end() : repeated.end() + 1] != "+":
+                return True
+            inside[-1] = inside[-1] or held or bool(repeated)
+        elif repeats.match(bare, at):
+            inside[-1] = True
+    return False
+
+
+def _slow(pattern: str) -> bool:
+    """Whether a short text of one of its own characters, and then another, takes it longer than any honest pattern."""
+    literals = sorted({c for c in pattern if c.isalnum()} | {" ", "-"})[:24]
+    search = re.compile(pattern).search
+    for character in literals:
+        for size in range(8, 41, 2):
+            begun = time.thread_time()
+            search(character * size + "\0")
+            if time.thread_time() - begun > PATIENCE:
+                return True
+    return False
+
+
+def _whole(match: re.Match[str]) -> Span:
+    return match.span()

@@ -1,0 +1,59 @@
+"""Private keys with all of their body, and tokens that carry JSON."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode
+from binascii import Error as NotBase64
+from typing import TYPE_CHECKING
+
+from memory.redact.rule import Rule, compiled
+
+if TYPE_CHECKING:
+    import re
+
+    from memory.redact.rule import Span
+
+_BEGIN = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_END = r"-----END [A-Z0-9 ]{0,60}-----"
+_BREAK = r"(?:\s|\\[nrt]|[\"'+,#>|*]|//)"
+_BODY = (
+    rf"(?:{_BREAK}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|Encryption):[^\r\n\\]{{0,200}}"
+    rf"|[A-Za-z0-9+/]{{20,}}={{0,3}}|[A-Za-z0-9+/]{{1,19}}={{0,3}}(?=[ \t]*(?:[\r\n\"']|\\[nr]|$)))*+"
+)
+_RUN = r"[A-Za-z0-9+/=]{16}"
+_OPENSSH = rf"b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{{20,}}={{0,3}}(?:{_BREAK}{{1,8}}[A-Za-z0-9+/]{{20,}}={{0,3}})*+"
+_PUTTY = r"Private-Lines: ?\d{1,4}\s{1,4}(?P<s>(?:[A-Za-z0-9+/=]{2,100}(?:\s|\\[nr]){1,4}){1,400})"
+_JWT = r"(?:(?<![\w.-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))eyJ[\w-]{6,}+\.[\w-]*+\.[\w-]++(?:\.[\w-]++){0,2}"
+
+
+def _private(match: re.Match[str]) -> Span | None:
+    """From the BEGIN line to the END line; where that was cut off, as far as the body goes."""
+    text, start = match.string, match.end()
+    dashes = text.find("-----", start)
+    last = compiled(_END, folded=False).match(text, dashes) if dashes >= 0 else None
+    stop = last.end() if last else start + len(_cut_off(text, start))
+    return (match.start(), stop) if compiled(_RUN, folded=False).search(text, start, stop) else None
+
+
+def _cut_off(text: str, start: int) -> str:
+    body = compiled(_BODY, folded=False).match(text, start)
+    return body[0].rstrip(" \t\r\n\"',") if body else ""
+
+
+def _signed(match: re.Match[str]) -> Span | None:
+    """The first part decodes to a JSON object with an algorithm (RFC 7515, 4.1.1)."""
+    head = match[0].partition(".")[0]
+    try:
+        said = json.loads(urlsafe_b64decode(head + "=" * (-len(head) % 4)))
+    except (NotBase64, ValueError, RecursionError):
+        return None
+    return match.span() if isinstance(said, dict) and "alg" in said else None
+
+
+KEYS: tuple[Rule, ...] = (
+    Rule("private-key", _BEGIN, ("-----BEGIN ",), judge=_private),
+    Rule("private-key", _OPENSSH, ("b3BlbnNzaC1rZXktdjE",)),
+    Rule("putty-private-key", _PUTTY, ("Private-Lines:",)),
+    Rule("jwt", _JWT, ("eyJ",), judge=_signed),
+)

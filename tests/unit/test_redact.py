@@ -1,0 +1,322 @@
+"""What is taken out of a text and what is not; tests/properties/test_redact.py has the laws."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memory.draft import Draft
+from memory.errors import ConfigError, Invalid
+from memory.kinds import Kind
+from memory.limits import BODY_LIMIT, DEPTH_LIMIT, NAME_LIMIT
+from memory.redact import BUILT_IN, Redactor
+from memory.redact.ignore import parsed, rules
+from secrets_made import SHAPES, made, private_key, runs
+
+REDACTOR = Redactor()
+BENIGN = (Path(__file__).parents[1] / "benign.txt").read_text("utf-8").splitlines()
+
+BLOCKS = [
+    (
+        'def login(user: str, password: str) -> Token:\n    """Check the password, return a token."""\n'
+        "    if not check(password, user.password_hash):\n        raise Denied(user)\n    return Token(user.id, secret=SECRET)\n"
+    ),
+    (
+        "# Setup\n\n```sh\nexport OPENAI_API_KEY=<your key>\nmemory config set embedding.provider openai\n```\n\n"
+        "The key is read from `$OPENAI_API_KEY`; it is never written.\n"
+    ),
+    (
+        "services:\n  db:\n    image: postgres:16\n    environment:\n      POSTGRES_PASSWORD_FILE: /run/secrets/db\n    secrets:\n"
+        "      - db\nsecrets:\n  db:\n    file: ./db.txt\n"
+    ),
+    "class Settings(BaseSettings):\n    api_key: SecretStr\n    password: str | None = None\n    token: str = Field(default=...)\n",
+    "| name | meaning |\n|---|---|\n| password | required |\n| token | from the login |\n",
+    "const token = lexer.next();\nif (token.type === 'string') {\n  secret = secrets[token.value];\n}\n",
+    "apiVersion: v1\nkind: Secret\nmetadata:\n  name: app\ntype: Opaque\n",
+    "on: push\njobs:\n  test:\n    env:\n      TOKEN: ${{ secrets.GITHUB_TOKEN }}\n      PASSWORD: ${PASSWORD}\n",
+    '[[package]]\nname = "secrecy"\nchecksum = "' + "0123456789abcdef" * 4 + '"\n',
+    "password:\n  min: 8\n  max: 64\ntoken:\n  ttl: 3600\n",
+]
+
+
+@pytest.mark.parametrize("text", [*BENIGN, *BLOCKS])
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert REDACTOR.text(text) == (text, ())
+
+
+def test_there_are_enough_benign_texts() -> None:
+    assert len(set(BENIGN)) >= 130
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=[f"{at}-{shape.split()[0]}" for at, shape in enumerate(SHAPES)])
+def test_a_secret_is_taken_out_of_every_field(shape: str) -> None:
+    dice = random.Random(shape)
+    one, other = made(shape, dice), made(shape, dice)
+    line = one.text.replace("\n", " ")
+    told = f"We saw {one.text} in the log."
+    names = ("title", "category", "project", "source", "agent_id", "session_id", "task_code", "query_id")
+    short = dict.fromkeys(names, line if len(line) <= NAME_LIMIT else "too long for a name")
+    draft = Draft(
+        **dict.fromkeys(("what", "why", "impact", "description", "body"), told),
+        **short,
+        kind=Kind.KNOWLEDGE_BASE,
+        tags=("plain", one.text),
+        related_files=("a.py", f"logs/ {one.text} .txt"),
+        metadata={"note": [{"deep": one.text}], other.text: 1, "plain": "text"},
+    )
+
+    safe, found = REDACTOR.draft(draft)
+
+    assert not any(
+        run in repr(safe) for secret in (one.secret, other.secret) for run in runs(secret.replace("\n", " "))
+    )
+    assert set(found) == {one.rule}
+    assert len(found) == 9 + 8 * (len(line) <= NAME_LIMIT)
+    assert (safe.tags[0], safe.related_files[0], safe.metadata["plain"]) == ("plain", "a.py", "text")
+
+
+def test_a_draft_without_secrets_is_the_same_object() -> None:
+    draft = Draft(title="A title", what="token = next(lexer)", tags=("a",), metadata={"a": [{"b": 1}]})
+
+    assert REDACTOR.draft(draft) == (draft, ())
+    assert REDACTOR.draft(draft)[0] is draft
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('password = "hunter2"', 'password = "[redacted:assigned-secret]"'),
+        ("password=hunter2", "password=[redacted:assigned-secret]"),
+        ('{"password": "hunter2"}', '{"password": "[redacted:assigned-secret]"}'),
+        ('{\\"password\\": \\"hunter2\\"}', '{\\"password\\": \\"[redacted:assigned-secret]\\"}'),
+        ("**Password:** hunter2.", "**Password:** [redacted:assigned-secret]."),
+        ("POSTGRES_PASSWORD=letmein up", "POSTGRES_PASSWORD=[redacted:assigned-secret] up"),
+        ("--db-password hunter2 --force", "--db-password [redacted:assigned-secret] --force"),
+        ('password: str = "hunter2"', 'password: str = "[redacted:assigned-secret]"'),
+        ('dbPassword: "swordfish"', 'dbPassword: "[redacted:assigned-secret]"'),
+        ("postgres://user:hunter2@host/db", "postgres://user:[redacted:url-password]@host/db"),
+        ("postgres://user:h%40nter2@host/db", "postgres://user:[redacted:url-password]@host/db"),
+        ("postgres://user:h@nter2@host/db", "postgres://user:[redacted:url-password]@host/db"),
+        ("Authorization: Bearer abcdef12", "Authorization: Bearer [redacted:bearer-token]"),
+        ("<redacted>any\nthing</redacted>, then", "[redacted], then"),
+        ("<REDACTED>a<redacted>b</redacted>c</Redacted>", "[redacted]"),
+        ("a</redacted> <redacted></redacted>b", "a</redacted> [redacted]b"),
+    ],
+)
+def test_only_the_secret_is_replaced(text: str, expected: str) -> None:
+    assert REDACTOR.text(text).text == expected
+
+
+def test_names_are_told_in_order_of_place_once_for_each() -> None:
+    text = 'password = "hunter2" <redacted>x</redacted> redis://:hunter2@a password=hunter3'
+
+    assert REDACTOR.text(text).found == ("assigned-secret", "marked", "url-password", "assigned-secret")
+
+
+def test_an_open_tag_is_refused_with_its_place() -> None:
+    with pytest.raises(Invalid, match=r"why has a <redacted> at position 4 that is not closed") as caught:
+        REDACTOR.draft(Draft(title="A title", what="x", why="Why <redacted>hunter2"))
+
+    assert "hunter2" not in str(caught.value)
+    assert "</redacted>" in caught.value.hint
+
+
+def test_a_field_that_grows_over_its_limit_says_why() -> None:
+    with pytest.raises(Invalid, match=r"secrets replaced by markers, title has 2\d\d characters; at most 200"):
+        REDACTOR.draft(Draft(title="x" * 183 + " password=hunter2", what="x"))
+
+
+def test_keys_that_become_the_same_are_all_kept() -> None:
+    dice = random.Random(3)
+    keys = [made("github-token ⟨ghp_{a36}⟩", dice).text for _ in range(3)]
+
+    value, found = REDACTOR.value({key: at for at, key in enumerate(keys)})
+
+    assert value == {"[redacted:github-token]": 0, "[redacted:github-token] 2": 1, "[redacted:github-token] 3": 2}
+    assert found == ("github-token",) * 3
+
+
+@pytest.mark.parametrize(
+    "key",
+    "password Password api_key apiKey API-KEY authorization Authorization client_secret clientSecret db.password token "
+    "accessToken X-Auth-Token private_key secret passphrase DB_PASS Cookie credentials secrets aws_secret_access_key".split(),
+)
+def test_what_the_key_of_a_secret_holds_is_taken_out_whole(key: str) -> None:
+    value, found = REDACTOR.value({"call": [{key: "two words"}], "list": {key: ["a", 1, "b"]}})
+
+    assert value == {
+        "call": [{key: "[redacted:secret-field]"}],
+        "list": {key: ["[redacted:secret-field]", 1, "[redacted:secret-field]"]},
+    }
+    assert found == ("secret-field",) * 3
+
+
+@pytest.mark.parametrize(
+    ("key", "held"),
+    [
+        *(
+            (key, "two words")
+            for key in "tokens token_count max_tokens secret_name key author password_hash tokenizer".split()
+        ),
+        *(
+            ("password", held)
+            for held in ["", " ", "${PASSWORD}", "<password>", "[redacted:secret-field]", 512, None, True]
+        ),
+    ],
+)
+def test_other_keys_and_stand_ins_stay(key: str, held: object) -> None:
+    value = {"a": {key: held}}
+
+    assert REDACTOR.value(value) == (value, ())
+    assert REDACTOR.value(value)[0] is value
+
+
+def test_a_value_nested_without_end_is_refused() -> None:
+    value: list[object] = []
+    for _ in range(DEPTH_LIMIT + 5):
+        value = [value]
+
+    with pytest.raises(Invalid, match="nested more than 64 deep"):
+        REDACTOR.value(value)
+
+
+@pytest.mark.parametrize("label", ["RSA PRIVATE KEY", "PGP PRIVATE KEY BLOCK", "OPENSSH PRIVATE KEY"])
+@pytest.mark.parametrize("lines", [2, 5, 8])
+@pytest.mark.parametrize("glue", ["\n", "\r\n", " ", "\\n", "\n> ", "\n    "])
+def test_a_key_is_taken_out_with_its_body_wherever_it_was_cut_off(label: str, lines: int, glue: str) -> None:
+    block = private_key(label, random.Random(5)).splitlines()[:lines]
+
+    text, found = REDACTOR.text(f"Before\n{glue.join(block)}\n\nAnd then we went on.")
+
+    assert text == "Before\n[redacted:private-key]\n\nAnd then we went on."
+    assert found == ("private-key",)
+
+
+@pytest.mark.parametrize("label", ["PUBLIC KEY", "CERTIFICATE", "PGP PUBLIC KEY BLOCK"])
+def test_what_is_public_stays(label: str) -> None:
+    text = private_key(label, random.Random(5))
+
+    assert REDACTOR.text(text) == (text, ())
+
+
+def test_there_are_enough_rules_and_each_has_a_secret_made() -> None:
+    assert len({rule.name for rule in BUILT_IN}) >= 45
+    assert {rule.name for rule in BUILT_IN} == {shape.split()[0] for shape in SHAPES}
+
+
+def test_importing_compiles_nothing() -> None:
+    program = (
+        "import re, memory.draft\n"
+        "def never(*a, **k): raise SystemExit(1)\n"
+        "re._compiler.compile = never\nimport memory.redact\nmemory.redact.Redactor()\n"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+IGNORED = """
+# what is ours
+ACME-*-internal
+*.corp.example
+Project Bluebird
+/\\bcase-\\d{4}\\b/
+
+straße*
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see acme-42-INTERNAL now", "see [redacted:memoryignore:3] now"),
+        ("see acme 42 internal", "see acme 42 internal"),
+        ("ssh me@db1.Corp.Example -v", "ssh [redacted:memoryignore:4] -v"),
+        ("the project bluebird is on", "the [redacted:memoryignore:5] is on"),
+        ("case-1234 and case-12345", "[redacted:memoryignore:6] and case-12345"),
+        ("Straßenname 5", "[redacted:memoryignore:8] 5"),
+    ],
+)
+def test_a_line_of_memoryignore_is_taken_out(text: str, expected: str) -> None:
+    redactor = Redactor(parsed(IGNORED, "f"))
+
+    assert redactor.text(text).text == expected
+    assert redactor.text(expected) == (expected, ())
+
+
+def test_a_rule_that_says_redacted_leaves_markers_alone() -> None:
+    redactor = Redactor(parsed("redacted\nmarker\n", "f"))
+
+    assert (
+        redactor.text("a redacted [redacted] marker").text
+        == "a [redacted:memoryignore:1] [redacted] [redacted:memoryignore:2]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("/(unclosed/", "does not compile"),
+        ("/a*/", "matches the empty text"),
+        ("//", "matches the empty text"),
+        ("***", "at least 3 characters"),
+        ("a*b", "at least 3 characters"),
+        ("x" * 501, "501 characters"),
+        ("/(a+)+$/", "repeats what repeats"),
+        ("/(?:x*y*)*z/", "repeats what repeats"),
+        ("/([ab]+c?){2,}d/", "repeats what repeats"),
+        ("/(a|aa)+$/", "repeats what repeats"),
+        ("/(a|a)*b/", "repeats what repeats"),
+    ],
+)
+def test_a_bad_rule_is_named_by_file_and_line_and_not_repeated(line: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=f"^home/.memoryignore:3: .*{said}") as caught:
+        parsed(f"# first\n\n{line}\n", "home/.memoryignore")
+
+    assert line.strip("/") not in str(caught.value) or len(line) < 4
+
+
+@pytest.mark.parametrize(
+    "line", [r"/case-\d+/", r"/(?:foo|bar)+x/", r"/[a-z]+@[a-z.]+/", r"/(ab){2,3}c+/", r"/[(+]+a/", r"/(\d{3}-)+\d/"]
+)
+def test_an_honest_expression_is_taken(line: str) -> None:
+    assert len(parsed(line, "f")) == 1
+
+
+def test_too_many_rules_are_refused() -> None:
+    with pytest.raises(ConfigError, match="1,001 rules"):
+        parsed("".join(f"rule {number}\n" for number in range(1_001)), "f")
+
+
+def test_rules_are_read_from_a_folder(tmp_path: Path) -> None:
+    assert rules(str(tmp_path)) == ()
+
+    (tmp_path / ".memoryignore").write_bytes("\ufeffbluebird\r\n# no\r\n".encode())
+
+    assert [rule.name for rule in rules(str(tmp_path))] == ["memoryignore:1"]
+    assert Redactor(rules(str(tmp_path))).text("Bluebird").text == "[redacted:memoryignore:1]"
+
+
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / ".memoryignore"
+    file.write_bytes(b"caf\xe9\n")
+    with pytest.raises(ConfigError, match="is not UTF-8: byte 3"):
+        rules(str(tmp_path))
+
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(ConfigError, match=re.escape(f"{file} cannot be read")):
+        rules(str(tmp_path))
+
+
+def test_the_longest_body_with_a_secret_at_its_end() -> None:
+    body = ("word " * BODY_LIMIT)[: BODY_LIMIT - 40] + "password=hunter2"
+
+    draft, found = REDACTOR.draft(Draft(title="A title", what="x", body=body))
+
+    assert found == ("assigned-secret",)
+    assert draft.body == body.replace("hunter2", "[redacted:assigned-secret]")
