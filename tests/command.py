@@ -44,7 +44,7 @@ class Shell:
 
     @property
     def env(self) -> dict[str, str]:
-        basic = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "MEMORY_HOME": str(self.home)}
+        basic = {"PATH": os.environ["PATH"], "HOME": str(self.folder.parent), "MEMORY_HOME": str(self.home)}
         return basic | {"MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_EMBEDDING_MODEL": "hashed-64"} | self.settings
 
     def __call__(self, *arguments: str | bytes | Path, stdin: str | bytes = b"", code: int | None = 0) -> Ran:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memory.errors import Error, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memory.background import Background
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from memory.embed.pool import Embedders
     from memory.fill import Filled, Filling
     from memory.forecast import Forecast
+    from memory.guard import Guard
     from memory.ledger import Call
     from memory.record import MemoryId
     from memory.reindex import Reindexed, RolledBack
+    from memory.save import Plan, Saved
     from memory.space import Space
     from memory.status import Embedding, Status
-    from memory.store import Store
+    from memory.store import Links, Store
+    from memory.transfer import Exported
 
 
 def _silent(_done: int, _total: int) -> None:
@@ -48,6 +51,20 @@ class Care:
         from memory.embed.pool import Embedders
 
         return Embedders(self.config.embedding, self._store, given=self._given, key=self._key)
+
+    @cached_property
+    def _guard(self) -> Guard:
+        from memory.guard import Guard
+
+        return Guard(self.config.folder, self._aliases)
+
+    @cached_property
+    def _aliases(self) -> Mapping[str, str]:
+        if not self.config.project_aliases:
+            return {}
+        from memory.project import aliases
+
+        return aliases(self.config.project_aliases)
 
     def embed(self, progress: Callable[[int, int], None] = _silent) -> Filled:
         """
@@ -156,9 +173,41 @@ class Care:
         """
         from memory.doctor import doctor
 
-        return doctor(self._store, self._embedders, self.config, moment=self._now(), fix=fix)
+        return doctor(self._store, self._embedders, self.config, guard=self._guard, moment=self._now(), fix=fix)
+
+    def _keep(self, plans: Sequence[Plan], filling: Filling) -> list[Saved]:
+        from memory.save import save
+
+        saved = save(plans, self._store, self._embedders, filling, guard=self._guard, moment=self._now())
+        self._wake(filling)
+        return saved
+
+    # Carrying over -------------------------------------------------------
+
+    def exported(self) -> Iterator[Exported]:
+        """Every memory with all that belongs to it, oldest first."""
+        from memory.transfer import exported
+
+        return exported(self._store)
+
+    def restore(self, plans: Sequence[Plan]) -> list[Saved]:
+        """
+        Keep what an export brought, in one transaction; what is there already is left as it is.
+
+        See `memory.transfer.parsed`. `link` then says what points to what.
+        """
+        return self._keep(plans, self._filling()._replace(seconds=None))
+
+    def link(self, links: Sequence[Links]) -> None:
+        """Point restored memories to their parents and successors."""
+        self._store.link(links)
 
     # Filling -------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Go on with what waits for a vector, if that is the work of a thread beside; see `embedding.fill`."""
+        if (filling := self._filling()).policy == "background" and self._store.queued():
+            self._wake(filling)
 
     def _filling(self) -> Filling:
         """When what is kept is embedded, and for how long in passing."""

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from memory.errors import ConfigError
 from memory.limits import plain
-from memory.settings import ContextSettings, EmbeddingSettings, SearchSettings, StoreSettings, setting
+from memory.settings import (
+    ContextSettings,
+    EmbeddingSettings,
+    McpSettings,
+    SearchSettings,
+    StoreSettings,
+    setting,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +30,12 @@ if TYPE_CHECKING:
 
 DATABASE = "memory.db"
 FILE = "config.yaml"
+
+
+def _aliases(text: str) -> None:
+    from memory.project import aliases
+
+    aliases(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +46,14 @@ class Config:
     """
 
     home: str = setting("", "Folder of the database; empty takes the platform's data folder.")
+    project_aliases: str = setting(
+        "", 'Other names of a project, e.g. after its folder was renamed: "old = new, website = shop".', check=_aliases
+    )
     store: StoreSettings = field(default_factory=StoreSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
+    mcp: McpSettings = field(default_factory=McpSettings)
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
 
     @property
@@ -49,7 +66,7 @@ class Config:
         return os.path.join(self.folder, DATABASE)
 
 
-SECTIONS = ("store", "embedding", "search", "context")
+SECTIONS = ("store", "embedding", "search", "context", "mcp")
 
 ALIASES = {
     "embedding.provider": "MEMGRAPH_EMBEDDING_PROVIDER",
@@ -89,10 +106,9 @@ def load(
         ConfigError: The file is missing or not YAML, or a key or a value is not known. It names the place.
     """
     env = os.environ if env is None else env
-    wanted = file or env.get("MEMORY_CONFIG") or None
-    path = _expanded(str(wanted or os.path.join(_folder(env, flags or {}), FILE)))
+    path = located(file, env=env, flags=flags)
     config = Config()
-    for key, value in _read(path, needed=wanted is not None):
+    for key, value in _read(path, needed=bool(file or env.get("MEMORY_CONFIG"))):
         config = with_setting(config, key, value, path)
     for key in keys():
         own = "MEMORY_" + key.replace(".", "_").upper()
@@ -103,6 +119,12 @@ def load(
         if value is not None:
             config = with_setting(config, key, value, "flag")
     return config
+
+
+def located(file: str | Path | None, *, env: Mapping[str, str], flags: Mapping[str, object] | None = None) -> str:
+    """Where `load` reads the settings, whether there are any or not."""
+    wanted = file or env.get("MEMORY_CONFIG") or None
+    return _expanded(str(wanted or os.path.join(_folder(env, flags or {}), FILE)))
 
 
 def _folder(env: Mapping[str, str], flags: Mapping[str, object]) -> str:
@@ -242,8 +264,13 @@ def keys() -> list[str]:
         "embedding": EmbeddingSettings,
         "search": SearchSettings,
         "context": ContextSettings,
+        "mcp": McpSettings,
     }
-    return ["home", *(f"{section}.{f.name}" for section, kind in sections.items() for f in fields(kind))]
+    return [
+        "home",
+        "project_aliases",
+        *(f"{section}.{f.name}" for section, kind in sections.items() for f in fields(kind)),
+    ]
 
 
 def value(config: Config, key: str) -> object:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memory.errors import EmbedError, Invalid, SpaceMismatch
 from memory.query import Answer, Mode, Notice, Query
+from memory.record import INSTRUCTIONS
+from memory.text.fence import MARK, WIDEST, fenced
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -23,9 +25,10 @@ class Context:
     """
     Attributes:
         memories: In reading order: those about the task first, then the latest.
-        text: What an agent reads, Markdown.
+        text: What an agent reads, Markdown, fenced as data (`memory.text.fence`); empty without memories.
         tokens: Estimated size of the text; never over the budget.
         omitted: Memories that were found and did not fit.
+        more: Memories in scope that are not here, whether they were found or not.
         answer: How those about the task were found; None without a task.
     """
 
@@ -34,7 +37,12 @@ class Context:
     tokens: int
     omitted: int
     answer: Answer | None = None
+    more: int = 0
     notices: tuple[Notice, ...] = ()
+
+
+FENCE = tokens(WIDEST)
+"""What the fence around the text takes of the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +91,10 @@ def context(
     recent: Sequence[Memory] = ()
     if answer is None or (room.topup_recent and len(found) < room.limit):
         recent = store.recent(scope, room.limit + len(found))
-    memories, text, omitted = pack([*found, *recent], room)
-    return Context(memories, text, tokens(text), omitted, answer, notices if answer else ())
+    memories, text, omitted = pack([*found, *recent], replace(room, tokens=max(1, room.tokens - FENCE)))
+    text = fenced(text)
+    more = max(0, store.count(scope) - len(memories))
+    return Context(memories, text, tokens(text), omitted, answer, more, notices if answer else ())
 
 
 def _mode(semantic: str, embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]]:
@@ -140,16 +150,20 @@ def pack(candidates: Iterable[Memory], room: Room) -> tuple[tuple[Memory, ...], 
 
 
 def in_short(memory: Memory) -> str:
-    """A memory as a few lines of Markdown: what it says without its details."""
-    facts = " · ".join(
-        fact
-        for fact in (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", *memory.tags)
-        if fact
-    )
-    lines = [f"- **{memory.title or memory.kind}** ({facts}) `{memory.uid[:8]}`"]
+    """A memory as a few lines of Markdown: what it says without its details, with who said it, when and where."""
+    lines = [f"- **{memory.title or memory.kind}** ({origin(memory)}) `{memory.uid[:8]}`"]
+    if INSTRUCTIONS in memory.flags:
+        lines.append(f"  {MARK}")
     for label, text in (("", memory.what), ("Why: ", memory.why), ("Impact: ", memory.impact)):
         if text.strip():
             lines.append(f"  {label}{' '.join(text.split())}")
     if memory.has_details:
         lines.append(f"  Details: `memory details {memory.uid[:8]}` ({memory.body_size:,} characters)")
     return "\n".join(lines) + "\n"
+
+
+def origin(memory: Memory) -> str:
+    """What a memory is, where it belongs, when it was made, by whom, and its tags."""
+    writer = "/".join(filter(None, (memory.source, memory.agent_id)))
+    facts = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
+    return " · ".join(fact for fact in (*facts, *memory.tags) if fact)

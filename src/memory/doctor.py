@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import PLACE
 from memory.embed.purpose import EMBED, PROBE, purpose
-from memory.errors import EmbedError, Error, SpaceMismatch
+from memory.errors import ConfigError, EmbedError, Error, SpaceMismatch
 from memory.fill import Filling, drain
+from memory.record import MemoryId
 from memory.status import chunks
 from memory.store import State
 
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
 
     from memory.config import Config
     from memory.embed.pool import Embedders
+    from memory.guard import Guard
     from memory.store import Store
+
+PAGE = 500  # memories read at a time
+NAMED = 5  # of those that hold a secret
 
 
 class Finding(NamedTuple):
@@ -39,12 +44,15 @@ class Finding(NamedTuple):
     mended: bool = False
 
 
-def doctor(store: Store, embedders: Embedders, config: Config, *, moment: datetime, fix: bool) -> tuple[Finding, ...]:
+def doctor(
+    store: Store, embedders: Embedders, config: Config, *, guard: Guard, moment: datetime, fix: bool
+) -> tuple[Finding, ...]:
     """
     Args:
-        fix: Rebuild what is derived, ask a server that was left alone, embed what waits.
+        fix: Rebuild what is derived, take rights from others, ask a server that was left alone, embed what waits.
     """
-    before = (_database(store, config, fix=fix), *_rights(config), *_model(embedders), *_vectors(store, embedders))
+    first = (_database(store, config, fix=fix), *_rights(config, fix=fix), *_secrets(store, guard))
+    before = (*first, *_model(embedders), *_vectors(store, embedders))
     able = all(found.well for found in before if found.name in {"model", "vectors"})
     return (*before, *_queue(store, embedders, config, moment, fix=fix, able=able))
 
@@ -63,13 +71,48 @@ def _database(store: Store, config: Config, *, fix: bool) -> Finding:
     return Finding("database", True, f"rebuilt: {told}", mended=True)
 
 
-def _rights(config: Config) -> Iterator[Finding]:
+def _rights(config: Config, *, fix: bool) -> Iterator[Finding]:
     """Memories are for their owner's eyes."""
     if os.name != "posix":
         return
-    mode = Path(config.database).stat().st_mode & 0o077
-    if mode:
-        yield Finding("rights", False, f"others may open {config.database}", f"chmod 600 {config.database}")
+    for path, mode in ((Path(config.folder), 0o700), (Path(config.database), 0o600)):
+        if not path.stat().st_mode & 0o077:
+            continue
+        told, hint = f"others may open {path}", f"chmod {mode:o} {path}"
+        if not fix:
+            yield Finding("rights", False, told, f"`memory doctor --fix`, or {hint}")
+            continue
+        try:
+            path.chmod(mode)
+        except OSError as error:
+            yield Finding("rights", False, f"{told}: {error.strerror}", hint)
+        else:
+            yield Finding("rights", True, f"only you may open {path} now", mended=True)
+
+
+def _secrets(store: Store, guard: Guard) -> Iterator[Finding]:
+    """What was kept before a rule knew it. Nothing is taken out here: whoever wrote it should know of the leak."""
+    found: dict[int, str] = {}
+    after = MemoryId(0)
+    try:
+        while page := store.page(after, PAGE):
+            for memory in page:
+                whole = store.whole(memory.id)
+                if whole is not None and (names := guard.secrets(whole)):
+                    found[memory.id] = names[0]
+            after = page[-1].id
+    except ConfigError as error:
+        yield Finding("secrets", False, str(error), error.hint)
+        return
+    if not found:
+        yield Finding("secrets", True, "no memory holds what looks like one")
+    for id, name in list(found.items())[:NAMED]:
+        hint = f"If it is one, change it where it counts, then `memory delete {id}`."
+        yield Finding("secrets", False, f"memory {id} holds what looks like a secret: {name}", hint)
+    if len(found) > NAMED:
+        yield Finding(
+            "secrets", False, f"and {len(found) - NAMED:,} more memories", "Delete these first, then look again."
+        )
 
 
 def _model(embedders: Embedders) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
@@ -15,7 +16,7 @@ from memory.rank.judge import Tuning
 from memory.search import Fusing, search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
     from memory.context import Context
     from memory.draft import Draft
     from memory.embed import Embedder
-    from memory.fill import Filling
     from memory.record import Memory, MemoryId
-    from memory.save import Plan, Saved
+    from memory.save import Saved
     from memory.status import Embedding
-    from memory.store import Links, Revision, Store
-    from memory.transfer import Exported
+    from memory.store import Revision, Store
 
 Reference: TypeAlias = "int | str"
 """A memory's id, its uid, or at least 8 characters of the beginning of its uid."""
@@ -147,13 +146,6 @@ class Engine(Care):
 
         return self._keep([Plan(draft) for draft in drafts], self._filling()._replace(seconds=None))
 
-    def _keep(self, plans: Sequence[Plan], filling: Filling) -> list[Saved]:
-        from memory.save import save
-
-        saved = save(plans, self._store, self._embedders, filling, moment=self._now())
-        self._wake(filling)
-        return saved
-
     def update(self, reference: Reference, **changes: Any) -> Saved:
         """
         Correct a memory in place; its history keeps what it said before.
@@ -177,7 +169,8 @@ class Engine(Care):
             if (former := self._store.whole(id)) is None:
                 raise NotFound(f"no memory {reference!r}")
             filling = self._filling()
-            if saved := update(former, changes, self._store, self._embedders, filling, moment=self._now()):
+            parts = (self._store, self._embedders, filling)
+            if saved := update(former, changes, *parts, guard=self._guard, moment=self._now()):
                 self._wake(filling)
                 return saved
         raise StoreBusy(f"memory {reference!r} is changed all the time by others", hint="Try again.")
@@ -223,6 +216,8 @@ class Engine(Care):
             query = Query(query, limit, mode=Mode(self.config.search.mode), scope=scope)
         elif (limit, project, source) != (None, None, None):
             raise Invalid("limit, project and source belong into the Query")
+        if self._aliases:
+            query = replace(query, scope=self._known_as(query.scope))
         return search(query, self._store, lambda: self._embedders, self._tuning, self._fusing, filling=self._filling)
 
     def context(
@@ -251,6 +246,7 @@ class Engine(Care):
             settings.topup_recent if topup_recent is None else topup_recent,
         )
         semantic = settings.semantic if semantic is None else semantic
+        scope = self._known_as(scope)
         return context(self._store, self._embedders, self.search, scope, about=about, semantic=semantic, room=room)
 
     def recent(self, scope: Scope = ACTIVE, limit: int = 20, *, after: Memory | None = None) -> Sequence[Memory]:
@@ -261,7 +257,16 @@ class Engine(Care):
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        return self._store.recent(scope, limit, after)
+        return self._store.recent(self._known_as(scope), limit, after)
+
+    def _known_as(self, scope: Scope) -> Scope:
+        """A scope that knows its projects by all their names."""
+        if not (self._aliases and scope.projects):
+            return scope
+        from memory.project import names
+
+        every = (names(name, self._aliases) for name in scope.projects)
+        return scope._replace(projects=frozenset().union(*every))
 
     def get(self, reference: Reference) -> Memory:
         """
@@ -311,26 +316,6 @@ class Engine(Care):
                 return id
             case several:
                 raise Ambiguous(str(reference), [f"{uid} (id {id})" for id, uid in several])
-
-    # Carrying over -------------------------------------------------------
-
-    def exported(self) -> Iterator[Exported]:
-        """Every memory with all that belongs to it, oldest first."""
-        from memory.transfer import exported
-
-        return exported(self._store)
-
-    def restore(self, plans: Sequence[Plan]) -> list[Saved]:
-        """
-        Keep what an export brought, in one transaction; what is there already is left as it is.
-
-        See `memory.transfer.parsed`. `link` then says what points to what.
-        """
-        return self._keep(plans, self._filling()._replace(seconds=None))
-
-    def link(self, links: Sequence[Links]) -> None:
-        """Point restored memories to their parents and successors."""
-        self._store.link(links)
 
     def close(self) -> None:
         try:

@@ -90,5 +90,5 @@ def kind(name: str) -> Kind:
             return Kind(candidate)
     from difflib import get_close_matches
 
-    near = get_close_matches(name, RULES, n=1)
+    near = get_close_matches(name, [kind.value for kind in RULES], n=1)
     raise Invalid(f"no kind {name!r}", hint=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(RULES)}.")

@@ -18,6 +18,10 @@ ChunkId = NewType("ChunkId", int)
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
 
+INSTRUCTIONS = "instructions"
+"""The flag of a memory whose text looks like orders to the agent that reads it."""
+
+
 class Status(StrEnum):
     """Whether a memory still holds."""
 
@@ -33,6 +37,7 @@ class Memory(NamedTuple):
         id: From 1, never used again.
         uid: 32 hexadecimal digits, the same in every export.
         body_size: Characters of the body; 0 when there are no details.
+        flags: What a reader should know of its text: `INSTRUCTIONS`.
         superseded_by: The memory that took its place.
         content_hash: SHA-256 over what was said, in hexadecimal.
         created_at, updated_at, accessed_at: UTC.
@@ -67,6 +72,7 @@ class Memory(NamedTuple):
     accessed_at: datetime | None
     access_count: int
     body_size: int
+    flags: tuple[str, ...] = ()
 
     @property
     def has_details(self) -> bool:

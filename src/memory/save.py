@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from memory.embed.pool import Embedders
     from memory.fill import Filling
+    from memory.guard import Guard, Guarded
     from memory.record import Memory
     from memory.store import Kept, Revision, Store, Whole
 
@@ -59,13 +60,14 @@ class Plan:
     supersedes: MemoryId | None = None
     restored: Memory | None = None  # of an export: brings back uid, times and status
     history: tuple[Revision, ...] = ()
+    flags: tuple[str, ...] = ()
 
 
 def save(
-    plans: Sequence[Plan], store: Store, embedders: Embedders, filling: Filling, *, moment: datetime
+    plans: Sequence[Plan], store: Store, embedders: Embedders, filling: Filling, *, guard: Guard, moment: datetime
 ) -> list[Saved]:
     """
-    Keep drafts, all in one transaction.
+    Keep drafts, all in one transaction, without the secrets in them.
 
     Little that a model in this process embeds is embedded before, so that it is found by its meaning at once. All
     else is kept first and embedded after, as long as `filling` allows. No model and no network is ever waited for
@@ -73,18 +75,35 @@ def save(
 
     Raises:
         NotFound, Invalid: What a plan supersedes is not there, or was superseded already. Nothing was kept.
+        ConfigError: A rule of `.memoryignore` cannot be used. Nothing was kept.
     """
-    drafted = [entry(plan, moment) for plan in plans]
+    guarded = [guard.draft(plan.draft) for plan in plans]
+    drafted = [entry(_clean(*one, guard=guard), moment) for one in zip(plans, guarded, strict=True)]
     known = store.known(drafted)
     new, told = _embed([one for one, id in zip(drafted, known, strict=True) if id is None], embedders, filling)
     made = iter(new)
     kept = store.put([next(made) if id is None else one for one, id in zip(drafted, known, strict=True)])
     notices = _filled(kept, told, store, embedders, filling, moment=moment)
-    return [Saved(one.memory, one.known, () if one.known else notices) for one in kept]
+    return [
+        Saved(one.memory, one.known, clean.notices + (() if one.known else notices))
+        for one, clean in zip(kept, guarded, strict=True)
+    ]
+
+
+def _clean(plan: Plan, guarded: Guarded, *, guard: Guard) -> Plan:
+    history = tuple(map(guard.revision, plan.history))
+    return replace(plan, draft=guarded.draft, flags=guarded.flags, history=history)
 
 
 def update(
-    former: Whole, changes: Mapping[str, Any], store: Store, embedders: Embedders, filling: Filling, *, moment: datetime
+    former: Whole,
+    changes: Mapping[str, Any],
+    store: Store,
+    embedders: Embedders,
+    filling: Filling,
+    *,
+    guard: Guard,
+    moment: datetime,
 ) -> Saved | None:
     """
     Put changed texts in place of a memory's; None if somebody else changed it meanwhile.
@@ -101,14 +120,15 @@ def update(
     texts = {name: getattr(former.memory, name) for name in SHARED} | {"body": former.body}
     if former.memory.kind is not Kind.NOTE and former.memory.what == former.body[:WHAT_OF_BODY]:
         texts["what"] = ""  # the body spoke for it, and does so again
-    draft = Draft(**texts | dict(changes))
+    draft, flags, said = guard.draft(Draft(**texts | dict(changes)))
     if draft == Draft(**texts):
-        return Saved(former.memory, known=True)
-    entries, told = _embed([entry(Plan(draft), moment)], embedders, filling)
+        return Saved(former.memory, known=True, notices=said)
+    entries, told = _embed([entry(Plan(draft, flags=flags), moment)], embedders, filling)
     kept = store.replace(former.memory.id, entries[0], revisions=len(former.history))
     if kept is None:
         return None
-    return Saved(kept.memory, known=False, notices=_filled([kept], told, store, embedders, filling, moment=moment))
+    notices = _filled([kept], told, store, embedders, filling, moment=moment)
+    return Saved(kept.memory, known=False, notices=said + notices)
 
 
 def _filled(
@@ -158,6 +178,7 @@ def entry(plan: Plan, moment: datetime) -> Entry:
         unless_known=plan.restored is None,
         restored=plan.restored,
         history=plan.history,
+        flags=plan.flags,
     )
 
 

@@ -165,3 +165,10 @@ class ContextSettings(_Section):
     topup_recent: bool = setting(True, "Fill up with recent memories when the search finds few.")
     limit: int = setting(10, "Memories at most.", 1, 1000)
     tokens: int = setting(2000, "Size at most, in tokens (estimated).", 1, 1_000_000)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class McpSettings(_Section):
+    toolsets: str = setting(
+        "core", "Which tools agents see: core, care, all; several with commas. Each one takes room in their context."
+    )

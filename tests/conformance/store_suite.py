@@ -288,6 +288,17 @@ def _superseded(store: Store, id: MemoryId):
 
 
 class Changing:
+    def test_flags_go_with_what_they_are_of(self, store: Store) -> None:
+        plain, flagged = kept(store, note("plain"), note("flagged")._replace(flags=("instructions", "other")))
+        assert [store.memories([id])[id].flags for id in (plain, flagged)] == [(), ("instructions", "other")]
+
+        store.replace(flagged, note("corrected"))
+
+        whole = store.whole(flagged)
+        assert whole is not None
+        assert whole.memory.flags == ()
+        assert [revision.memory.flags for revision in whole.history] == [("instructions", "other")]
+
     def test_superseding_retires_the_old_in_the_same_step(self, store: Store) -> None:
         old = kept(store, note("port 80"))[0]
 
@@ -606,6 +617,7 @@ class Scopes:
         embedded = {memory.id for memory in everything if memory.kind is Kind.NOTE}
 
         assert {memory.id for memory in store.recent(scope, 100)} == wanted
+        assert store.count(scope) == len(wanted)
         assert set(found(store.by_keyword(words("word"), scope, 100))) == wanted
         assert set(found(store.by_vector(1, unit(1), scope, 100))) == wanted & embedded
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.project import project
+from memory.project import aliases, names, project
 
 
 def test_a_folder_in_a_repository_belongs_to_the_repository(tmp_path: Path) -> None:
@@ -86,3 +86,27 @@ def test_a_worktree_made_by_git_belongs_to_its_repository(tmp_path: Path, bare: 
         git("worktree", "add", "-b", "fix", tmp_path / "fix", at=shop)
 
     assert project(tmp_path / "fix") == ("market" if bare else "shop")
+
+
+def test_a_home_folder_is_no_project_unless_it_is_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert project(tmp_path) is None
+    assert project(tmp_path / "notes") == "notes"
+
+    (tmp_path / ".git").mkdir()
+    assert project(tmp_path) == tmp_path.name
+
+
+def test_names_that_mean_another_project() -> None:
+    known = aliases(" old = mid ,mid=new, website = shop,, ")
+
+    assert known == {"old": "new", "mid": "new", "website": "shop"}
+    assert names("mid", known) == names("new", known) == {"old", "mid", "new"}
+    assert names("unknown", known) == {"unknown"}
+    assert aliases("") == {}
+
+
+@pytest.mark.parametrize("text", ["old", "= new", "old =", "a = b = c", "a = b, a = c", "a = b, b = a", "a = a"])
+def test_a_list_of_aliases_that_means_nothing_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"[a-c]|old|new"):
+        aliases(text)

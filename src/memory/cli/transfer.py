@@ -151,7 +151,7 @@ def _markdown(engine: Engine, path: Path, project: str | None) -> Imported:
             old = former.get(draft.related_files[0])
             changed = old is not None and not same(old, draft)
             saved.append(_updated(engine, old, draft) if old is not None and changed else engine.save(draft))
-            updated += changed
+            updated += changed and not saved[-1].known  # it may differ from its file in a secret alone
             report(len(saved), len(drafts))
     return _counted(saved, updated=updated)
 

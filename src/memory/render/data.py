@@ -39,7 +39,9 @@ def pointer(memory: Memory) -> dict[str, Any]:
         "tags": list(memory.tags),
         "project": memory.project,
         "source": memory.source,
+        "agent_id": memory.agent_id,
         "has_details": memory.has_details,
+        "flags": list(memory.flags),
         "created_at": iso(memory.created_at),
     }
 
@@ -50,7 +52,6 @@ def whole(memory: Memory) -> dict[str, Any]:
         "description": memory.description,
         "related_files": list(memory.related_files),
         "metadata": dict(memory.metadata),
-        "agent_id": memory.agent_id,
         "session_id": memory.session_id,
         "session_iter": memory.session_iter,
         "task_code": memory.task_code,
@@ -100,7 +101,7 @@ def exported(found: Exported) -> dict[str, Any]:
 
 def _portable(memory: Memory) -> dict[str, Any]:
     fields = whole(memory)
-    for name in ("id", "memory_id", "has_details", "parent_id", "superseded_by", "content_hash", "body_size"):
+    for name in ("id", "memory_id", "has_details", "parent_id", "superseded_by", "content_hash", "body_size", "flags"):
         del fields[name]
     return {"uid": memory.uid, **fields}
 
@@ -163,6 +164,7 @@ def context(found: Context) -> dict[str, Any]:
             "text": found.text,
             "tokens": found.tokens,
             "omitted": found.omitted,
+            "more": found.more,
             "tier": str(found.answer.tier) if found.answer else None,
             "memories": [pointer(memory) for memory in found.memories],
             "notices": notices(found.notices),

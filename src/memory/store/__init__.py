@@ -141,6 +141,10 @@ class Store(Accounts, Protocol):
         """Last changed first, of those at one moment the latest id; `after` continues a page behind its last memory."""
         ...
 
+    def count(self, scope: Scope) -> int:
+        """How many memories are in scope."""
+        ...
+
     def page(self, after: MemoryId, limit: int) -> Sequence[Memory]:
         """Memories whose id is above `after`, lowest first."""
         ...

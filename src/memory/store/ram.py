@@ -268,6 +268,10 @@ class RamStore:
             found = [memory for memory in found if (memory.updated_at, memory.id) < (after.updated_at, after.id)]
         return sorted(found, key=lambda memory: (memory.updated_at, memory.id), reverse=True)[:limit]
 
+    def count(self, scope: Scope) -> int:
+        with self._lock:
+            return sum(_inside(memory, scope) for memory in self._data.memories.values())
+
     def page(self, after: MemoryId, limit: int) -> Sequence[Memory]:
         with self._lock:
             return [self._data.memories[id] for id in sorted(self._data.memories) if id > after][:limit]
@@ -593,7 +597,8 @@ def _said(entry: Entry) -> dict[str, Any]:
     """The fields of a memory that come of what an entry says."""
     draft = entry.draft
     shared = {name: getattr(draft, name) for name in SHARED} | {"metadata": dict(draft.metadata)}
-    return shared | {"content_hash": entry.content_hash, "updated_at": entry.moment, "body_size": len(draft.body)}
+    facts = {"content_hash": entry.content_hash, "body_size": len(draft.body), "flags": entry.flags}
+    return shared | facts | {"updated_at": entry.moment}
 
 
 def _new(id: MemoryId, entry: Entry) -> Memory:

@@ -75,6 +75,7 @@ class Entry(NamedTuple):
         supersedes: Retire this memory in the same transaction.
         restored: An import brings back the times, the status and the counts of this one; `link` what it points to.
         history: What it said before, latest first.
+        flags: What a reader should know of its text; words without spaces.
     """
 
     draft: Draft
@@ -88,6 +89,7 @@ class Entry(NamedTuple):
     supersedes: MemoryId | None = None
     restored: Memory | None = None
     history: tuple[Revision, ...] = ()
+    flags: tuple[str, ...] = ()
 
 
 class Kept(NamedTuple):

@@ -259,7 +259,8 @@ def _values(entry: Entry) -> dict[str, Any]:
     for name in ("tags", "related_files", "metadata"):
         values[name] = packed(values[name])
     size = len(entry.draft.body)
-    return values | {"content_hash": entry.content_hash, "updated_at": iso(entry.moment), "body_size": size}
+    facts = {"content_hash": entry.content_hash, "body_size": size, "flags": " ".join(entry.flags)}
+    return values | facts | {"updated_at": iso(entry.moment)}
 
 
 def _first(entry: Entry) -> dict[str, Any]:

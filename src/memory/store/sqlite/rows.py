@@ -25,7 +25,7 @@ Row: TypeAlias = "tuple[Any, ...]"
 MEMORY = (
     "id, uid, kind, category, title, what, why, impact, description, tags, related_files, metadata, project, source, "
     "agent_id, session_id, session_iter, task_code, query_id, parent_id, status, superseded_by, content_hash, "
-    "created_at, updated_at, accessed_at, access_count, body_size"
+    "created_at, updated_at, accessed_at, access_count, body_size, flags"
 )
 """The columns of `memories`, in the order of the fields of `Memory`."""
 
@@ -95,6 +95,7 @@ def _memory(values: dict[str, Any]) -> Memory:
             "created_at": moment(values["created_at"]),
             "updated_at": moment(values["updated_at"]),
             "accessed_at": values["accessed_at"] and moment(values["accessed_at"]),
+            "flags": tuple(values.get("flags", "").split()),
         }
     )
 
@@ -106,7 +107,7 @@ def record(memory: Memory) -> str:
         values[name] = packed(values[name])
     for name in ("created_at", "updated_at", "accessed_at"):
         values[name] = values[name] and iso(values[name])
-    return json.dumps(values)
+    return json.dumps(values | {"flags": " ".join(memory.flags)})
 
 
 def recorded(record: str) -> Memory:

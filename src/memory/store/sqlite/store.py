@@ -99,6 +99,12 @@ class SqliteStore:
             ordered = f"{condition} order by m.updated_at desc, m.id desc limit ?"
             return list(rows.memories(db, ordered, [*values, limit]))
 
+    def count(self, scope: Scope) -> int:
+        condition, values = where(scope)
+        with self._db.read() as db:
+            found: int = db.execute(f"select count(*) from memories m where {condition}", values).get
+            return found
+
     def page(self, after: MemoryId, limit: int) -> Sequence[Memory]:
         with self._db.read() as db:
             return list(rows.memories(db, "m.id > ? order by m.id limit ?", [after, limit]))
