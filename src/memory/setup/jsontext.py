@@ -1,0 +1,284 @@
+"""
+JSON text that is changed at one place, while every other character stays as it was.
+
+Settings files of agents belong to people: indentation, order of keys, spelling of numbers, line ends and comments are
+theirs. So nothing is written anew; a value is found as a span of the text and text is put in or cut out there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+DEPTH_LIMIT = 200
+
+MARK = "\ufeff"
+"""The byte order mark, which some editors put first."""
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*(?s:.*?)\*/)*")
+_BESIDE = re.compile(r"(?:[ \t]*/\*[^\r\n]*?\*/)*([ \t]*//[^\r\n]*)?")
+"""Comments on what is left of a line: they belong to what stands before them."""
+
+_DECODER = json.JSONDecoder()
+
+
+class Fault(ValueError):
+    """
+    Text that cannot be changed safely.
+
+    Attributes:
+        at: Where, as an index into the text.
+    """
+
+    def __init__(self, reason: str, at: int) -> None:
+        super().__init__(reason)
+        self.at = at
+
+
+class Node(NamedTuple):
+    """A value and its span `text[start:stop]`; `members` are those of an object or an array."""
+
+    start: int
+    stop: int
+    value: Json
+    members: tuple[Member, ...] = ()
+
+
+class Member(NamedTuple):
+    """`text[start:stop]` is a name (None in an array), its value, and the comma behind it if there is one."""
+
+    name: str | None
+    start: int
+    stop: int
+    node: Node
+    comma: bool
+
+
+class Document(NamedTuple):
+    """A text and what it says."""
+
+    text: str
+    root: Node
+    comments: bool
+
+
+def blank(text: str) -> bool:
+    """Whether a file says nothing yet."""
+    return not text.strip(f"{MARK} \t\r\n")
+
+
+def parsed(text: str, *, comments: bool) -> Document:
+    """
+    Args:
+        comments: Whether comments and a comma behind the last value are part of the language.
+
+    Raises:
+        Fault: The text is not JSON.
+    """
+    return Document(text, _Reader(text, comments=comments).document(), comments)
+
+
+class _Reader:
+    def __init__(self, text: str, *, comments: bool) -> None:
+        self.text = text
+        self.comments = comments
+
+    def document(self) -> Node:
+        start = self.gap(len(MARK) if self.text.startswith(MARK) else 0)
+        node = self.node(start, 0)
+        end = self.gap(node.stop)
+        if end != len(self.text):
+            raise Fault("something stands behind the end of the JSON", end)
+        return node
+
+    def gap(self, at: int) -> int:
+        """Where the next token begins."""
+        found = (_GAP if self.comments else _SPACE).match(self.text, at)
+        at = found.end() if found else at
+        if self.text.startswith(("//", "/*"), at):
+            raise Fault("a comment that does not end" if self.comments else "a comment; this file is plain JSON", at)
+        return at
+
+    def node(self, at: int, depth: int) -> Node:
+        if depth > DEPTH_LIMIT:
+            raise Fault(f"nested more than {DEPTH_LIMIT} deep", at)
+        match self.text[at : at + 1]:
+            case "{":
+                members, stop = self.members(at, "}", depth)
+                return Node(at, stop, {str(member.name): member.node.value for member in members}, members)
+            case "[":
+                members, stop = self.members(at, "]", depth)
+                return Node(at, stop, [member.node.value for member in members], members)
+        return self.scalar(at)
+
+    def scalar(self, at: int) -> Node:
+        if not re.match(r'["tfn0-9]|-[0-9]', self.text[at : at + 2]):  # Python would take NaN and -Infinity
+            raise Fault("a value should stand here", at)
+        try:
+            value, stop = _DECODER.raw_decode(self.text, at)
+        except json.JSONDecodeError as error:
+            raise Fault(f"broken JSON: {error.msg}", error.pos) from error
+        except ValueError as error:
+            raise Fault(f"broken JSON: {error}", at) from error
+        return Node(at, stop, value)
+
+    def members(self, at: int, close: str, depth: int) -> tuple[tuple[Member, ...], int]:
+        members: list[Member] = []
+        here = self.gap(at + 1)
+        while self.text[here : here + 1] != close:
+            start, name = here, None
+            if close == "}":
+                name, here = self.name(here)
+            node = self.node(here, depth + 1)
+            here = self.gap(node.stop)
+            comma = self.text.startswith(",", here)
+            members.append(Member(name, start, here + 1 if comma else node.stop, node, comma))
+            if not comma and not self.text.startswith(close, here):
+                raise Fault(f"a comma or {close} is missing", here)
+            if comma:
+                here = self.gap(here + 1)
+            if comma and not self.comments and self.text.startswith(close, here):
+                raise Fault("a comma with nothing behind it", members[-1].stop - 1)
+        return tuple(members), here + 1
+
+    def name(self, at: int) -> tuple[str, int]:
+        """A key, and where its value begins."""
+        if not self.text.startswith('"', at):
+            raise Fault("a name in double quotes should stand here", at)
+        node = self.scalar(at)
+        at = self.gap(node.stop)
+        if not self.text.startswith(":", at):
+            raise Fault("a colon is missing", at)
+        return str(node.value), self.gap(at + 1)
+
+
+def child(node: Node, name: str) -> Member | None:
+    """
+    The member of an object with a name.
+
+    Raises:
+        Fault: It is no object, or has the name twice: which of them the agent takes is not ours to guess.
+    """
+    if not isinstance(node.value, dict):
+        raise Fault(f"an object should stand here, which has {name!r}", node.start)
+    found = [member for member in node.members if member.name == name]
+    if len(found) > 1:
+        raise Fault(f"{name!r} stands here for the second time", found[1].start)
+    return found[0] if found else None
+
+
+def descended(node: Node, keys: Sequence[str]) -> tuple[Node, tuple[str, ...]]:
+    """The deepest node on a path, and the keys that are missing below it."""
+    for depth, key in enumerate(keys):
+        member = child(node, key)
+        if member is None:
+            return node, tuple(keys[depth:])
+        node = member.node
+    return node, ()
+
+
+def inserted(document: Document, node: Node, name: str | None, value: Json) -> str:
+    """The text with one more member at the end of an object (with a name) or an array, written as its neighbours are."""
+    text = document.text
+    wide = _wide(document, node)
+    last = node.members[-1] if node.members else None
+    indent = _indent(text, last.start) if last else _indent(text, node.start) + _unit(text)
+    body = ("" if name is None else f"{_quoted(name)}: ") + rendered(text, value, indent, wide=wide)
+    if last is not None:
+        lead = _newline(text) + indent if wide else " "
+        at = _beside(document, last.stop) if wide else last.stop
+        text = text[:at] + lead + body + "," * last.comma + text[at:]
+        return text if last.comma else text[: last.node.stop] + "," + text[last.node.stop :]
+    if not wide:
+        return text[: node.start + 1] + body + text[node.start + 1 :]
+    at = _beside(document, node.start + 1)
+    close = "" if "\n" in text[at : node.stop] else _newline(text) + _indent(text, node.start)
+    return text[:at] + _newline(text) + indent + body + close + text[at:]
+
+
+def removed(document: Document, node: Node, member: Member) -> str:
+    """The text without a member; comments beside other members stay."""
+    text, place = document.text, node.members.index(member)
+    before = node.members[place - 1] if place else None
+    stop = member.stop
+    ends = text[stop : stop + 1] in ("\r", "\n")  # else a comment before would swallow what comes now
+    start = _beside(document, before.stop if before else node.start + 1, line=not ends)
+    if member is not node.members[-1]:
+        if before is None and text[stop:].lstrip(" \t")[:1] not in ("", "\r", "\n", "/"):
+            stop = node.members[place + 1].start
+    elif before is not None and not member.comma:
+        comma = before.stop - 1
+        return text[:comma] + text[comma + 1 : start] + text[stop:]
+    if before is None and member is node.members[-1]:
+        inside = text[node.start + 1 : start] + text[stop : node.stop - 1]
+        if not inside.strip():
+            start, stop = node.start + 1, node.stop - 1
+    return text[:start] + text[stop:]
+
+
+def replaced(document: Document, node: Node, value: Json) -> str:
+    """The text with another value in place of one."""
+    text = document.text
+    body = rendered(text, value, _indent(text, node.start), wide=_wide(document, node))
+    return text[: node.start] + body + text[node.stop :]
+
+
+def rendered(text: str, value: Json, indent: str, *, wide: bool) -> str:
+    """A value as it should look in a text, from the second line on behind an indentation."""
+    line, inner = _newline(text) + indent, indent + _unit(text)
+    match value:
+        case dict() if wide and value:
+            items = [f"{_quoted(name)}: {rendered(text, item, inner, wide=True)}" for name, item in value.items()]
+            brackets = "{}"
+        case list() if wide and any(isinstance(item, (dict, list)) for item in value):
+            items = [rendered(text, item, inner, wide=True) for item in value]
+            brackets = "[]"
+        case _:  # a list of words stays on a line
+            return json.dumps(value, ensure_ascii=False)
+    return brackets[0] + ",".join(_newline(text) + inner + item for item in items) + line + brackets[1]
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
+def _wide(document: Document, node: Node) -> bool:
+    """Whether members of a node stand on lines of their own: as they do, or as the rest of the file does."""
+    text = document.text
+    if node.members:
+        start = node.members[-1].start
+        return not text[text.rfind("\n", 0, start) + 1 : start].strip(f" \t{MARK}")
+    return "\n" in text.strip(f"{MARK} \t\r\n") or not document.root.members
+
+
+def _beside(document: Document, at: int, *, line: bool = False) -> int:
+    """Behind the comments that follow on the same line; with `line`, behind its end too if the last one needs it."""
+    found = _BESIDE.match(document.text, at) if document.comments else None
+    if not found:
+        return at
+    if not (line and found[1]):
+        return found.end()
+    return found.end() + (2 if document.text.startswith("\r\n", found.end()) else 1)
+
+
+def _indent(text: str, at: int) -> str:
+    """The white space that the line of a position begins with."""
+    line = text[text.rfind("\n", 0, at) + 1 : at].removeprefix(MARK)
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit(text: str) -> str:
+    """One step of indentation: that of the first line that has one."""
+    found = re.search(r"\n([ \t]+)[^\s]", text)
+    return found[1] if found else "  "
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

@@ -1,0 +1,210 @@
+"""`memory setup` as a person runs it, and what it wrote as an agent starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from command import Shell
+from memory.setup.agents import AGENTS, NAMES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEYS = {agent.name: agent.keys for agent in AGENTS}
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """A home without any agent, and no program but the system's on PATH."""
+    (tmp_path / "person").mkdir()
+    person = tmp_path / "person"
+    return Shell(tmp_path / "data", person, {"PATH": "/usr/bin:/bin", "HOME": str(person)})
+
+
+def argv_of(agent: str, file: Path) -> list[str]:
+    """The command in an agent's file."""
+    text = file.read_text("utf-8")
+    entry = tomllib.loads(text) if file.suffix == ".toml" else json.loads(text)
+    for key in (*KEYS[agent], "memory"):
+        entry = entry[key]
+    command = entry["command"]
+    return [*command, *entry.get("args", [])] if isinstance(command, list) else [command, *entry["args"]]
+
+
+def said(argv: list[str], folder: Path, *messages: dict) -> dict[int, dict]:
+    """The answers of a server, by id, to what it is sent; it is started as an agent does, without our variables."""
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
+    wanted = {message["id"] for message in messages if "id" in message}
+    answers: dict[int, dict] = {}
+    server = subprocess.Popen(
+        argv,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=folder,
+        env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
+        text=True,
+        encoding="utf-8",
+    )
+    with server:
+        server.stdin.write(lines)
+        server.stdin.flush()
+        for line in server.stdout:
+            answer = json.loads(line)
+            if "id" in answer:
+                answers[answer["id"]] = answer
+            if wanted <= answers.keys():
+                break
+        server.stdin.close()
+        server.wait(timeout=30)
+    return answers
+
+
+@pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
+def test_the_command_that_was_written_starts_the_server(agent: str, shell: Shell) -> None:
+    steps = shell("setup", agent, "--json").json["steps"]
+    argv = argv_of(agent, shell.folder / steps[0]["file"])
+
+    answers = said(
+        argv,
+        shell.folder,
+        {
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"},
+            },
+        },
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    )
+
+    assert argv[1:] == ["--home", str(shell.home), "mcp"]
+    assert "serverInfo" in answers[1]["result"]
+    assert answers[2]["result"]["tools"]
+
+
+@pytest.mark.parametrize("agent", [agent.name for agent in AGENTS if agent.hooks])
+def test_the_hooks_that_were_written_run(agent: str, shell: Shell) -> None:
+    steps = shell("setup", agent, "--json").json["steps"]
+    file = next(shell.folder / step["file"] for step in steps if "hooks" in step["what"])
+    groups = [group for groups in json.loads(file.read_text())["hooks"].values() for group in groups]
+    handlers = [handler for group in groups for handler in group.get("hooks", [group])]
+    event = {"session_id": "s1", "cwd": str(shell.folder), "hook_event_name": "SessionStart", "source": "startup"}
+
+    for handler in handlers:
+        ran = subprocess.run(
+            handler["command"],
+            shell=True,
+            input=json.dumps(event),
+            capture_output=True,
+            text=True,
+            cwd=shell.folder,
+            env={"HOME": str(shell.folder), "PATH": "/usr/bin:/bin"},
+            check=False,
+            timeout=60,
+        )
+        assert (ran.returncode, ran.stderr) == (0, ""), handler
+
+
+@pytest.mark.parametrize("agent", NAMES)
+def test_setting_up_and_undoing_leaves_nothing(agent: str, shell: Shell) -> None:
+    first = shell("setup", agent).out
+    second = shell("setup", agent).out
+    third = shell("setup", agent, "--remove").out
+    fourth = shell("setup", agent, "--remove").out
+
+    assert ": added: " in first
+    assert ": is there already: " in second
+    assert ": removed: " in third
+    assert ": is not there: " in fourth
+    assert [path for path in shell.folder.rglob("*") if path.is_file()] == []
+
+
+def test_a_dry_run_prints_the_diff_and_writes_nothing(shell: Shell) -> None:
+    ran = shell("setup", "cursor", "--dry-run")
+
+    assert "server: would be added: " in ran.out
+    assert '+    "memory": {\n' in ran.out
+    assert "next" not in ran.out
+    assert list(shell.folder.iterdir()) == []
+
+
+def test_the_result_as_json_says_what_was_done(shell: Shell) -> None:
+    (shell.folder / ".cursor").mkdir()
+    (shell.folder / ".cursor/mcp.json").write_text("{}")
+
+    ran = shell("setup", "cursor", "--no-hooks", "--json").json
+
+    assert ran["schema"] == "memory.setup/1"
+    assert (ran["agent"], ran["project"], ran["dry_run"], ran["changed"]) == ("cursor", False, False, True)
+    assert [step["what"] for step in ran["steps"]] == ["server", "skill"]
+    assert ran["steps"][0]["backup"] == str(shell.folder / ".cursor/mcp.json.before-memory")
+    assert ran["next"].startswith("Restart Cursor")
+    assert {step["diff"] for step in ran["steps"]} == {""}
+    assert shell("setup", "codex", "--dry-run", "--json").json["steps"][0]["diff"].startswith("--- ")
+
+
+def test_without_an_agent_the_agents_are_listed(shell: Shell) -> None:
+    shell("setup", "codex")
+
+    text, rows = shell("setup").out, shell("setup", "--json").json["agents"]
+
+    assert [row["agent"] for row in rows] == list(NAMES)
+    assert [row["agent"] for row in rows if row["user"] == "yes"] == ["codex"]
+    assert "codex           installed  set up for you\n" in text
+    assert "gemini          -          not set up\n" in text
+
+
+def test_a_refusal_says_where_and_what_to_write_by_hand(shell: Shell) -> None:
+    (shell.folder / ".cursor").mkdir()
+    file = shell.folder / ".cursor/mcp.json"
+    file.write_text('{\n  // mine\n  "mcpServers": {}\n}\n')
+
+    ran = shell("setup", "cursor", code=2)
+
+    assert f"{file}:2:3: a comment" in ran.err
+    assert '    "memory": {\n' in ran.err
+    assert file.read_text() == '{\n  // mine\n  "mcpServers": {}\n}\n'
+
+
+def test_an_option_without_an_agent_is_refused(shell: Shell) -> None:
+    assert "name the agent" in shell("setup", "--remove", code=2).err
+    assert "Did you mean 'claude-desktop'?" in shell("setup", "claude-destop", code=2).err
+
+
+def test_claude_codes_own_command_does_not_get_our_standard_input(shell: Shell) -> None:
+    program = shell.folder / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\ncat > "$HOME/stdin"\nprintf "%s " "$@" > "$HOME/asked"\n')
+    program.chmod(0o755)
+    with_claude = replace(shell, settings={**shell.settings, "PATH": f"{program.parent}:/usr/bin:/bin"})
+
+    ran = with_claude("setup", "claude-code", stdin="yes\n")
+
+    assert (shell.folder / "stdin").read_text() == ""
+    assert (shell.folder / "asked").read_text().startswith("mcp add --scope user memory -- ")
+    assert "server: added by `" in ran.out
+
+
+def test_the_module_runs_as_the_command(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "memory", "--version"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        check=True,
+        timeout=60,
+    )
+
+    assert ran.stdout.startswith("memory ")
