@@ -27,6 +27,7 @@ check: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/embed.py
+	$(BIN)/python bench/mcp.py
 
 format: $(STAMP)
 	$(BIN)/ruff format .

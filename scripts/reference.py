@@ -1,5 +1,5 @@
 """
-Write what is generated: config.example.yaml, docs/configuration.md and docs/cli.md.
+Write what is generated: config.example.yaml, docs/configuration.md, docs/cli.md and docs/mcp.md.
 
     .venv/bin/python scripts/reference.py
 
@@ -9,11 +9,18 @@ A test fails when they are not what this would write.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from memory.cli import COMMANDS, cli
 from memory.config import Config, example, keys, meaning, value
+from memory.mcp.prompts import PROMPTS
+from memory.mcp.resources import FIXED, MEMORY
+from memory.mcp.toolsets import chosen, toolsets
+
+if TYPE_CHECKING:
+    from memory.mcp.tool import Parameter
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -76,12 +83,61 @@ def _help(command: click.Command, name: str, parent: click.Context | None = None
     return command.get_help(context)
 
 
+def tools() -> str:
+    """The MCP tools, resources and prompts."""
+    lines = [
+        "# The MCP server",
+        "",
+        "*Made by `scripts/reference.py`.*",
+        "",
+        "`memory setup AGENT` registers `memory mcp` with an agent ([setup.md](setup.md)). It speaks the Model Context Protocol on",
+        "standard input and output, both in the sessions of 2024-11-05 to 2025-11-25 and in the requests of 2026-07-28; nothing",
+        "is opened or loaded before the first call that needs it. `memory mcp --http` serves the same on 127.0.0.1: requests",
+        "need the token that it names, and a Host and an Origin of this machine.",
+        "",
+        "Which tools an agent sees is a choice, since each takes room in its context: `--toolset core` (the default), `care`,",
+        "`all`, or the setting `mcp.toolsets`. Arguments are strict: an unknown one is refused with the nearest that there is,",
+        "and nothing is changed. Each answer has structured content and a text that says the same by itself.",
+        "",
+        "**Whose project.** `memory_context` and `memory_save` work in the project of the client: the git repository of its roots, the",
+        "same in all worktrees, else of the folder it started the server in. `project_aliases` joins names. Over HTTP nothing is known",
+        "of a client without roots; it names the project.",
+        "",
+        "**Recall is data.** Recalled text stands between two lines with a random boundary, with who wrote it, when and where. Text that looks",
+        'like orders to an agent is flagged when it is saved (`flags: ["instructions"]`) and marked when it is recalled; it is never dropped.',
+        "Secrets are taken out before anything is written: [redaction.md](redaction.md).",
+    ]
+    for name in toolsets():
+        lines += ["", f"## Toolset `{name}`"]
+        for tool in chosen([name]):
+            lines += ["", f"### {tool.name}", "", tool.description, ""]
+            if tool.parameters:
+                lines += ["| argument | takes | meaning |", "|---|---|---|"]
+            lines += [
+                f"| `{one.name}`{' *' if one.required else ''} | {_takes(one)} | {one.meaning} |"
+                for one in tool.parameters
+            ]
+            lines += ["", f"Gives {', '.join(f'`{field}`' for field in tool.output['required'])}."]
+    lines += ["", "\\* needed", "", "## Resources", "", "| address | what |", "|---|---|"]
+    lines += [f"| `{one.uri}` | {one.description} |" for one in (*FIXED, MEMORY)]
+    lines += ["", "## Prompts", "", "| name | argument | what |", "|---|---|---|"]
+    lines += [f"| `{one.name}` | `{one.argument}`: {one.meaning} | {one.description} |" for one in PROMPTS]
+    return "\n".join(lines) + "\n"
+
+
+def _takes(one: Parameter) -> str:
+    if one.choices:
+        return ", ".join(one.choices)
+    return {"strings": "list of texts", "string": "text", "integer": f"{one.low} to {one.high}"}.get(one.sort, one.sort)
+
+
 def written() -> dict[Path, str]:
     """Each generated file with its content."""
     return {
         ROOT / "config.example.yaml": example(),
         ROOT / "docs" / "configuration.md": configuration(),
         ROOT / "docs" / "cli.md": commands(),
+        ROOT / "docs" / "mcp.md": tools(),
     }
 
 

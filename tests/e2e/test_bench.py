@@ -22,6 +22,17 @@ def test_the_speed_bench_measures_every_figure_of_the_table():
 
 
 @pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
+def test_the_mcp_bench_measures_every_figure_of_the_table():
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "mcp.py"), "--quick"], capture_output=True, text=True, check=False, timeout=300
+    )
+
+    assert done.returncode == 0, done.stderr
+    for what in ("first tools/list", "memory_search, keyword", "memory_search, hybrid", "tokens of toolset core"):
+        assert what in done.stdout
+
+
+@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
 def test_the_embed_bench_measures_every_provider_or_says_that_it_leaves_it_out():
     done = subprocess.run(
         [sys.executable, str(BENCH / "embed.py"), "--quick"], capture_output=True, text=True, check=False, timeout=300

@@ -34,6 +34,9 @@ COMMANDS = {
     "doctor": "memory.cli.vectors:doctor",
     "ledger": "memory.cli.vectors:ledger",
     "config": "memory.cli.settings:config",
+    "setup": "memory.cli.setup:setup",
+    "mcp": "memory.cli.serve:mcp",
+    "hook": "memory.cli.hook:hook",
     "completion": "memory.cli.care:completion",
     "demo": "memory.cli.demo:demo",
 }

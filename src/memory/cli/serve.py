@@ -1,0 +1,67 @@
+"""The command that agents start."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from memory.cli.options import settings
+from memory.config import located
+from memory.errors import Invalid
+
+if TYPE_CHECKING:
+    from memory.mcp.keeper import Keeper
+
+PORT = 8377
+
+
+@click.command(short_help="Serve the memory to agents (MCP).")
+@click.option("--http", is_flag=True, help="Over HTTP on 127.0.0.1 instead of standard input and output.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, metavar="N", help="With --http."
+)
+@click.option(
+    "--toolset", "toolsets", multiple=True, metavar="NAME", help="Which tools: core, care, all; may be repeated."
+)
+@click.pass_context
+def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, http: bool) -> None:
+    """
+    Serve the memory to agents by the Model Context Protocol, on standard input and output.
+
+    `memory setup AGENT` registers it; agents start it themselves. With --http it listens on this machine alone, and
+    requests need the bearer token that it names.
+    """
+    if not http and context.get_parameter_source("port") is not click.core.ParameterSource.DEFAULT:
+        raise Invalid("--port is of use with --http only")
+    if not http and sys.stdin is not None and sys.stdin.isatty():
+        click.echo(
+            "memory: waiting for an agent on standard input; `memory setup AGENT` registers this. Ctrl-C ends.",
+            err=True,
+        )
+    keeper = _keeper(context)
+    config = keeper.config()
+    from memory.mcp.toolsets import chosen
+
+    tools = chosen(toolsets or [name.strip() for name in config.mcp.toolsets.split(",")])
+    if not http:
+        from memory.mcp.stdio import serve
+
+        serve(keeper, tools)
+        return
+    from memory.mcp import http as transport
+
+    token, place = transport.token(config.folder)
+    ready = f"the token (Authorization: Bearer ...) is in {place}"
+    transport.serve(
+        keeper, tools, port=port, token=token, ready=lambda url: click.echo(f"memory: {url}; {ready}", err=True)
+    )
+
+
+def _keeper(context: click.Context) -> Keeper:
+    from memory.mcp.keeper import Keeper
+
+    home, file = context.find_root().obj
+    return Keeper(lambda: settings(context), located(file, env=os.environ, flags={"home": home}))

@@ -1,0 +1,79 @@
+"""The end of the input, held back until what was asked before it is answered."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+GRACE = 10.0  # seconds that a process outlives its input at most, for what was asked
+
+
+class _Open:
+    """The requests that have no answer yet."""
+
+    def __init__(self) -> None:
+        self._ids: set[object] = set()
+        self._changed = anyio.Event()
+
+    def note(self, item: object) -> None:
+        """Look at a message, in either direction."""
+        match item:
+            case SessionMessage(message=JSONRPCRequest(id=id)):
+                self._ids.add(id)
+            case SessionMessage(message=JSONRPCResponse(id=id) | JSONRPCError(id=id)):
+                self._closed(id)
+            case SessionMessage(message=JSONRPCNotification(method="notifications/cancelled", params=dict(params))):
+                self._closed(params.get("requestId"))
+
+    def _closed(self, id: object) -> None:
+        self._ids.discard(id)
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    async def none(self) -> None:
+        while self._ids:
+            await self._changed.wait()
+
+
+@asynccontextmanager
+async def answering(
+    read: Any, write: Any
+) -> AsyncGenerator[tuple[MemoryObjectReceiveStream[Any], MemoryObjectSendStream[Any]]]:
+    """
+    A server's two streams, between it and those of a transport.
+
+    The protocol library drops what it works on when its input ends: whoever pipes requests into the server would not
+    see the last answers.
+    """
+    waiting = _Open()
+    to_server, asked = anyio.create_memory_object_stream[Any](0)
+    answered, from_server = anyio.create_memory_object_stream[Any](0)
+
+    async def pass_on_questions() -> None:
+        async with to_server:
+            async for item in read:
+                waiting.note(item)
+                await to_server.send(item)
+            with anyio.move_on_after(GRACE):
+                await waiting.none()
+
+    async def pass_on_answers() -> None:
+        async with write:
+            async for item in from_server:
+                await write.send(item)
+                waiting.note(item)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pass_on_questions)
+        tasks.start_soon(pass_on_answers)
+        yield asked, answered
+        await answered.aclose()

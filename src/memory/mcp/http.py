@@ -1,0 +1,123 @@
+"""The server over HTTP on this machine alone, for clients that cannot start a process."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import secrets
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvicorn
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
+from mcp.server.auth.provider import AccessToken
+from starlette.middleware.authentication import AuthenticationMiddleware
+
+from memory.errors import Error, Invalid
+from memory.mcp.server import Serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memory.mcp.keeper import Keeper
+    from memory.mcp.tool import Tool
+
+HOST = "127.0.0.1"
+PATH = "/mcp"
+TOKEN_FILE = "mcp-token"  # noqa: S105  # its name
+TOKEN_VARIABLE = "MEMORY_MCP_TOKEN"  # noqa: S105
+SHORTEST = 16  # characters of a token
+
+
+class _Verifier:
+    """Lets in whoever knows the token."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        if not secrets.compare_digest(token.encode(), self._token):
+            return None
+        return AccessToken(token=token, client_id="local", scopes=[])
+
+
+def serve(keeper: Keeper, tools: Sequence[Tool], *, port: int, token: str, ready: Callable[[str], None]) -> None:
+    """
+    Answer on the loopback address until the process is ended.
+
+    A request needs the token, and a Host and an Origin of this machine: no page that a browser shows gets in.
+
+    Args:
+        port: 0 takes a free one.
+        ready: Told the address as soon as connections are taken.
+
+    Raises:
+        Error: The port is taken.
+    """
+    listening = _listening(port)
+    url = f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
+    serving = Serving(keeper, tools, working=None)
+    verifier = _Verifier(token)
+    app = serving.server().streamable_http_app(streamable_http_path=PATH, host=HOST, token_verifier=verifier)
+    app.add_middleware(AuthenticationMiddleware, backend=BearerAuthBackend(verifier))
+    gc.freeze()
+    gc.enable()
+    ready(url)
+    try:
+        settings = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
+        uvicorn.Server(settings).run(sockets=[listening])
+    finally:
+        serving.close()
+        listening.close()
+
+
+def _listening(port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((HOST, port))
+        made.listen(128)
+    except OSError as error:
+        made.close()
+        raise Error(f"cannot listen on {HOST}:{port}: {error.strerror}", hint="Take another one: --port N.") from error
+    return made
+
+
+def token(folder: str) -> tuple[str, str]:
+    """
+    The token that requests need, and where it is from: `$MEMORY_MCP_TOKEN`, else a file that is made if it is missing.
+
+    Raises:
+        Invalid: It is too short, or no word of a header.
+        Error: The file cannot be read or made.
+    """
+    if given := os.environ.get(TOKEN_VARIABLE):
+        return _good(given, f"${TOKEN_VARIABLE}"), f"${TOKEN_VARIABLE}"
+    file = Path(folder) / TOKEN_FILE
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as opened:
+            opened.write(fresh := secrets.token_urlsafe(32))
+    except FileExistsError:
+        return _good(_read(file), str(file)), str(file)
+    except OSError as error:
+        raise Error(f"cannot make {file}: {error.strerror}") from error
+    return fresh, str(file)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text("ascii", errors="replace").strip()
+    except OSError as error:
+        raise Error(f"cannot read {file}: {error.strerror}") from error
+
+
+def _good(text: str, place: str) -> str:
+    if len(text) < SHORTEST or not re.fullmatch(r"[\x21-\x7e]+", text):
+        raise Invalid(
+            f"the token in {place} is not usable",
+            hint=f"Take at least {SHORTEST} printable ASCII characters without spaces.",
+        )
+    return text

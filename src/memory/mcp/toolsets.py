@@ -1,0 +1,41 @@
+"""Which tools an agent sees: few by default, since each one takes room in its context."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from memory.errors import Invalid
+from memory.mcp import core, upkeep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memory.mcp.tool import Tool
+
+ALL = "all"
+EVERY: tuple[Tool, ...] = (*core.TOOLS, *upkeep.TOOLS)
+
+
+def toolsets() -> tuple[str, ...]:
+    """Their names, in order."""
+    return tuple(dict.fromkeys(tool.toolset for tool in EVERY))
+
+
+def chosen(names: Iterable[str]) -> tuple[Tool, ...]:
+    """
+    The tools of some toolsets, always in the same order; "all" is every one.
+
+    Raises:
+        Invalid: There is no such toolset.
+    """
+    wanted = set(names)
+    known = (*toolsets(), ALL)
+    for name in sorted(wanted):
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            raise Invalid(
+                f"no toolset {name!r}",
+                hint=f"{f'Did you mean {near[0]!r}? ' if near else ''}There are: {', '.join(known)}.",
+            )
+    return tuple(tool for tool in EVERY if ALL in wanted or tool.toolset in wanted)

@@ -1,0 +1,113 @@
+"""An agent's program: the SDK's client, talking to a server in a process of its own, in either era of the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import mcp_types as types
+from mcp import Client, StdioServerParameters
+
+from command import COMMAND
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Sequence
+    from pathlib import Path
+
+    from command import Shell
+
+ERAS = ("legacy", "2026-07-28")
+PATIENCE = 60
+
+
+@dataclass
+class Agent:
+    """
+    A client that tests can call from outside of its event loop.
+
+    Attributes:
+        roots: Folders that it works in; None if it does not say.
+    """
+
+    shell: Shell
+    era: str
+    arguments: Sequence[str] = ()
+    roots: Sequence[Path | str] | None = None
+    asked: int = 0  # for its roots
+    progress: list[tuple[float, float | None]] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        self._ready, self._problem = threading.Event(), None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._live()), daemon=True)
+        self._thread.start()
+        assert self._ready.wait(PATIENCE)
+        if self._problem is not None:
+            raise self._problem
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+    async def _live(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        started = StdioServerParameters(
+            command=str(COMMAND), args=["mcp", *self.arguments], env=self.shell.env, cwd=self.shell.folder
+        )
+        try:
+            async with Client(
+                started, mode=self.era, list_roots_callback=self._named if self.roots is not None else None
+            ) as self.client:
+                self._ready.set()
+                await self._stop.wait()
+        except BaseException as problem:
+            self._problem = problem
+            self._ready.set()
+            raise
+
+    async def _named(self, _context: object) -> types.ListRootsResult:
+        self.asked += 1
+        return types.ListRootsResult(
+            roots=[types.Root(uri=root if isinstance(root, str) else root.as_uri()) for root in self.roots or ()]
+        )
+
+    def wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE)
+
+    def tools(self) -> list[types.Tool]:
+        return self.wait(self.client.list_tools()).tools
+
+    def tried(self, tool: str, /, **arguments: object) -> types.CallToolResult:
+        """What a call gives, be it an error."""
+        return self.wait(self.client.call_tool(tool, arguments, progress_callback=self._told))
+
+    async def _told(self, done: float, total: float | None, _message: str | None) -> None:
+        self.progress.append((done, total))
+
+    def call(self, tool: str, /, **arguments: object) -> dict[str, Any]:
+        """The structured content of a call that succeeds."""
+        result = self.tried(tool, **arguments)
+        assert not result.is_error, result.content
+        return result.structured_content
+
+    def said(self, tool: str, /, **arguments: object) -> str:
+        """The text of a call that succeeds."""
+        result = self.tried(tool, **arguments)
+        assert not result.is_error, result.content
+        return text(result)
+
+    def refused(self, tool: str, /, **arguments: object) -> str:
+        """The sentence of a call that is refused."""
+        result = self.tried(tool, **arguments)
+        assert result.is_error, result.content
+        assert result.structured_content is None
+        return text(result)
+
+
+def text(result: types.CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
