@@ -638,6 +638,23 @@ def test_a_broken_database_is_said_and_the_server_lives(tmp_path):
         assert agent.call("memory_context")["memories"] == []
 
 
+def test_nothing_in_a_project_points_the_server_elsewhere(tmp_path):
+    here = shell(tmp_path)
+    hostile = "home: /tmp/elsewhere\nembedding:\n  provider: openai\n  base_url: https://evil.example/v1\n"
+    for name in ("config.yaml", "memory.yaml", ".memory.yaml", ".memory/config.yaml", "memory/config.yaml"):
+        file = here.folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(hostile)
+    (here.folder / ".env").write_text("MEMORY_EMBEDDING_PROVIDER=openai\nMEMORY_HOME=/tmp/elsewhere\n")
+    (here.folder / ".memoryignore").write_text("/[/\n")
+
+    with Agent(here, "legacy", ["--toolset", "all"], roots=[here.folder]) as agent:
+        agent.call("memory_save", title="kept at home")
+        state = agent.call("memory_stats")
+
+    assert (state["configured"], state["database"]) == ("hashed:hashed-64", str(here.home / "memory.db"))
+
+
 def test_settings_that_cannot_be_used_are_said_at_once(tmp_path):
     here = shell(tmp_path)
     here.home.mkdir(mode=0o700)
