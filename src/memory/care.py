@@ -156,7 +156,9 @@ class Care:
         """How much is kept, which vectors there are, and what keeps the engine from doing all it could."""
         from memory.status import status
 
-        return status(self._store, self._embedders, self.config.embedding, moment=self._now())
+        found = status(self._store, self._embedders, self.config.embedding, moment=self._now())
+        problem = self._guard.problem()
+        return found if problem is None else found._replace(problems=(problem, *found.problems))
 
     def embedding(self, id: MemoryId) -> Embedding:
         """Whether a memory can be found by its meaning: "generated", "pending", "failed" or "outdated", and why."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from memory.errors import EmbedError, Invalid, SpaceMismatch
 from memory.query import Answer, Mode, Notice, Query
-from memory.record import INSTRUCTIONS
-from memory.text.fence import MARK, WIDEST, fenced
+from memory.record import INSTRUCTIONS, Status
+from memory.text.fence import MARK, WIDEST, fenced, seen
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def context(
     recent: Sequence[Memory] = ()
     if answer is None or (room.topup_recent and len(found) < room.limit):
         recent = store.recent(scope, room.limit + len(found))
-    memories, text, omitted = pack([*found, *recent], replace(room, tokens=max(1, room.tokens - FENCE)))
+    groups = [("About the task:", found), ("Recent:", recent)] if answer else [("", recent)]
+    memories, text, omitted = pack(groups, replace(room, tokens=max(1, room.tokens - FENCE)))
     text = fenced(text)
     more = max(0, store.count(scope) - len(memories))
     return Context(memories, text, tokens(text), omitted, answer, more, notices if answer else ())
@@ -127,9 +128,12 @@ def _answered(search: Callable[[Query], Answer], query: Query) -> Answer:
         return answer._replace(notices=(Notice(f"keywords only: {error}", error.hint), *answer.notices))
 
 
-def pack(candidates: Iterable[Memory], room: Room) -> tuple[tuple[Memory, ...], str, int]:
+def pack(groups: Iterable[tuple[str, Iterable[Memory]]], room: Room) -> tuple[tuple[Memory, ...], str, int]:
     """
     Take memories in order, each once, while they fit; a long one is passed over, not cut.
+
+    Args:
+        groups: Each with the line that stands before its memories; none if it is empty.
 
     Returns:
         Those taken, their text, and how many were passed over.
@@ -137,33 +141,51 @@ def pack(candidates: Iterable[Memory], room: Room) -> tuple[tuple[Memory, ...], 
     taken: dict[int, Memory] = {}
     passed: set[int] = set()
     text = ""
-    for memory in candidates:
-        if memory.id in taken or memory.id in passed or len(taken) == room.limit:
-            continue
-        longer = text + in_short(memory)
-        if tokens(longer) <= room.tokens:
-            taken[memory.id] = memory
-            text = longer
-        else:
-            passed.add(memory.id)
+    for heading, candidates in groups:
+        head = f"{heading}\n" if heading else ""
+        for memory in candidates:
+            if memory.id in taken or memory.id in passed or len(taken) == room.limit:
+                continue
+            longer = text + head + in_short(memory)
+            if tokens(longer) <= room.tokens:
+                taken[memory.id] = memory
+                text, head = longer, ""
+            else:
+                passed.add(memory.id)
     return tuple(taken.values()), text, len(passed)
 
 
 def in_short(memory: Memory) -> str:
-    """A memory as a few lines of Markdown: what it says without its details, with who said it, when and where."""
-    lines = [f"- **{memory.title or memory.kind}** ({origin(memory)}) `{memory.uid[:8]}`"]
+    """
+    A memory as a few lines of Markdown: what it says without its details, after who said it, when and where.
+
+    All that is said of it stands in brackets before its title, in which nothing that it says itself can stand.
+    """
+    tags = "".join(f" #{line(tag)}" for tag in memory.tags)
+    lines = [f"- [{origin(memory)}] {line(memory.title) or memory.kind}{tags}"]
     if INSTRUCTIONS in memory.flags:
         lines.append(f"  {MARK}")
     for label, text in (("", memory.what), ("Why: ", memory.why), ("Impact: ", memory.impact)):
         if text.strip():
-            lines.append(f"  {label}{' '.join(text.split())}")
+            lines.append(f"  {label}{line(text)}")
     if memory.has_details:
-        lines.append(f"  Details: `memory details {memory.uid[:8]}` ({memory.body_size:,} characters)")
+        lines.append(f"  Details: {memory.body_size:,} characters, by this id")
     return "\n".join(lines) + "\n"
 
 
 def origin(memory: Memory) -> str:
-    """What a memory is, where it belongs, when it was made, by whom, and its tags."""
+    """A memory's id, what it is, where it belongs, when it was made, by whom, and whether it still holds."""
     writer = "/".join(filter(None, (memory.source, memory.agent_id)))
-    facts = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
-    return " · ".join(fact for fact in (*facts, *memory.tags) if fact)
+    said = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
+    facts = [memory.uid[:8], *(line(fact).translate(_BRACKETS) for fact in said if fact)]
+    if memory.status is Status.SUPERSEDED:
+        facts.append(f"no longer holds: superseded by {memory.superseded_by or 'another'}")
+    return " · ".join(facts)
+
+
+_BRACKETS = str.maketrans("[]", "()")
+
+
+def line(text: str) -> str:
+    """Text as one line, whatever breaks it."""
+    return " ".join(seen(text).split())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 from memory.care import Care
 from memory.config import load
 from memory.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError
+from memory.limits import short
 from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope, check_limit
 from memory.rank.judge import Tuning
 from memory.search import Fusing, search
@@ -167,13 +168,13 @@ class Engine(Care):
         id = self.resolve(reference)
         for _ in range(UPDATES):
             if (former := self._store.whole(id)) is None:
-                raise NotFound(f"no memory {reference!r}")
+                raise NotFound(f"no memory {short(reference)}")
             filling = self._filling()
             parts = (self._store, self._embedders, filling)
             if saved := update(former, changes, *parts, guard=self._guard, moment=self._now()):
                 self._wake(filling)
                 return saved
-        raise StoreBusy(f"memory {reference!r} is changed all the time by others", hint="Try again.")
+        raise StoreBusy(f"memory {short(reference)} is changed all the time by others", hint="Try again.")
 
     def delete(self, reference: Reference) -> Memory:
         """
@@ -184,7 +185,7 @@ class Engine(Care):
         """
         memory = self.get(reference)
         if not self._store.delete(memory.id):
-            raise NotFound(f"no memory {reference!r}")
+            raise NotFound(f"no memory {short(reference)}")
         return memory
 
     # Finding -------------------------------------------------------------
@@ -259,6 +260,10 @@ class Engine(Care):
         check_limit(limit)
         return self._store.recent(self._known_as(scope), limit, after)
 
+    def project(self, name: str) -> str:
+        """The name of a project that counts, given any of them; see the setting `project_aliases`."""
+        return self._aliases.get(name, name)
+
     def _known_as(self, scope: Scope) -> Scope:
         """A scope that knows its projects by all their names."""
         if not (self._aliases and scope.projects):
@@ -276,7 +281,7 @@ class Engine(Care):
         id = self.resolve(reference)
         found = self._store.memories([id]).get(id)
         if found is None:
-            raise NotFound(f"no memory {reference!r}")
+            raise NotFound(f"no memory {short(reference)}")
         return found
 
     def details(self, reference: Reference, *, count: bool = True) -> Details:
@@ -297,7 +302,7 @@ class Engine(Care):
             except StoreBusy as error:
                 notices = (Notice(f"this access was not counted: {error}"),)
         if (found := self._store.whole(id)) is None:
-            raise NotFound(f"no memory {reference!r}")
+            raise NotFound(f"no memory {short(reference)}")
         return Details(*found, notices, self.embedding(id))
 
     def resolve(self, reference: Reference) -> MemoryId:
@@ -310,7 +315,7 @@ class Engine(Care):
         match list(self._store.resolve(str(reference).strip())):
             case []:
                 raise NotFound(
-                    f"no memory {reference!r}", hint="Give its id, its uid, or at least 8 characters of the uid."
+                    f"no memory {short(reference)}", hint="Give its id, its uid, or at least 8 characters of the uid."
                 )
             case [(id, _)]:
                 return id

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.draft import SHARED, Draft
-from memory.errors import Invalid
+from memory.errors import ConfigError, Invalid
 from memory.query import Notice
 from memory.record import INSTRUCTIONS
 from memory.redact import Redactor
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
     from memory.record import Memory
     from memory.store import Revision, Whole
+
+NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code", "query_id")
+
+
+LEAKED = "If it was a real secret, change it where it counts: whoever wrote it here may have shown it elsewhere."
 
 
 class Guarded(NamedTuple):
@@ -60,11 +65,19 @@ class Guard:
             clean = replace(clean, project=name)
         notices: tuple[Notice, ...] = ()
         if found:
-            notices = (Notice(f"taken out before it was kept: {_counted(found)}", "See docs/redaction.md."),)
+            notices = (Notice(f"taken out before it was kept: {_counted(found)}", LEAKED),)
         if (phrase := orders("\n".join(_texts(clean)))) is None:
             return Guarded(clean, (), notices)
         said = f"kept, and marked wherever it is recalled: {phrase!r} looks like an order to the agent that reads it"
         return Guarded(clean, (INSTRUCTIONS,), (*notices, Notice(said)))
+
+    def problem(self) -> Notice | None:
+        """What keeps every save from being done, if anything does."""
+        try:
+            self._current()
+        except ConfigError as error:
+            return Notice(f"nothing can be saved: {error}", error.hint)
+        return None
 
     def secrets(self, whole: Whole) -> tuple[str, ...]:
         """Names of what would be taken out today of a memory that is kept, or of what it said before."""
@@ -105,6 +118,7 @@ def _said(memory: Memory, body: str) -> Draft:
 def _texts(draft: Draft) -> Iterator[str]:
     yield from (draft.title, draft.what, draft.why, draft.impact, draft.description, draft.body)
     yield from (*draft.tags, *draft.related_files)
+    yield from filter(None, (getattr(draft, name) for name in NAMES))
     if draft.metadata:
         yield json.dumps(dict(draft.metadata), ensure_ascii=False)
 

@@ -182,15 +182,16 @@ def begun(call: Call, config: Config) -> str:
         return ""
 
     from memory.engine import Engine
-    from memory.query import Scope
+    from memory.query import NONE, Scope
+    from memory.render.recall import context
 
-    scope = Scope(projects=frozenset({name}))
+    scope = Scope(projects=frozenset({NONE, name}))
     with Engine.open(_impatient(config), lasting=False) as engine:
         tokens = config.context.tokens
-        text = engine.context(scope=scope, semantic="never", tokens=tokens).text
-        while len(text) > TEXT_LIMIT and (tokens := tokens * TEXT_LIMIT // len(text)):
-            text = engine.context(scope=scope, semantic="never", tokens=tokens).text
-    return text if len(text) <= TEXT_LIMIT else ""
+        found = engine.context(scope=scope, semantic="never", tokens=tokens)
+        while len(found.text) > TEXT_LIMIT and (tokens := tokens * TEXT_LIMIT // len(found.text)):
+            found = engine.context(scope=scope, semantic="never", tokens=tokens)
+    return context(found, project=name, empty="") if found.memories and len(found.text) <= TEXT_LIMIT else ""
 
 
 def ended(call: Call, config: Config) -> str:

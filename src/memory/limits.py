@@ -10,6 +10,7 @@ BODY_LIMIT = 500_000  # characters (CAP D10)
 NAME_LIMIT = 200  # characters of a project, a source, a tag, a file, ...
 TAGS_LIMIT = 100
 WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none (CAP X3)
+SHORT = 80  # characters of a wrong value that an error repeats
 DEPTH_LIMIT = 64  # of nested metadata
 
 
@@ -29,6 +30,12 @@ def check_text(name: str, text: object, limit: int) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             raise Invalid(f"{name} has a lone surrogate at position {error.start}: it is not valid Unicode") from error
+
+
+def short(value: object) -> str:
+    """A value as a sentence can repeat it."""
+    said = repr(value)
+    return said if len(said) <= SHORT else f"{said[:SHORT]}…"
 
 
 def plain(name: str) -> str:

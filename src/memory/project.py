@@ -32,7 +32,14 @@ def project(folder: Path) -> str | None:
 def repository(folder: Path) -> Path | None:
     """The root of the git work tree around a folder."""
     folder = folder.resolve()
-    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
+    return next((parent for parent in (folder, *folder.parents) if _there(parent / ".git")), None)
+
+
+def _there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a folder that lets nobody look; a name too long
+        return False
 
 
 def _main_worktree(mark: Path, folder: Path) -> Path:

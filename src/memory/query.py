@@ -65,11 +65,16 @@ class Tier(StrEnum):
     VECTOR = "vector"
 
 
+NONE = ""
+"""In place of a project's name: memories that belong to none."""
+
+
 class Scope(NamedTuple):
     """
     Which memories may be searched. An empty field does not restrict; a set admits any of its values.
 
     Attributes:
+        projects: `NONE` among them admits memories of no project, which hold in every one.
         tags: A memory needs all of them.
         since, until: Bounds on the last change, UTC; `since` included, `until` not.
         statuses: Superseded memories are left out unless asked for.

@@ -167,8 +167,19 @@ class ContextSettings(_Section):
     tokens: int = setting(2000, "Size at most, in tokens (estimated).", 1, 1_000_000)
 
 
+TOOLSETS = ("core", "care", "all")
+
+
+def _toolsets(text: str) -> None:
+    for name in text.split(","):
+        if name.strip() not in TOOLSETS:
+            raise ValueError(f"{name.strip()!r} is none of {', '.join(TOOLSETS)}")
+
+
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class McpSettings(_Section):
     toolsets: str = setting(
-        "core", "Which tools agents see: core, care, all; several with commas. Each one takes room in their context."
+        "core",
+        "Which tools agents see: core, care, all; several with commas. Each one takes room in their context.",
+        check=_toolsets,
     )

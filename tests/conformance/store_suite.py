@@ -288,6 +288,15 @@ def _superseded(store: Store, id: MemoryId):
 
 
 class Changing:
+    def test_superseding_by_the_same_once_more_is_no_mistake(self, store: Store) -> None:
+        old = kept(store, note("old"))[0]
+        new = put(store, note("new", supersedes=old, unless_known=True)).memory.id
+
+        again = put(store, note("new", supersedes=old, unless_known=True))
+
+        assert (again.known, again.memory.id) == (True, new)
+        assert store.memories([old])[old].superseded_by == new
+
     def test_flags_go_with_what_they_are_of(self, store: Store) -> None:
         plain, flagged = kept(store, note("plain"), note("flagged")._replace(flags=("instructions", "other")))
         assert [store.memories([id])[id].flags for id in (plain, flagged)] == [(), ("instructions", "other")]

@@ -23,7 +23,7 @@ from memory import Draft, Engine
 from memory.cli import cli
 from memory.config import load
 from memory.hook import FORMS, KEPT_SECONDS, QUIET_SECONDS, REMINDER, TEXT_LIMIT
-from memory.mcp.core import TOOLS
+from memory.mcp.daily import TOOLS
 from memory.store.sqlite.store import SqliteStore
 from memory.text.instructions import orders
 from memory.text.tokens import tokens

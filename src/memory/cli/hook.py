@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 from memory.config import load
 from memory.errors import Error
@@ -21,18 +22,30 @@ class Harmless(click.Group):
     user, and the session continues.
     """
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.ClickException as error:
+            raise Exit(_told(error.format_message())) from error
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            message, hint = error.format_message(), ""
+            return _told(error.format_message())
         except Error as error:
-            message, hint = str(error), error.hint
-        from memory.render.text import visible
+            return _told(str(error), error.hint)
 
-        for line in filter(None, (message, hint)):
-            click.echo(f"memory: {visible(line)}", err=True)
-        return 1
+
+def _told(*said: str) -> int:
+    """1, after saying why."""
+    from memory.render.text import visible
+
+    for line in filter(None, said):
+        click.echo(visible(line) if line.startswith("Usage: ") else f"memory: {visible(line)}", err=True)
+    return 1
 
 
 AGENT = click.option(

@@ -10,7 +10,7 @@ import click
 
 from memory.cli.options import settings
 from memory.config import located
-from memory.errors import Invalid
+from memory.errors import ConfigError, Invalid
 
 if TYPE_CHECKING:
     from memory.mcp.keeper import Keeper
@@ -36,21 +36,26 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, http
     """
     if not http and context.get_parameter_source("port") is not click.core.ParameterSource.DEFAULT:
         raise Invalid("--port is of use with --http only")
-    if not http and sys.stdin is not None and sys.stdin.isatty():
+    if not http and sys.stdin is None:
+        raise Invalid(
+            "standard input is closed", hint="An agent starts this and writes to it; `memory setup` says how."
+        )
+    if not http and sys.stdin.isatty():
         click.echo(
             "memory: waiting for an agent on standard input; `memory setup AGENT` registers this. Ctrl-C ends.",
             err=True,
         )
     keeper = _keeper(context)
-    config = keeper.config()
     from memory.mcp.toolsets import chosen
 
-    tools = chosen(toolsets or [name.strip() for name in config.mcp.toolsets.split(",")])
     if not http:
+        tools = chosen(toolsets or _configured(keeper))
         from memory.mcp.stdio import serve
 
         serve(keeper, tools)
         return
+    config = keeper.config()
+    tools = chosen(toolsets or _configured(keeper))
     from memory.mcp import http as transport
 
     token, place = transport.token(config.folder)
@@ -58,6 +63,22 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, http
     transport.serve(
         keeper, tools, port=port, token=token, ready=lambda url: click.echo(f"memory: {url}; {ready}", err=True)
     )
+
+
+def _configured(keeper: Keeper) -> list[str]:
+    """
+    The toolsets that the settings name.
+
+    With settings that cannot be used the server starts all the same: its user sees what a tool says, hardly what an
+    agent's program does with the end of a process.
+    """
+    try:
+        return [name.strip() for name in keeper.config().mcp.toolsets.split(",")]
+    except ConfigError as error:
+        from memory.render.text import visible
+
+        click.echo(f"memory: {visible(str(error))}", err=True)
+        return ["core"]
 
 
 def _keeper(context: click.Context) -> Keeper:

@@ -22,7 +22,7 @@ __all__ = ["Ollama"]
 DEFAULT = "nomic-embed-text"
 CONNECT_SECONDS = 2.0
 KEY = "OLLAMA_API_KEY"  # of a server behind a proxy; its client sends it
-INSTALL = 'Run `pip install "tiered-memory[ollama]"`.'
+INSTALL = "Run `pip install ollama`."
 
 
 class Ollama:

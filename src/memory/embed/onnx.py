@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["INSTALL", "Quantised", "quantised"]
 
-INSTALL = 'Run `pip install "tiered-memory[onnx]"`.'
+INSTALL = "Run `pip install onnx onnxruntime`."
 LARGEST = 64  # of 127: a processor without VNNI adds two products in 16 bits, 2 * 255 * 64 at most
 OPSET = 17  # the first with LayerNormalization
 

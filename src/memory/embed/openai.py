@@ -21,7 +21,7 @@ __all__ = ["OpenAI"]
 
 DEFAULT = "text-embedding-3-small"
 CONNECT_SECONDS = 5.0
-INSTALL = 'Run `pip install "tiered-memory[openai]"`.'
+INSTALL = "Run `pip install openai`."
 
 
 class OpenAI:

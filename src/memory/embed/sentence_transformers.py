@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["SentenceTransformersEmbedder"]
 
 DEFAULT = "all-MiniLM-L6-v2"
-INSTALL = 'Run `pip install torch` (or its CPU build), then `pip install "tiered-memory[sentence-transformers]"`.'
+INSTALL = "Run `pip install torch` (or its CPU build), then `pip install sentence-transformers`."
 BATCH = 32
 SLACK = 8  # tokens
 

@@ -10,7 +10,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
@@ -18,21 +18,25 @@ GRACE = 10.0  # seconds that a process outlives its input at most, for what was 
 
 
 class _Open:
-    """The requests that have no answer yet."""
+    """The client's requests that have no answer yet. Both sides number their own, so each direction is told apart."""
 
     def __init__(self) -> None:
         self._ids: set[object] = set()
         self._changed = anyio.Event()
 
-    def note(self, item: object) -> None:
-        """Look at a message, in either direction."""
+    def asked(self, item: object) -> None:
+        """Look at what comes from the client."""
         match item:
             case SessionMessage(message=JSONRPCRequest(id=id)):
                 self._ids.add(id)
-            case SessionMessage(message=JSONRPCResponse(id=id) | JSONRPCError(id=id)):
-                self._closed(id)
             case SessionMessage(message=JSONRPCNotification(method="notifications/cancelled", params=dict(params))):
                 self._closed(params.get("requestId"))
+
+    def answered(self, item: object) -> None:
+        """Look at what has gone to the client."""
+        match item:
+            case SessionMessage(message=JSONRPCResponse(id=id) | JSONRPCError(id=id)):
+                self._closed(id)
 
     def _closed(self, id: object) -> None:
         self._ids.discard(id)
@@ -46,13 +50,16 @@ class _Open:
 
 @asynccontextmanager
 async def answering(
-    read: Any, write: Any
+    read: Any, write: Any, *, late: Callable[[], None]
 ) -> AsyncGenerator[tuple[MemoryObjectReceiveStream[Any], MemoryObjectSendStream[Any]]]:
     """
     A server's two streams, between it and those of a transport.
 
     The protocol library drops what it works on when its input ends: whoever pipes requests into the server would not
     see the last answers.
+
+    Args:
+        late: Called if answers are still missing so long after the end of the input, or nobody takes them.
     """
     waiting = _Open()
     to_server, asked = anyio.create_memory_object_stream[Any](0)
@@ -61,16 +68,18 @@ async def answering(
     async def pass_on_questions() -> None:
         async with to_server:
             async for item in read:
-                waiting.note(item)
+                waiting.asked(item)
                 await to_server.send(item)
-            with anyio.move_on_after(GRACE):
+            with anyio.move_on_after(GRACE) as scope:
                 await waiting.none()
+            if scope.cancelled_caught:
+                late()
 
     async def pass_on_answers() -> None:
         async with write:
             async for item in from_server:
                 await write.send(item)
-                waiting.note(item)
+                waiting.answered(item)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(pass_on_questions)

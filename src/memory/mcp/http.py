@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,13 +99,22 @@ def token(folder: str) -> tuple[str, str]:
     file = Path(folder) / TOKEN_FILE
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as opened:
-            opened.write(fresh := secrets.token_urlsafe(32))
-    except FileExistsError:
-        return _good(_read(file), str(file)), str(file)
+        if not file.exists():
+            _make(file)
+        file.chmod(0o600)
     except OSError as error:
-        raise Error(f"cannot make {file}: {error.strerror}") from error
-    return fresh, str(file)
+        raise Error(f"cannot use {file}: {error.strerror}") from error
+    return _good(_read(file), str(file)), str(file)
+
+
+def _make(file: Path) -> None:
+    """A file with a new token, there as a whole or not at all; one that another process made meanwhile stays."""
+    beside = file.with_name(f"{file.name}.{os.getpid()}")
+    with os.fdopen(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as opened:
+        opened.write(secrets.token_urlsafe(32))
+    with suppress(FileExistsError):
+        file.hardlink_to(beside)
+    beside.unlink()
 
 
 def _read(file: Path) -> str:

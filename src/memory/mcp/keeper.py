@@ -19,8 +19,8 @@ class Keeper:
     """
     Hands out an engine, to several threads at once.
 
-    Another process may set another model and reindex: the settings file is looked at before each call, and an engine
-    with former settings is closed as soon as nobody uses it.
+    Another process may set another model and reindex, or take the database away: both files are looked at before each
+    call, and an engine that is out of date is closed as soon as nobody uses it.
     """
 
     def __init__(self, load: Callable[[], Config], file: str) -> None:
@@ -41,7 +41,11 @@ class Keeper:
         Raises:
             ConfigError, StoreError: The settings or the database cannot be used.
         """
-        engine = self._taken()
+        with self._lock:
+            engine, former = self._current()
+            self._users[id(engine)] = self._users.get(id(engine), 0) + 1
+        if former is not None:
+            former.close()
         try:
             yield engine
         finally:
@@ -52,45 +56,42 @@ class Keeper:
         engine = self._engine
         return engine.config if engine is not None else self._load()
 
-    def _taken(self) -> Engine:
-        with self._lock:
-            seen = self._signature()
-            if self._engine is None or seen != self._seen:
-                self._renew()
-                self._seen = seen
-            engine = self._engine
-            if engine is None:
-                raise RuntimeError("an engine was to be opened")
-            self._users[id(engine)] = self._users.get(id(engine), 0) + 1
-            return engine
-
-    def _renew(self) -> None:
+    def _current(self) -> tuple[Engine, Engine | None]:
+        """The engine to use, and the former one if it is to be closed."""
+        former, seen = self._engine, _signature(self._file)
+        if former is not None and seen == self._seen and Path(former.config.database).exists():
+            return former, None
         config = self._load()
-        former = self._engine
-        if former is not None and former.config == config:
-            return
-        self._engine = Engine.open(config)
-        self._engine.wake()
-        if former is not None and not self._users.get(id(former)):
-            former.close()
+        if former is not None and former.config == config and Path(config.database).exists():
+            self._seen = seen
+            return former, None
+        engine = Engine.open(config)
+        self._engine, self._seen = engine, seen
+        engine.wake()
+        return engine, former if former is not None and not self._users.get(id(former)) else None
 
     def _given_back(self, engine: Engine) -> None:
         with self._lock:
             self._users[id(engine)] -= 1
-            if not self._users[id(engine)]:
-                del self._users[id(engine)]
-                if engine is not self._engine:
-                    engine.close()
-
-    def _signature(self) -> tuple[int, int] | None:
-        try:
-            found = Path(self._file).stat()
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size
+            if self._users[id(engine)]:
+                return
+            del self._users[id(engine)]
+            out_of_date = engine is not self._engine
+        if out_of_date:
+            engine.close()
 
     def close(self) -> None:
+        """Close the engine if nobody uses it; else whoever does closes it."""
         with self._lock:
             engine, self._engine = self._engine, None
-            if engine is not None and not self._users.get(id(engine)):
-                engine.close()
+            idle = engine is not None and not self._users.get(id(engine))
+        if engine is not None and idle:
+            engine.close()
+
+
+def _signature(file: str) -> tuple[int, int] | None:
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from memory.project import project
@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 
 
 def folder(uri: str) -> Path | None:
-    """The folder of a root; None if it is not on this machine."""
+    """The folder of a root; None if it is not on this machine, or no folder can be called so."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         return None
-    path = url2pathname(parts.path) if "%" not in parts.path else url2pathname(unquote(parts.path))
-    return Path(path) if path and "\0" not in path else None
+    try:
+        found = Path(url2pathname(parts.path)).resolve() if parts.path else None
+        return found if found is not None and found.is_dir() else None
+    except (OSError, RuntimeError, ValueError):  # too long; links in a circle; a NUL
+        return None
 
 
 def placed(roots: Sequence[str], working: Path | None) -> str | None:
@@ -32,9 +35,13 @@ def placed(roots: Sequence[str], working: Path | None) -> str | None:
     """
     folders = [found for found in map(folder, roots) if found is not None]
     if working is not None:
-        inside = [found for found in folders if working.is_relative_to(found)]
-        folders = [*(working for _ in inside[:1]), *folders]
-    for found in folders:
-        if name := project(found):
-            return name
-    return None if folders or working is None else project(working)
+        inside = any(working.resolve().is_relative_to(found) for found in folders)
+        folders = [working, *folders] if inside or not folders else folders
+    return next(filter(None, map(_project, folders)), None)
+
+
+def _project(found: Path) -> str | None:
+    try:
+        return project(found)
+    except (OSError, RuntimeError):  # without rights; too long
+        return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from memory.errors import NotFound
-from memory.query import Scope
+from memory.query import NONE, Scope
 from memory.render import care_data, recall
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ class Resource(NamedTuple):
 
 
 def _context(_uri: str, place: str | None, engine: Engine) -> str:
-    found = engine.context(scope=Scope(projects=frozenset({place} if place else ())))
+    found = engine.context(scope=Scope(projects=frozenset({NONE, place or NONE})))
     return recall.context(found, project=place, empty="Nothing is kept here yet.")
 
 
 def _memory(uri: str, _place: str | None, engine: Engine) -> str:
     found = engine.details(unquote(uri.removeprefix(_BY_ID)))
-    return recall.details(found, start=0, length=max(1, len(found.body)))
+    return recall.details(found, start=0, length=len(found.body))
 
 
 def _status(_uri: str, _place: str | None, engine: Engine) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import signal
 from pathlib import Path
@@ -32,24 +31,33 @@ def serve(keeper: Keeper, tools: Sequence[Tool]) -> None:
     serving = Serving(keeper, tools, working=_working())
     try:
         anyio.run(_serve, serving)
-    except* (BrokenPipeError, anyio.BrokenResourceError):
-        logging.getLogger("memory").info("the client is gone")  # as at the end of the input
     finally:
         serving.close()
 
 
 async def _serve(serving: Serving) -> None:
     server = serving.server()
-    async with stdio_server() as (read, write), answering(read, write) as (asked, answered):
-        await server.run(asked, answered, server.create_initialization_options())
+    async with stdio_server() as (read, write):
+        try:
+            async with answering(read, write, late=_gone) as (asked, answered):
+                await server.run(asked, answered, server.create_initialization_options())
+        except anyio.get_cancelled_exc_class():  # standard output is closed: nobody reads what we say
+            _gone()
+            raise
+
+
+def _gone() -> None:
+    """
+    The client is gone, or waits no longer.
+
+    A thread may wait in a read of standard input that nothing can end, or for the database, so the process ends as it
+    is. Nothing is lost: what was acknowledged is in the database, and a transaction at work is rolled back.
+    """
+    os._exit(0)
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
-    """
-    A thread waits in a read of standard input that nothing can end, so the process ends as it is.
-
-    Nothing is lost: what was acknowledged is in the database, and a transaction at work is rolled back.
-    """
+    """As `_gone`, at somebody's word."""
     os._exit(128 + number)
 
 

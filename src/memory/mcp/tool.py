@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from memory.errors import Invalid
+from memory.limits import short
 from memory.query import Notice
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 Schema: TypeAlias = "dict[str, Any]"
 """A JSON Schema, as JSON has it."""
 
-Sort = Literal["string", "integer", "boolean", "strings"]
+Sort = Literal["string", "integer", "boolean", "strings", "id"]
+"""What an argument takes; an id is a text or, as some programs know it, a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Parameter:
         match self.sort:
             case "strings":
                 return {"type": "array", "items": {"type": "string"}} | said
+            case "id":
+                return {"type": ["string", "integer"]} | said
             case "integer":
                 return {"type": "integer", "minimum": self.low, "maximum": self.high} | said
             case "string" if self.choices:
@@ -136,7 +140,7 @@ def checked(tool: Tool, arguments: Mapping[str, object]) -> tuple[dict[str, Any]
     given = {name: value for name, value in arguments.items() if value is not None}
     for one in tool.parameters:
         if one.required and one.name not in given:
-            raise Invalid(f"{tool.name} needs {one.name!r}: {one.meaning}")
+            raise Invalid(f"{tool.name} needs {one.name!r}", hint=one.meaning)
     notices: list[Notice] = []
     found = {name: _value(known[name], value, notices) for name, value in given.items()}
     return found, tuple(notices)
@@ -152,16 +156,22 @@ def _value(one: Parameter, value: object, notices: list[Notice]) -> object:
     match one.sort, value:
         case ("boolean", bool()) | ("string", str()) if not one.choices or value in one.choices:
             return value
+        case "id", str() | int() if not isinstance(value, bool):
+            return str(value)
         case "strings", list() if all(isinstance(item, str) for item in value):
             return tuple(value)
+        case "integer", float() if value.is_integer():
+            return _value(one, int(value), notices)
         case "integer", int() if not isinstance(value, bool):
             if (bound := min(max(value, one.low), one.high)) != value:
-                notices.append(Notice(f"{one.name} {value} is not in {one.low}..{one.high}: {bound} was taken"))
+                said = f"{one.name} {short(value)} is not in {one.low}..{one.high}: {bound} was taken"
+                notices.append(Notice(said))
             return bound
     wanted = {
         "boolean": "true or false",
         "string": f"one of {', '.join(one.choices)}" if one.choices else "text",
         "strings": "a list of texts",
+        "id": "an id",
         "integer": f"a whole number from {one.low} to {one.high}",
     }
     raise Invalid(f"{one.name} must be {wanted[one.sort]}, not {str(value)[:60]!r} ({_sort(value)})")

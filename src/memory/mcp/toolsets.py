@@ -6,15 +6,16 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from memory.errors import Invalid
-from memory.mcp import core, upkeep
+from memory.limits import short
+from memory.mcp import daily, upkeep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from memory.mcp.tool import Tool
 
 ALL = "all"
-EVERY: tuple[Tool, ...] = (*core.TOOLS, *upkeep.TOOLS)
+EVERY: tuple[Tool, ...] = (*daily.TOOLS, *upkeep.TOOLS)
 
 
 def toolsets() -> tuple[str, ...]:
@@ -39,3 +40,13 @@ def chosen(names: Iterable[str]) -> tuple[Tool, ...]:
                 hint=f"{f'Did you mean {near[0]!r}? ' if near else ''}There are: {', '.join(known)}.",
             )
     return tuple(tool for tool in EVERY if ALL in wanted or tool.toolset in wanted)
+
+
+def unknown(name: str, known: Collection[str]) -> str:
+    """What to say of a tool that is not among those that were chosen."""
+    if elsewhere := next((tool for tool in EVERY if tool.name == name), None):
+        chosen = f"`memory mcp --toolset {elsewhere.toolset}` or the setting mcp.toolsets brings it"
+        return f"{name} is in the toolset {elsewhere.toolset}, which this server does not have: {chosen}."
+    near = get_close_matches(name, known, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
+    return f"no tool {short(name)}. {hint}"

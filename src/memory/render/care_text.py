@@ -43,7 +43,8 @@ def status(found: Status, database: str) -> str:
 
 
 def _shares(name: str, shares: Sequence[tuple[str, int]]) -> str:
-    return f"{name}: " + ", ".join(f"{visible(label)} {count:,}" for label, count in shares) if shares else ""
+    said = (f"{' '.join(visible(label).split())[:60]} {count:,}" for label, count in shares)
+    return f"{name}: {', '.join(said)}" if shares else ""
 
 
 def takes(plan: Forecast) -> str:

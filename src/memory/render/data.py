@@ -42,6 +42,8 @@ def pointer(memory: Memory) -> dict[str, Any]:
         "agent_id": memory.agent_id,
         "has_details": memory.has_details,
         "flags": list(memory.flags),
+        "status": str(memory.status),
+        "superseded_by": memory.superseded_by,
         "created_at": iso(memory.created_at),
     }
 
@@ -57,8 +59,6 @@ def whole(memory: Memory) -> dict[str, Any]:
         "task_code": memory.task_code,
         "query_id": memory.query_id,
         "parent_id": memory.parent_id,
-        "status": str(memory.status),
-        "superseded_by": memory.superseded_by,
         "content_hash": memory.content_hash,
         "updated_at": iso(memory.updated_at),
         "accessed_at": memory.accessed_at and iso(memory.accessed_at),

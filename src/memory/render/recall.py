@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memory.context import in_short
+from memory.context import in_short, line
 from memory.limits import WHAT_OF_BODY
+from memory.query import Tier
+from memory.record import INSTRUCTIONS
 from memory.render.text import counted, notice
-from memory.text.fence import fenced
+from memory.text.fence import fenced, seen
 
 if TYPE_CHECKING:
     from memory.context import Context
     from memory.engine import Details
     from memory.query import Answer, Hit, Notice
+    from memory.record import Memory
     from memory.save import Saved
 
+TITLE = 80  # characters of a title outside of the fence
 PASSAGE = 700
 """Characters of a hit's passage: a chunk of usual length, cut where it is longer."""
 
@@ -26,16 +30,20 @@ def answer(found: Answer, *, elsewhere: str) -> str:
     """
     why = f": {found.verdict.why}" if found.verdict else ""
     head = f"{counted(len(found.hits), 'memory', 'memories')} found (tier {found.tier}{why})."
+    if found.hits and found.tier is not Tier.KEYWORD and not any(hit.keyword for hit in found.hits):
+        head = f"No memory holds these words. The nearest by meaning, which may not answer (tier {found.tier}):"
     body = "".join(f"{rank}. {_hit(hit)}" for rank, hit in enumerate(found.hits, start=1))
     return "\n".join([head, fenced(body) if found.hits else elsewhere, *notices(found.notices)]).rstrip() + "\n"
 
 
 def _hit(hit: Hit) -> str:
     said = in_short(hit.memory).removeprefix("- ")
+    if hit.cosine is not None:
+        said += f"  Near by meaning: {hit.cosine:.2f} of 1\n"
     if hit.chunk.start == hit.chunk.stop or _says_no_more(hit):
         return said
-    place = " > ".join(header.lstrip("# ") for header in hit.chunk.header_path)
-    text = " ".join(hit.text.split())
+    place = " > ".join(line(header).lstrip("# ") for header in hit.chunk.header_path)
+    text = line(hit.text)
     shown = text if len(text) <= PASSAGE else f"{text[:PASSAGE].rstrip()}…"
     return f"{said}  Passage{f' ({place})' if place else ''}: {shown}\n"
 
@@ -63,26 +71,49 @@ def details(found: Details, *, start: int, length: int) -> str:
     """A memory with a part of its body, `length` characters from `start`."""
     memory = found.memory
     lines = [in_short(memory._replace(body_size=0)).removeprefix("- ")]
-    if memory.status == "superseded":
-        lines.append(f"It no longer holds: superseded by {memory.superseded_by}.\n")
     if memory.related_files:
-        lines.append(f"Files: {', '.join(memory.related_files)}\n")
+        lines.append(f"  Files: {', '.join(map(line, memory.related_files))}\n")
     if part := found.body[start : start + length]:
         lines.append(f"\n{part}\n")
     text = fenced("".join(lines))
+    if start and start >= len(found.body):
+        text += f"The details end at {len(found.body):,}: nothing stands at {start:,}.\n"
     if rest := max(0, len(found.body) - start - length):
         text += f"{rest:,} more characters from start={start + length}.\n"
     if found.history:
         text += f"It was corrected {counted(len(found.history), 'time')}.\n"
-    return text + "".join(f"{line}\n" for line in notices(found.notices))
+    return text + "".join(f"{note}\n" for note in notices(found.notices))
 
 
-def saved(result: Saved) -> str:
+def saved(result: Saved, *, instead: Memory | None = None) -> str:
+    """
+    Args:
+        instead: The memory whose place it takes.
+    """
     memory = result.memory
     done = "Already kept, nothing was written" if result.known else "Kept"
-    where = f" in project {memory.project}" if memory.project else " in no project"
-    return "\n".join([f"{done}: `{memory.uid[:8]}`{where}.", *notices(result.notices)]) + "\n"
+    where = f" in project {line(memory.project)}" if memory.project else " in no project"
+    place = f", in place of {named(instead)}" if instead else ""
+    return "\n".join([f"{done}: `{memory.uid[:8]}`{where}{place}.", *notices(result.notices)]) + "\n"
+
+
+def named(memory: Memory) -> str:
+    """A memory by its id and its title, which is left out if the memory looks like orders."""
+    title = "" if INSTRUCTIONS in memory.flags else f" {line(memory.title)[:TITLE]!r}"
+    return f"`{memory.uid[:8]}`{title}"
 
 
 def notices(found: tuple[Notice, ...]) -> list[str]:
     return [f"Note: {notice(one)}" for one in found]
+
+
+def seen_all(value: Any) -> Any:
+    """JSON in which no text holds a character that nobody would see; see `memory.text.fence.seen`."""
+    match value:
+        case str():
+            return seen(value)
+        case list():
+            return [seen_all(item) for item in value]
+        case dict():
+            return {seen(name): seen_all(item) for name, item in value.items()}
+    return value

@@ -118,7 +118,7 @@ def fleeting(program: str, environment: Environment) -> Iterator[str]:
     if _THROWAWAY.search(path) or any(folder and path.startswith(folder.rstrip("/\\") + os.sep) for folder in folders):
         yield (
             f"{program} stands in a folder that is cleared away at some time; the agent will not find it then. "
-            "Install it to stay: `uv tool install tiered-memory` or `pipx install tiered-memory`, and run this again."
+            "Install it to stay, e.g. by `pipx install .` or `uv tool install .` in its sources, and run this again."
         )
 
 

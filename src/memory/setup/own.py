@@ -96,4 +96,5 @@ def _run(argv: tuple[str, ...], environment: Environment, timeout_seconds: float
         raise Error(f"cannot run `{line}`: {error.strerror or error}") from error
     if done.returncode:
         words = " ".join((done.stderr or done.stdout).decode("utf-8", "replace").split())
-        raise Error(f"`{line}` failed with exit code {done.returncode}: {words or 'it said nothing'}")
+        told = f"`{line}` failed with exit code {done.returncode}: {words or 'it said nothing'}"
+        raise Error(told, hint="Nothing was changed. Once that command works, this one does too.")

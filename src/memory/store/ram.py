@@ -19,7 +19,7 @@ import numpy as np
 from memory.draft import SHARED
 from memory.errors import Invalid, NotFound
 from memory.kinds import RULES
-from memory.query import Scored
+from memory.query import NONE, Scored
 from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Status
 from memory.store import (
     RESOLVED,
@@ -175,6 +175,8 @@ class RamStore:
 
     def _supersede(self, id: MemoryId, *, by: MemoryId) -> None:
         if self._memory(id).status is Status.SUPERSEDED:
+            if self._memory(id).superseded_by == by:
+                return
             raise Invalid(f"memory {id} was superseded already")
         self._data.memories[id] = self._memory(id)._replace(status=Status.SUPERSEDED, superseded_by=by)
 
@@ -646,7 +648,7 @@ def _often(words: Sequence[Sequence[str]], phrase: Sequence[str], *, prefix: boo
 def _inside(memory: Memory, scope: Scope) -> bool:
     allowed = (
         (scope.kinds, memory.kind),
-        (scope.projects, memory.project),
+        (scope.projects, memory.project or NONE),
         (scope.sources, memory.source),
         (scope.categories, memory.category),
         (scope.agents, memory.agent_id),

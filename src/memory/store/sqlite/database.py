@@ -40,6 +40,7 @@ class Database:
         self._process = os.getpid()
         with translated(path):
             _create(path)
+            self._identity = _identity(path)
             first = self._connected(careful=_logged(path))
             try:
                 _migrate(first, path)
@@ -77,6 +78,12 @@ class Database:
         """
         with translated(self.path):
             connection = self.connection
+            if _identity(self.path) != self._identity:
+                raise StoreError(
+                    f"{self.path} is not the file that was opened: it was removed or replaced meanwhile",
+                    hint="Nothing was kept. Start this program again; before a copy takes the place of a database, end "
+                    "what uses it and remove the -wal and -shm files beside it.",
+                )
             connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
             connection.set_busy_timeout(round(1000 * (self._busy_seconds if patience is None else patience)))
             connection.execute("begin immediate")
@@ -112,8 +119,11 @@ class Database:
 
     def close(self) -> None:
         self._closed = True
+        replaced = _identity(self.path) != self._identity
         for connection in list(self._opened):
             with suppress(apsw.ThreadingViolationError):  # at work in another thread, which finds out that we closed
+                if replaced:  # or the last one would remove a log that is another file's by now
+                    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 connection.close()
 
 
@@ -124,6 +134,15 @@ def _create(path: str) -> None:
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError as error:
         raise StoreError(f"cannot make {path}: {error.strerror}", hint=_rights(path)) from error
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file has a name; None if none has."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _connect(path: str, busy_seconds: float, *, careful: bool) -> apsw.Connection:
@@ -216,7 +235,7 @@ def _version(connection: apsw.Connection, path: str) -> int:
     if version > LATEST:
         raise StoreTooNew(
             f"{path} has format {version}; this version of memory knows up to {LATEST}",
-            hint="pip install --upgrade tiered-memory",
+            hint="Install the newer version here too.",
         )
     return version
 
@@ -231,7 +250,7 @@ def translated(path: str) -> Generator[None]:
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise StoreDamaged(
             f"{path} is not a readable database ({error})",
-            hint="It was left as it is. Restore it from a copy or an export.",
+            hint="It was left as it is. Restore it from a copy, without the -wal and -shm files beside it, or an export.",
         ) from error
     except apsw.FullError as error:
         raise StoreFull(f"no room left to write {path}", hint="Nothing of this was kept. Free some space.") from error

@@ -291,6 +291,8 @@ def _remember(db: apsw.Connection, id: MemoryId, revision: Revision) -> None:
 
 def _supersede(db: apsw.Connection, id: MemoryId, *, by: MemoryId) -> None:
     old = fetched(db, id)
+    if old.status is Status.SUPERSEDED and old.superseded_by == by:
+        return  # the same request once more
     if old.status is Status.SUPERSEDED:
         hint = f"Supersede {old.superseded_by} instead." if old.superseded_by else ""
         raise Invalid(f"memory {id} was superseded already", hint=hint)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memory.kinds import Kind
-from memory.query import ACTIVE, EVERYTHING
+from memory.query import ACTIVE, EVERYTHING, NONE
 from memory.record import Chunk, ChunkId, ChunkType, Memory, MemoryId, Status
 from memory.times import iso
 
@@ -57,7 +57,8 @@ def where(scope: Scope) -> tuple[str, Values]:
     values: Values = []
     for column, name in _FILTERS.items():
         if allowed := getattr(scope, name):
-            clauses.append(f"m.{column} in (select value from json_each(?))")
+            clause = f"m.{column} in (select value from json_each(?))"
+            clauses.append(f"({clause} or m.project is null)" if column == "project" and NONE in allowed else clause)
             values.append(json.dumps(sorted(allowed)))
     if scope.tags:
         clauses.append(
