@@ -111,6 +111,16 @@ class Care:
 
         return roll_back(self._store)
 
+    def clean(self, text: str) -> str:
+        """
+        A text without its secrets, as a save would keep it.
+
+        Raises:
+            Invalid: A `<redacted>` in it is not closed.
+            ConfigError: A rule of `.memoryignore` cannot be used.
+        """
+        return self._guard.text(text)
+
     def forecast(self) -> Forecast:
         """
         What `reindex` would take. Nothing is changed and nothing leaves the process.

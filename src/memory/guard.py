@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code", "query_id")
 
 
+OPEN = "<redacted>"
 LEAKED = "If it was a real secret, change it where it counts: whoever wrote it here may have shown it elsewhere."
 
 
@@ -66,10 +67,21 @@ class Guard:
         notices: tuple[Notice, ...] = ()
         if found:
             notices = (Notice(f"taken out before it was kept: {_counted(found)}", LEAKED),)
+        if any(OPEN in text.lower() for text in _texts(clean)):
+            notices += (Notice(f"{OPEN} without its end was taken for a placeholder: nothing was taken out there"),)
         if (phrase := orders("\n".join(_texts(clean)))) is None:
             return Guarded(clean, (), notices)
         said = f"kept, and marked wherever it is recalled: {phrase!r} looks like an order to the agent that reads it"
         return Guarded(clean, (INSTRUCTIONS,), (*notices, Notice(said)))
+
+    def text(self, text: str) -> str:
+        """
+        A text without its secrets.
+
+        Raises:
+            Invalid, ConfigError: As of `draft`.
+        """
+        return self._current().text(text).text
 
     def problem(self) -> Notice | None:
         """What keeps every save from being done, if anything does."""

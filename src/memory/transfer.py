@@ -17,7 +17,7 @@ from memory.save import Plan, content_hash
 from memory.store import Links, Revision
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from memory.store import Store
@@ -161,12 +161,13 @@ def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def markdown(path: Path, *, name: str, project: str | None) -> Draft | None:
+def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str], str]) -> Draft | None:
     """
-    A Markdown file as a memory of the knowledge base, its text verbatim; None if it is blank.
+    A Markdown file as a memory of the knowledge base, its text verbatim but for secrets; None if it is blank.
 
     Args:
         name: The path as it is to be remembered: the same for the same file, whatever folder is imported.
+        clean: Takes secrets out of a text (`Engine.clean`), before a title is taken from it that could be one.
 
     Raises:
         Invalid: It cannot be read, or is not UTF-8 text.
@@ -180,6 +181,7 @@ def markdown(path: Path, *, name: str, project: str | None) -> Draft | None:
     if not text.removeprefix("\ufeff").strip():
         return None
     try:
+        text = clean(text)
         return Draft(
             kind=Kind.KNOWLEDGE_BASE,
             title=_title(text) or plain(path.stem)[:TITLE_LIMIT],

@@ -141,7 +141,7 @@ def _markdown(engine: Engine, path: Path, project: str | None) -> Imported:
     found = list(files(path))
     if not found:
         raise Invalid(f"no Markdown files (*.md, *.markdown) in {path}")
-    read = [markdown(file, name=_remembered(file), project=project) for file in found]
+    read = [markdown(file, name=_remembered(file), project=project, clean=engine.clean) for file in found]
     drafts = [draft for draft in read if draft is not None]
     former = _former(engine, project)
     saved: list[Saved] = []
