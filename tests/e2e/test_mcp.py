@@ -88,6 +88,7 @@ def test_the_tools_say_what_they_change(agent):
         "memory_stats",
     }
     assert {name for name, hints in said.items() if hints.destructive_hint} == {"memory_delete"}
+    assert {name for name, hints in said.items() if hints.open_world_hint is not False} == set()
 
 
 def test_descriptions_are_short(agent):

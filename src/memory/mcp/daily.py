@@ -193,7 +193,6 @@ TOOLS = (
         always=True,
         reads=True,
         repeats=True,
-        reaches=True,
     ),
     Tool(
         name="memory_search",
@@ -233,7 +232,6 @@ TOOLS = (
         placed="project",
         reads=True,
         repeats=True,
-        reaches=True,
     ),
     Tool(
         name="memory_save",
@@ -266,7 +264,6 @@ TOOLS = (
         placed="project",
         always=True,
         repeats=True,
-        reaches=True,
     ),
     Tool(
         name="memory_details",

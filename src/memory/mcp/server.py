@@ -6,6 +6,7 @@ import asyncio
 import functools
 import math
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from importlib.metadata import version
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -156,7 +157,8 @@ class Serving:
             if ROOTS in kept and monotonic() < kept[ROOTS].until:
                 return kept[ROOTS].uris
             return types.InputRequiredResult(input_requests={ROOTS: types.ListRootsRequest()})
-        async with self._asking:  # first calls come several at once
+        # The first calls of a client come several at once; those of others over HTTP have no part in it.
+        async with self._asking if self._working is not None else nullcontext():
             if ROOTS not in kept and (found := await _asked_for_roots(context)) is not None:
                 kept[ROOTS] = Roots(found, math.inf)
         return kept[ROOTS].uris if ROOTS in kept else ()
@@ -262,7 +264,7 @@ def _described(tool: Tool) -> types.Tool:
         read_only_hint=tool.reads,
         destructive_hint=tool.destroys,
         idempotent_hint=tool.repeats,
-        open_world_hint=tool.reaches,
+        open_world_hint=False,
     )
     return types.Tool(
         name=tool.name,

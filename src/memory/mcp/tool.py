@@ -90,8 +90,7 @@ class Tool:
         placed: The argument that defaults to, or may be ".", the client's project; empty if there is none.
         always: Whether the project is needed even if that argument is not given.
         reads, destroys, repeats: The hints of the protocol: changes nothing; takes something away for good; a second
-            call with the same arguments changes nothing more.
-        reaches: Whether it may ask a server elsewhere (an embedder that is one).
+            call with the same arguments changes nothing more. None reaches into an open world: it is our memory.
     """
 
     name: str
@@ -106,7 +105,6 @@ class Tool:
     reads: bool = False
     destroys: bool = False
     repeats: bool = False
-    reaches: bool = False
 
     @property
     def input(self) -> Schema:

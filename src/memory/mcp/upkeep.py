@@ -63,6 +63,5 @@ TOOLS = (
         output=shapes.REINDEX,
         run=_reindex,
         repeats=True,
-        reaches=True,
     ),
 )
