@@ -193,7 +193,8 @@ def test_claude_codes_own_command_does_not_get_our_standard_input(shell: Shell) 
 
     assert (shell.folder / "stdin").read_text() == ""
     assert (shell.folder / "asked").read_text().startswith("mcp add --scope user memory -- ")
-    assert "server: added by `" in ran.out
+    assert "server: could not be verified, though asked for by `" in ran.out
+    assert "`claude mcp list` shows what it has" in ran.err
 
 
 def test_the_module_runs_as_the_command(tmp_path: Path) -> None:

@@ -8,14 +8,16 @@ import click
 
 from memory.cli.options import as_json, show
 from memory.errors import Invalid
-from memory.setup.agents import NAMES
+from memory.setup.agents import INSTRUCTIONS, NAMES
 from memory.setup.environment import here
+from memory.setup.overview import overview
 from memory.setup.own import shown
-from memory.setup.register import Request, overview, setup as registered
+from memory.setup.register import Request, setup as registered
 
 if TYPE_CHECKING:
     from memory.setup.environment import Environment
-    from memory.setup.register import Outcome, Row, Step
+    from memory.setup.overview import Row
+    from memory.setup.register import Outcome, Step
 
 
 @click.command(short_help="Make memory known to a coding agent, or undo it.")
@@ -50,9 +52,9 @@ def setup(
         memory setup codex --dry-run        the changes, as a diff
         memory setup codex --remove         undo it
 
-    Nothing else in a settings file is touched, and a copy of it is kept beside. Doing it again changes nothing. The
-    folder and the settings file that `memory --home` and `--config` name, or MEMORY_HOME and MEMORY_CONFIG, are
-    written into the entry, since agents do not have your environment.
+    Nothing else in a settings file is touched, and a copy of one of yours is kept beside. Doing it again changes nothing.
+    The folder and the settings file that `memory --home` and `--config` name, or MEMORY_HOME and MEMORY_CONFIG, are
+    written into the entry, since agents do not have your environment, and stay until others are named.
     """
     environment = here()
     if agent is None:
@@ -96,15 +98,17 @@ _WORDS = {
     "already": "is there already",
     "absent": "is not there",
     "kept": "was changed, so it stays",
+    "other": "is not there; another one of the name, not ours, stays",
+    "unverified": "could not be verified, though asked for",
 }
 
 
 def _line(step: Step, *, dry_run: bool) -> str:
     done = _WORDS.get(step.state, f"would be {step.state}" if dry_run else step.state)
+    copy = f" (copy from before: {step.backup.name})" if step.backup and not dry_run else ""
     if step.calls:
         calls = "; ".join(shown(call) for call in step.calls)
-        return f"{step.what}: {done} by `{calls}`"
-    copy = f" (copy from before: {step.backup.name})" if step.backup and not dry_run else ""
+        return f"{step.what}: {done} by `{calls}`{copy}"
     return f"{step.what}: {done}: {step.path}{copy}"
 
 
@@ -120,7 +124,7 @@ def _data(request: Request, outcome: Outcome, *, dry_run: bool) -> dict[str, Any
                 "file": str(step.path),
                 "state": step.state,
                 "commands": [list(call) for call in step.calls],
-                "diff": step.diff if dry_run else "",  # it shows lines around ours, which may hold secrets
+                "diff": step.diff if dry_run else "",
                 "backup": str(step.backup) if step.backup else None,
             }
             for step in outcome.steps
@@ -141,7 +145,9 @@ def _list(environment: Environment, *, as_json: bool) -> None:
     for row in rows:
         here = "installed" if row.installed else "-"
         click.echo(f"{row.name:<{width}}  {here:<9}  {_known(row)}")
-    click.echo("next     memory setup AGENT")
+    installed = [row for row in rows if row.installed and row.name != INSTRUCTIONS]
+    if not installed or any(row.user == row.project == "no" for row in installed):
+        click.echo("next     memory setup AGENT")
 
 
 _STATES = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.errors import ConfigError
-from memory.setup.command import NAME, described, ours
+from memory.setup.command import NAME, described, our_hook, ours
 from memory.setup.jsontext import MARK, Fault, blank, child, descended, inserted, parsed, removed, replaced
 
 if TYPE_CHECKING:
@@ -117,6 +117,18 @@ class JsonEdit:
     def snippet(self) -> str:
         return self.put("", force=False)
 
+    @property
+    def server(self) -> Json:
+        """The server's entry, if this has one."""
+        return next((slot.value for slot in self.slots if isinstance(slot, Server)), None)
+
+    def foreign(self, text: str) -> tuple[str, ...]:
+        """The events where something of somebody else runs our command, or names it, so that ours is not put there."""
+        if blank(text):
+            return ()
+        document = parsed(text, comments=self.comments)
+        return tuple(slot.keys[-1] for slot in self.slots if isinstance(slot, Hook) and slot.foreign(document))
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
@@ -200,7 +212,7 @@ def _wrapped(keys: tuple[str, ...], value: Json) -> Json:
 
 
 class _Handler(NamedTuple):
-    """A hook of ours: what has its `command`, and the member that holds nothing else."""
+    """A hook: what has its `command`, and the member that holds nothing else."""
 
     node: Node
     parent: Node
@@ -215,12 +227,12 @@ class Hook:
     Attributes:
         keys: The path of that list.
         value: What stands in the list: the handler itself, or a group with `hooks`, a list of handlers.
-        mark: What the command of every version of ours has in it, and no other.
+        tail: What the command of every version of ours ends with; who else says that has made it his own.
     """
 
     keys: tuple[str, ...]
     value: dict[str, Json]
-    mark: str
+    tail: tuple[str, ...]
 
     @property
     def containers(self) -> tuple[tuple[str, ...], ...]:
@@ -232,7 +244,7 @@ class Hook:
             return inserted(document, node, missing[0], _wrapped(missing[1:], [self.value]))
         handler = next(self._handlers(node), None)
         if handler is None:
-            return inserted(document, node, None, self.value)
+            return document.text if self.foreign(document) else inserted(document, node, None, self.value)
         command = child(handler.node, "command")
         wanted = self.command
         return replaced(document, command.node, wanted) if command and command.node.value != wanted else document.text
@@ -257,21 +269,36 @@ class Hook:
         value = handler.member.node.value if handler and handler.parent is node else None
         return replace(self, value=value) if isinstance(value, dict) else None
 
+    def foreign(self, document: Document) -> bool:
+        """Whether a command of somebody else has ours in it."""
+        node, missing = descended(document.root, self.keys)
+        if missing:
+            return False
+        mark = " ".join(self.tail)
+        return any(mark in (_command(one.node) or "") for one in self._all(node) if not self._mine(one.node))
+
     def _handlers(self, node: Node) -> Iterator[_Handler]:
+        return (one for one in self._all(node) if self._mine(one.node))
+
+    def _all(self, node: Node) -> Iterator[_Handler]:
         if not isinstance(node.value, list):
             raise Fault(f"a list of hooks should stand here, as {'.'.join(self.keys)}", node.start)
         for element in node.members:
             inner = child(element.node, "hooks") if isinstance(element.node.value, dict) else None
-            if self._mine(element.node):
-                yield _Handler(element.node, node, element)
+            yield _Handler(element.node, node, element)
             for member in inner.node.members if inner else ():
-                if inner and self._mine(member.node):
+                if inner:
                     alone = len(inner.node.members) == 1
                     yield _Handler(member.node, *((node, element) if alone else (inner.node, member)))
 
     def _mine(self, node: Node) -> bool:
-        command = node.value.get("command") if isinstance(node.value, dict) else None
-        return isinstance(command, str) and self.mark in command
+        line = _command(node)
+        return line is not None and our_hook(line, self.tail)
+
+
+def _command(node: Node) -> str | None:
+    command = node.value.get("command") if isinstance(node.value, dict) else None
+    return command if isinstance(command, str) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,8 +66,11 @@ def here() -> Environment:
     The machine that runs it.
 
     Raises:
-        Invalid: The current folder is gone, or there is no home.
+        Invalid: The current folder is gone, or there is no home, or not by an absolute path.
     """
+    named = os.environ.get("HOME") if sys.platform != "win32" else None
+    if named is not None and not Path(named).is_absolute():
+        raise Invalid(f"HOME is {named!r}, no absolute path", hint="Set HOME to your home folder.")
     try:
         return Environment(Path.home(), sys.platform, dict(os.environ), Path.cwd())
     except FileNotFoundError as error:

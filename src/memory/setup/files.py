@@ -43,13 +43,24 @@ class Seen(NamedTuple):
             raise ConfigError(f"{self.path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
-def seen(path: Path) -> Seen:
+def seen(path: Path, *, inside: Path | None = None) -> Seen:
     """
+    Args:
+        inside: A folder that links may not lead out of: whoever made a repository has put links into it.
+
     Raises:
-        ConfigError: It is there and cannot be read, or is no file.
+        ConfigError: It is there and cannot be read, or is no ordinary file, or a link leads out of `inside`.
     """
     target = Path(os.path.realpath(path))
+    if inside is not None and not _within(target, Path(os.path.realpath(inside))):
+        raise ConfigError(
+            f"{path} is a link out of the project, to {target}; it was neither read nor changed",
+            hint="Put a file of the project in the place of the link.",
+        )
     try:
+        mode = target.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a pipe waits for somebody to write
+            raise ConfigError(f"cannot read {path}: it is no ordinary file")
         return Seen(path, target, target.read_bytes())
     except FileNotFoundError:
         return Seen(path, target, None)
@@ -57,14 +68,20 @@ def seen(path: Path) -> Seen:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
 
 
+def _within(target: Path, folder: Path) -> bool:
+    """Whether a path stands in a working tree; what git keeps for itself there is no part of it."""
+    return target.is_relative_to(folder) and ".git" not in target.relative_to(folder).parts
+
+
 def backup(path: Path) -> Path:
     return path.with_name(path.name + BACKUP)
 
 
 def before(path: Path) -> str | None:
-    """What the file said before ours came into it, if a copy was kept that can be read."""
+    """What the file said before ours came into it, if a copy was kept that can be read; a link is none of ours."""
+    copy = backup(path)
     try:
-        return backup(path).read_bytes().decode("utf-8")
+        return copy.read_bytes().decode("utf-8") if stat.S_ISREG(copy.lstat().st_mode) else None
     except (OSError, UnicodeDecodeError):
         return None
 
@@ -74,12 +91,10 @@ def check_writable(file: Seen) -> None:
     Say now what writing would only say later, when another file has been changed already.
 
     Raises:
-        ConfigError: The file or its folder is read-only, or the file is no ordinary one.
+        ConfigError: The file or its folder is read-only.
     """
     if file.data is not None:
         mode = file.target.stat().st_mode
-        if not stat.S_ISREG(mode):
-            raise ConfigError(f"cannot write {file.path}: it is no ordinary file")
         if not mode & 0o222 or not os.access(file.target, os.W_OK):  # root may write to everything
             raise ConfigError(
                 f"{file.path} is read-only", hint="Allow writing to it, or change it where it comes from."
@@ -100,19 +115,11 @@ def write(file: Seen, text: str, *, private: bool) -> None:
     Raises:
         ConfigError: It cannot be written, or somebody else changed it since it was read; it was not touched.
     """
-    beside = file.target.with_name(f".{file.target.name}.{os.getpid()}.new")
+    beside = _beside(file.target)
     try:
         _make_folder(file.target.parent, private=private)
-        with suppress(FileNotFoundError):
-            beside.unlink()
-        mode = 0o600 if private or file.data is not None else 0o666
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(descriptor, "wb") as opened:
-            if file.data is not None:
-                _make_like(beside, file.target)
-            opened.write(text.encode())
-            opened.flush()
-            os.fsync(opened.fileno())
+        like = file.target if file.data is not None else None
+        _fill(beside, text.encode(), mode=0o600 if private or like else 0o666, like=like)
         _check_unchanged(file)
         beside.replace(file.target)
     except OSError as error:
@@ -120,6 +127,23 @@ def write(file: Seen, text: str, *, private: bool) -> None:
     finally:
         with suppress(OSError):
             beside.unlink()
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}.new")
+
+
+def _fill(path: Path, data: bytes, *, mode: int, like: Path | None = None) -> None:
+    """Make a file that is on the disk when this returns, with the mode and the owner of another one if there is one."""
+    with suppress(FileNotFoundError):
+        path.unlink()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "wb") as opened:
+        if like is not None:
+            _make_like(path, like)
+        opened.write(data)
+        opened.flush()
+        os.fsync(opened.fileno())
 
 
 def remove(file: Seen) -> None:
@@ -136,7 +160,9 @@ def remove(file: Seen) -> None:
 
 def keep(file: Seen) -> Path | None:
     """
-    Copy a file beside itself, for its owner only, in place of an older copy. None if there is no file.
+    Copy a file beside itself, for its owner only, in place of what stands there. None if there is no file.
+
+    A link that stands in the copy's place goes, and what it leads to stays.
 
     Raises:
         ConfigError: The copy cannot be written.
@@ -144,12 +170,20 @@ def keep(file: Seen) -> Path | None:
     if file.data is None:
         return None
     copy = backup(file.path)
-    write(seen(copy), file.text, private=True)
+    beside = _beside(copy)
+    try:
+        _fill(beside, file.data, mode=0o600)
+        beside.replace(copy)
+    except OSError as error:
+        raise ConfigError(f"cannot write {copy}: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            beside.unlink()
     return copy
 
 
 def _check_unchanged(file: Seen) -> None:
-    if seen(file.path).data != file.data:
+    if seen(file.path) != file:
         raise ConfigError(
             f"{file.path} was changed by somebody else just now; it was not touched",
             hint="Close the agent if it is running, and try again.",

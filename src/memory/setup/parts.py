@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.errors import Invalid
+from memory.errors import ConfigError, Invalid
 from memory.project import repository
 from memory.setup.edits import Hook, JsonEdit, Needed, Server
 from memory.setup.files import seen
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from memory.setup.command import Command
     from memory.setup.edits import Edit, Slot
     from memory.setup.environment import Environment
+    from memory.setup.files import Seen
     from memory.setup.jsontext import Json
 
 
@@ -29,15 +31,26 @@ class Part(NamedTuple):
 
     Attributes:
         what: What of ours goes into it, for people.
-        private: Whether it is the user's alone, if it has to be made.
+        inside: The project that it belongs to; None if it is the user's alone.
         optional: Whether the rest is done even if something of somebody else stands in its place.
     """
 
     what: str
     path: Path
     edit: Edit
-    private: bool = True
+    inside: Path | None = None
     optional: bool = False
+
+    @property
+    def private(self) -> bool:
+        return self.inside is None
+
+    def seen(self) -> Seen:
+        """
+        Raises:
+            ConfigError: As `memory.setup.files.seen` says.
+        """
+        return seen(self.path, inside=self.inside)
 
 
 def root(environment: Environment) -> Path:
@@ -47,7 +60,7 @@ def root(environment: Environment) -> Path:
 
 def for_user(agent: Agent, environment: Environment, command: Command, *, hooks: bool) -> list[Part]:
     """The user's files: server, hooks unless they are not wanted, skill."""
-    server = _server(agent, agent.user(environment), command, private=True)
+    server = _server(agent, agent.user(environment), command)
     parts = [server]
     if hooks and agent.hooks:
         slots = tuple(_hooks(agent.hooks, command, environment))
@@ -73,35 +86,34 @@ def for_project(agent: Agent, environment: Environment, command: Command) -> lis
     if not agent.project:
         raise Invalid(f"{agent.title} reads no file of a project", hint=hint)
     paths = tuple(root(environment) / name for name in agent.project)
-    if set(paths) & set(agent.user(environment)):
+    if set(map(os.path.realpath, paths)) & set(map(os.path.realpath, agent.user(environment))):
         raise Invalid(f"{root(environment)} is no project: its file is your own, {paths[0]}", hint=hint)
-    return [_server(agent, paths, command, private=False)]
+    return [_server(agent, paths, command, inside=root(environment))]
 
 
 def instructions(environment: Environment) -> list[Part]:
-    return [Part("instructions", root(environment) / "AGENTS.md", Block(_data("agents.md")), private=False)]
+    folder = root(environment)
+    return [Part("instructions", folder / "AGENTS.md", Block(_data("agents.md")), folder)]
 
 
-def _server(agent: Agent, paths: tuple[Path, ...], command: Command, *, private: bool) -> Part:
+def _server(agent: Agent, paths: tuple[Path, ...], command: Command, *, inside: Path | None = None) -> Part:
+    """Of the files that an agent reads, the one with our entry, else one that is there, else the first."""
     value = agent.entry(command)
     edit: Edit
     if agent.form == "toml":
         edit = TomlEdit(agent.keys[0], value)
     else:
         edit = JsonEdit((Server(agent.keys, value, agent.envelope),), comments=agent.form == "jsonc")
-    return Part("server", _chosen(paths, edit), edit, private)
+    there = [Part("server", path, edit, inside) for path in paths if path.exists()] or [
+        Part("server", paths[0], edit, inside)
+    ]
+    return next((part for part in there if len(there) > 1 and _has(part)), there[0])
 
 
-def _chosen(paths: tuple[Path, ...], edit: Edit) -> Path:
-    """Of the files that an agent reads, the one with our entry, else one that is there, else the first."""
-    there = [path for path in paths if path.exists()]
-    return next((path for path in there if len(there) > 1 and _has(path, edit)), (there or list(paths))[0])
-
-
-def _has(path: Path, edit: Edit) -> bool:
+def _has(part: Part) -> bool:
     try:
-        return edit.standing(seen(path).text) is not None
-    except Fault:
+        return part.edit.standing(part.seen().text) is not None
+    except (Fault, ConfigError):
         return False
 
 
@@ -111,7 +123,7 @@ def _hooks(hooks: Hooks, command: Command, environment: Environment) -> Iterator
     for event in hooks.events:
         line = command.hook(event.verb, hooks.agent, environment.platform)
         value = _handler(event, line, grouped=hooks.grouped)
-        yield Hook(("hooks", event.name), value, f" hook {event.verb} --agent {hooks.agent}")
+        yield Hook(("hooks", event.name), value, ("hook", event.verb, "--agent", hooks.agent))
 
 
 def _handler(event: Event, line: str, *, grouped: bool) -> dict[str, Json]:

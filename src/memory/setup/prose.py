@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.setup.edits import Occupied
 from memory.setup.jsontext import MARK, Fault, blank
@@ -16,8 +16,14 @@ if TYPE_CHECKING:
 BEGIN = "<!-- memory:begin · written by `memory setup`, which overwrites what stands up to the end mark -->"
 END = "<!-- memory:end -->"
 
-_BEGIN = re.compile(r"<!-- memory:begin\b.*?-->")
-_BLOCK = re.compile(r"<!-- memory:begin\b.*?-->.*?<!-- memory:end -->", re.DOTALL)
+_MARK = re.compile(r"<!--\s*memory:(?:begin|end)")
+_BEGIN = re.compile(rf"(?:^|\A{MARK})(<!-- memory:begin(?: ·[^\r\n<>]*)? -->)[ \t]*\r?$", re.MULTILINE)
+_END = re.compile(rf"^({END})[ \t]*\r?$", re.MULTILINE)
+
+
+class _Span(NamedTuple):
+    start: int
+    stop: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,7 @@ class Block:
         lines = "\r\n" if "\r\n" in text else "\n"
         block = self.text.replace("\n", lines)
         if found := self._found(text):
-            return text[: found.start()] + block + text[found.end() :]
+            return text[: found.start] + block + text[found.stop :]
         rest = text.removeprefix(MARK)
         gap = (lines * (2 - rest.endswith("\n"))) if rest.strip() else ""
         return text + gap + block + lines
@@ -43,16 +49,19 @@ class Block:
         found = self._found(text)
         if not found:
             return text
-        head, tail = text[: found.start()].rstrip("\r\n"), text[found.end() :].lstrip("\r\n")
         lines = "\r\n" if "\r\n" in text else "\n"
+        head, tail = text[: found.start], text[found.stop :].lstrip("\r\n")
+        if not tail:
+            return head.removesuffix(lines) if head.endswith(lines * 2) else head
+        head = head.rstrip("\r\n")
         return head + (lines * 2 if head and tail else lines * bool(head)) + tail
 
     def standing(self, text: str) -> Self | None:
         found = self._found(text)
         if not found:
             return None
-        inside = found[0].replace("\r\n", "\n")
-        return type(self)(_BEGIN.sub("", inside, count=1).removesuffix(END))
+        inside = text[found.start : found.stop].replace("\r\n", "\n")
+        return type(self)(inside.partition("\n")[2].removesuffix(END))
 
     def current(self, text: str) -> bool:
         return self.put(text, force=False) == text
@@ -61,13 +70,22 @@ class Block:
         return self.text + "\n"
 
     @staticmethod
-    def _found(text: str) -> re.Match[str] | None:
-        begins = list(_BEGIN.finditer(text))
-        found = _BLOCK.search(text)
-        if len(begins) > 1 or (begins and not found):
-            at = begins[1] if len(begins) > 1 else begins[0]
-            raise Fault("a second block of ours" if len(begins) > 1 else f"no {END} follows", at.start())
-        return found
+    def _found(text: str) -> _Span | None:
+        """
+        Raises:
+            Fault: There is a mark that is not alone on its line, or has no other one, or a second block.
+        """
+        marks = [found.start() for found in _MARK.finditer(text)]
+        begins = [found.start(1) for found in _BEGIN.finditer(text)]
+        ends = {found.start(1): found.end(1) for found in _END.finditer(text)}
+        for place, at in enumerate(marks):
+            if at not in (ends if place % 2 else begins):
+                raise Fault("a mark of ours that is damaged or in the wrong place", at)
+        if len(marks) % 2:
+            raise Fault(f"no {END} follows", marks[-1])
+        if len(marks) > 2:  # the two of a block
+            raise Fault("a second block of ours", marks[2])
+        return _Span(marks[0], ends[marks[1]]) if marks else None
 
 
 _SIGNED = re.compile(r"\n<!-- written by `memory setup`, ([0-9a-f]{12}) -->\n?\Z")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -46,7 +48,8 @@ class TomlEdit:
             wanted = {**entry, **self.value}
             after = text if wanted == entry else self._edited(text)
         elif force:
-            after = self._edited(text, anew=True)
+            cut = self._cut(text)
+            after = self._edited(text, anew=True) if cut is None else self._appended(cut)
         else:
             raise Occupied(
                 f"there is a server {NAME!r} already that is not ours: {described(entry)}",
@@ -92,17 +95,39 @@ class TomlEdit:
         if not ours(self._entry(said, text)):
             return text
         rest = {name: value for name, value in _table(said, self.key).items() if name != NAME}
-        with _library(text) as document:
-            del cast("Table", document[self.key])[NAME]
-            if not rest and before is not None and self.key not in _said(before):
-                document.pop(self.key, None)
-            after = _like(text, document.as_string())
+        after = self._cut(text)
+        if after is None:
+            with _library(text) as document:
+                del cast("Table", document[self.key])[NAME]
+                if not rest and before is not None and self.key not in _said(before):
+                    document.pop(self.key, None)
+                after = _like(text, document.as_string())
         if not rest and self.key not in _said(after):  # a table that only its headers named is gone with the last
             del said[self.key]
         else:
             said[self.key] = rest
         _check(after, said)
         return after
+
+    def _cut(self, text: str) -> str | None:
+        """
+        Without the tables under headers of ours, each up to its last key: comments behind that are the user's.
+
+        None if there is no such header. A line of a string may look like one, so what is left has to be checked.
+        """
+        header = re.compile(rf"""\s*\[\s*(["']?){re.escape(self.key)}\1\s*\.\s*(["']?){NAME}\2\s*[.\]]""")
+        lines = text.removeprefix(MARK).splitlines(keepends=True)
+        kept: list[str] = []
+        at, found = 0, False
+        while at < len(lines):
+            if not header.match(lines[at]):
+                kept.append(lines[at])
+                at += 1
+                continue
+            found, at = True, _end_of_table(lines, at)
+            if kept and not kept[-1].strip() and not "".join(lines[at : at + 1]).strip():
+                kept.pop()
+        return MARK * text.startswith(MARK) + "".join(kept) if found else None
 
     def standing(self, text: str) -> TomlEdit | None:
         entry = self._entry(_said(text), text)
@@ -117,12 +142,25 @@ class TomlEdit:
     def snippet(self) -> str:
         return self._body()
 
+    @property
+    def server(self) -> Json:
+        return self.value
+
     def _entry(self, said: dict[str, Json], text: str) -> dict[str, Json] | None:
         servers = said.get(self.key, {})
         entry = servers.get(NAME) if isinstance(servers, dict) else None
         if not isinstance(servers, dict) or not (entry is None or isinstance(entry, dict)):
             raise Fault(f"{self.key} should be a table of tables", max(text.find(self.key), 0))
         return entry
+
+
+def _end_of_table(lines: list[str], at: int) -> int:
+    """Behind the last line of the table whose header stands at a line that is neither empty nor a comment."""
+    end = at = at + 1
+    while at < len(lines) and not (line := lines[at].strip()).startswith("["):
+        at += 1
+        end = at if line and not line.startswith("#") else end
+    return end
 
 
 @contextmanager
@@ -143,16 +181,15 @@ def _table(said: dict[str, Json], key: str) -> dict[str, Json]:
 
 
 def _said(text: str) -> dict[str, Json]:
+    """What a text says; floats as they are spelled, since nan is not even itself."""
     try:
-        return tomllib.loads(text.removeprefix(MARK))
+        return tomllib.loads(text.removeprefix(MARK), parse_float=str)
     except tomllib.TOMLDecodeError as error:
         raise Fault(f"broken TOML: {error}", _place(text, str(error))) from error
 
 
 def _place(text: str, message: str) -> int:
     """The position that a message of `tomllib` names; Python 3.14 gives it as attributes too."""
-    import re
-
     found = re.search(r"line (\d+), column (\d+)", message)
     if not found:
         return len(text)
@@ -169,13 +206,24 @@ def _says(text: str) -> bool:
 
 
 def _check(text: str, expected: dict[str, Json]) -> None:
-    """A library wrote part of the text: it has to say what it should, or it is not used."""
+    """The text has to say what it should, or it is not used."""
     if _said(text) != expected:
         raise Fault(_UNUSUAL, 0)
 
 
+def _comments(text: str) -> Counter[str]:
+    return Counter(line.strip() for line in text.removeprefix(MARK).splitlines() if line.lstrip().startswith("#"))
+
+
 def _like(text: str, changed: str) -> str:
-    """With the byte order mark and the line ends of the text it comes from."""
+    """
+    What a library wrote, with the byte order mark and the line ends of the text it comes from.
+
+    Raises:
+        Fault: A line that is a comment has gone.
+    """
+    if _comments(text) - _comments(changed):
+        raise Fault(_UNUSUAL, 0)
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
         changed = changed.replace("\r\n", "\n").replace("\n", "\r\n")
     return MARK * text.startswith(MARK) + changed
