@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.limits import WHAT_OF_BODY
+from memory.record import INSTRUCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -91,8 +92,10 @@ def _headline(memory: Memory) -> str:
     facts = [memory.category or str(memory.kind), memory.project, f"{memory.created_at:%Y-%m-%d}"]
     facts += [f"#{tag}" for tag in memory.tags]
     title = click.style(memory.title or str(memory.kind), bold=True)
-    retired = click.style(" (superseded)", fg="yellow") if memory.status == "superseded" else ""
-    return f"{title}{retired}  {click.style(' · '.join(f for f in facts if f), dim=True)}  {memory.uid[:8]}"
+    said = [" (superseded)"] if memory.status == "superseded" else []
+    said += [" (looks like orders to an agent)"] if INSTRUCTIONS in memory.flags else []
+    marks = click.style("".join(said), fg="yellow") if said else ""
+    return f"{title}{marks}  {click.style(' · '.join(f for f in facts if f), dim=True)}  {memory.uid[:8]}"
 
 
 def _evidence(hit: Hit) -> str:
