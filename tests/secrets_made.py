@@ -22,6 +22,7 @@ ALPHABETS = {
     "i": string.ascii_uppercase + "234567",
     "e": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
     "p": string.ascii_letters + string.digits + "!*_=+~^",
+    "s": string.ascii_letters + string.digits + "!#$%^*+~,;",
 }
 
 # `⟨…⟩` is the secret in its surroundings, `{a36}` stands for 36 characters of an alphabet.
@@ -190,9 +191,52 @@ assigned-secret            X-Api-Key: ⟨{a32}⟩
 assigned-secret            config["auth_token"] = "⟨{a32}⟩"
 assigned-secret            //registry.npmjs.org/:_authToken=⟨{h8}-{h4}-{h4}-{h4}-{h12}⟩
 assigned-secret            password = "⟨{p14}⟩"
-assigned-secret            DB_PASSWORD=⟨{p14}⟩
+assigned-secret            DB_PASSWORD=⟨x9!{p14}⟩
 assigned-secret            <password>⟨{a14}⟩</password>
 assigned-secret            mysql --password=⟨x9{a12}⟩ app
+assigned-secret            password: ⟨R{s20}9w⟩
+assigned-secret            Password: ⟨R{s20}9w⟩
+assigned-secret            --db-password ⟨R{s20}9w⟩ --force
+assigned-secret            DB_PASSWORD=⟨R{s20}9w⟩
+assigned-secret            api_key: ⟨R{s20}9w⟩
+assigned-secret            DB_PASSWORD_v2=⟨x9!{p14}⟩
+assigned-secret            TOKEN_GITHUB: ⟨{a32}⟩
+assigned-secret            Kennwort: ⟨x9!{p14}⟩
+assigned-secret            contraseña: ⟨x9!{p14}⟩
+assigned-secret            密码：⟨x9!{p14}⟩
+assigned-secret            password: “⟨{p14}⟩”
+assigned-secret            pw=⟨x9!{p14}⟩
+assigned-secret            name: DB_PASSWORD\\n  value: ⟨x9!{p14}⟩
+assigned-secret            {"name": "API_KEY", "value": "⟨{a32}⟩"}
+assigned-secret            <add key="DbPassword" value="⟨{p14}⟩"/>
+assigned-secret            <key>ApiToken</key><string>⟨{a32}⟩</string>
+assigned-secret            variable "db_password" { type = string default = "⟨{p14}⟩" }
+assigned-secret            os.Setenv("API_TOKEN", "⟨{a32}⟩")
+assigned-secret            define('DB_PASSWORD', '⟨x9{a12}⟩');
+assigned-secret            ds.setPassword("⟨x9{a12}⟩");
+assigned-secret            req.Header.Set("X-Api-Key", "⟨{h32}⟩")
+assigned-secret            password = '''⟨{p14}⟩'''
+assigned-secret            \\\\\\"password\\\\\\": \\\\\\"⟨x9{a12}⟩\\\\\\"
+assigned-secret            ENV API_TOKEN ⟨{a32}⟩
+assigned-secret            setx API_TOKEN ⟨{a32}⟩
+assigned-secret            ALTER ROLE app WITH LOGIN PASSWORD '⟨{p14}⟩';
+assigned-secret            %22password%22%3A%22⟨x9{a12}⟩%22
+assigned-secret            password%3D⟨x9{a12}⟩%26user%3Dx
+assigned-secret            OPENWEATHER_KEY=⟨{h32}⟩
+assigned-secret            SECRET_KEY = 'django-⟨#b&x9!(k{a20}⟩'
+sql-password               CREATE USER 'a'@'%' IDENTIFIED BY '⟨{p14}⟩';
+command-password           sshpass -p ⟨x9{a12}⟩ ssh root@host
+command-password           mysql -u root -p⟨x9{a12}⟩ app
+command-password           docker login -u bob -p ⟨x9{a12}⟩ reg.io
+command-password           redis-cli -h cache -a ⟨x9{a12}⟩ ping
+basic-auth                 {"auths": {"ghcr.io": {"auth": "⟨{basic}⟩"}}}
+basic-auth                 //registry.corp.io/:_auth=⟨{basic}⟩
+private-key                client-key-data: ⟨{b64:RSA PRIVATE KEY}⟩
+url-password               https://bob:⟨{a15}⟩@example.com?to=a@b.c
+url-password               mongodb://u:⟨{a15}⟩@h1.example.com:27017,u2:x@h2/db
+url-password               [a](https://bob:⟨{a15}⟩@example.com)[b](mailto:x@y.z)
+url-password               postgres://app:⟨Rx9{b40}=⟩@db.local/x
+url-password               postgres://app:⟨Rx9#{a10}⟩@db.local/x
 """.strip().splitlines()
 
 
@@ -239,18 +283,26 @@ def signed(dice: random.Random) -> str:
 
 def _part(said: str, dice: random.Random) -> str:
     kind, _, label = said.partition(":")
+    if label:
+        return _key(kind, private_key(label, dice))
     match kind:
         case "jwt":
             return signed(dice)
         case "basic":
             return base64.b64encode(f"admin:{_random('a', 14, dice)}".encode()).decode()
-        case "pem":
-            return private_key(label, dice)
-        case "cut":
-            return "\n".join(private_key(label, dice).splitlines()[:-3])
-        case "escaped":
-            return private_key(label, dice).replace("\n", "\\\\n")
     return _random(kind[0], int(kind[1:]), dice) if kind[0] in ALPHABETS and kind[1:].isdigit() else "{" + said + "}"
+
+
+def _key(form: str, key: str) -> str:
+    """A private key as it was cut off, written in one line or wrapped in base64."""
+    match form:
+        case "cut":
+            return "\n".join(key.splitlines()[:-3])
+        case "escaped":
+            return key.replace("\n", "\\\\n")
+        case "b64":
+            return base64.b64encode(key.encode()).decode()
+    return key
 
 
 def _random(kind: str, size: int, dice: random.Random) -> str:

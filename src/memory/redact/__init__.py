@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memory.errors import Invalid
 from memory.limits import DEPTH_LIMIT
-from memory.redact.assigned import FIELD, assigned, names_secret
+from memory.redact.assigned import FIELD, assigned, may_name_secret, names_secret
 from memory.redact.context import CONTEXTS
 from memory.redact.find import Finder
 from memory.redact.formats import FORMATS
 from memory.redact.keys import KEYS
 from memory.redact.marked import MARKED, between, marked, marker
 from memory.redact.rule import Rule
-from memory.redact.shape import stand_in
+from memory.redact.shape import said_elsewhere, stand_in, strong
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +32,10 @@ _FIELDS = (
     *("title", "what", "why", "impact", "description", "body", "category", "tags", "related_files", "metadata"),
     *("project", "source", "agent_id", "session_id", "task_code", "query_id"),
 )
+_DESCRIBES = frozenset(
+    "type format kind name title description file path url host user username email id status".split()
+)
+"""Keys below the name of a secret that say something about it."""
 
 
 class Redacted(NamedTuple):
@@ -70,7 +74,7 @@ class Redactor:
 
     def value(self, value: Json) -> tuple[Json, tuple[str, ...]]:
         """
-        A JSON value without secrets in its texts and keys. Where a key names a secret, its whole text goes.
+        A JSON value without secrets in its texts and keys. Where a key names a secret, all text below it goes.
 
         Returns:
             The same object if nothing was found.
@@ -110,7 +114,7 @@ class Redactor:
             found.append(MARKED)
             start = stop
         pieces.append(self._unmarked(text[start:], found))
-        return Redacted("".join(pieces), tuple(found))
+        return Redacted("".join(pieces) if found else text, tuple(found))
 
     def _unmarked(self, text: str, found: list[str]) -> str:
         """The text with what stands between its markers redacted, each stretch by itself."""
@@ -142,10 +146,18 @@ class Redactor:
             case dict():
                 return self._mapping(field, value, depth + 1)
             case list() | tuple():
-                done = [self._value(field, item, depth + 1) for item in value]
+                done = [self._item(field, last, item, depth) for last, item in zip((None, *value), value, strict=False)]
                 names = tuple(name for _, found in done for name in found)
                 return (type(value)(item for item, _ in done) if names else value), names
         return value, ()
+
+    def _item(self, field: str, last: Json, item: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
+        """An item of a list; the one after a flag is the flag's: `["--password", "…"]`."""
+        taken: tuple[str, ...] = ()
+        if isinstance(last, str) and last.startswith("-") and isinstance(item, str) and not item.startswith("-"):
+            item, taken = _below(last.lstrip("-"), item, depth)
+        new, found = self._value(field, item, depth + 1)
+        return new, (*taken, *found)
 
     def _mapping(self, field: str, value: Mapping[str, Json], depth: int) -> tuple[dict[str, Json], tuple[str, ...]]:
         """The pairs of a mapping; keys that become the same are numbered, for none of them may be lost."""
@@ -154,21 +166,40 @@ class Redactor:
         for key, held in value.items():
             said, found = self._text(field, str(key))
             names += found
-            new, taken = _whole(held) if names_secret(str(key)) else (held, ())
-            new, found = (new, taken) if taken else self._value(field, held, depth)
-            names += found
+            new, taken = _below(_name(str(key), value), held, depth)
+            new, found = self._value(field, new, depth)
+            names += (*taken, *found)
             pairs[_free(said, pairs)] = new
         return (pairs if names else cast("dict[str, Json]", value)), tuple(names)
 
 
-def _whole(value: Json) -> tuple[Json, tuple[str, ...]]:
-    """What the key of a secret holds, its texts replaced; stand-ins and markers stay, and pairs have their own keys."""
+def _name(key: str, pairs: Mapping[str, Json]) -> str:
+    """What names a value: its key, or in `{"name": "DB_PASSWORD", "value": …}` the text beside it."""
+    beside = pairs.get("name", pairs.get("key")) if key == "value" else None
+    return beside if isinstance(beside, str) else key
+
+
+def _below(name: str, value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
+    if names_secret(name):
+        return _whole(value, depth)
+    if may_name_secret(name) and isinstance(value, str) and strong(value) and not stand_in(value):
+        return marker(FIELD), (FIELD,)
+    return value, ()
+
+
+def _whole(value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
+    """What the name of a secret holds, its texts replaced, but for stand-ins, markers and what describes the secret."""
     match value:
-        case str() if value.strip() and not stand_in(value):
+        case str() if value.strip() and not stand_in(value) and not said_elsewhere(value):
             return marker(FIELD), (FIELD,)
-        case list() if any(isinstance(item, str) for item in value):
-            done = [_whole(item) if isinstance(item, str) else (item, ()) for item in value]
-            return [item for item, _ in done], tuple(name for _, found in done for name in found)
+        case list() | tuple() if depth <= DEPTH_LIMIT:
+            done = [_whole(item, depth + 1) for item in value]
+            names = tuple(name for _, found in done for name in found)
+            return (type(value)(item for item, _ in done) if names else value), names
+        case dict() if depth <= DEPTH_LIMIT:
+            pairs = {key: (item, ()) if key in _DESCRIBES else _whole(item, depth + 1) for key, item in value.items()}
+            names = tuple(name for _, found in pairs.values() for name in found)
+            return ({key: item for key, (item, _) in pairs.items()} if names else value), names
     return value, ()
 
 

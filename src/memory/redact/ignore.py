@@ -11,6 +11,8 @@ from memory.errors import ConfigError
 from memory.redact.rule import Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from memory.redact.rule import Span
 
 FILE = ".memoryignore"
@@ -20,7 +22,9 @@ LINES = 1_000
 LENGTH = 500  # characters of a rule
 LEAST = 3  # characters besides wildcards: fewer stand in half of all words
 REACH = 256  # characters that a wildcard between two literals spans
-PATIENCE = 0.05  # seconds of processor for a text of up to 40 characters; an honest pattern takes some 0.00001
+STARS = 8  # wildcards of a rule: each multiplies what a text can cost
+PATIENCE = 0.05  # seconds of processor for a text of up to 2,000 characters; an honest pattern takes some 0.00001
+LONGEST = 2_000  # characters of a text that an expression is tried on
 
 
 def rules(folder: str) -> tuple[Rule, ...]:
@@ -74,9 +78,13 @@ def _rule(said: str, name: str) -> Rule:
         raise ValueError(
             f"besides wildcards a rule needs at least {LEAST} characters, or it would take out most of a text"
         )
+    if said.count("*") > STARS:
+        raise ValueError(f"the rule has {said.count('*')} wildcards; at most {STARS} are taken")
     begin = r"(?<!\S)\S*" if said.startswith("*") else ""  # only where a word begins, or each letter would be tried
     end = r"\S*+" if said.endswith("*") else ""
-    return Rule(name, begin + rf"\S{{0,{REACH}}}?".join(map(re.escape, parts)) + end, folded=True, judge=_whole)
+    first, *rest = map(re.escape, parts)
+    reached = "".join(rf"(?>\S{{0,{REACH}}}?{part})" for part in rest)
+    return Rule(name, begin + first + reached + end, folded=True, judge=_whole)
 
 
 def _regex(pattern: str) -> str:
@@ -113,15 +121,29 @@ def _nested(pattern: str) -> bool:
 
 
 def _slow(pattern: str) -> bool:
-    """Whether a short text of one of its own characters, and then another, takes it longer than any honest pattern."""
-    literals = sorted({c for c in pattern if c.isalnum()} | {" ", "-"})[:24]
+    """Whether a text made of its own characters, words and pairs, and then another, takes it longer than an honest one."""
     search = re.compile(pattern).search
-    for character in literals:
-        for size in range(8, 41, 2):
-            begun = time.thread_time()
-            search(character * size + "\0")
-            if time.thread_time() - begun > PATIENCE:
-                return True
+    literals = [*dict.fromkeys(re.sub(r"\\[A-Za-z]", "", pattern))]
+    letters = [c for c in literals if c.isalnum()][:12]
+    signs = [c for c in literals if not c.isalnum() and c not in "()[]{}|*+?^$\\"][:6]
+    words = re.findall(r"[^\W_]{2,16}", re.sub(r"\\[A-Za-z]", " ", pattern))[:8]
+    units = [*dict.fromkeys((*"a1 -.", *letters, *signs, *words))]
+    pairs = [first + second for first in letters[:8] for second in letters[:8] if first != second]
+    if any(_takes_long(search, unit, 48) for unit in (*units, *pairs)):
+        return True
+    return any(_takes_long(search, unit, LONGEST) for unit in units[:12])
+
+
+def _takes_long(search: Callable[[str], object], unit: str, longest: int) -> bool:
+    """The text grows step by step, so that one step more than is patient costs little."""
+    count = 4
+    while count * len(unit) <= longest:
+        text = unit * count + "\0"
+        begun = time.thread_time()
+        search(text)
+        if time.thread_time() - begun > PATIENCE:
+            return True
+        count += max(1, count // 6)
     return False
 
 

@@ -23,13 +23,18 @@ def marker(name: str) -> str:
 
 def marked(text: str, field: str) -> list[Span]:
     """
-    The outermost `<redacted>…</redacted>` of a text, tags included. A closing tag alone is text.
+    The outermost `<redacted>…</redacted>` of a text, tags included.
+
+    Tags of one kind alone are text: logs and examples write `<redacted>` for what they leave out.
 
     Raises:
-        Invalid: One is never closed.
+        Invalid: One is never closed, though another is.
     """
     found, depth, start = [], 0, 0
-    for tag in _tags().finditer(text):
+    tags = list(_tags().finditer(text))
+    if not any(tag[1] for tag in tags):
+        return []
+    for tag in tags:
         if tag[1]:
             if depth == 1:
                 found.append((start, tag.end()))

@@ -31,11 +31,22 @@ _SAID = (
         "my_api",
     ),
 )
-_ENCLOSED = r"<.*>|\{.*\}|%\w+%|\$\w+|\$\(.*|@\w+@|__\w+__"
+_ENCLOSED = r"<.*>|[#$]?\{.*\}|%\w+%|%[sdvqr]|\$\w+|\$\(.*|@\w+@|__\w+__|&(?:lt|#x3[cC]|#60);.*"
 _STEM = r"pass|pwd|secret|token|key|credential"
 _STEM_NAME = rf"(?i)[a-z_=.]*(?:{_STEM})[a-z_=.]*\d{{0,3}}"
 _NAMED = r"(?:^|[a-z0-9_])(?:Key|Token|Secret|Password|Credential)|(?:^|_)(?:key|token|secret|password|credential)"
-_CODE = r"[(\[{]|^[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+$|^[\w.+-]*://|^[A-Za-z]:\\"
+_CODE = (
+    r"^[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+$|^[$@]{1,2}[A-Za-z_]\w*(?:->|::|\[|\{|\.|$)|^[\w.+-]*://|^[A-Za-z]:\\"
+    r"|^![A-Za-z]+$|^(?:arn|vault|bao|ref|ssm|sm|kms|akv|sops|env|file|op|keyring|secretsmanager):"
+)
+_EXPRESSION = r"[!&*~+@$%-]{0,2}(?:[A-Za-z_][\w.:>$-]*)?([(\[{])"
+_GOES_ON = r"[\"'`\\]|[ \t]{1,4}[-+*/%?:.|&=<>]{1,3}[ \t]"
+_TEMPLATE = r"\{[\w.!:]*\}|%\(\w+\)|\w\(\)|\\\("
+_ELSEWHERE = r"(?i)(?:see|ask|stored in|kept in|read from|managed by)\s.*"
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+_DIGEST = r"(?i)(?:sha-?\d+|md5)[:-].*"
+_TIME = r"\d{4}-\d\d-\d\d(?:[T_ ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?"
+_KEYSTROKE = r"(?i)(?:alt|ctrl|control|shift|cmd|command|option|meta|super|win)\+.*"
 _PLAIN = r"[A-Za-z]+\d{0,2}|\d+|[A-Za-z]{0,2}\d+[A-Za-z]?|"
 _ALGORITHM = (
     r"(?i)(?:sha|md|bcrypt|argon|pbkdf|scrypt|base|utf|oauth|hmac|aes|rsa|ed|ecdsa|totp|http|ipv?|v|py|vault|varchar|char"
@@ -47,6 +58,7 @@ _WORDS = frozenset(
     unknown empty default plain plaintext field current new confirm prompt keyring file env environment hashed encrypted
     basic digest grant reset forgot change update error password passwd passphrase secret token user username login
     here value test bearer oauth saml ldap kerberos stdin auto any all disabled enabled never always yes
+    no ok on off pass fail passed failed done
     """.split()
 )
 
@@ -68,14 +80,29 @@ def stand_in(text: str) -> bool:
     return any(said in low for said in _SAID) or _known(_ENCLOSED).fullmatch(text) is not None
 
 
+def said_elsewhere(text: str) -> bool:
+    """It says where the secret is or what it must be: `required`, `see vault`."""
+    return text.strip().lower() in _WORDS or _known(_ELSEWHERE).fullmatch(text.strip()) is not None
+
+
 def made_up(text: str) -> bool:
     """A stand-in in the shape of a secret, such as `ghp_xxxxxxxx`: it says so, or has hardly any different characters."""
     return stand_in(text) or entropy(text) < min(ENTROPY, math.log2(len(text)) * 0.6)
 
 
 def code(text: str) -> bool:
-    """An expression, a path or an address rather than a literal: `os.environ[`, `next(`, `cfg.key`, `/run/secrets`."""
+    """A name, a path, an address or a reference rather than a literal: `cfg.key`, `$self->x`, `/run/secrets`, `arn:…`."""
     return _known(_CODE).search(text) is not None or _path(text)
+
+
+def expression(text: str, after: str = "") -> bool:
+    """It begins with a call, an index or a literal of code that is closed or goes on in what is `after`; or is a template."""
+    found = _known(_EXPRESSION).match(text)
+    if found and (
+        _CLOSERS[found[1]] in text[found.end() :] or text.endswith(tuple("([{,")) or _known(_GOES_ON).match(after)
+    ):
+        return True
+    return _known(_TEMPLATE).search(text) is not None
 
 
 def _path(text: str) -> bool:
@@ -111,9 +138,16 @@ def strong(text: str, size: int = STRONG) -> bool:
         and not words(text)
         and not _name(text)
         and not _known(r"\s").search(text)
-        and not _known(_ALGORITHM).fullmatch(text)
+        and not any(_known(pattern).fullmatch(text) for pattern in (_ALGORITHM, _DIGEST, _TIME, _KEYSTROKE))
+        and text.isascii()
         and not made_up(text)
     )
+
+
+def generated(text: str, size: int = STRONG) -> bool:
+    """So mixed that no name, sentence or code is: of letters in both cases, and digits or signs."""
+    kinds = _known(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[\d!#$%^*+=?~@])")
+    return kinds.match(text) is not None and strong(text, size) and not code(text)
 
 
 def quoted_password(text: str) -> bool:
