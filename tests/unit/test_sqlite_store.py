@@ -239,7 +239,7 @@ def test_a_newer_format_is_refused_and_untouched(filled: Path) -> None:
     with pytest.raises(StoreTooNew, match=f"format {LATEST + 1}") as caught:
         SqliteStore(filled)
 
-    assert "upgrade" in caught.value.hint
+    assert "newer version" in caught.value.hint
     assert contents(filled) == before
 
 
