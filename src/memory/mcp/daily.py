@@ -46,7 +46,8 @@ def _search(call: Call, given: Mapping[str, Any]) -> Result:
     found = engine.search(query)
     values = _plain(data.answer(found)) | {"about": INTRODUCTION}
     values["hits"] = [{name: hit[name] for name in hit if name not in _INNER} for hit in values["hits"]]
-    return Result(values, recall.answer(found, elsewhere=_nothing(call, query.scope)))
+    missing = "" if found.hits else _nothing(call, query.scope)
+    return Result(values, recall.answer(found, elsewhere=missing))
 
 
 def _scope(call: Call, given: Mapping[str, Any]) -> Scope:
@@ -108,7 +109,9 @@ def _context(call: Call, given: Mapping[str, Any]) -> Result:
         found = replace(found, notices=(*found.notices, UNKNOWN))
     values = _plain(data.context(found)) | {"about": INTRODUCTION, "project": project}
     del values["text"]  # it is the result's text
-    empty = _nothing(call, scope) if not found.more else "Nothing fits into the room that was given."
+    empty = "Nothing fits into the room that was given."
+    if not (found.memories or found.more):
+        empty = _nothing(call, scope)
     return Result(values, recall.context(found, project=project, empty=empty))
 
 
