@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
+import time
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -259,3 +261,19 @@ def test_a_search_keeps_its_answer_when_another_process_reindexes_before_it_fill
 
     assert [hit.memory.title for hit in answer.hits] == ["a"]
     assert "chunks wait" in answer.notices[0].text
+
+
+def test_many_that_make_the_same_database_at_once_all_can(tmp_path):
+    """SQLite does not wait where WAL mode is turned on: of 240 first opens, five failed with "database is locked"."""
+    code = (
+        "import sys, time\n"
+        "from memory.store.sqlite.store import SqliteStore\n"
+        "while time.time() < float(sys.argv[2]): pass\n"
+        "SqliteStore(sys.argv[1]).close()\n"
+    )
+    for number in range(8):
+        together = str(time.time() + 0.4)
+        arguments = [sys.executable, "-c", code, str(tmp_path / f"{number}.db"), together]
+        opened = [subprocess.Popen(arguments, stderr=subprocess.PIPE) for _ in range(6)]
+        said = [process.communicate(timeout=60)[1] for process in opened]
+        assert [process.returncode for process in opened] == [0] * 6, said

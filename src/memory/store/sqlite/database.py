@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from contextlib import contextmanager, suppress
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -43,7 +44,7 @@ class Database:
             self._identity = _identity(path)
             first = self._connected(careful=_logged(path))
             try:
-                _migrate(first, path)
+                _migrate(first, path, busy_seconds)
             except BaseException:
                 self.close()
                 raise
@@ -203,13 +204,13 @@ LATEST = 3
 """Number of the last script; a test compares it with the folder, which a start need not read."""
 
 
-def _migrate(connection: apsw.Connection, path: str) -> None:
+def _migrate(connection: apsw.Connection, path: str, busy_seconds: float) -> None:
     version = _version(connection, path)
     if version == LATEST:
         return
     if version == 0:
         connection.pragma("page_size", PAGE_SIZE)
-        connection.pragma("journal_mode", "wal")
+        _log_ahead(connection, busy_seconds)
     connection.execute("begin immediate")
     try:
         version = _version(connection, path)  # another process may have been faster
@@ -221,6 +222,23 @@ def _migrate(connection: apsw.Connection, path: str) -> None:
         if connection.in_transaction:
             connection.execute("rollback")
         raise
+
+
+def _log_ahead(connection: apsw.Connection, busy_seconds: float) -> None:
+    """
+    Turn WAL mode on. SQLite does not wait for others that do the same to a new file, whatever its busy timeout: it fails
+    at once (https://sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY In WAL Mode").
+    """
+    until = monotonic() + busy_seconds
+    while True:
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if monotonic() >= until:
+                raise
+            sleep(0.01)
+        else:
+            return
 
 
 def _version(connection: apsw.Connection, path: str) -> int:
