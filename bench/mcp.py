@@ -23,7 +23,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Self
 
 from memory import Config, Engine, Mode, Query
@@ -35,11 +35,12 @@ from speed import environment, turns
 from texts import drafts, questions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 TOLD = "Whole processes, and one server beside the library on the same database."
 COMMAND = str(Path(sys.executable).with_name("memory"))
 SDK = "import of the SDK"
+PAUSE = 0.1  # seconds
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 
 
@@ -148,12 +149,29 @@ def calls(env: Mapping[str, str], plan: Plan, raw: dict[str, object]) -> list[Fi
                     "library": lambda text, mode=mode: engine.search(Query(text, mode=mode)),
                 }
                 turns(sides, list(islice(questions(kept, seed=5), 20)))
-                taken = turns(sides, list(islice(questions(kept, seed=6), plan.questions)))
+                taken = rested(sides, list(islice(questions(kept, seed=6), plan.questions)))
                 found = figure(f"memory_search, {mode}", plan.size, taken["stdio"], {"library": taken["library"]})
                 more = median(taken["stdio"]) - median(taken["library"])
                 figures.append(barred(found, f"≤ library + 5 ms ({more:+.2f})", met=more <= 5))
                 raw[f"search {mode}"] = taken
     return figures
+
+
+def rested(sides: Mapping[str, Callable[[str], object]], texts: Sequence[str]) -> dict[str, list[float]]:
+    """
+    As `turns`, with a pause before each call, as an agent makes one.
+
+    The threads of a matrix library spin for a while after they have worked; without a pause those of one process would
+    take the cores from the other.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in sides}
+    for number, text in enumerate(texts):
+        for name in sorted(sides, reverse=bool(number % 2)):
+            sleep(PAUSE)
+            begun = perf_counter()
+            sides[name](text)
+            taken[name].append((perf_counter() - begun) * 1000)
+    return taken
 
 
 def room() -> list[Figure]:
