@@ -87,7 +87,7 @@ _TEXTS = {
     "description": LINE_LIMIT,
     "body": BODY_LIMIT,
 }
-_NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code", "query_id")
+NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code", "query_id")
 
 
 def _check_texts(draft: Draft) -> None:
@@ -98,7 +98,7 @@ def _check_texts(draft: Draft) -> None:
 
 
 def _check_names(draft: Draft) -> None:
-    for name in _NAMES:
+    for name in NAMES:
         if (value := getattr(draft, name)) is not None:
             check_text(name, value, NAME_LIMIT)
             if not value.strip():

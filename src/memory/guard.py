@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.draft import SHARED, Draft
+from memory.draft import NAMES, SHARED, Draft
 from memory.errors import ConfigError, Invalid
 from memory.query import Notice
 from memory.record import INSTRUCTIONS
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from memory.record import Memory
     from memory.store import Revision, Whole
-
-NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code", "query_id")
 
 
 OPEN = "<redacted>"
@@ -67,12 +65,13 @@ class Guard:
         notices: tuple[Notice, ...] = ()
         if found:
             notices = (Notice(f"taken out before it was kept: {_counted(found)}", LEAKED),)
-        if any(OPEN in text.lower() for text in _texts(clean)):
+        said = "\n".join(_texts(clean))
+        if OPEN in said.lower():
             notices += (Notice(f"{OPEN} without its end was taken for a placeholder: nothing was taken out there"),)
-        if (phrase := orders("\n".join(_texts(clean)))) is None:
+        if (phrase := orders(said)) is None:
             return Guarded(clean, (), notices)
-        said = f"kept, and marked wherever it is recalled: {phrase!r} looks like an order to the agent that reads it"
-        return Guarded(clean, (INSTRUCTIONS,), (*notices, Notice(said)))
+        told = f"kept, and marked wherever it is recalled: {phrase!r} looks like an order to the agent that reads it"
+        return Guarded(clean, (INSTRUCTIONS,), (*notices, Notice(told)))
 
     def text(self, text: str) -> str:
         """

@@ -182,10 +182,10 @@ def begun(call: Call, config: Config) -> str:
         return ""
 
     from memory.engine import Engine
-    from memory.query import NONE, Scope
+    from memory.query import around
     from memory.render.recall import context
 
-    scope = Scope(projects=frozenset({NONE, name}))
+    scope = around(name)
     with Engine.open(_impatient(config), lasting=False) as engine:
         tokens = config.context.tokens
         found = engine.context(scope=scope, semantic="never", tokens=tokens)

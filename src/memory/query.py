@@ -95,6 +95,11 @@ class Scope(NamedTuple):
     statuses: frozenset[Status] = frozenset({Status.ACTIVE})
 
 
+def around(project: str | None) -> Scope:
+    """What concerns a project: its memories, and those of no project; without one, the latter alone."""
+    return Scope(projects=frozenset({NONE, project or NONE}))
+
+
 EVERYTHING = Scope(statuses=frozenset())
 ACTIVE = Scope()
 

@@ -168,6 +168,7 @@ class ContextSettings(_Section):
 
 
 TOOLSETS = ("core", "care", "all")
+"""Of the MCP server; the last one is all of them. They stand here so that a setting is checked without the tools."""
 
 
 def _toolsets(text: str) -> None:

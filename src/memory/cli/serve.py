@@ -46,19 +46,18 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, http
             err=True,
         )
     keeper = _keeper(context)
+    folder = keeper.config().folder if http else ""  # there is no token without settings
     from memory.mcp.toolsets import chosen
 
+    tools = chosen(toolsets or _configured(keeper))
     if not http:
-        tools = chosen(toolsets or _configured(keeper))
         from memory.mcp.stdio import serve
 
         serve(keeper, tools)
         return
-    config = keeper.config()
-    tools = chosen(toolsets or _configured(keeper))
     from memory.mcp import http as transport
 
-    token, place = transport.token(config.folder)
+    token, place = transport.token(folder)
     ready = f"the token (Authorization: Bearer ...) is in {place}"
     transport.serve(
         keeper, tools, port=port, token=token, ready=lambda url: click.echo(f"memory: {url}; {ready}", err=True)

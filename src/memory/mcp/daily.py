@@ -11,7 +11,7 @@ from memory.kinds import CATEGORIES, kind
 from memory.limits import short
 from memory.mcp import shapes
 from memory.mcp.tool import HERE, Parameter, Result, Tool
-from memory.query import EVERYTHING, NONE, Granularity, Mode, Notice, Query, Scope
+from memory.query import ACTIVE, EVERYTHING, Granularity, Mode, Notice, Query, Scope, around
 from memory.record import Status
 from memory.render import data, recall
 from memory.text.fence import INTRODUCTION
@@ -30,7 +30,6 @@ _INNER = ("coverage", "keyword", "ranks", "chunk_id", "chunk_index", "chunk_type
 """What explains a hit to people who tune a search, and takes room in an agent's context."""
 
 _ID = Parameter("id", "id", "Its id as recall shows it.", required=True)
-_LIMIT = Parameter("limit", "integer", "Memories at most.", low=1, high=MOST)
 _SOURCE = Parameter("source", "string", "Only what this program saved, e.g. claude-code.")
 
 
@@ -99,10 +98,8 @@ def _nothing(call: Call, scope: Scope) -> str:
 def _context(call: Call, given: Mapping[str, Any]) -> Result:
     named = given.get("project")
     project = _own(call, named)
-    scope = Scope(
-        projects=frozenset() if named == EVERYWHERE else frozenset({NONE, project or NONE}),
-        sources=frozenset({given["source"]} if given.get("source") else ()),
-    )
+    sources = frozenset({given["source"]} if given.get("source") else ())
+    scope = (ACTIVE if named == EVERYWHERE else around(project))._replace(sources=sources)
     wanted = {name: given[name] for name in ("limit", "tokens", "semantic", "topup_recent") if name in given}
     found = call.engine.context(given.get("query", ""), scope=scope, **wanted)
     if named is None and project is None:

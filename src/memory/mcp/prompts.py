@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import Invalid, NotFound
 from memory.kinds import CATEGORIES
-from memory.query import NONE, Scope
+from memory.query import around
 from memory.render import recall
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Prompt(NamedTuple):
 
 
 def _recall(about: str, place: str | None, engine: Engine) -> str:
-    scope = Scope(projects=frozenset({NONE, place or NONE}))
+    scope = around(place)
     found = engine.context(about, scope=scope)
     asked = (
         f"What do we know already about: {about}" if about.strip() else "What do we know already about this project?"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from memory.errors import NotFound
-from memory.query import NONE, Scope
+from memory.query import around
 from memory.render import care_data, recall
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Resource(NamedTuple):
 
 
 def _context(_uri: str, place: str | None, engine: Engine) -> str:
-    found = engine.context(scope=Scope(projects=frozenset({NONE, place or NONE})))
+    found = engine.context(scope=around(place))
     return recall.context(found, project=place, empty="Nothing is kept here yet.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory.mcp.tool import Schema
@@ -43,13 +43,7 @@ POINTER: Schema = record(
 NOTICES: Schema = several(record(text=TEXT, hint=TEXT))
 
 
-def extended(base: Schema, **properties: Schema) -> Schema:
-    """A record with some more."""
-    more: dict[str, Any] = {**base["properties"], **properties}
-    return {"type": "object", "properties": more, "required": list(more)}
-
-
-HIT: Schema = extended(POINTER, rank=NUMBER, score={"type": "number"}, text=TEXT)
+HIT: Schema = record(**POINTER["properties"], rank=NUMBER, score={"type": "number"}, text=TEXT)
 SEARCH: Schema = record(
     about=TEXT,
     query=TEXT,

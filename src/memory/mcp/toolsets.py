@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 from memory.errors import Invalid
 from memory.limits import short
 from memory.mcp import daily, upkeep
+from memory.settings import TOOLSETS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from memory.mcp.tool import Tool
 
-ALL = "all"
+ALL = TOOLSETS[-1]
 EVERY: tuple[Tool, ...] = (*daily.TOOLS, *upkeep.TOOLS)
 
 
 def toolsets() -> tuple[str, ...]:
     """Their names, in order."""
-    return tuple(dict.fromkeys(tool.toolset for tool in EVERY))
+    return TOOLSETS[:-1]
 
 
 def chosen(names: Iterable[str]) -> tuple[Tool, ...]:
@@ -31,7 +32,7 @@ def chosen(names: Iterable[str]) -> tuple[Tool, ...]:
         Invalid: There is no such toolset.
     """
     wanted = set(names)
-    known = (*toolsets(), ALL)
+    known = TOOLSETS
     for name in sorted(wanted):
         if name not in known:
             near = get_close_matches(name, known, n=1)
