@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from memory.errors import ConfigError
 from memory.limits import plain
 from memory.settings import (
+    ChunkingSettings,
     ContextSettings,
     EmbeddingSettings,
     McpSettings,
@@ -49,8 +50,14 @@ class Config:
     project_aliases: str = setting(
         "", 'Other names of a project, e.g. after its folder was renamed: "old = new, website = shop".', check=_aliases
     )
+    documents: str = setting(
+        "",
+        "Folder that documents may be written into; empty is the folder a program works in, or one beside the database "
+        "if that is a home folder or the root.",
+    )
     store: StoreSettings = field(default_factory=StoreSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
@@ -66,14 +73,22 @@ class Config:
         return os.path.join(self.folder, DATABASE)
 
 
-SECTIONS = ("store", "embedding", "search", "context", "mcp")
+SECTIONS = ("store", "embedding", "chunking", "search", "context", "mcp")
 
 ALIASES = {
-    "embedding.provider": "MEMGRAPH_EMBEDDING_PROVIDER",
-    "embedding.model": "MEMGRAPH_EMBEDDING_MODEL",
-    "embedding.backfill_threshold": "AUTO_BACKFILL_THRESHOLD",
+    "embedding.provider": ("MEMGRAPH_EMBEDDING_PROVIDER",),
+    "embedding.model": ("MEMGRAPH_EMBEDDING_MODEL", "EMBEDDING_MODEL"),
+    "embedding.expected_dimension": ("EMBEDDING_DIM",),
+    "embedding.backfill_threshold": ("AUTO_BACKFILL_THRESHOLD",),
+    "chunking.size": ("DEFAULT_CHUNK_SIZE",),
+    "chunking.overlap": ("DEFAULT_CHUNK_OVERLAP",),
+    "search.candidates": ("VECTOR_SEARCH_BATCH_SIZE",),
+    "search.deepen": ("USE_ITERATIVE_FETCHING",),
+    "search.threshold_filtering": ("USE_THRESHOLD_FILTERING",),
+    "search.slow_seconds": ("LOG_SLOW_QUERY_THRESHOLD",),
+    "mcp.warm_start": ("WARM_START_EMBEDDING_MODEL",),
 }
-"""Variables by which other programs knew some settings (CAP D48, E25); our own names come first."""
+"""Variables by which other programs knew some settings (CAP D47, D48, E25); our own names come first."""
 
 
 def platform_folder() -> str:
@@ -112,7 +127,7 @@ def load(
         config = with_setting(config, key, value, path)
     for key in keys():
         own = "MEMORY_" + key.replace(".", "_").upper()
-        variable = next((name for name in (own, ALIASES.get(key, "")) if env.get(name)), None)
+        variable = next((name for name in (own, *ALIASES.get(key, ())) if env.get(name)), None)
         if variable is not None:
             config = with_setting(config, key, env[variable], f"${variable}")
     for key, value in (flags or {}).items():
@@ -262,6 +277,7 @@ def keys() -> list[str]:
     sections = {
         "store": StoreSettings,
         "embedding": EmbeddingSettings,
+        "chunking": ChunkingSettings,
         "search": SearchSettings,
         "context": ContextSettings,
         "mcp": McpSettings,
@@ -269,6 +285,7 @@ def keys() -> list[str]:
     return [
         "home",
         "project_aliases",
+        "documents",
         *(f"{section}.{f.name}" for section, kind in sections.items() for f in fields(kind)),
     ]
 

@@ -78,6 +78,32 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
 )
 
 
+NEVER = "never"
+"""In place of a size: a kind whose bodies stay whole."""
+
+
+def sizes(text: str) -> Mapping[Kind, int | None]:
+    """
+    The most tokens of a chunk by kind, of a text such as "report = 512, note = never"; None for never.
+
+    Raises:
+        ValueError: It says something else.
+    """
+    found: dict[Kind, int | None] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, _, size = (piece.strip() for piece in part.partition("="))
+        try:
+            named = kind(name)
+        except Invalid as error:
+            raise ValueError(f"{error}. {error.hint}") from error
+        if size != NEVER and not (size.isascii() and size.isdigit() and 16 <= int(size) <= 100_000):
+            raise ValueError(
+                f"{part!r} is not a kind and a size: write `report = 512` (16 to 100,000) or `note = never`"
+            )
+        found[named] = None if size == NEVER else int(size)
+    return MappingProxyType(found)
+
+
 def kind(name: str) -> Kind:
     """
     The kind of that name; a plural is taken too ("reports").

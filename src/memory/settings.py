@@ -81,6 +81,9 @@ class EmbeddingSettings(_Section):
     dimensions: int = setting(
         0, "Width of the vectors, of models that can shorten theirs; 0 is the model's own.", 0, 65_536
     )
+    expected_dimension: int = setting(
+        0, "A model whose vectors have another width than this is refused; 0 takes any.", 0, 65_536
+    )
     query_prefix: str = setting("auto", "Put before a query; auto is what is known of the model.")
     passage_prefix: str = setting("auto", "Put before a passage; auto is what is known of the model. Needs a reindex.")
     max_tokens: int = setting(
@@ -129,6 +132,23 @@ class EmbeddingSettings(_Section):
     )
 
 
+def _sizes(text: str) -> None:
+    from memory.kinds import sizes
+
+    sizes(text)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class ChunkingSettings(_Section):
+    size: int = setting(450, "Tokens of a chunk at most; a body with more is cut, of kinds that are cut.", 16, 100_000)
+    overlap: int = setting(50, "Tokens of the text before a chunk that are embedded along with it.", 0, 400)
+    kinds: str = setting(
+        "",
+        'Kinds that are cut otherwise than usual: "report = 512, session_context = 450, note = never".',
+        check=_sizes,
+    )
+
+
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class SearchSettings(_Section):
     limit: int = setting(5, "Hits of an answer.", 1, 10_000)
@@ -153,6 +173,16 @@ class SearchSettings(_Section):
         "How scores are made comparable: theoretical min-max, divided by the best, or by rank only.",
         choices=("minmax", "max", "rrf"),
     )
+    candidates: int = setting(
+        100, "Chunks taken from each leg before they are fused, at least; more are if the limit needs them.", 10, 10_000
+    )
+    deepen: bool = setting(
+        True, "Look deeper when the chunks that were taken are of fewer memories or sections than asked for."
+    )
+    threshold_filtering: bool = setting(
+        False, "Whether `similarity_threshold` of the session tools leaves results out; else it is taken and ignored."
+    )
+    slow_seconds: float = setting(2.0, "A search that takes longer is logged as a warning.", 0, 3600)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -167,7 +197,7 @@ class ContextSettings(_Section):
     tokens: int = setting(2000, "Size at most, in tokens (estimated).", 1, 1_000_000)
 
 
-TOOLSETS = ("core", "care", "all")
+TOOLSETS = ("core", "care", "sessions", "all")
 """Of the MCP server; the last one is all of them. They stand here so that a setting is checked without the tools."""
 
 
@@ -181,6 +211,9 @@ def _toolsets(text: str) -> None:
 class McpSettings(_Section):
     toolsets: str = setting(
         "core",
-        "Which tools agents see: core, care, all; several with commas. Each one takes room in their context.",
+        "Which tools agents see: core, care, sessions, all; several with commas. Each one takes room in their context.",
         check=_toolsets,
+    )
+    warm_start: bool = setting(
+        True, "Whether the server loads a model of this process, in a thread beside, before it is first needed."
     )
