@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
+from memory.archive import Archive
 from memory.care import Care
 from memory.config import load
 from memory.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError
@@ -48,7 +49,7 @@ class Details(NamedTuple):
     embedding: Embedding | None = None
 
 
-class Engine(Care):
+class Engine(Archive, Care):
     """
     Memories that can be found again.
 
@@ -295,12 +296,7 @@ class Engine(Care):
             NotFound, Ambiguous: It names no memory, or several.
         """
         id = self.resolve(reference)
-        notices: tuple[Notice, ...] = ()
-        if count:
-            try:
-                self._store.touch(id, self._now())
-            except StoreBusy as error:
-                notices = (Notice(f"this access was not counted: {error}"),)
+        notices = self.accessed([id]) if count else ()
         if (found := self._store.whole(id)) is None:
             raise NotFound(f"no memory {short(reference)}")
         return Details(*found, notices, self.embedding(id))

@@ -118,7 +118,7 @@ class Keeping:
         for absent in (MemoryId(0), MemoryId(-1), MemoryId(id + 1), MemoryId(BEYOND)):
             assert store.memories([absent]) == {}
             assert store.body(absent) is None
-            store.touch(absent, at(1))
+            store.touch([absent], at(1))
             assert store.whole(absent) is None
             assert list(store.history(absent)) == []
             assert list(store.outline(absent)) == []
@@ -158,8 +158,8 @@ class Keeping:
         id = kept(store, note(body="text"))[0]
 
         assert store.body(id) == "text"
-        store.touch(id, at(5))
-        store.touch(id, at(9))
+        store.touch([id], at(5))
+        store.touch([id], at(9))
 
         memory = store.memories([id])[id]
         assert (memory.accessed_at, memory.access_count, memory.updated_at) == (at(9), 2, START)
@@ -343,7 +343,7 @@ class Changing:
 
     def test_a_replaced_memory_keeps_its_identity(self, store: Store) -> None:
         before = put(store, note("old", body="old body", project="p", uid="ab" * 16)).memory
-        store.touch(before.id, at(1))
+        store.touch([before.id], at(1))
 
         after = store.replace(before.id, note("new", body="new", moment=at(9), project="q")).memory
 

@@ -447,7 +447,7 @@ def test_what_is_not_worth_waiting_for_is_not_waited_for(path: Path) -> None:
             with pytest.raises(StoreBusy):
                 store.note([within()])
             with pytest.raises(StoreBusy):
-                store.touch(MemoryId(1), at(1))
+                store.touch([MemoryId(1)], at(1))
             assert time.monotonic() - begun < 10  # of the 30 seconds of a store
             assert store.outage("https://one.example") is None
 

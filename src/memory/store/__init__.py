@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from memory.accounts import Accounts
-from memory.store.values import Counts, Entry, Generation, Kept, Links, Revision, State, Waiting, Whole
+from memory.store.sessions import Sessions
+from memory.store.values import Aged, Counts, Entry, Generation, Kept, Links, Revision, Session, State, Waiting, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,12 +21,14 @@ __all__ = [
     "SAME",
     "SPARSE",
     "UID_PREFIX",
+    "Aged",
     "Counts",
     "Entry",
     "Generation",
     "Kept",
     "Links",
     "Revision",
+    "Session",
     "State",
     "Store",
     "Waiting",
@@ -42,7 +45,7 @@ SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id
 """Where the same content is the same memory (CAP X25)."""
 
 
-class Store(Accounts, Protocol):
+class Store(Accounts, Sessions, Protocol):
     """
     Where memories, their chunks and their vectors live.
 
@@ -124,9 +127,9 @@ class Store(Accounts, Protocol):
         """A memory with its body and its history, as they were at one moment; None if there is no such memory."""
         ...
 
-    def touch(self, id: MemoryId, moment: datetime) -> None:
+    def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         """
-        Count an access. Not worth waiting for:
+        Count an access to each. Not worth waiting for:
 
         Raises:
             StoreBusy: Somebody else is writing at the moment.

@@ -26,16 +26,19 @@ from memory.store import (
     SAME,
     SPARSE,
     UID_PREFIX,
+    Aged,
     Counts,
     Generation,
     Kept,
     Revision,
+    Session,
     State,
     Waiting,
     Whole,
 )
 from memory.store.columns import WEIGHTS
 from memory.store.ram_ledger import RamLedger
+from memory.store.ram_sessions import ordered, session, sum_of, tally
 from memory.store.stems import stems
 
 if TYPE_CHECKING:
@@ -254,9 +257,10 @@ class RamStore:
             found = data.memories.get(id)
             return None if found is None else Whole(found, data.bodies[id], data.history.get(id, ()))
 
-    def touch(self, id: MemoryId, moment: datetime) -> None:
+    def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         with self._change() as data:
-            if (old := data.memories.get(id)) is not None:
+            for id in set(ids) & set(data.memories):
+                old = data.memories[id]
                 data.memories[id] = old._replace(accessed_at=moment, access_count=old.access_count + 1)
 
     def history(self, id: MemoryId) -> Sequence[Revision]:
@@ -308,8 +312,8 @@ class RamStore:
                 last_error=max(self._tried(self._data.queue), default=(None, 0, ""))[2],
                 waiting_memories=len(waiting),
                 failed_memories=len(failed),
-                kinds=_tally(str(memory.kind) for memory in memories),
-                projects=_tally(memory.project for memory in memories if memory.project is not None)[:20],
+                kinds=tally(str(memory.kind) for memory in memories),
+                projects=tally(memory.project for memory in memories if memory.project is not None)[:20],
                 bytes=0,
             )
 
@@ -557,6 +561,51 @@ class RamStore:
             own = [vector for key, vector in self._data.vectors.items() if key[0] == generation]
             return np.asarray(own, dtype=np.float64).reshape(-1, dimension).sum(axis=0), len(own)
 
+    # Sessions ------------------------------------------------------------
+
+    def by_iteration(self, scope: Scope, limit: int, *, latest_first: bool = True) -> Sequence[Memory]:
+        with self._lock:
+            return ordered(self._all(scope), latest_first=latest_first)[:limit]
+
+    def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
+        with self._lock:
+            return {id: self._data.bodies[id] for id in ids if id in self._data.bodies}
+
+    def sessions(self, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
+        with self._lock:
+            of: dict[str, list[Memory]] = {}
+            for one in self._data.memories.values():
+                if one.session_id is not None and agent in (None, one.agent_id):
+                    of.setdefault(one.session_id, []).append(one)
+            found = [session(id, kept, sum(self._sizes(kept))) for id, kept in of.items()]
+        return sorted(sorted(found, key=lambda one: one.id), key=lambda one: one.active, reverse=True)[:limit], len(of)
+
+    def session(self, id: str) -> Session | None:
+        with self._lock:
+            kept = [one for one in self._data.memories.values() if one.session_id == id]
+            return session(id, kept, sum(self._sizes(kept))) if kept else None
+
+    def aged(self, scope: Scope, before: datetime) -> Aged:
+        with self._lock:
+            return sum_of(self._sizes(self._aged(scope, before)))
+
+    def forget(self, scope: Scope, before: datetime, limit: int) -> Aged:
+        with self._change():
+            gone = self._aged(scope, before)[:limit]
+            counted = sum_of(self._sizes(gone))
+            for one in gone:
+                self.delete(one.id)
+            return counted
+
+    def _all(self, scope: Scope) -> list[Memory]:
+        return [one for one in self._data.memories.values() if _inside(one, scope)]
+
+    def _aged(self, scope: Scope, before: datetime) -> list[Memory]:
+        return sorted((one for one in self._all(scope) if one.created_at < before), key=lambda one: one.id)
+
+    def _sizes(self, memories: Iterable[Memory]) -> list[int]:
+        return [len(self.outline(one.id)) for one in memories]
+
     # What embedding costs ------------------------------------------------
 
     def book(self, call: Call, budget: Budget | None = None) -> int | None:
@@ -673,9 +722,3 @@ def _cosine(left: Vectors, right: Vectors) -> float:
 
 def _digits(reference: str) -> bool:
     return reference.isascii() and reference.isdigit()
-
-
-def _tally(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    listed = list(names)
-    counted = {name: listed.count(name) for name in listed}
-    return tuple(sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])))

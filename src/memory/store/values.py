@@ -122,6 +122,37 @@ class Counts(NamedTuple):
     bytes: int
 
 
+class Session(NamedTuple):
+    """
+    What is kept of a session.
+
+    Attributes:
+        agent_id: Who wrote the memory that was changed last.
+        earliest, latest: When its first and its last memory were made.
+        active: When one was last changed.
+        iteration: The highest there is.
+        kinds, agents: How many memories of each, most first.
+    """
+
+    id: str
+    agent_id: str | None
+    memories: int
+    chunks: int
+    earliest: datetime
+    latest: datetime
+    active: datetime
+    iteration: int | None
+    kinds: tuple[tuple[str, int], ...]
+    agents: tuple[tuple[str, int], ...]
+
+
+class Aged(NamedTuple):
+    """How many memories and chunks."""
+
+    memories: int
+    chunks: int
+
+
 class Waiting(NamedTuple):
     """
     What keeps a memory from being found by its meaning.

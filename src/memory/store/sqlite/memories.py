@@ -109,9 +109,11 @@ def body(db: apsw.Connection, id: MemoryId) -> str | None:
     return found
 
 
-def access(db: apsw.Connection, id: MemoryId, moment: datetime) -> None:
+def access(db: apsw.Connection, ids: Sequence[MemoryId], moment: datetime) -> None:
     db.execute(
-        "update memories set accessed_at = ?, access_count = access_count + 1 where id = ?", (iso(moment), key(id))
+        """update memories set accessed_at = ?, access_count = access_count + 1
+           where id in (select value from json_each(?))""",
+        (iso(moment), listed(ids)),
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.query import Ranking, Scope, Term
     from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.space import Space, Vectors, Window
-    from memory.store import Counts, Entry, Generation, Kept, Links, Revision, Waiting
+    from memory.store import Aged, Counts, Entry, Generation, Kept, Links, Revision, Session, Waiting
 
 
 class SqliteStore:
@@ -82,9 +82,9 @@ class SqliteStore:
             body = memories.body(db, id)
             return None if body is None else Whole(memories.fetched(db, id), body, tuple(memories.history(db, id)))
 
-    def touch(self, id: MemoryId, moment: datetime) -> None:
+    def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         with self._db.write(durable=False, patience=0.1) as db:
-            memories.access(db, id, moment)
+            memories.access(db, ids, moment)
 
     def history(self, id: MemoryId) -> Sequence[Revision]:
         with self._db.read() as db:
@@ -221,6 +221,44 @@ class SqliteStore:
     def centre(self, generation: int) -> tuple[Vectors, int]:
         with self._db.read() as db:
             return vector_rows.centre(db, generation)
+
+    # Sessions: imported when asked for, since a search does without ---------
+
+    def by_iteration(self, scope: Scope, limit: int, *, latest_first: bool = True) -> Sequence[Memory]:
+        from memory.store.sqlite import sessions
+
+        with self._db.read() as db:
+            return sessions.by_iteration(db, scope, limit, latest_first=latest_first)
+
+    def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
+        from memory.store.sqlite import sessions
+
+        with self._db.read() as db:
+            return sessions.bodies(db, ids)
+
+    def sessions(self, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
+        from memory.store.sqlite import sessions
+
+        with self._db.read() as db:
+            return sessions.sessions(db, limit, agent)
+
+    def session(self, id: str) -> Session | None:
+        from memory.store.sqlite import sessions
+
+        with self._db.read() as db:
+            return sessions.session(db, id)
+
+    def aged(self, scope: Scope, before: datetime) -> Aged:
+        from memory.store.sqlite import sessions
+
+        with self._db.read() as db:
+            return sessions.aged(db, scope, before)
+
+    def forget(self, scope: Scope, before: datetime, limit: int) -> Aged:
+        from memory.store.sqlite import sessions
+
+        with self._db.write() as db:
+            return sessions.forget(db, scope, before, limit)
 
     # What embedding costs ------------------------------------------------
 

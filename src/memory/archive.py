@@ -1,0 +1,131 @@
+"""What is kept as documents and sessions, read without searching. The part of `Engine` that goes by place and age."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.errors import NotFound, StoreBusy
+from memory.limits import short
+from memory.query import ACTIVE, Notice, check_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from memory.documents import Document, Expanded
+    from memory.query import Scope
+    from memory.record import Chunk, ChunkId, Memory, MemoryId
+    from memory.store import Aged, Session, Store
+
+
+class Archive:
+    """Base of `memory.engine.Engine`."""
+
+    _store: Store
+    _now: Callable[[], datetime]
+    resolve: Callable[[int | str], MemoryId]
+    _known_as: Callable[[Scope], Scope]
+
+    def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
+        """
+        Memories in scope, the highest iteration of the session first, then the latest; nothing is searched.
+
+        Args:
+            latest_first: False turns the order round.
+
+        Raises:
+            Invalid: The limit is not 1..10,000.
+        """
+        check_limit(limit)
+        return self._store.by_iteration(self._known_as(scope), limit, latest_first=latest_first)
+
+    def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
+        """The bodies of those memories that are there."""
+        return self._store.bodies(ids)
+
+    def outline(self, reference: int | str) -> Sequence[tuple[ChunkId, Chunk]]:
+        """
+        The chunks of a memory, in order.
+
+        Raises:
+            NotFound, Ambiguous: It names no memory, or several.
+        """
+        return self._store.outline(self.resolve(reference))
+
+    def accessed(self, ids: Sequence[MemoryId]) -> tuple[Notice, ...]:
+        """Count that memories were read whole; a notice if somebody else was writing."""
+        if not ids:
+            return ()
+        try:
+            self._store.touch(ids, self._now())
+        except StoreBusy as error:
+            return (Notice(f"this access was not counted: {error}"),)
+        return ()
+
+    def expand(self, chunk_id: int | str, around: int = 2) -> Expanded:
+        """
+        A chunk with its neighbours.
+
+        Args:
+            around: How many on either side, 0..100; at the ends of the body there are fewer.
+
+        Raises:
+            NotFound: No such chunk.
+            Invalid: One of the numbers is none.
+        """
+        from memory.documents import expand
+
+        return expand(self._store, chunk_id, around)
+
+    def reconstruct(self, reference: int | str) -> Document:
+        """
+        A memory with its body, and whether its chunks still tile it.
+
+        Raises:
+            NotFound, Ambiguous: It names no memory, or several.
+        """
+        from memory.documents import reconstruct
+
+        return reconstruct(self._store, self.resolve(reference))
+
+    def sessions(self, limit: int = 20, *, agent: str | None = None) -> tuple[Sequence[Session], int]:
+        """
+        The sessions with the latest activity, latest first, and how many there are.
+
+        Args:
+            agent: Counts what this agent wrote alone.
+
+        Raises:
+            Invalid: The limit is not 1..10,000.
+        """
+        check_limit(limit)
+        return self._store.sessions(limit, agent)
+
+    def session(self, id: str) -> Session:
+        """
+        What is kept of a session.
+
+        Raises:
+            NotFound: Nothing is.
+        """
+        if (found := self._store.session(id)) is None:
+            raise NotFound(
+                f"nothing is kept of session {short(id)}", hint="`memory session list` shows those there are."
+            )
+        return found
+
+    def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
+        """
+        Remove memories of sessions that were made more than some days ago.
+
+        Args:
+            days: From 0.
+            kinds: In place of those that belong to a session: all session kinds but the knowledge base.
+            dry_run: Only count them.
+
+        Raises:
+            Invalid: The days are no such number, or a kind is none.
+        """
+        from memory.documents import cleanup
+
+        return cleanup(self._store, days, kinds, moment=self._now(), dry_run=dry_run)

@@ -1,0 +1,116 @@
+"""Documents: a memory read whole, a chunk with its neighbours, and what is too old taken away."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.errors import Invalid, NotFound
+from memory.kinds import RULES, kind
+from memory.limits import short
+from memory.query import EVERYTHING
+from memory.record import ChunkId
+from memory.store import Aged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from memory.record import Chunk, Memory, MemoryId
+    from memory.store import Store
+
+AROUND = 100  # chunks on either side of one, at most
+AT_ONCE = 200  # memories removed in one transaction: others write in between
+
+
+class Piece(NamedTuple):
+    """A chunk with what it says."""
+
+    id: ChunkId
+    chunk: Chunk
+    text: str
+
+
+class Expanded(NamedTuple):
+    """
+    A chunk with its neighbours.
+
+    Attributes:
+        target: The chunk that was asked for.
+        pieces: It and its neighbours, in order.
+        text: The slice of the body that they cover; for a note's head, its `what` before it.
+    """
+
+    memory: Memory
+    target: Chunk
+    pieces: tuple[Piece, ...]
+    text: str
+
+
+class Document(NamedTuple):
+    """
+    A memory with its body, verbatim.
+
+    Attributes:
+        chunks: How many it is cut into.
+        whole: Whether their slices, put together, are the body.
+    """
+
+    memory: Memory
+    body: str
+    chunks: int
+    whole: bool
+
+
+def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
+    """See `Engine.expand`."""
+    wanted = _chunk_id(chunk_id)
+    if isinstance(around, bool) or not isinstance(around, int) or not 0 <= around <= AROUND:
+        raise Invalid(f"chunks around one are 0..{AROUND}, a whole number, not {around!r}")
+    if (found := store.excerpts([wanted]).get(wanted)) is None:
+        raise NotFound(f"no chunk {short(chunk_id)}", hint="Searches with granularity fine show the ids of chunks.")
+    outline, whole = store.outline(found.memory), store.whole(found.memory)
+    place = next((i for i, (id, _) in enumerate(outline) if id == wanted), None)
+    if whole is None or place is None:
+        raise NotFound(f"chunk {wanted} was removed just now")
+    shown = outline[max(0, place - around) : place + around + 1]
+    pieces = tuple(Piece(id, one, whole.body[one.start : one.stop] or whole.memory.what) for id, one in shown)
+    head = [whole.memory.what] if shown[0][1].start == shown[0][1].stop else []
+    texts = (*head, whole.body[shown[0][1].start : shown[-1][1].stop])
+    return Expanded(whole.memory, outline[place][1], pieces, "\n\n".join(filter(None, texts)))
+
+
+def _chunk_id(given: int | str) -> ChunkId:
+    text = str(given).strip()
+    if isinstance(given, bool) or not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Invalid(f"a chunk has a number as its id, not {short(given)}")
+    return ChunkId(int(text))
+
+
+def reconstruct(store: Store, id: MemoryId) -> Document:
+    """See `Engine.reconstruct`."""
+    if (found := store.whole(id)) is None:
+        raise NotFound(f"no memory {id}")
+    outline = store.outline(id)
+    whole = "".join(found.body[one.start : one.stop] for _, one in outline) == found.body
+    return Document(found.memory, found.body, len(outline), whole)
+
+
+SHORT_LIVED = frozenset(
+    name for name, rule in RULES.items() if rule.family == "session" and "session_id" in rule.required
+)
+"""The kinds that `cleanup` removes unless it is told which."""
+
+
+def cleanup(store: Store, days: int, kinds: Iterable[str], *, moment: datetime, dry_run: bool) -> Aged:
+    """See `Engine.cleanup`."""
+    if isinstance(days, bool) or not isinstance(days, int) or not 0 <= days <= 36_500:
+        raise Invalid(f"days are 0..36,500, a whole number, not {days!r}")
+    scope = EVERYTHING._replace(kinds=frozenset(map(kind, kinds)) or SHORT_LIVED)
+    before = moment - timedelta(days=days)
+    if dry_run:
+        return store.aged(scope, before)
+    gone = Aged(0, 0)
+    while (some := store.forget(scope, before, AT_ONCE)).memories:
+        gone = Aged(gone.memories + some.memories, gone.chunks + some.chunks)
+    return gone

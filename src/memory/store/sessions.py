@@ -1,0 +1,54 @@
+"""Where memories are read and taken away by session and age: a part of every store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from memory.query import Scope
+    from memory.record import Memory, MemoryId
+    from memory.store.values import Aged, Session
+
+
+class Sessions(Protocol):
+    """
+    Where memories are read and taken away by session and age.
+
+    Raises:
+        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+    """
+
+    def by_iteration(self, scope: Scope, limit: int, *, latest_first: bool = True) -> Sequence[Memory]:
+        """
+        Memories in scope by iteration, then by creation, then by id, highest first; those of no iteration count as the
+        lowest. The other way round if not `latest_first`.
+        """
+        ...
+
+    def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
+        """Those that are there."""
+        ...
+
+    def sessions(self, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
+        """
+        The sessions with the latest activity, latest first, of those at one moment by name; and how many there are.
+
+        Args:
+            agent: Counts the memories of this agent alone.
+        """
+        ...
+
+    def session(self, id: str) -> Session | None:
+        """What is kept of a session; None if nothing is."""
+        ...
+
+    def aged(self, scope: Scope, before: datetime) -> Aged:
+        """How much in scope was made before a moment."""
+        ...
+
+    def forget(self, scope: Scope, before: datetime, limit: int) -> Aged:
+        """Remove what `aged` counts, lowest ids first, at most so many memories, as `delete` does; what was removed."""
+        ...
