@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.errors import NotFound, StoreBusy
-from memory.limits import short
+from memory.limits import iteration as numbered, short
 from memory.query import ACTIVE, Notice, check_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from memory.documents import Document, Expanded
+    from memory.documents import Document, Expanded, Resumed
     from memory.query import Scope
     from memory.record import Chunk, ChunkId, Memory, MemoryId
     from memory.store import Aged, Session, Store
@@ -113,6 +113,21 @@ class Archive:
                 f"nothing is kept of session {short(id)}", hint="`memory session list` shows those there are."
             )
         return found
+
+    def resume(self, session: str, iteration: int | str | None = None) -> Resumed:
+        """
+        What an agent needs to go on with a session: its latest context, all prompts, recent reports and working memory.
+
+        Args:
+            iteration: 1, "1" or "v1": the context is the latest up to this one; None takes the latest of all.
+
+        Raises:
+            NotFound: Nothing is kept of the session.
+            Invalid: The iteration is none.
+        """
+        from memory.documents import resume
+
+        return resume(self._store, self.session(session).id, numbered(iteration))
 
     def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
         """

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import Invalid, NotFound
-from memory.kinds import RULES, kind
+from memory.kinds import RULES, Kind, kind
 from memory.limits import short
-from memory.query import EVERYTHING
+from memory.query import EVERYTHING, MOST, Scope
 from memory.record import ChunkId
 from memory.store import Aged
 
@@ -60,6 +60,42 @@ class Document(NamedTuple):
     body: str
     chunks: int
     whole: bool
+
+
+class Resumed(NamedTuple):
+    """
+    What an agent needs to go on with a session; memories of each sort latest first.
+
+    Attributes:
+        context: The latest `session_context` of the iteration; of the iterations before it if it has none.
+        prompts: Every `input_prompt` of the session.
+        reports, working: The latest of each.
+    """
+
+    context: Memory | None
+    prompts: tuple[Memory, ...]
+    reports: tuple[Memory, ...]
+    working: tuple[Memory, ...]
+
+
+LATEST = 5
+"""Reports, and working memories, that `resume` shows."""
+
+
+def resume(store: Store, session: str, iteration: int | None) -> Resumed:
+    """See `Engine.resume`."""
+
+    def kept(kind: Kind, limit: int) -> tuple[Memory, ...]:
+        return tuple(store.by_iteration(Scope(kinds=frozenset({kind}), sessions=frozenset({session})), limit))
+
+    contexts = kept(Kind.SESSION_CONTEXT, MOST)
+    upto = [one for one in contexts if iteration is None or (one.session_iter or 0) <= iteration]
+    prompts, reports, working = (
+        kept(Kind.INPUT_PROMPT, MOST),
+        kept(Kind.REPORT, LATEST),
+        kept(Kind.WORKING_MEMORY, LATEST),
+    )
+    return Resumed(upto[0] if upto else None, prompts, reports, working)
 
 
 def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:

@@ -38,6 +38,21 @@ def short(value: object) -> str:
     return said if len(said) <= SHORT else f"{said[:SHORT]}…"
 
 
+def iteration(given: int | str | None) -> int | None:
+    """
+    The number of a session's iteration, written 1, "1" or "v1" (CAP X8).
+
+    Raises:
+        Invalid: It is none from 1 on.
+    """
+    if given is None:
+        return None
+    text = str(given).strip().lower().removeprefix("v")
+    if isinstance(given, bool) or not (text.isascii() and text.isdigit() and len(text) < 11 and 1 <= int(text) < 2**31):
+        raise Invalid(f"session_iter is a number from 1 on, such as 1 or v1, not {short(given)}")
+    return int(text)
+
+
 def plain(name: str) -> str:
     """A name that the file system gave, as one line of valid Unicode."""
     return " ".join(name.encode("utf-8", "replace").decode().split())

@@ -15,6 +15,7 @@ from memory.limits import TITLE_LIMIT, plain
 from memory.record import Memory, MemoryId, Status
 from memory.save import Plan, content_hash
 from memory.store import Links, Revision
+from memory.text.title import title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -184,7 +185,7 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
         text = clean(text)
         return Draft(
             kind=Kind.KNOWLEDGE_BASE,
-            title=_title(text) or plain(path.stem)[:TITLE_LIMIT],
+            title=title(text) or plain(path.stem)[:TITLE_LIMIT],
             body=text,
             related_files=(name,),
             project=project,
@@ -192,14 +193,6 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
         )
     except Invalid as error:
         raise Invalid(f"{path}: {error}", hint=error.hint) from error
-
-
-def _title(text: str) -> str:
-    """The first heading with a number sign."""
-    for line in text.removeprefix("\ufeff").splitlines()[:200]:
-        if line.startswith("# ") and line[2:].strip():
-            return line[2:].strip().rstrip("#").strip()[:TITLE_LIMIT]
-    return ""
 
 
 def files(path: Path) -> Iterable[Path]:

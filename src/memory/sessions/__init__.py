@@ -1,0 +1,1 @@
+"""The memory of agent teams by the documented names: seven kinds, three granularities, 28 tools."""

@@ -1,0 +1,78 @@
+"""What is asked to be kept of a session, as a draft."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.draft import Draft
+from memory.errors import Invalid
+from memory.kinds import RULES, Kind
+from memory.limits import BODY_LIMIT, check_text, iteration
+from memory.text.title import title as titled
+
+if TYPE_CHECKING:
+    from memory.record import Json
+
+ORCHESTRATOR = "main-orchestrator"
+"""Who writes the context and the prompts of a session unless somebody else is named (CAP D9, X26)."""
+
+GENERAL = "general"
+"""The category of the knowledge base unless another is named (CAP D16)."""
+
+VERBATIM = (Kind.SESSION_CONTEXT, Kind.INPUT_PROMPT)
+
+
+def draft(
+    kind: Kind,
+    content: str,
+    *,
+    title: str | None = None,
+    agent_id: str | None = None,
+    session_id: str | None = None,
+    session_iter: int | str | None = None,
+    task_code: str | None = None,
+    category: str | None = None,
+    project: str | None = None,
+    source: str | None = None,
+) -> Draft:
+    """
+    A draft of a session kind. What a person or a program leaves out gets the documented default.
+
+    Args:
+        title: None takes the first heading of the text, of kinds that are documents.
+        session_iter: 1, "1" or "v1".
+
+    Raises:
+        Invalid: A value that is none, what the kind demands is missing, or the kind belongs to no session.
+    """
+    if RULES[kind].family != "session":
+        raise Invalid(f"a {kind} is not of a session", hint="`memory save` keeps notes.")
+    check_text("content", content, BODY_LIMIT)
+    if not content.strip():
+        raise Invalid(f"a {kind} needs content")
+    metadata: dict[str, Json] = {}
+    if kind in VERBATIM:
+        agent_id = agent_id or ORCHESTRATOR
+    else:
+        title = titled(content) if title is None else title
+    if kind is Kind.KNOWLEDGE_BASE:
+        category = category or GENERAL
+        metadata = {"title": title or ""}
+    return Draft(
+        kind=kind,
+        body=content,
+        title=title or "",
+        agent_id=_named(agent_id),
+        session_id=_named(session_id),
+        session_iter=iteration(session_iter),
+        task_code=_named(task_code),
+        category=_named(category),
+        metadata=metadata,
+        project=project,
+        source=source,
+    )
+
+
+def _named(name: str | None) -> str | None:
+    """A name without blanks around it; blank ones count as left out, as programs pass them for nothing."""
+    return (name.strip() or None) if isinstance(name, str) else name
