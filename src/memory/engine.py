@@ -12,10 +12,11 @@ from memory.archive import Archive
 from memory.care import Care
 from memory.config import load
 from memory.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError
+from memory.legs import Fusing
 from memory.limits import short
 from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope, check_limit
 from memory.rank.judge import Tuning
-from memory.search import Fusing, search
+from memory.search import search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,7 +83,8 @@ class Engine(Archive, Care):
         self._given, self._key = embedder, key
         settings = config.search
         self._tuning = Tuning(Gate(settings.gate), settings.min_fts_results, settings.stand_out)
-        self._fusing = Fusing((settings.keyword_weight, settings.vector_weight), Merge(settings.merge))
+        weights = (settings.keyword_weight, settings.vector_weight)
+        self._fusing = Fusing(weights, Merge(settings.merge), settings.candidates, settings.deepen)
         self._lasting = lasting
         self._background: Background | None = None
 
@@ -220,7 +222,9 @@ class Engine(Archive, Care):
             raise Invalid("limit, project and source belong into the Query")
         if self._aliases:
             query = replace(query, scope=self._known_as(query.scope))
-        return search(query, self._store, lambda: self._embedders, self._tuning, self._fusing, filling=self._filling)
+        answer = search(query, self._store, lambda: self._embedders, self._tuning, self._fusing, filling=self._filling)
+        self._remember(answer)
+        return answer
 
     def context(
         self,

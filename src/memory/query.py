@@ -94,6 +94,11 @@ class Scope(NamedTuple):
     until: datetime | None = None
     statuses: frozenset[Status] = frozenset({Status.ACTIVE})
 
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """Names of the fields that say something else than `ACTIVE`."""
+        return tuple(name for name, said, usual in zip(self._fields, self, ACTIVE, strict=True) if said != usual)
+
 
 def around(project: str | None) -> Scope:
     """What concerns a project: its memories, and those of no project; without one, the latter alone."""
@@ -132,6 +137,11 @@ class Query:
         for name, kind in (("granularity", Granularity), ("mode", Mode)):
             if not isinstance(getattr(self, name), kind):
                 raise Invalid(f"{name} must be a {kind.__name__}, not {getattr(self, name)!r}")
+
+    @property
+    def type(self) -> str:
+        """What sort of search it is (CAP A52): "search_fine_report", "search_coarse_all"."""
+        return f"search_{self.granularity}_{'+'.join(sorted(self.scope.kinds)) or 'all'}"
 
 
 def check_limit(limit: object) -> None:
@@ -222,6 +232,10 @@ class Notice(NamedTuple):
     hint: str = ""
 
 
+MERGED = 0.6
+"""Share of a section's chunks from which it counts as found as a whole (CAP A26)."""
+
+
 class Hit(NamedTuple):
     """
     One passage of one memory.
@@ -229,10 +243,13 @@ class Hit(NamedTuple):
     Attributes:
         chunk: The best chunk: why this is a hit.
         text: What is shown: the chunk's slice (FINE), its section's (MEDIUM), else the best passage (COARSE).
-        score: BM25 (tier keyword), cosine (vector) or the fused score, 0..1 (hybrid).
+        score: BM25 (tier keyword), cosine (vector) or the fused score, 0..1 (hybrid); MEDIUM: its mean over the
+            chunks that match.
+        similarity: Cosine, of at least 0; where no vector was compared, the share of the query's weight that the chunk
+            holds. MEDIUM: its mean over the chunks that match. 0..1.
         coverage: Share of the query's weight that the memory's found chunks hold, 0..1.
         ranks: Place in each leg that found it, from 1, by the leg's name.
-        match_ratio: MEDIUM: share of the section's chunks that were found.
+        matched, chunks: MEDIUM: how many chunks of the section match, and how many it has; else 1.
     """
 
     memory: Memory
@@ -244,7 +261,19 @@ class Hit(NamedTuple):
     keyword: float | None
     cosine: float | None
     ranks: tuple[tuple[str, int], ...]
-    match_ratio: float | None = None
+    similarity: float = 0.0
+    matched: int = 1
+    chunks: int = 1
+
+    @property
+    def match_ratio(self) -> float:
+        """Share of the chunks that match, 0..1."""
+        return self.matched / self.chunks
+
+    @property
+    def auto_merged(self) -> bool:
+        """Whether it counts as found as a whole (CAP A26)."""
+        return self.match_ratio >= MERGED
 
 
 class Answer(NamedTuple):
@@ -267,3 +296,28 @@ class Answer(NamedTuple):
     @property
     def seconds(self) -> float:
         return sum(step.seconds for step in self.steps)
+
+    def searched(self, moment: datetime) -> Searched:
+        """How it is remembered."""
+        query = self.query
+        return Searched(moment, query.type, self.tier, self.seconds, query.limit, len(self.hits), query.scope.filters)
+
+
+class Searched(NamedTuple):
+    """
+    A search as it is remembered: never its text, and of its filters the names alone.
+
+    Attributes:
+        moment: When it was answered.
+        type: See `Query.type`.
+        results: Its hits.
+        filters: See `Scope.filters`.
+    """
+
+    moment: datetime
+    type: str
+    tier: str
+    seconds: float
+    limit: int
+    results: int
+    filters: tuple[str, ...]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
@@ -11,7 +9,8 @@ from hypothesis import assume, given, settings, strategies as st
 from memory.query import Gate, Granularity, Merge, Scored, Term
 from memory.rank.fuse import RRF_K, centred, fuse
 from memory.rank.judge import DEPTH, HALF, Tuning, coverage, first_mass, held_by_memory, judge
-from memory.rank.rollup import NEIGHBOURS, rollup, section
+from memory.rank.rollup import rollup
+from memory.rank.sections import NEIGHBOURS, section, sections, shown
 from memory.record import Chunk, ChunkId, ChunkType, MemoryId
 
 scores = st.floats(1e-6, 50)
@@ -256,38 +255,64 @@ def ranked(draw: st.DrawFn) -> tuple[tuple[Scored, ...], dict[int, list[tuple[Ch
     for memory in range(1, draw(st.integers(1, 3)) + 1):
         headings = draw(st.lists(paths, max_size=14))
         pieces = [Chunk(0, 0, 0, ChunkType.HEAD)] if draw(st.booleans()) or not headings else []
-        pieces += [Chunk(n, 10 * n, 10 * n + 10, ChunkType.TEXT, path, len(path)) for n, path in enumerate(headings)]
+        pieces += [
+            Chunk(n, 10 * n, 10 * n + 10, draw(st.sampled_from([ChunkType.TEXT, ChunkType.SECTION])), path, len(path))
+            for n, path in enumerate(headings)
+        ]
         outlines[memory] = [(ChunkId(100 * memory + n), piece) for n, piece in enumerate(pieces)]
     everyone = [(id, memory) for memory, outline in outlines.items() for id, _ in outline]
     chosen = draw(st.lists(st.sampled_from(everyone), unique=True))
     return tuple(Scored(id, MemoryId(memory), 1.0) for id, memory in chosen), outlines
 
 
-def slow_section(outline: list[tuple[ChunkId, Chunk]], wanted: ChunkId) -> list[tuple[ChunkId, Chunk]]:
-    """The run of neighbours with the same first two headings; without headings at most 3 on each side."""
-    for key, run in groupby(outline, lambda pair: (pair[1].type is ChunkType.HEAD, pair[1].header_path[:2])):
-        members = list(run)
-        ids = [id for id, _ in members]
-        if wanted in ids:
-            place = ids.index(wanted)
-            return members if key[1] else members[max(0, place - 3) : place + 4]
-    return []
+def slow_runs(outline: list[tuple[ChunkId, Chunk]]) -> list[list[tuple[ChunkId, Chunk]]]:
+    """The outline in runs of neighbours with the same first two headings, cut before each of these headings."""
+    runs: list[list[tuple[ChunkId, Chunk]]] = []
+    for id, piece in outline:
+        key = (piece.type is ChunkType.HEAD, piece.header_path[:2])
+        begins = piece.type is ChunkType.SECTION and len(piece.header_path) < 3
+        if not runs or begins or key != (runs[-1][-1][1].type is ChunkType.HEAD, runs[-1][-1][1].header_path[:2]):
+            runs.append([])
+        runs[-1].append((id, piece))
+    return runs
+
+
+def slow_sections(found, outlines, limit: int) -> list[tuple[Scored, list[tuple[ChunkId, Chunk]]]]:
+    """Each section once, by its best chunk; without headings at most 3 neighbours that are not shown yet."""
+    shown: set[ChunkId] = set()
+    result = []
+    for place, item in enumerate(found):
+        if item.chunk in shown or (place >= 5 * limit and len(result) >= limit):
+            continue
+        run = next(run for run in slow_runs(outlines[item.memory]) if item.chunk in dict(run))
+        at = [id for id, _ in run].index(item.chunk)
+        if not run[at][1].header_path:
+            free = [id not in shown for id, _ in run]
+            first, last = at, at
+            while first > max(0, at - 3) and free[first - 1]:
+                first -= 1
+            while last < min(len(run) - 1, at + 3) and free[last + 1]:
+                last += 1
+            run = run[first : last + 1]
+        shown |= set(dict(run))
+        result.append((item, run))
+    return result
 
 
 @given(ranked(), st.integers(1, 20))
 def test_fine_is_the_ranking_itself(case, limit) -> None:
-    found, outlines = case
+    found, _ = case
 
-    passages = rollup(found, outlines.__getitem__, Granularity.FINE, limit)
+    passages = rollup(found, (), Granularity.FINE, limit)
 
     assert [passage.best for passage in passages] == list(found[:limit])
 
 
 @given(ranked(), st.integers(1, 20))
 def test_coarse_is_each_memory_once_by_its_best_chunk(case, limit) -> None:
-    found, outlines = case
+    found, _ = case
 
-    passages = rollup(found, outlines.__getitem__, Granularity.COARSE, limit)
+    passages = rollup(found, (), Granularity.COARSE, limit)
 
     memories = list(dict.fromkeys(item.memory for item in found))[:limit]
     assert [passage.best for passage in passages] == [
@@ -297,19 +322,52 @@ def test_coarse_is_each_memory_once_by_its_best_chunk(case, limit) -> None:
 
 @given(ranked(), st.integers(1, 20))
 @settings(max_examples=300)
-def test_medium_is_each_section_once_by_its_best_chunk(case, limit) -> None:
+def test_sections_are_those_of_the_best_chunks_each_once(case, limit) -> None:
     found, outlines = case
-    expected, shown = [], set()
-    for item in found:
-        run = slow_section(outlines[item.memory], item.chunk)
-        if item.chunk not in shown:
-            shown |= {id for id, _ in run}
-            ratio = len({id for id, _ in run} & {other.chunk for other in found}) / len(run)
-            expected.append((item, run[0][1].start, run[-1][1].stop, ratio))
 
-    passages = rollup(found, outlines.__getitem__, Granularity.MEDIUM, limit)
+    result = sections(found, outlines.__getitem__, limit)
 
-    assert [tuple(passage) for passage in passages] == expected[:limit]
+    expected = slow_sections(found, outlines, limit)
+    assert [(one.best, list(one.chunks), one.start, one.stop) for one in result] == [
+        (item, [id for id, _ in run], run[0][1].start, run[-1][1].stop) for item, run in expected
+    ]
+    everyone = [id for one in result for id in one.chunks]
+    assert len(everyone) == len(set(everyone))
+
+
+@given(ranked(), st.integers(1, 20), st.randoms(use_true_random=False))
+@settings(max_examples=300)
+def test_sections_are_ranked_by_the_mean_of_the_chunks_that_match(case, limit, dice) -> None:  # CAP A26, A28, A29
+    found, outlines = case
+    cosines = {id: dice.choice([None, -0.2, 0.0, 0.2, 0.4, 0.8]) for outline in outlines.values() for id, _ in outline}
+    scores = {
+        id: Scored(id, MemoryId(memory), dice.random(), matched=dice.choice([0, 1, 3]), cosine=cosines[id])
+        for memory, outline in outlines.items()
+        for id, _ in outline
+        if dice.random() < 0.9 or id in {item.chunk for item in found}
+    }
+    words = [Term("a", weight=2.0), Term("b", weight=1.0)]
+    held = sections(tuple(scores[item.chunk] for item in found), outlines.__getitem__, limit)
+
+    def like(id: ChunkId) -> float:
+        said = scores[id]
+        return {0: 0.0, 1: 2 / 3, 3: 1.0}[said.matched] if said.cosine is None else max(0.0, said.cosine)
+
+    nearest = max((like(item.chunk) for item in found), default=0.0)
+    result = shown(held, scores, words, limit, nearest=nearest)
+
+    expected = []
+    for one in held:
+        near = {id for id in one.chunks if id in scores and nearest > 0 and like(id) >= nearest / 2}
+        matched = near | {one.best.chunk}
+        mean = sum(scores[id].score for id in matched) / len(matched)
+        expected.append((mean, sum(map(like, matched)) / len(matched), len(matched), len(one.chunks), one.best.chunk))
+    expected.sort(key=lambda row: -row[0])
+    assert [passage.best.chunk for passage in result] == [row[4] for row in expected[:limit]]
+    for passage, row in zip(result, expected, strict=False):
+        assert (passage.score, passage.similarity) == pytest.approx(row[:2])
+        assert (passage.matched, passage.chunks) == row[2:4]
+        assert 0 <= passage.similarity <= 1
 
 
 def of(*paths: tuple[str, ...]) -> list[tuple[ChunkId, Chunk]]:
@@ -319,11 +377,30 @@ def of(*paths: tuple[str, ...]) -> list[tuple[ChunkId, Chunk]]:
 def test_two_sections_of_the_same_name_stay_two() -> None:
     outline = of(("# A", "## Summary"), ("# A", "## More"), ("# A", "## Summary"))
 
-    passages = rollup(
-        tuple(Scored(ChunkId(n), MemoryId(1), 1.0) for n in range(3)), lambda _: outline, Granularity.MEDIUM, 9
-    )
+    found = sections(tuple(Scored(ChunkId(n), MemoryId(1), 1.0) for n in range(3)), lambda _: outline, 9)
 
-    assert [(passage.start, passage.stop) for passage in passages] == [(0, 1), (1, 2), (2, 3)]
+    assert [(one.start, one.stop) for one in found] == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_two_neighbours_of_the_same_name_stay_two() -> None:
+    path = ("# A", "## Summary")
+    outline = [
+        (ChunkId(n), Chunk(n, n, n + 1, sort, path))
+        for n, sort in enumerate([ChunkType.SECTION, ChunkType.TEXT, ChunkType.SECTION, ChunkType.TEXT])
+    ]
+
+    assert [id for id, _ in section(outline, ChunkId(1))] == [0, 1]
+    assert [id for id, _ in section(outline, ChunkId(2))] == [2, 3]
+
+
+def test_a_long_section_that_matches_throughout_is_found_as_a_whole() -> None:  # FACTS: ratio 0.24 in the seed's system
+    outline = of(*[("# A", "## B")] * 100)
+    everyone = {ChunkId(n): Scored(ChunkId(n), MemoryId(1), 0.8, cosine=0.8 - n / 1000) for n in range(100)}
+    held = sections(tuple(everyone.values())[:25], lambda _: outline, 5)
+
+    (found,) = shown(held, everyone, (), 5, nearest=0.8)
+
+    assert (found.matched, found.chunks) == (100, 100)
 
 
 def test_deeper_headings_belong_to_their_second() -> None:  # CAP A31
@@ -338,4 +415,4 @@ def test_without_headings_three_neighbours_on_each_side_are_shown() -> None:  # 
 
 
 def test_a_memory_that_is_gone_is_left_out() -> None:
-    assert rollup((Scored(ChunkId(1), MemoryId(1), 1.0),), lambda _: (), Granularity.MEDIUM, 5) == []
+    assert sections((Scored(ChunkId(1), MemoryId(1), 1.0),), lambda _: (), 5) == []

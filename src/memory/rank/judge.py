@@ -10,7 +10,7 @@ from memory.query import Gate, Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.query import Ranking, Term
+    from memory.query import Ranking, Scored, Term
     from memory.record import MemoryId
 
 DEPTH = 30
@@ -91,6 +91,16 @@ def coverage(terms: Sequence[Term], matched: int) -> float:
     total = sum(term.weight for term in terms)
     held = sum(term.weight for i, term in enumerate(terms) if matched >> i & 1)
     return held / total if total else 0.0
+
+
+def likeness(terms: Sequence[Term], scored: Scored) -> float:
+    """
+    How near a chunk is to the query, 0..1: its cosine, what is below 0 taken as 0 (CAP A13, X17); of one whose vector
+    was not looked at, the share of the terms' weight that it holds.
+    """
+    if scored.cosine is None:
+        return coverage(terms, scored.matched)
+    return min(1.0, max(0.0, scored.cosine))
 
 
 def first_mass(terms: Sequence[Term], ranking: Ranking) -> float:

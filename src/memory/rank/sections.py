@@ -1,0 +1,122 @@
+"""Ranked chunks into sections: how much of each was found, and in which order they are shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.rank.judge import likeness
+from memory.rank.rollup import SECTIONS_OF, Passage
+from memory.record import ChunkType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from memory.query import Ranking, Scored, Term
+    from memory.rank.rollup import Outline
+    from memory.record import Chunk, ChunkId, MemoryId
+
+NEIGHBOURS = 3
+"""Chunks shown on either side where a body has no headings (CAP X13)."""
+
+NEAR = 0.5
+"""A chunk matches from this share of the nearest one's likeness on, 0..1."""
+
+
+class Section(NamedTuple):
+    """
+    Chunks that stand together.
+
+    Attributes:
+        best: The one that ranks highest.
+        chunks: All of them, in order.
+        start, stop: Code points into the body.
+    """
+
+    best: Scored
+    chunks: tuple[ChunkId, ...]
+    start: int
+    stop: int
+
+
+def sections(ranking: Ranking, outline: Callable[[MemoryId], Outline], limit: int) -> list[Section]:
+    """
+    The sections of the first `SECTIONS_OF` · limit chunks, and of those that follow until there are `limit`; each once, in the
+    order of its best chunk. No chunk is in two.
+
+    Args:
+        outline: Gives the chunks of a memory; none if it is gone.
+    """
+    taken: set[ChunkId] = set()
+    found: list[Section] = []
+    for place, scored in enumerate(ranking):
+        if place >= SECTIONS_OF * limit and len(found) >= limit:
+            break
+        if scored.chunk in taken:
+            continue
+        run = section(outline(scored.memory), scored.chunk, taken)
+        if not run:
+            continue  # deleted since it was ranked
+        chunks = tuple(id for id, _ in run)
+        taken.update(chunks)
+        found.append(Section(scored, chunks, run[0][1].start, run[-1][1].stop))
+    return found
+
+
+def section(outline: Outline, wanted: ChunkId, taken: set[ChunkId] | frozenset[ChunkId] = frozenset()) -> Outline:
+    """
+    The chunks around one that stand below the same first two headings, or its neighbours where there are none.
+
+    Two sections of the same name are two sections: only neighbours belong together.
+
+    Args:
+        taken: Chunks that are shown already, which end a row of neighbours.
+    """
+    place = next((i for i, (id, _) in enumerate(outline) if id == wanted), None)
+    if place is None:
+        return ()
+    key = _key(outline[place][1])
+    reach = len(outline) if key[1] else NEIGHBOURS
+
+    def joins(i: int) -> bool:
+        if not 0 <= i < len(outline) or abs(i - place) > reach:
+            return False
+        return _key(outline[i][1]) == key and outline[i][0] not in taken
+
+    first = last = place
+    while joins(first - 1) and not _begins(outline[first][1]):
+        first -= 1
+    while joins(last + 1) and not _begins(outline[last + 1][1]):
+        last += 1
+    return outline[first : last + 1]
+
+
+def _begins(chunk: Chunk) -> bool:
+    """Whether one of the first two headings stands at its start: then it is another section than what is before it."""
+    return chunk.type is ChunkType.SECTION and len(chunk.header_path) <= 2
+
+
+def _key(chunk: Chunk) -> tuple[bool, tuple[str, ...]]:
+    return chunk.start == chunk.stop, chunk.section
+
+
+def shown(
+    found: Sequence[Section], scores: Mapping[ChunkId, Scored], terms: Sequence[Term], limit: int, *, nearest: float
+) -> list[Passage]:
+    """
+    Sections by how near their matching chunks are on average (CAP A28, A29).
+
+    A chunk matches if its likeness is at least `NEAR` of the nearest chunk's: an absolute bound would hold for no
+    model but one, and to count what stands in a list of limited length would find long sections to match less.
+
+    Args:
+        scores: What is known of the sections' chunks; those that nothing is known of do not match.
+        nearest: Likeness of the nearest chunk of all.
+    """
+    passages = []
+    for one in found:
+        likenesses = {id: likeness(terms, scores[id]) for id in one.chunks if id in scores}
+        matched = [id for id, like in likenesses.items() if like >= NEAR * nearest > 0 or id == one.best.chunk]
+        score = sum(scores[id].score for id in matched) / len(matched)
+        similarity = sum(likenesses[id] for id in matched) / len(matched)
+        passages.append(Passage(one.best, one.start, one.stop, score, similarity, len(matched), len(one.chunks)))
+    return sorted(passages, key=lambda passage: -passage.score)[:limit]
