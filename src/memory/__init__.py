@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from memory.query import Answer, Granularity, Hit, Mode, Notice, Query, Scope, Tier, Verdict
     from memory.record import Memory
     from memory.save import Saved
+    from memory.sessions import SessionMemory
     from memory.status import Status
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Query",
     "Saved",
     "Scope",
+    "SessionMemory",
     "Status",
     "Tier",
     "Verdict",
@@ -46,6 +48,7 @@ _HOMES = {
     "memory.draft": ("Draft",),
     "memory.record": ("Memory",),
     "memory.save": ("Saved",),
+    "memory.sessions": ("SessionMemory",),
 }
 
 

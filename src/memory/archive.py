@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import NotFound, StoreBusy
 from memory.limits import iteration as numbered, short
 from memory.query import ACTIVE, Notice, check_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from memory.documents import Document, Expanded, Resumed
     from memory.query import Scope
     from memory.record import Chunk, ChunkId, Memory, MemoryId
     from memory.store import Aged, Session, Store
+
+
+class Read(NamedTuple):
+    """A memory with its body."""
+
+    memory: Memory
+    body: str
 
 
 class Archive:
@@ -39,9 +46,12 @@ class Archive:
         check_limit(limit)
         return self._store.by_iteration(self._known_as(scope), limit, latest_first=latest_first)
 
-    def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
-        """The bodies of those memories that are there."""
-        return self._store.bodies(ids)
+    def read(self, memories: Sequence[Memory]) -> tuple[tuple[Read, ...], tuple[Notice, ...]]:
+        """Memories with their bodies, each counted as accessed; those deleted meanwhile are left out. And notices."""
+        ids = [memory.id for memory in memories]
+        notices = self.accessed(ids)
+        found, bodies = self._store.memories(ids), self._store.bodies(ids)
+        return tuple(Read(found[id], bodies[id]) for id in ids if id in found and id in bodies), notices
 
     def outline(self, reference: int | str) -> Sequence[tuple[ChunkId, Chunk]]:
         """
