@@ -81,13 +81,16 @@ def test_lists_are_the_same_every_time(agent):
 def test_the_tools_say_what_they_change(agent):
     said = {tool.name: tool.annotations for tool in agent.tools()}
 
+    reading = ("memory_context", "memory_search", "memory_details", "memory_stats", "load_", "expand_", "reconstruct_")
     assert {name for name, hints in said.items() if hints.read_only_hint} == {
-        "memory_context",
-        "memory_search",
-        "memory_details",
-        "memory_stats",
+        name for name in said if name.startswith((*reading, "search_", "get_", "list_"))
     }
-    assert {name for name, hints in said.items() if hints.destructive_hint} == {"memory_delete"}
+    assert {name for name, hints in said.items() if hints.destructive_hint} == {
+        "memory_delete",
+        "delete_memory",
+        "cleanup_old_memories",
+        "write_document_to_file",
+    }
     assert {name for name, hints in said.items() if hints.open_world_hint is not False} == set()
 
 
@@ -106,6 +109,8 @@ def test_a_toolset_can_be_chosen_by_flag_and_by_setting(tmp_path):
         assert [tool.name for tool in agent.tools()] == ["memory_stats", "memory_reindex"]
     with Agent(shell(tmp_path / "2", MEMORY_MCP_TOOLSETS="core, care"), "legacy") as agent:
         assert len(agent.tools()) == 7
+    with Agent(shell(tmp_path / "3"), "legacy", ["--toolset", "sessions"]) as agent:
+        assert len(agent.tools()) == 28
 
 
 def test_an_unknown_toolset_is_refused_with_the_nearest(tmp_path):
@@ -177,9 +182,10 @@ def test_a_missing_argument_is_named(agent, tool, missing):
 
 @pytest.mark.parametrize("tool", [tool.name for tool in EVERY])
 def test_an_unknown_argument_is_refused(agent, tool):
-    said = agent.refused(tool, surprise=1)
+    result = agent.tried(tool, surprise=1)
 
-    assert f"{tool} has no argument 'surprise'" in said
+    assert result.is_error
+    assert f"{tool} has no argument 'surprise'" in text(result)
 
 
 @pytest.mark.parametrize(

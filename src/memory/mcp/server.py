@@ -111,7 +111,7 @@ class Serving:
                 return place
             return _result(await self._run(context, tool, arguments, place), told)
         except Error as error:
-            return _refused(error)
+            return _refused(error) if tool.problem is None else _result(tool.problem(error), ())
 
     async def _run(self, context: Context, tool: Tool, arguments: Mapping[str, Any], place: str | None) -> Result:
         progress = _Progress(context, asyncio.get_running_loop())
@@ -277,12 +277,12 @@ def _described(tool: Tool) -> types.Tool:
 
 
 def _result(result: Result, told: tuple[Notice, ...]) -> types.CallToolResult:
-    values, text = result
+    values, text, failed = result
     if told:
         values = values | {"notices": [*values.get("notices", []), *data.notices(told)]}
         text += "".join(f"{line}\n" for line in recall.notices(told))
     content = types.TextContent(type="text", text=seen(text))
-    return types.CallToolResult(content=[content], structured_content=recall.seen_all(values))
+    return types.CallToolResult(content=[content], structured_content=recall.seen_all(values), is_error=failed)
 
 
 def _refused(error: Error) -> types.CallToolResult:

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from memory.engine import Engine
+    from memory.errors import Error
 
 Schema: TypeAlias = "dict[str, Any]"
 """A JSON Schema, as JSON has it."""
 
-Sort = Literal["string", "integer", "boolean", "strings", "id"]
+Sort = Literal["string", "integer", "number", "boolean", "strings", "id"]
 """What an argument takes; an id is a text or, as some programs know it, a number."""
 
 
@@ -76,10 +77,12 @@ class Result(NamedTuple):
     Attributes:
         data: JSON, as the tool's output schema has it.
         text: The same for an agent that reads only this.
+        failed: It says in its own form that it could not be done.
     """
 
     data: dict[str, Any]
     text: str
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,7 @@ class Tool:
         description: When to use it and what for, below 120 words.
         placed: The argument that defaults to, or may be ".", the client's project; empty if there is none.
         always: Whether the project is needed even if that argument is not given.
+        problem: Says an error in the form of this tool; None leaves it to the server.
         reads, destroys, repeats: The hints of the protocol: changes nothing; takes something away for good; a second
             call with the same arguments changes nothing more. None reaches into an open world: it is our memory.
     """
@@ -102,6 +106,7 @@ class Tool:
     run: Callable[[Call, Mapping[str, Any]], Result]
     placed: str = ""
     always: bool = False
+    problem: Callable[[Error], Result] | None = None
     reads: bool = False
     destroys: bool = False
     repeats: bool = False
@@ -154,6 +159,8 @@ def _value(one: Parameter, value: object, notices: list[Notice]) -> object:
     match one.sort, value:
         case ("boolean", bool()) | ("string", str()) if not one.choices or value in one.choices:
             return value
+        case "number", int() | float() if not isinstance(value, bool):
+            return float(value)
         case "id", str() | int() if not isinstance(value, bool):
             return str(value)
         case "strings", list() if all(isinstance(item, str) for item in value):
@@ -170,6 +177,7 @@ def _value(one: Parameter, value: object, notices: list[Notice]) -> object:
         "string": f"one of {', '.join(one.choices)}" if one.choices else "text",
         "strings": "a list of texts",
         "id": "an id",
+        "number": "a number",
         "integer": f"a whole number from {one.low} to {one.high}",
     }
     raise Invalid(f"{one.name} must be {wanted[one.sort]}, not {str(value)[:60]!r} ({_sort(value)})")

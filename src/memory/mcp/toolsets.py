@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.errors import Invalid
 from memory.limits import short
-from memory.mcp import daily, upkeep
+from memory.mcp import daily, sessions, upkeep
 from memory.settings import TOOLSETS
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory.mcp.tool import Tool
 
 ALL = TOOLSETS[-1]
-EVERY: tuple[Tool, ...] = (*daily.TOOLS, *upkeep.TOOLS)
+EVERY: tuple[Tool, ...] = (*daily.TOOLS, *upkeep.TOOLS, *sessions.TOOLS)
 
 
 def toolsets() -> tuple[str, ...]:

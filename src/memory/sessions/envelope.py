@@ -49,21 +49,31 @@ def answers(
     def wrapped(method: Callable[Concatenate[Any, Given], Envelope]) -> Callable[Concatenate[Any, Given], Envelope]:
         @functools.wraps(method)
         def answered(self: Answering, /, *args: Given.args, **kwargs: Given.kwargs) -> Envelope:
-            envelope = {"success": True, **deepcopy(dict(blank)), "message": None, "error": None}
+            envelope = _blank(blank)
             try:
                 envelope |= method(self, *args, **kwargs)
             except Error as error:
-                problem = documented(error, doing)
                 if self.raises:
-                    raise problem from error
-                return envelope | {"success": False, "error": problem.name, "message": str(problem)}
+                    raise documented(error, doing) from error
+                return refusal(answered, error)
             if self.raises and not envelope["success"]:
                 raise ValidationError(envelope["message"])
             return envelope
 
+        answered.__dict__.update(blank=blank, doing=doing)
         return answered
 
     return wrapped
+
+
+def refusal(method: Callable[..., Envelope], error: Error) -> Envelope:
+    """What a method that `answers` says when it could not do what was asked."""
+    problem = documented(error, method.__dict__["doing"])
+    return _blank(method.__dict__["blank"]) | {"success": False, "error": problem.name, "message": str(problem)}
+
+
+def _blank(fields: Mapping[str, Any]) -> Envelope:
+    return {"success": True, **deepcopy(dict(fields)), "message": None, "error": None}
 
 
 def said(notices: Iterable[Notice], *first: str) -> str | None:

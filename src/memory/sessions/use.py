@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from memory.record import Memory
     from memory.sessions.envelope import Envelope, Iteration, Name
 
-LOADED: dict[str, Any] = {"session_context": None, "input_prompts": [], "recent_reports": [], "recent_working_memory": []}
+LOADED: dict[str, Any] = {
+    "session_context": None,
+    "input_prompts": [],
+    "recent_reports": [],
+    "recent_working_memory": [],
+}
 EXPANDED: dict[str, Any] = {
     "memory_id": None,
     "target_chunk_index": None,

@@ -1,0 +1,84 @@
+"""The envelope of a session tool as an agent reads it: what was done in a line, then what was recalled, fenced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory.context import line
+from memory.record import INSTRUCTIONS
+from memory.text.fence import MARK, fenced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+LONGEST = 20_000
+"""Characters of one text at most; the structured content has all of it."""
+
+_GROUPS = ("results", "session_context", "input_prompts", "recent_reports", "recent_working_memory", "memory", "chunks")
+_TEXTS = ("chunk_content", "section_content", "content")
+_PLACE = ("memory_type", "agent_id", "session_id", "session_iter", "task_code", "category", "created_at")
+_OUTSIDE = {*_GROUPS, "success", "message", "error", "expanded_content", "content", "title", "query", "filters"}
+
+
+def text(envelope: Mapping[str, Any]) -> str:
+    """One line of what became of it, the short facts, then every memory, chunk or section with where it is from."""
+    if not envelope["success"]:
+        return f"{envelope['error']}: {line(envelope['message'])}\n"
+    facts = [f"{name}: {_short(value)}" for name, value in envelope.items() if name not in _OUTSIDE and _said(value)]
+    head = line(envelope["message"] or "done")
+    body = fenced("\n".join(_recalled(envelope)))
+    return "\n".join(filter(None, [head, "; ".join(map(line, facts)), body])).rstrip() + "\n"
+
+
+def _said(value: object) -> bool:
+    return value not in (None, "", [], {})
+
+
+def _short(value: object) -> str:
+    match value:
+        case list():
+            return "; ".join(_short(item) for item in value)
+        case dict():
+            return ", ".join(f"{name} {_short(said)}" for name, said in value.items() if _said(said))
+        case True | False:
+            return str(value).lower()
+    return str(value)
+
+
+def _recalled(envelope: Mapping[str, Any]) -> Iterator[str]:
+    for group in _GROUPS:
+        found = envelope.get(group)
+        rows: Iterable[Mapping[str, Any]] = found if isinstance(found, list) else [found] if found else []
+        for number, row in enumerate(rows, start=1):
+            label = "" if group == "results" else f"{group} "
+            yield f"{label}{number}. {_origin(row)}"
+            yield from _marked(row)
+            yield _cut(next((row[name] for name in _TEXTS if row.get(name)), ""))
+    if content := envelope.get("content"):
+        yield _cut(content)
+
+
+def _origin(row: Mapping[str, Any]) -> str:
+    """Where a text is from: its ids, its place, its heading, how near it is."""
+    facts = [f"memory {row['memory_id']}"] if row.get("memory_id") else []
+    facts += [f"chunk {row['chunk_id']}"] if row.get("chunk_id") else []
+    facts += [line(str(row[name])) for name in _PLACE if row.get(name)]
+    facts += [line(str(row[name])) for name in ("title", "header_path") if row.get(name) not in (None, "", "/")]
+    if row.get("source_type") != "scoped" and row.get("similarity") is not None:
+        facts.append(f"similarity {row['similarity']:.2f}")
+    if "match_ratio" in row:
+        facts.append(f"{row['matched_chunks']} of {row['chunks_in_section']} chunks match")
+    return "[" + " · ".join(fact.translate(_BRACKETS) for fact in facts) + "]"
+
+
+_BRACKETS = str.maketrans("[]", "()")
+
+
+def _marked(row: Mapping[str, Any]) -> list[str]:
+    return [MARK] if INSTRUCTIONS in row.get("flags", ()) else []
+
+
+def _cut(said: str) -> str:
+    if len(said) <= LONGEST:
+        return f"{said}\n"
+    return f"{said[:LONGEST]}…\n({len(said) - LONGEST:,} more characters: write_document_to_file writes all of it)\n"
