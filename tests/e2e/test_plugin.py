@@ -8,16 +8,21 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agent import Agent
 from command import Shell
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 MODULE = """
+import os
+from pathlib import Path
+
 from memory.embed.hashed import HashedEmbedder
 
 
@@ -37,11 +42,25 @@ def make(settings):
     return Shouting(settings.dimensions or 48)
 
 
+class Slow(Shouting):
+    provider = "slow"
+    host = ""
+    warm = False
+
+    def embed(self, texts, role):
+        Path(os.environ["LOADED"]).touch()
+        return super().embed(texts, role)
+
+
+def slow(settings):
+    return Slow(48)
+
+
 def broken(settings):
     raise ValueError("no microphone")
 """
 
-ENTRY_POINTS = "[memory.embedders]\nshouting = shouting:make\nmute = shouting:broken\ngone = shouting:no_such\n"
+ENTRY_POINTS = "[memory.embedders]\nshouting = shouting:make\nslow = shouting:slow\nmute = shouting:broken\ngone = shouting:no_such\n"
 
 
 @pytest.fixture(scope="module")
@@ -128,3 +147,24 @@ def test_vectors_of_a_plug_in_that_was_removed_are_kept(shell: Shell) -> None:
 
     assert "shouting:loud" in without("search", "zebra crossings", code=None).err
     assert without("reindex").out
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_server_loads_a_model_that_takes_long_before_it_is_needed_if_told_so(
+    shell: Shell, tmp_path: Path, warm: bool
+) -> None:
+    loaded = tmp_path / "loaded"
+    settings = {
+        "MEMORY_EMBEDDING_PROVIDER": "slow",
+        "WARM_START_EMBEDDING_MODEL": str(warm).lower(),
+        "LOADED": str(loaded),
+    }
+    slow = replace(shell, settings=shell.settings | settings)
+
+    with Agent(slow, "legacy") as agent:
+        until = monotonic() + 10
+        while warm and not loaded.exists() and monotonic() < until:
+            agent.tools()
+        assert agent.call("memory_search", query="anything")["hits"] == []
+
+    assert loaded.exists() is warm

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from memory.embed import Names, host, names, space
+from memory.embed.foreign import foreign
 from memory.embed.maker import Maker
 from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Wanted, known_of
 from memory.embed.queries import Asked, Queries
@@ -15,7 +17,7 @@ from memory.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
 from memory.space import recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from memory.embed import Embedder
     from memory.embed.books import Books, Stored
@@ -43,6 +45,7 @@ class Embedders:
         self._maker = Maker(settings, books)
         self.notes = self._maker.notes
         self._given = None if given is None else self._maker.counted(given)
+        self._tokens: Callable[[str], int] | None = getattr(given, "tokens", None)
         self._made: dict[tuple[str, Wanted], tuple[Embedder, int]] = {}  # with the width it was made for
         self._queries = Queries()
         self._lock = threading.Lock()
@@ -69,6 +72,27 @@ class Embedders:
             return False
         return not host(self.configured())
 
+    @cached_property
+    def counter(self) -> Callable[[str], int] | None:
+        """
+        Counts the tokens that the configured model makes of a text; None if nothing here knows them.
+
+        Looking for it reads the local model's vocabulary, and neither numpy nor weights. What it returns raises
+        Refused if it is of an embedder that was given, and fails.
+        """
+        settings = self._settings
+        if self._given is not None:
+            return None if self._tokens is None else _guarded(self._tokens)
+        if settings.provider != "local" or settings.model not in {"", DEFAULTS["local"]}:
+            return None
+        from memory.embed import vocabulary
+
+        folder = vocabulary.folder()
+        try:
+            return None if folder is None else vocabulary.wordpiece(folder).count
+        except (OSError, ValueError):  # whoever embeds with it is told
+            return None
+
     def let(self, text: str) -> None:
         """
         Look, before anything is made or imported, whether the server that is to embed a query is to be left alone.
@@ -93,9 +117,12 @@ class Embedders:
     def configured(self) -> Embedder:
         """
         Raises:
-            Refused: There is none, or it cannot be used.
+            Refused: There is none, it cannot be used, or its vectors have another width than the settings expect.
         """
-        return self._given or self._of(self._settings.provider, self._settings)
+        embedder = self._given or self._of(self._settings.provider, self._settings)
+        if self._given is None and embedder.provider in LASTING:
+            self._expect(embedder, embedder.dimension)
+        return embedder
 
     def fresh(self) -> Embedder:
         """
@@ -292,6 +319,19 @@ class Embedders:
             return SpaceMismatch(stored, names(embedder))
         return SpaceMismatch(stored, space(embedder))
 
+    def _expect(self, embedder: Embedder, dimension: int) -> None:
+        """
+        Raises:
+            Refused: The settings expect vectors of another width of the model that they name.
+        """
+        expected = self._settings.expected_dimension
+        if not expected or dimension == expected or embedder.provider != self._settings.provider:
+            return
+        raise Refused(
+            f"{names(embedder)} gives vectors of {dimension} dimensions; {expected} are expected",
+            hint="Set `embedding.expected_dimension` ($EMBEDDING_DIM) to that, to 0, or name another model.",
+        )
+
     def _seal(self, embedder: Embedder, place: Vectors) -> None:
         """
         Compare where a model puts `PLACE` with where it was when the first vectors were stored.
@@ -299,6 +339,7 @@ class Embedders:
         Raises:
             SpaceMismatch: It is another model of the same name and width.
         """
+        self._expect(embedder, len(place))
         given = space(embedder)
         for generation in self._books.generations():
             if generation.space != given:
@@ -311,3 +352,11 @@ class Embedders:
                 error = SpaceMismatch(given, f"other vectors under the same name{where}")
                 error.hint = "Was the model exchanged? `memory reindex` embeds all with it."
                 raise error
+
+
+def _guarded(tokens: Callable[[str], int]) -> Callable[[str], int]:
+    def count(text: str) -> int:
+        with foreign("counting tokens"):
+            return int(tokens(text))
+
+    return count

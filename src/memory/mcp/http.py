@@ -66,6 +66,7 @@ def serve(keeper: Keeper, tools: Sequence[Tool], *, port: int, token: str, ready
     gc.freeze()
     gc.enable()
     ready(url)
+    keeper.warm_up()
     try:
         settings = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
         uvicorn.Server(settings).run(sockets=[listening])

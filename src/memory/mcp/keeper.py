@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory.engine import Engine
+from memory.errors import ConfigError, Error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from memory.config import Config
+
+
+QUICK = frozenset({"local", "hashed", "none", "ollama", "openai"})
+"""Providers that have nothing to load here, or load it in milliseconds."""
 
 
 class Keeper:
@@ -50,6 +55,28 @@ class Keeper:
             yield engine
         finally:
             self._given_back(engine)
+
+    def warm_up(self) -> None:
+        """
+        Load a model that takes long in a thread beside, if the settings name one that runs in this process.
+
+        The default model is there in milliseconds, and a server's is not asked for nothing: for those nothing is opened.
+        """
+        try:
+            config = self._load()
+        except ConfigError:  # each call says so
+            return
+        if config.mcp.warm_start and config.embedding.provider not in QUICK:
+            threading.Thread(target=self._warm, name="memory-warm-up", daemon=True).start()
+
+    def _warm(self) -> None:
+        try:
+            with self.engine() as engine:
+                engine.warm_up()
+        except Error as error:  # whoever searches is told by the search
+            import logging
+
+            logging.getLogger("memory").info("the model was not loaded: %s", error)
 
     def config(self) -> Config:
         """The settings in force."""

@@ -29,6 +29,7 @@ def serve(keeper: Keeper, tools: Sequence[Tool]) -> None:
     gc.freeze()  # what was imported stays; the command had turned the collector off for its start
     gc.enable()
     serving = Serving(keeper, tools, working=_working())
+    keeper.warm_up()
     try:
         anyio.run(_serve, serving)
     finally:
