@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memory.errors import EmbedError, Invalid, SpaceMismatch
+from memory.kinds import TOLD
 from memory.query import Answer, Mode, Notice, Query
 from memory.record import INSTRUCTIONS, Status
 from memory.text.fence import MARK, WIDEST, fenced, seen
@@ -90,7 +91,8 @@ def context(
     found = [hit.memory for hit in answer.hits] if answer else []
     recent: Sequence[Memory] = ()
     if answer is None or (room.topup_recent and len(found) < room.limit):
-        recent = store.recent(scope, room.limit + len(found))
+        told = scope if scope.kinds else scope._replace(kinds=TOLD)
+        recent = store.recent(told, room.limit + len(found))
     groups = [("About the task:", found), ("Recent:", recent)] if answer else [("", recent)]
     memories, text, omitted = pack(groups, replace(room, tokens=max(1, room.tokens - FENCE)))
     text = fenced(text)

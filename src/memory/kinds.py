@@ -45,6 +45,8 @@ class Rule(NamedTuple):
         chunked: Whether a long body is cut; otherwise it stays one chunk.
         repeats: Whether the same content may be kept twice in the same scope.
         categories: The categories it may have; None takes any.
+        told: Whether a context that is filled up with recent memories may have it unasked: what was said in a session or
+            came out of a tool is for who goes on with that session or run.
     """
 
     family: Literal["note", "session", "research"]
@@ -52,6 +54,7 @@ class Rule(NamedTuple):
     chunked: bool = False
     repeats: bool = False
     categories: tuple[str, ...] | None = None
+    told: bool = True
 
 
 _SESSION = ("session_id", "body")
@@ -60,8 +63,8 @@ _RUN = ("query_id", "body")
 RULES: Mapping[Kind, Rule] = MappingProxyType(
     {
         Kind.NOTE: Rule("note", ("title",), chunked=True, categories=CATEGORIES),
-        Kind.SESSION_CONTEXT: Rule("session", _SESSION),
-        Kind.INPUT_PROMPT: Rule("session", _SESSION, repeats=True),  # people do say "continue" twice
+        Kind.SESSION_CONTEXT: Rule("session", _SESSION, told=False),
+        Kind.INPUT_PROMPT: Rule("session", _SESSION, repeats=True, told=False),  # people do say "continue" twice
         Kind.SYSTEM_MEMORY: Rule("session", ("agent_id", *_SESSION)),
         Kind.REPORT: Rule("session", ("agent_id", *_SESSION), chunked=True),
         Kind.REPORT_OBSERVATION: Rule("session", ("agent_id", *_SESSION)),
@@ -73,9 +76,13 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
         Kind.FEEDBACK: Rule("research", _RUN),
         Kind.PLAN: Rule("research", _RUN),
         Kind.CONTEXT: Rule("research", _RUN),
-        Kind.QUERY_RESULT: Rule("research", _RUN, repeats=True),
+        Kind.QUERY_RESULT: Rule("research", _RUN, repeats=True, told=False),
     }
 )
+
+
+TOLD = frozenset(kind for kind, rule in RULES.items() if rule.told)
+"""The kinds that come up unasked."""
 
 
 NEVER = "never"
