@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memory.errors import Error, Refused
+from memory.errors import Error, Refused, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from memory.forecast import Forecast
     from memory.guard import Guard
     from memory.ledger import Call
+    from memory.query import Answer
     from memory.record import MemoryId
     from memory.reindex import Reindexed, RolledBack
-    from memory.save import Plan, Saved
+    from memory.save import Plan, Saved, Saving
     from memory.space import Space
+    from memory.statistics import Statistics
     from memory.status import Embedding, Status
     from memory.store import Links, Store
     from memory.transfer import Exported
@@ -80,7 +82,8 @@ class Care:
         from memory.embed.purpose import EMBED
         from memory.fill import Filling, drain
 
-        filling = Filling(seconds=None, batch=self.config.embedding.batch_size)
+        config = self.config
+        filling = Filling(seconds=None, batch=config.embedding.batch_size, overlap=config.chunking.overlap)
         return drain(self._store, self._embedders, filling, moment=self._now(), of=EMBED, progress=progress)
 
     def reindex(self, progress: Callable[[int, int], None] = _silent, *, keep: bool = False) -> Reindexed:
@@ -97,8 +100,9 @@ class Care:
         """
         from memory.reindex import reindex
 
-        batch = self.config.embedding.batch_size
-        return reindex(self._store, self._embedders, moment=self._now(), batch=batch, keep=keep, progress=progress)
+        batch, overlap = self.config.embedding.batch_size, self.config.chunking.overlap
+        parts = (self._store, self._embedders)
+        return reindex(*parts, moment=self._now(), batch=batch, overlap=overlap, keep=keep, progress=progress)
 
     def roll_back(self) -> RolledBack:
         """
@@ -158,9 +162,43 @@ class Care:
             each: Every request instead of sums; at most 10,000.
         """
         self._embedders.notes.write()
-        today = self._now().replace(hour=0, minute=0, second=0, microsecond=0)
-        since = today - timedelta(days=min(max(1, days), 36_500) - 1)
+        since = self._since(days)
         return self._store.ledger(since) if each else self._store.spent(since)
+
+    def search_statistics(self, days: int | None = None) -> Statistics:
+        """
+        How many searches there were, how long they took and how far they went.
+
+        Args:
+            days: How many days back, today (UTC) included; None is all that is remembered, the last 10,000 at most.
+        """
+        from memory.statistics import statistics
+
+        since = None if days is None else self._since(days)
+        return statistics(self._store.searches(since), self.config.search.slow_seconds)
+
+    def _since(self, days: int) -> datetime:
+        """When the first of so many days (UTC) began, the last of which is today."""
+        today = self._now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        return today - timedelta(days=min(max(1, days), 36_500) - 1)
+
+    def _remember(self, answer: Answer) -> None:
+        """Keep that there was a search, not what was asked, and warn of a slow one. None of it makes the search fail."""
+        one = answer.searched(self._now())
+        try:
+            self._store.searched(one)
+        except StoreError as error:
+            import logging
+
+            logging.getLogger("memory").info("this search is not counted: %s", error)
+        if one.seconds > self.config.search.slow_seconds:
+            import logging
+
+            slowest = max(answer.steps, key=lambda step: step.seconds)
+            logging.getLogger("memory").warning(
+                "slow search: %s took %.3f s, tier %s, %s; the slowest step was %s, %.3f s",
+                *(one.type, one.seconds, one.tier, f"{one.results} results", slowest.name, slowest.seconds),
+            )
 
     def status(self) -> Status:
         """How much is kept, which vectors there are, and what keeps the engine from doing all it could."""
@@ -190,9 +228,18 @@ class Care:
     def _keep(self, plans: Sequence[Plan], filling: Filling) -> list[Saved]:
         from memory.save import save
 
-        saved = save(plans, self._store, self._embedders, filling, guard=self._guard, moment=self._now())
+        saved = save(plans, self._saving(filling), moment=self._now())
         self._wake(filling)
         return saved
+
+    def _saving(self, filling: Filling) -> Saving:
+        from memory.kinds import sizes
+        from memory.save import Cutting, Saving
+        from memory.text.tokens import tokens
+
+        chunking, embedders = self.config.chunking, self._embedders
+        cutting = Cutting(chunking.size, sizes(chunking.kinds), lambda: embedders.counter or tokens)
+        return Saving(self._store, embedders, filling, self._guard, cutting)
 
     # Carrying over -------------------------------------------------------
 
@@ -216,6 +263,16 @@ class Care:
 
     # Filling -------------------------------------------------------------
 
+    def warm_up(self) -> None:
+        """
+        Load the configured model if it runs in this process and takes seconds to load; others are asked when needed.
+
+        Raises:
+            EmbedError: It cannot be used.
+        """
+        if self._embedders.enabled and self._embedders.inside and not self._embedders.configured().warm:
+            self.probe()
+
     def wake(self) -> None:
         """Go on with what waits for a vector, if that is the work of a thread beside; see `embedding.fill`."""
         if (filling := self._filling()).policy == "background" and self._store.queued():
@@ -231,7 +288,8 @@ class Care:
             policy = "eager" if self._embedders.local else "background"
         if policy == "background" and not self._lasting:
             policy = "lazy"
-        return Filling(policy, settings.fill_seconds, settings.backfill_threshold, settings.batch_size)
+        overlap = self.config.chunking.overlap
+        return Filling(policy, settings.fill_seconds, settings.backfill_threshold, settings.batch_size, overlap)
 
     def _wake(self, filling: Filling) -> None:
         if filling.policy != "background" or not self._embedders.enabled:

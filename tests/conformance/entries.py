@@ -12,7 +12,7 @@ import numpy as np
 from memory.draft import Draft
 from memory.kinds import Kind
 from memory.ledger import Call
-from memory.query import Term
+from memory.query import Searched, Term
 from memory.record import Chunk, ChunkType
 from memory.space import Embedded, Space, Window
 from memory.store import Entry
@@ -118,3 +118,9 @@ def within(when: float = 0, /, **fields: Any) -> Call:
 
 def words(*texts: str, prefix: bool = False) -> list[Term]:
     return [Term(text, prefix=prefix) for text in texts]
+
+
+def search(after: float = 0, **said: Any) -> Searched:
+    """A search so many seconds after the start of the test."""
+    usual = Searched(at(after), "search_coarse_all", "keyword", 0.0125, 5, 3, ())
+    return usual._replace(**said)

@@ -9,7 +9,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from entries import OTHER, SPACE, START, at, cut, directions, embedded, note, prompt, request, unit, within, words
+from entries import (
+    OTHER,
+    SPACE,
+    START,
+    at,
+    cut,
+    directions,
+    embedded,
+    note,
+    prompt,
+    request,
+    search,
+    unit,
+    within,
+    words,
+)
 
 from memory.errors import Invalid, NotFound
 from memory.kinds import Kind
@@ -17,7 +32,7 @@ from memory.ledger import Budget, Outage
 from memory.query import ACTIVE, EVERYTHING, Scope, Term
 from memory.record import OVERLAP, ChunkId, MemoryId, Status
 from memory.space import Window
-from memory.store import Links, Revision, State, Waiting
+from memory.store import SEARCHES, Links, Revision, State, Waiting
 
 if TYPE_CHECKING:
     from memory.query import Ranking
@@ -1558,6 +1573,41 @@ class Ledger:
         assert store.outage("https://two.example") == other
 
 
+class Searches:
+    def test_a_search_is_remembered_as_it_was(self, store: Store) -> None:
+        assert list(store.searches()) == []
+        first = search(0.000001, seconds=0.1 + 0.2, filters=("projects", "since"))
+        second = search(1, type="search_fine_report+note", tier="hybrid", seconds=0.0, limit=10_000, results=0)
+
+        for one in (first, second):
+            store.searched(one)
+
+        assert list(store.searches()) == [first, second]
+
+    def test_searches_come_oldest_first(self, store: Store) -> None:
+        for moment in (5, 2, 9):
+            store.searched(search(moment))
+
+        assert [one.moment for one in store.searches()] == [at(2), at(5), at(9)]
+        assert [one.moment for one in store.searches(at(5))] == [at(5), at(9)]
+        assert list(store.searches(at(9.000001))) == []
+
+    def test_old_searches_go(self, store: Store) -> None:
+        for number in range(SEARCHES + 3000):
+            store.searched(search(number))
+            if number in (SEARCHES + 99, SEARCHES + 2999):
+                found = [one.moment for one in store.searches()]
+                assert SEARCHES // 4 < len(found) <= SEARCHES
+                assert found == [at(earlier) for earlier in range(number + 1)][-len(found) :]
+
+    def test_searches_are_nothing_to_mend(self, store: Store) -> None:
+        store.searched(search())
+        store.repair()
+
+        assert list(store.check()) == []
+        assert list(store.searches()) == [search()]
+
+
 class Care:
     def test_a_store_in_use_is_sound(self, store: Store) -> None:
         assert list(store.check()) == []
@@ -1598,6 +1648,12 @@ class Threads:
 
         assert len([id for id in booked if id is not None]) == len(store.ledger()) == 15
 
+    def test_searches_are_remembered_from_any_thread(self, store: Store) -> None:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda number: store.searched(search(number)), range(400)))
+
+        assert list(store.searches()) == [search(number) for number in range(400)]
+
     def test_calls_may_come_from_any_thread(self, store: Store) -> None:
         def work(number: int) -> int:
             id = put(store, note(f"thread {number}", embedded=embedded([unit(1, number)]))).memory.id
@@ -1615,6 +1671,6 @@ class Threads:
 
 
 class StoreSuite(
-    Keeping, Changing, Reading, Scopes, Keywords, Weighing, Vectors, Queue, Generations, Ledger, Care, Threads
+    Keeping, Changing, Reading, Scopes, Keywords, Weighing, Vectors, Queue, Generations, Ledger, Searches, Care, Threads
 ):
     """All of them; one class a part of the protocol."""

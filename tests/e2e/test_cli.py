@@ -106,6 +106,7 @@ CALLS = {
     "embed": ["embed"],
     "reindex": ["reindex"],
     "status": ["status"],
+    "stats": ["stats"],
     "doctor": ["doctor"],
     "ledger": ["ledger"],
     "config": ["config"],

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from memory.query import Ranking, Scope, Term
+    from memory.query import Ranking, Scope, Searched, Term
     from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.space import Space, Vectors, Window
 
 __all__ = [
     "RESOLVED",
     "SAME",
+    "SEARCHES",
     "SPARSE",
     "UID_PREFIX",
     "Aged",
@@ -37,6 +38,9 @@ __all__ = [
 
 SPARSE = 3
 """Fewer chunks than this holding a word make it a prefix: "auth" then also finds "authentication"."""
+
+SEARCHES = 10_000
+"""How many searches are remembered at most."""
 
 RESOLVED = 10  # candidates named for an ambiguous reference
 UID_PREFIX = 8  # characters from which a prefix of a uid is a reference
@@ -296,6 +300,16 @@ class Store(Accounts, Sessions, Protocol):
 
     def centre(self, generation: int) -> tuple[Vectors, int]:
         """The sum of all vectors of a generation, shape (dimension,), float64, and how many there are."""
+        ...
+
+    # Searches ------------------------------------------------------------
+
+    def searched(self, one: Searched) -> None:
+        """Remember a search. It waits for nobody, and a power cut may take it back."""
+        ...
+
+    def searches(self, since: datetime | None = None) -> Sequence[Searched]:
+        """Those of this moment or later, oldest first: the latest `SEARCHES` at most, and not fewer than some thousands."""
         ...
 
     # Care ----------------------------------------------------------------

@@ -24,6 +24,7 @@ from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, M
 from memory.store import (
     RESOLVED,
     SAME,
+    SEARCHES,
     SPARSE,
     UID_PREFIX,
     Aged,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.ledger import Budget, Call, Outage
-    from memory.query import Ranking, Scope, Term
+    from memory.query import Ranking, Scope, Searched, Term
     from memory.space import Space, Vectors, Window
     from memory.store import Entry, Links
 
@@ -106,6 +107,7 @@ class RamStore:
     def __init__(self) -> None:
         self._data = _Data()
         self._ledger = RamLedger()
+        self._searches: list[Searched] = []
         self._lock = RLock()
 
     @contextmanager
@@ -631,6 +633,17 @@ class RamStore:
 
     def resume(self, host: str) -> None:
         self._ledger.resume(host)
+
+    # Searches ------------------------------------------------------------
+
+    def searched(self, one: Searched) -> None:
+        with self._lock:
+            self._searches.append(one)
+
+    def searches(self, since: datetime | None = None) -> Sequence[Searched]:
+        with self._lock:
+            found = [one for one in self._searches if since is None or one.moment >= since]
+        return sorted(found, key=lambda one: one.moment)[-SEARCHES:]
 
     # Care ----------------------------------------------------------------
 

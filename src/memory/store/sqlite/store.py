@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.ledger import Budget, Call, Outage
-    from memory.query import Ranking, Scope, Term
+    from memory.query import Ranking, Scope, Searched, Term
     from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.space import Space, Vectors, Window
     from memory.store import Aged, Counts, Entry, Generation, Kept, Links, Revision, Session, Waiting
@@ -129,7 +129,7 @@ class SqliteStore:
 
     def by_keyword(self, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
         with self._db.read() as db:
-            return keywords.by_keyword(db, terms, scope, k)
+            return keywords.by_keyword(db, terms, scope, k, self._vocabulary)
 
     def keyword_scores(self, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
         with self._db.read() as db:
@@ -294,6 +294,18 @@ class SqliteStore:
     def resume(self, host: str) -> None:
         with self._db.write(durable=False) as db:
             ledger.resume(db, host)
+
+    # Searches ------------------------------------------------------------
+
+    def searched(self, one: Searched) -> None:
+        from memory.store.sqlite import searches
+
+        searches.enter(self.path, one)
+
+    def searches(self, since: datetime | None = None) -> Sequence[Searched]:
+        from memory.store.sqlite import searches
+
+        return searches.entered(self.path, since)
 
     # Care ----------------------------------------------------------------
 
