@@ -274,7 +274,7 @@ def _number(kind: type[int | float], value: object, low: float, high: float) -> 
 
 def keys() -> list[str]:
     """All settings, in the order of the example file: "home", "store.busy_seconds", ..."""
-    sections = {
+    sections: dict[str, type[Any]] = {
         "store": StoreSettings,
         "embedding": EmbeddingSettings,
         "chunking": ChunkingSettings,

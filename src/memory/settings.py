@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import FrozenInstanceError, dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 PLUGINS = "memory.embedders"
 """The entry-point group of providers that other packages bring."""
@@ -35,9 +35,28 @@ def setting(  # the parameters are what can be said of a setting
 
 
 class _Section:
-    """What dataclass would write for each section, at the price of a tenth of a millisecond a method at every start."""
+    """
+    Settings that belong together: what a frozen dataclass would be, which makes its methods anew for each class, at the
+    price of 2 ms at every start. A section has a docstring: for one without, dataclass would inspect its signature.
+    """
 
-    __slots__ = ()
+    def __init__(self, **values: object) -> None:
+        """
+        Args:
+            values: Settings by name; those left out have their defaults, as attributes of the class.
+
+        Raises:
+            TypeError: There is no such setting.
+        """
+        if unknown := values.keys() - self._names():
+            raise TypeError(f"no setting {', '.join(sorted(unknown))}")
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"cannot assign to {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"cannot delete {name!r}")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._values() == other._values()
@@ -45,8 +64,11 @@ class _Section:
     def __hash__(self) -> int:
         return hash(self._values())
 
+    def _names(self) -> Iterable[str]:
+        return self.__dataclass_fields__  # type: ignore[attr-defined,no-any-return]
+
     def _values(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in self.__dataclass_fields__)  # type: ignore[attr-defined]
+        return tuple(getattr(self, name) for name in self._names())
 
 
 def _variable(text: str) -> None:
@@ -62,13 +84,17 @@ def _budget(text: str) -> None:
     budget(text)
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(init=False, repr=False, eq=False)
 class StoreSettings(_Section):
+    """The database."""
+
     busy_seconds: float = setting(30.0, "How long a write waits for another process, in seconds.", 0, 3600)
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(init=False, repr=False, eq=False)
 class EmbeddingSettings(_Section):
+    """Who makes vectors, and when."""
+
     provider: str = setting(
         "local",
         "Who turns text into vectors: local (a small model on this machine), sentence-transformers, ollama, openai (or "
@@ -138,8 +164,10 @@ def _sizes(text: str) -> None:
     sizes(text)
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(init=False, repr=False, eq=False)
 class ChunkingSettings(_Section):
+    """How bodies are cut."""
+
     size: int = setting(450, "Tokens of a chunk at most; a body with more is cut, of kinds that are cut.", 16, 100_000)
     overlap: int = setting(50, "Tokens of the text before a chunk that are embedded along with it.", 0, 400)
     kinds: str = setting(
@@ -149,8 +177,10 @@ class ChunkingSettings(_Section):
     )
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(init=False, repr=False, eq=False)
 class SearchSettings(_Section):
+    """How a search goes."""
+
     limit: int = setting(5, "Hits of an answer.", 1, 10_000)
     mode: str = setting(
         "tiered",
@@ -185,8 +215,10 @@ class SearchSettings(_Section):
     slow_seconds: float = setting(2.0, "A search that takes longer is logged as a warning.", 0, 3600)
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(init=False, repr=False, eq=False)
 class ContextSettings(_Section):
+    """What a context holds."""
+
     semantic: str = setting(
         "auto",
         "Whether context may use vectors: auto does unless the model would have to be loaded first.",
@@ -207,8 +239,10 @@ def _toolsets(text: str) -> None:
             raise ValueError(f"{name.strip()!r} is none of {', '.join(TOOLSETS)}")
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(init=False, repr=False, eq=False)
 class McpSettings(_Section):
+    """The server."""
+
     toolsets: str = setting(
         "core",
         "Which tools agents see: core, care, sessions, all; several with commas. Each one takes room in their context.",

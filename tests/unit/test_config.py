@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from memory import kinds
 from memory.config import Config, example, keys, load, meaning, value
 from memory.errors import ConfigError
+from memory.kinds import Kind
 
 ROOT = Path(__file__).parents[2]
 
@@ -85,9 +88,12 @@ def test_every_setting_can_come_from_the_environment(home: Path, key: str) -> No
     variable, default = "MEMORY_" + key.replace(".", "_").upper(), value(Config(), key)
     text = {True: "true", False: "false"}.get(default, str(default)) if isinstance(default, bool) else str(default)
 
-    said = text or {"embedding.daily_budget": "9 calls", "project_aliases": "old = new", "mcp.toolsets": "core"}.get(
-        key, "x"
-    )
+    said = text or {
+        "embedding.daily_budget": "9 calls",
+        "project_aliases": "old = new",
+        "mcp.toolsets": "core",
+        "chunking.kinds": "note = never",
+    }.get(key, "x")
     config = load(env={"MEMORY_HOME": str(home), variable: said})
 
     assert value(config, key) == (said if default == "" else default)
@@ -255,3 +261,37 @@ def test_without_a_home_the_database_lies_where_xdg_says(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_DATA_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert Config().folder == str(tmp_path / ".local" / "share" / "memory")
+
+
+def test_a_section_is_a_value() -> None:
+    section = Config().search
+
+    assert section == replace(section, limit=5) != replace(section, limit=6)
+    assert hash(section) == hash(replace(section, limit=5))
+    with pytest.raises(AttributeError):
+        section.limit = 7
+    with pytest.raises(AttributeError):
+        del section.limit
+    with pytest.raises(TypeError, match="limti"):
+        type(section)(limti=7)
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("", {}),
+        ("report = 512", {Kind.REPORT: 512}),
+        (" reports=16 , note = never,", {Kind.REPORT: 16, Kind.NOTE: None}),
+    ],
+)
+def test_sizes_of_kinds(text: str, sizes: dict[Kind, int | None]) -> None:
+    assert dict(kinds.sizes(text)) == sizes
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("raport = 512", "report"), ("report", "report = 512"), ("report = 5", "16"), ("report = x", "16")],
+)
+def test_a_size_that_is_none_says_what_would_be_right(text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        load("/dev/null", env={"MEMORY_CHUNKING_KINDS": text})
