@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import NotFound, StoreBusy
 from memory.limits import iteration as numbered, short
-from memory.query import ACTIVE, Notice, check_limit
+from memory.query import ACTIVE, Granularity, Notice, Searched, check_limit, sort_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from memory.query import Scope
     from memory.record import Chunk, ChunkId, Memory, MemoryId
     from memory.store import Aged, Session, Store
+
+
+SCOPED = "scoped"
+"""In place of a tier: nothing was searched for, what is in scope was shown."""
 
 
 class Read(NamedTuple):
@@ -32,6 +37,7 @@ class Archive:
     _now: Callable[[], datetime]
     resolve: Callable[[int | str], MemoryId]
     _known_as: Callable[[Scope], Scope]
+    _counted: Callable[[Searched], None]
 
     def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
         """
@@ -52,6 +58,21 @@ class Archive:
         notices = self.accessed(ids)
         found, bodies = self._store.memories(ids), self._store.bodies(ids)
         return tuple(Read(found[id], bodies[id]) for id in ids if id in found and id in bodies), notices
+
+    def documents(
+        self, scope: Scope, limit: int, *, latest_first: bool = True
+    ) -> tuple[tuple[Read, ...], tuple[Notice, ...]]:
+        """
+        What `by_iteration` gives, read whole, as the tools for whole documents show it; it counts as a search.
+
+        Raises:
+            Invalid: The limit is not 1..10,000.
+        """
+        begun = perf_counter()
+        found = self.read(self.by_iteration(scope, limit, latest_first=latest_first))
+        type, seconds = sort_of(Granularity.COARSE, scope), perf_counter() - begun
+        self._counted(Searched(self._now(), type, SCOPED, seconds, limit, len(found[0]), scope.filters))
+        return found
 
     def outline(self, reference: int | str) -> Sequence[tuple[ChunkId, Chunk]]:
         """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.forecast import Forecast
     from memory.guard import Guard
     from memory.ledger import Call
-    from memory.query import Answer
+    from memory.query import Answer, Searched
     from memory.record import MemoryId
     from memory.reindex import Reindexed, RolledBack
     from memory.save import Plan, Saved, Saving
@@ -185,12 +185,7 @@ class Care:
     def _remember(self, answer: Answer) -> None:
         """Keep that there was a search, not what was asked, and warn of a slow one. None of it makes the search fail."""
         one = answer.searched(self._now())
-        try:
-            self._store.searched(one)
-        except StoreError as error:
-            import logging
-
-            logging.getLogger("memory").info("this search is not counted: %s", error)
+        self._counted(one)
         if one.seconds > self.config.search.slow_seconds:
             import logging
 
@@ -199,6 +194,14 @@ class Care:
                 "slow search: %s took %.3f s, tier %s, %s; the slowest step was %s, %.3f s",
                 *(one.type, one.seconds, one.tier, f"{one.results} results", slowest.name, slowest.seconds),
             )
+
+    def _counted(self, one: Searched) -> None:
+        try:
+            self._store.searched(one)
+        except StoreError as error:
+            import logging
+
+            logging.getLogger("memory").info("this search is not counted: %s", error)
 
     def status(self) -> Status:
         """How much is kept, which vectors there are, and what keeps the engine from doing all it could."""

@@ -141,7 +141,12 @@ class Query:
     @property
     def type(self) -> str:
         """What sort of search it is (CAP A52): "search_fine_report", "search_coarse_all"."""
-        return f"search_{self.granularity}_{'+'.join(sorted(self.scope.kinds)) or 'all'}"
+        return sort_of(self.granularity, self.scope)
+
+
+def sort_of(granularity: Granularity, scope: Scope) -> str:
+    """See `Query.type`."""
+    return f"search_{granularity}_{'+'.join(sorted(scope.kinds)) or 'all'}"
 
 
 def check_limit(limit: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory.sessions.find import Finding
 from memory.sessions.keep import Keeping
@@ -47,3 +47,30 @@ class SessionMemory(Keeping, Finding, Using):
         """
         self.engine, self.raises = engine, raises
         self._source, self._project, self._folder = source, project, folder
+
+    def get_search_statistics(self) -> dict[str, Any]:
+        """
+        What the remembered searches took, of the engine as a whole (CAP A53); times in seconds, rates 0..1.
+
+        `by_type` has the same for each type, such as "search_fine_report"; `tiers` the share of each tier.
+        """
+        found = self.engine.search_statistics()
+        return {
+            "total_queries": found.searches,
+            "p50_time": found.p50,
+            "p95_time": found.p95,
+            "slow_query_rate": found.slow_share,
+            "slow_query_count": found.slow,
+            "slow_query_threshold": found.slow_seconds,
+            "tiers": {tier.name: tier.share for tier in found.tiers},
+            "by_type": {
+                one.name: {
+                    "count": one.searches,
+                    "p50_time": one.p50,
+                    "p95_time": one.p95,
+                    "slow_query_rate": one.slow_share,
+                    "mean_results": one.results,
+                }
+                for one in found.types
+            },
+        }
