@@ -164,8 +164,8 @@ def _queue(
         yield Finding("queue", False, f"{chunks(waiting)} without a vector", hint)
     else:
         try:
-            batch = config.embedding.batch_size
-            filled = drain(store, embedders, Filling(seconds=None, batch=batch), moment=moment, of=EMBED)
+            filling = Filling(seconds=None, batch=config.embedding.batch_size, overlap=config.chunking.overlap)
+            filled = drain(store, embedders, filling, moment=moment, of=EMBED)
         except Error as error:
             yield Finding("queue", False, f"{chunks(waiting)} without a vector: {error}", error.hint)
         else:

@@ -173,8 +173,7 @@ class Engine(Archive, Care):
             if (former := self._store.whole(id)) is None:
                 raise NotFound(f"no memory {short(reference)}")
             filling = self._filling()
-            parts = (self._store, self._embedders, filling)
-            if saved := update(former, changes, *parts, guard=self._guard, moment=self._now()):
+            if saved := update(former, changes, self._saving(filling), moment=self._now()):
                 self._wake(filling)
                 return saved
         raise StoreBusy(f"memory {short(reference)} is changed all the time by others", hint="Try again.")

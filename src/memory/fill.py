@@ -47,12 +47,14 @@ class Filling(NamedTuple):
         seconds: At most for what is done in passing; None until all is done.
         threshold: Chunks at most that a search takes on.
         batch: Chunks embedded and committed together.
+        overlap: Tokens of what came before that a chunk is embedded with, at most; see `memory.text.passage`.
     """
 
     policy: str = "eager"
     seconds: float | None = 2.0
     threshold: int = 1000
     batch: int = 32
+    overlap: int = 50
 
 
 class Filled(NamedTuple):
@@ -86,7 +88,7 @@ class Isolated(NamedTuple):
     failed: tuple[tuple[ChunkId, EmbedError], ...]
 
 
-def isolated(excerpts: Sequence[Excerpt], embedder: Embedder) -> Isolated:
+def isolated(excerpts: Sequence[Excerpt], embedder: Embedder, overlap: int) -> Isolated:
     """
     Embed chunks; one that spoils its batch is found by halving and left out.
 
@@ -99,7 +101,7 @@ def isolated(excerpts: Sequence[Excerpt], embedder: Embedder) -> Isolated:
     while stack:
         some = stack.pop()
         try:
-            made = embedded(embedder, [passage(excerpt) for excerpt in some])
+            made = embedded(embedder, [passage(excerpt, overlap) for excerpt in some])
         except (Unfit, Garbled) as error:
             if len(some) > 1:
                 middle = len(some) // 2
@@ -153,7 +155,7 @@ def drain(
         while going() and (excerpts := _claimed(store, size, retried)):
             try:
                 generation, embedder = _founded(store, embedders)
-                found = isolated(excerpts, embedder)
+                found = isolated(excerpts, embedder, filling.overlap)
                 written = store_isolated(found, store, generation, moment)
             except BaseException:  # whatever ended it, others may try at once
                 store.release([excerpt.id for excerpt in excerpts])

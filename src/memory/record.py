@@ -100,7 +100,7 @@ class Chunk:
         start, stop: Code points into the body; `body[start:stop]`.
         header_path: The headings above it with their marks, outermost first: ("# Guide", "## Setup").
         level: Level of the innermost heading, 1..6; 0 without one.
-        token_count: Estimated size of the slice, in tokens.
+        token_count: Size of the slice in tokens: the model's own where they had to be counted, else estimated.
     """
 
     index: int
@@ -117,8 +117,8 @@ class Chunk:
         return self.header_path[:2]
 
 
-OVERLAP = 200
-"""Characters of the body before a chunk that an `Excerpt` carries along."""
+OVERLAP = 1_600
+"""Characters of the body before a chunk that an `Excerpt` carries along: about 400 tokens."""
 
 
 class Excerpt(NamedTuple):

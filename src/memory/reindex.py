@@ -51,6 +51,7 @@ def reindex(
     *,
     moment: datetime,
     batch: int = 32,
+    overlap: int = 50,
     keep: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Reindexed:
@@ -63,6 +64,7 @@ def reindex(
 
     Args:
         batch: Chunks that are embedded and committed together.
+        overlap: Tokens of what came before that a chunk is embedded with, at most; see `memory.text.passage`.
         keep: Take no generation away, however old.
         progress: Told after each batch how many chunks of how many have a vector.
 
@@ -79,7 +81,7 @@ def reindex(
         generation = store.begin(wanted)
         exchanged = _exchanged(store, generation, embedder)
         try:
-            filling = _Filling(store, generation, embedder, moment, batch)
+            filling = _Filling(store, generation, embedder, moment, batch, overlap)
             filled = filling.done(progress)
             while (answering := active(store)) is None or answering.id != generation.id:
                 if store.activate(generation.id, instead_of=answering.id if answering else None):
@@ -163,6 +165,7 @@ class _Filling(NamedTuple):
     embedder: Embedder
     moment: datetime
     batch: int
+    overlap: int
 
     def done(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
         """Embed what has no vector in it: how many chunks it was, how many the model does not take, and why."""
@@ -171,7 +174,7 @@ class _Filling(NamedTuple):
         done, failed, error = 0, 0, ""
         after = ChunkId(0)
         while excerpts := store.pending(id, after, self.batch):
-            found = isolated(excerpts, self.embedder)
+            found = isolated(excerpts, self.embedder, self.overlap)
             done += store_isolated(found, store, id, self.moment)
             failed += len(found.failed)
             error = str(found.failed[-1][1]) if found.failed else error

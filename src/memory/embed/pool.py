@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from memory.embed import Names, host, names, space
-from memory.embed.foreign import foreign
+from memory.embed.counter import configured, guarded
 from memory.embed.maker import Maker
 from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Wanted, known_of
 from memory.embed.queries import Asked, Queries
@@ -77,21 +77,11 @@ class Embedders:
         """
         Counts the tokens that the configured model makes of a text; None if nothing here knows them.
 
-        Looking for it reads the local model's vocabulary, and neither numpy nor weights. What it returns raises
-        Refused if it is of an embedder that was given, and fails.
+        That of an embedder that was given raises Refused if it fails.
         """
-        settings = self._settings
-        if self._given is not None:
-            return None if self._tokens is None else _guarded(self._tokens)
-        if settings.provider != "local" or settings.model not in {"", DEFAULTS["local"]}:
-            return None
-        from memory.embed import vocabulary
-
-        folder = vocabulary.folder()
-        try:
-            return None if folder is None else vocabulary.wordpiece(folder).count
-        except (OSError, ValueError):  # whoever embeds with it is told
-            return None
+        if self._given is None:
+            return configured(self._settings)
+        return None if self._tokens is None else guarded(self._tokens)
 
     def let(self, text: str) -> None:
         """
@@ -352,11 +342,3 @@ class Embedders:
                 error = SpaceMismatch(given, f"other vectors under the same name{where}")
                 error.hint = "Was the model exchanged? `memory reindex` embeds all with it."
                 raise error
-
-
-def _guarded(tokens: Callable[[str], int]) -> Callable[[str], int]:
-    def count(text: str) -> int:
-        with foreign("counting tokens"):
-            return int(tokens(text))
-
-    return count

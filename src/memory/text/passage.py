@@ -6,30 +6,50 @@ Whoever changes what it says raises `memory.space.RECIPE`.
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from memory.record import ChunkType
+from memory.text.grams import _RANGES
+from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
     from memory.record import Excerpt
 
 
-def passage(excerpt: Excerpt) -> str:
+def passage(excerpt: Excerpt, overlap: int = 50) -> str:
     """
     What a model reads for a chunk: where it stands, a little of what came before, then what it says.
 
     For the head of a note: all that is said in short.
+
+    Args:
+        overlap: Tokens of what came before, at most, by `memory.text.tokens`; 0..400.
     """
     if excerpt.chunk.type is ChunkType.HEAD:
         texts = (excerpt.title, excerpt.what, excerpt.why, excerpt.impact, " ".join(excerpt.tags))
         return "\n".join(text.strip() for text in texts if text.strip())
     place = " › ".join((excerpt.title, *(header.lstrip("# ") for header in excerpt.chunk.header_path)))
-    return f"{place}\n{_overlap(excerpt.before)}{excerpt.text}".strip()
+    return f"{place}\n{_overlap(excerpt, overlap)}{excerpt.text}".strip()
 
 
-def _overlap(before: str) -> str:
-    """From the first whole word on: half a word would be another word."""
-    if not before or before[0].isspace():
-        return before
-    _, space, rest = before.partition(" ")
-    return rest if space else ""
+def _overlap(excerpt: Excerpt, most: int) -> str:
+    """The last words before a chunk, whole ones: half a word would be another word."""
+    before = excerpt.before
+    starts = [found.start() for found in _word().finditer(before)]
+    if len(before) < excerpt.chunk.start:
+        starts = starts[1:]  # the first may be half a word
+    cut = len(before)
+    for start in reversed(starts):
+        most -= tokens(before[start:cut])
+        if most < 0:
+            break
+        cut = start
+    return before[cut:]
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    """A character, of scripts without spaces."""
+    return re.compile(rf"[{_RANGES}]|[^\s{_RANGES}]+")

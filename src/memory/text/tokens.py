@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 # Every part of a piece is a piece, and the longest is taken: so the count is the smallest possible, hence subadditive.
 _PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[^\s\ufeff]")
@@ -27,3 +28,8 @@ def tokens(text: str) -> int:
     """
     count = len(_PIECE.findall(text))
     return count if text.isascii() else count + len(_HANGUL.findall(text))
+
+
+def letters(text: str) -> int:
+    """Characters once accents and syllables are taken apart (NFD): as many tokens as any model makes of it, at most."""
+    return len(text) if text.isascii() else len(unicodedata.normalize("NFD", text))
