@@ -17,6 +17,7 @@ from memory.config import load
 from memory.engine import Engine
 from memory.errors import Invalid
 from memory.kinds import CATEGORIES, Kind, kind
+from memory.limits import iteration
 from memory.query import Scope
 from memory.record import Status
 
@@ -54,6 +55,10 @@ def scoped(command: Command) -> Command:
             "--category", metavar="NAME", help="Only of a category: decision, bug, pattern, learning, context."
         ),
         click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only with a tag; all of them if repeated."),
+        click.option("--agent", metavar="NAME", help="Only by an agent."),
+        click.option("--session", metavar="ID", help="Only of a session."),
+        click.option("--iter", "iteration", metavar="N", help="Only of an iteration of a session: 2, v2."),
+        click.option("--task", metavar="CODE", help="Only of a task."),
         click.option("--since", metavar="WHEN", help="Only changed since: 2026-03-01, 7d, 12h, 2w."),
         click.option("--superseded", is_flag=True, help="Also those that no longer hold."),
     )
@@ -65,25 +70,30 @@ def scoped(command: Command) -> Command:
 def scope(
     *,
     project: str | None,
-    source: str | None,
     kinds: tuple[str, ...],
     category: str | None,
     tags: tuple[str, ...],
     since: str | None,
     superseded: bool,
+    **names: str | None,
 ) -> Scope:
     """
     The scope that the options of `scoped` name.
 
     Raises:
-        Invalid: A kind, a note's category or a moment that is none.
+        Invalid: A kind, a note's category, an iteration or a moment that is none.
     """
     named = frozenset(kind(name) for name in kinds)
+    number = iteration(names["iteration"] or None)
     return Scope(
         projects=frozenset(_given(named_project(project))),
-        sources=frozenset(_given(source)),
+        sources=frozenset(_given(names["source"])),
         kinds=named,
         categories=frozenset(_given(_category(category, named))),
+        agents=frozenset(_given(names["agent"])),
+        sessions=frozenset(_given(names["session"])),
+        iterations=frozenset(() if number is None else (number,)),
+        tasks=frozenset(_given(names["task"])),
         tags=frozenset(tags),
         since=moment(since) if since else None,
         statuses=frozenset() if superseded else frozenset({Status.ACTIVE}),

@@ -24,7 +24,11 @@ PORT = 8377
     "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, metavar="N", help="With --http."
 )
 @click.option(
-    "--toolset", "toolsets", multiple=True, metavar="NAME", help="Which tools: core, care, sessions, all; may be repeated."
+    "--toolset",
+    "toolsets",
+    multiple=True,
+    metavar="NAME",
+    help="Which tools: core, care, sessions, all; may be repeated.",
 )
 @click.pass_context
 def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, http: bool) -> None:

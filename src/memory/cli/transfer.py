@@ -13,8 +13,9 @@ from memory.cli.options import HERE, PATH, as_json, encoded, named_project, open
 from memory.errors import Invalid, StoreError
 from memory.kinds import Kind
 from memory.limits import plain
-from memory.project import repository
+from memory.project import project as named, repository
 from memory.query import Notice, Scope
+from memory.save import Saved
 from memory.transfer import files, markdown, parsed, same
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from memory.draft import Draft
     from memory.engine import Engine
     from memory.record import Memory
-    from memory.save import Plan, Saved
+    from memory.save import Plan
     from memory.store import Links
 
 
@@ -141,30 +142,46 @@ def _markdown(engine: Engine, path: Path, project: str | None) -> Imported:
     found = list(files(path))
     if not found:
         raise Invalid(f"no Markdown files (*.md, *.markdown) in {path}")
-    read = [markdown(file, name=_remembered(file), project=project, clean=engine.clean) for file in found]
-    drafts = [draft for draft in read if draft is not None]
-    former = _former(engine, project)
+    drafts = [draft for file in found if (draft := drafted(engine, file, project)) is not None]
+    before = former(engine, project)
     saved: list[Saved] = []
     updated = 0
     with progress("importing") as report:
         for draft in drafts:
-            old = former.get(draft.related_files[0])
-            changed = old is not None and not same(old, draft)
-            saved.append(_updated(engine, old, draft) if old is not None and changed else engine.save(draft))
-            updated += changed and not saved[-1].known  # it may differ from its file in a secret alone
+            result, changed = keep(engine, draft, before.get(draft.related_files[0]))
+            saved.append(result)
+            updated += changed
             report(len(saved), len(drafts))
     return _counted(saved, updated=updated)
 
 
-def _remembered(file: Path) -> str:
-    """The path of a file within its repository, else from the root of the file system."""
-    root = repository(file.parent)
+def drafted(engine: Engine, file: Path, project: str | None) -> Draft | None:
+    """
+    A Markdown file as it is to be kept; None if it is blank.
+
+    Raises:
+        Invalid: It cannot be read, or is not UTF-8 text.
+    """
+    return markdown(file, name=remembered(file, project), project=project, clean=engine.clean)
+
+
+def remembered(file: Path, project: str | None) -> str:
+    """
+    The path of a file within its repository if that is the project, else from the root of the file system: the README
+    of another repository is not the project's own.
+    """
     path = file.resolve()
-    return plain((path if root is None else path.relative_to(root)).as_posix())
+    own = root(path.parent, project)
+    return plain((path if own is None else path.relative_to(own)).as_posix())
 
 
-def _former(engine: Engine, project: str | None) -> dict[str, Memory]:
-    """What earlier imports kept of each file."""
+def root(folder: Path, project: str | None) -> Path | None:
+    """The root of the repository around a folder, if that is the project."""
+    return repository(folder) if project and named(folder) == project else None
+
+
+def former(engine: Engine, project: str | None) -> dict[str, Memory]:
+    """What was kept of each file, by its remembered name."""
     scope = Scope(
         kinds=frozenset({Kind.KNOWLEDGE_BASE}),
         sources=frozenset({"import"}),
@@ -180,8 +197,22 @@ def _former(engine: Engine, project: str | None) -> dict[str, Memory]:
     return found
 
 
-def _updated(engine: Engine, old: Memory, draft: Draft) -> Saved:
-    return engine.update(old.id, title=draft.title, body=draft.body, what="")
+def keep(engine: Engine, draft: Draft, old: Memory | None) -> tuple[Saved, bool]:
+    """
+    Keep what a file says.
+
+    Args:
+        old: What was kept of the file before.
+
+    Returns:
+        What became of it, and whether that memory says something else now.
+    """
+    if old is None:
+        return engine.save(draft), False
+    if same(old, draft):
+        return Saved(old, known=True), False
+    saved = engine.update(old.id, title=draft.title, body=draft.body, what="")
+    return saved, not saved.known  # it may differ from its file in a secret alone
 
 
 def _batches(plans: list[tuple[Plan, Links | None]], engine: Engine) -> Iterable[list[tuple[Plan, Links | None]]]:

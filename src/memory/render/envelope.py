@@ -16,8 +16,24 @@ LONGEST = 20_000
 
 _GROUPS = ("results", "session_context", "input_prompts", "recent_reports", "recent_working_memory", "memory", "chunks")
 _TEXTS = ("chunk_content", "section_content", "content")
-_PLACE = ("memory_type", "agent_id", "session_id", "session_iter", "task_code", "category", "created_at")
-_OUTSIDE = {*_GROUPS, "success", "message", "error", "expanded_content", "content", "title", "query", "filters"}
+_PLACE = {
+    "memory_type": "",
+    "agent_id": "by ",
+    "session_id": "session ",
+    "session_iter": "iteration ",
+    "task_code": "task ",
+    "category": "about ",
+    "created_at": "",
+}
+"""Where a memory is from, and the word before it."""
+
+_NAMES = ("sessions", "agent_counts")
+"""Facts that repeat what others called themselves: they stand inside of the fence."""
+
+_OUTSIDE = {
+    *(*_GROUPS, *_NAMES, "success", "message", "error", "flags"),
+    *("expanded_content", "content", "title", "query", "filters"),
+}
 
 
 def text(envelope: Mapping[str, Any]) -> str:
@@ -36,8 +52,6 @@ def _said(value: object) -> bool:
 
 def _short(value: object) -> str:
     match value:
-        case list():
-            return "; ".join(_short(item) for item in value)
         case dict():
             return ", ".join(f"{name} {_short(said)}" for name, said in value.items() if _said(said))
         case True | False:
@@ -46,6 +60,10 @@ def _short(value: object) -> str:
 
 
 def _recalled(envelope: Mapping[str, Any]) -> Iterator[str]:
+    yield from _marked(envelope)
+    for name in _NAMES:
+        said = envelope.get(name)
+        yield from (f"{name}: {line(_short(one))}" for one in (said if isinstance(said, list) else [said]) if one)
     for group in _GROUPS:
         found = envelope.get(group)
         rows: Iterable[Mapping[str, Any]] = found if isinstance(found, list) else [found] if found else []
@@ -55,6 +73,7 @@ def _recalled(envelope: Mapping[str, Any]) -> Iterator[str]:
             yield from _marked(row)
             yield _cut(next((row[name] for name in _TEXTS if row.get(name)), ""))
     if content := envelope.get("content"):
+        yield _origin(envelope)
         yield _cut(content)
 
 
@@ -62,7 +81,7 @@ def _origin(row: Mapping[str, Any]) -> str:
     """Where a text is from: its ids, its place, its heading, how near it is."""
     facts = [f"memory {row['memory_id']}"] if row.get("memory_id") else []
     facts += [f"chunk {row['chunk_id']}"] if row.get("chunk_id") else []
-    facts += [line(str(row[name])) for name in _PLACE if row.get(name)]
+    facts += [f"{word}{line(str(row[name]))}" for name, word in _PLACE.items() if row.get(name)]
     facts += [line(str(row[name])) for name in ("title", "header_path") if row.get(name) not in (None, "", "/")]
     if row.get("source_type") != "scoped" and row.get("similarity") is not None:
         facts.append(f"similarity {row['similarity']:.2f}")

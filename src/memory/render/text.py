@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.limits import WHAT_OF_BODY
+from memory.query import Granularity
 from memory.record import INSTRUCTIONS
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 WIDTH = 110  # where there is no terminal
 NARROWEST = 40
 LINES = 3  # of a passage
+TITLE = 60  # characters of a text in place of a title
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SHOWN = ("title", "what", "why", "impact", "category", "project", "source")
@@ -54,18 +56,21 @@ def verdict(found: Answer) -> str:
 
 
 def answer(found: Answer, *, explain: bool = False) -> str:
-    blocks = [_hit(hit, rank, explain=explain) for rank, hit in enumerate(found.hits, start=1)]
+    fine = found.query.granularity is Granularity.FINE
+    blocks = [_hit(hit, rank, fine=fine, explain=explain) for rank, hit in enumerate(found.hits, start=1)]
     if explain:
         blocks.append(explanation(found))
     return "\n\n".join(blocks)
 
 
-def _hit(hit: Hit, rank: int, *, explain: bool) -> str:
+def _hit(hit: Hit, rank: int, *, fine: bool, explain: bool) -> str:
     memory = _visible(hit.memory)
     lines = [f"{rank:2d}  {_headline(memory)}"]
     passage = hit.chunk.start < hit.chunk.stop
     if memory.what and not (passage and _speaks_for_body(hit.memory)):
         lines += _indented(memory.what)
+    if fine:
+        lines.append(click.style(f"    chunk {hit.chunk_id}", dim=True))
     if passage:
         headers = [visible(header).lstrip("# ") for header in hit.chunk.header_path]
         place = " › ".join(headers[1:] if headers[:1] == [memory.title] else headers)
@@ -91,11 +96,17 @@ def _headline(memory: Memory) -> str:
     """Of a memory that is `_visible`."""
     facts = [memory.category or str(memory.kind), memory.project, f"{memory.created_at:%Y-%m-%d}"]
     facts += [f"#{tag}" for tag in memory.tags]
-    title = click.style(memory.title or str(memory.kind), bold=True)
+    title = click.style(memory.title or _beginning(memory.what) or str(memory.kind), bold=True)
     said = [" (superseded)"] if memory.status == "superseded" else []
     said += [" (looks like orders to an agent)"] if INSTRUCTIONS in memory.flags else []
     marks = click.style("".join(said), fg="yellow") if said else ""
     return f"{title}{marks}  {click.style(' · '.join(f for f in facts if f), dim=True)}  {memory.uid[:8]}"
+
+
+def _beginning(text: str) -> str:
+    """Of a text that stands for a title that is missing."""
+    first = " ".join(text.split())
+    return textwrap.shorten(first, TITLE, placeholder="…") if len(first) > TITLE else first
 
 
 def _evidence(hit: Hit) -> str:

@@ -1,0 +1,314 @@
+"""The command that keeps the knowledge base current with a folder."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import click
+
+from memory.cli.options import HERE, PATH, as_json, encoded, named_project, settings, show, tell
+from memory.cli.transfer import drafted, former, keep, remembered, root
+from memory.engine import Engine
+from memory.errors import Error, Invalid, NotFound, StoreBusy
+from memory.limits import short
+from memory.query import Notice
+from memory.transfer import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory.record import Memory
+
+SUFFIXES = (".md", ".markdown")
+INSTALL = "Run `pip install watchfiles`."
+QUIET = 200  # milliseconds without a change after which files are read: editors write in several steps
+WAKE = 1_000  # milliseconds after which there is another look if one is needed
+
+Stamp: TypeAlias = "tuple[int, ...]"
+"""When a file and its permissions were changed, its size, and which file it is: one in its place is another."""
+
+
+class Change(NamedTuple):
+    """
+    What became of a file.
+
+    Attributes:
+        done: To its memory: kept, updated, moved, deleted; or gone, if there is a memory without its file.
+        name: The remembered path of the file.
+    """
+
+    done: str
+    name: str
+    memory: Memory
+    notices: tuple[Notice, ...] = ()
+
+
+class Watched:
+    """
+    A folder of Markdown, and what is kept of it.
+
+    Each look goes over the whole folder and reads what has changed since the last: events can be missed, and a folder
+    that is moved has one event for all its files.
+
+    Attributes:
+        prune: Whether memories of files that are gone are deleted.
+        again: Whether another look is needed soon, whatever happens in the folder.
+    """
+
+    def __init__(self, engine: Engine, folder: Path, project: str | None, *, prune: bool) -> None:
+        self._engine, self._folder, self._project, self.prune = engine, folder, project, prune
+        self._place, self._root = folder.resolve(), root(folder, project)
+        self._read: dict[Path, Stamp] = {}
+        self._missing: set[str] = set()
+        self.again = True
+
+    def look(self) -> Iterator[Change | Error]:
+        """
+        Keep what has changed.
+
+        Yields:
+            Changes, and errors that concern one file.
+
+        Raises:
+            NotFound: The folder is gone. Nothing was changed.
+        """
+        self.again = False
+        if (stamps := self._stamps()) is None:
+            return
+        before = former(self._engine, self._project)
+        names = {remembered(file, self._project) for file in stamps}
+        self._read = {file: stamp for file, stamp in self._read.items() if file in stamps}
+        changed = False
+        for file, stamp in stamps.items():
+            if self._read.get(file) != stamp:
+                for found in self._kept(file, stamp, before, names):
+                    changed = True
+                    yield found
+        self.again |= changed and len(self._read) < len(stamps)  # one that was changed may have spoken for another
+        yield from self._without_file(before, names)
+
+    def _stamps(self) -> dict[Path, Stamp] | None:
+        """Every file; None if some vanished while they were looked for."""
+        if not self._folder.is_dir():
+            raise NotFound(f"the folder {self._folder} is gone", hint="What was kept of it stays.")
+        try:
+            found = {file: file.stat() for file in files(self._folder)}
+        except FileNotFoundError:
+            self.again = True
+            return None
+        return {file: (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino) for file, stat in found.items()}
+
+    def _kept(self, file: Path, stamp: Stamp, before: dict[str, Memory], names: set[str]) -> Iterator[Change | Error]:
+        try:
+            draft = drafted(self._engine, file, self._project)
+            if draft is None:
+                self._read[file] = stamp
+                return
+            name = draft.related_files[0]
+            saved, updated = keep(self._engine, draft, before.get(name))
+            memory = saved.memory
+            was = _name(memory)
+            if moved := saved.known and was in before and self._is_missing(was, names):
+                del before[was]
+                memory = self._engine.update(memory.id, related_files=(name,), title=draft.title).memory
+        except NotFound:  # its memory was deleted just now
+            self.again = True
+            return
+        except Invalid as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                self.again = True
+                return
+            self._read[file] = stamp
+            yield error
+            return
+        if _name(memory) == name:  # else it speaks for a file of the same content, and may cease to
+            self._read[file] = stamp
+        if moved or updated or not saved.known:
+            yield Change("moved" if moved else "updated" if updated else "kept", name, memory, saved.notices)
+
+    def _without_file(self, before: dict[str, Memory], names: set[str]) -> Iterator[Change]:
+        """
+        What is kept of files that are gone.
+
+        A file must be missing in two looks before its memory is deleted, since editors put files in the place of others;
+        and one file at least must be left: a folder may be empty for want of its disk.
+        """
+        prune = self.prune and bool(names)
+        missing = {name: memory for name, memory in before.items() if self._is_missing(name, names)}
+        for name, memory in missing.items():
+            if name not in self._missing:
+                self.again |= prune
+                if not prune:
+                    yield Change("gone", name, memory)
+            elif prune:
+                try:
+                    yield Change("deleted", name, self._engine.delete(memory.id))
+                except NotFound:
+                    continue
+        self._missing = set(missing)
+
+    def _is_missing(self, name: str, names: set[str]) -> bool:
+        """Whether a remembered file was in the folder and is not there any more."""
+        if not name or name in names:
+            return False
+        path = Path(name)
+        if not path.is_absolute():
+            if self._root is None:
+                return False  # of another folder: this one's are remembered by their whole path
+            path = self._root / path
+        return path.is_relative_to(self._place) and not path.exists()
+
+
+def _name(memory: Memory) -> str:
+    return memory.related_files[0] if memory.related_files else ""
+
+
+@click.command(short_help="Keep the knowledge base current with a folder of Markdown.")
+@click.argument("folder", type=PATH, metavar="FOLDER")
+@click.option(
+    "--project", default=HERE, metavar="NAME", help="Project of the files; this folder's by default, '' for none."
+)
+@click.option("--once", is_flag=True, help="End when all is up to date, instead of waiting for changes.")
+@click.option("--prune", is_flag=True, help="Delete what was kept of files that are gone.")
+@as_json
+@click.pass_context
+def watch(context: click.Context, /, folder: str, project: str, *, once: bool, prune: bool, as_json: bool) -> int:
+    """
+    Keep the knowledge base current with a folder of Markdown, until Ctrl-C.
+
+    What has changed is imported as `memory import` does it, then each file when it changes. There is a line for every
+    change, with --json a document. A file that was renamed keeps its memory. What was kept of a file that is gone stays
+    unless --prune is given.
+
+    \b
+        memory watch docs --prune
+    """
+    if not os.path.isdir(folder):  # noqa: PTH112  # Path.is_dir raises where a name is too long
+        there = os.path.exists(folder)  # noqa: PTH110
+        hint = "`memory import` keeps what stands in a file." if there else ""
+        raise Invalid(f"{folder} is no folder" if there else f"no folder {short(folder)}", hint=hint)
+    path = Path(folder)
+    changes = iter(()) if once else _changes(path)
+    report = _Report(as_json=as_json)
+    with Engine.open(settings(context), lasting=not once) as engine:
+        watched = Watched(engine, path, named_project(project), prune=prune)
+        try:
+            report.look(watched)
+            if once and watched.again:
+                report.look(watched)
+            if not once:
+                report.say(f"watching {folder}; Ctrl-C ends")
+            watched.again = True  # something may have happened before the waiting began
+            for found in changes:
+                if found or watched.again:
+                    report.look(watched, patient=True)
+        finally:
+            report.say(report.summary())
+    return 1 if once and report.troubles else 0
+
+
+def _changes(folder: Path) -> Iterator[object]:
+    """
+    What has changed, again and again; nothing each second in which nothing has.
+
+    Raises:
+        Error: The library is not there.
+    """
+    try:
+        from watchfiles import Change as Event, watch
+    except ImportError as error:
+        raise Error("watchfiles, which waits for changes, is not installed", hint=INSTALL) from error
+
+    place = folder.resolve()
+
+    def concerns(event: Event, name: str) -> bool:
+        path = Path(name)
+        if path.is_relative_to(place) and any(part.startswith(".") for part in path.relative_to(place).parts):
+            return False
+        return event is Event.deleted or path.suffix in SUFFIXES or path.is_dir()
+
+    return _waited(
+        watch(
+            place,
+            watch_filter=concerns,
+            step=QUIET,
+            rust_timeout=WAKE,
+            yield_on_timeout=True,
+            ignore_permission_denied=True,
+        ),
+        folder,
+    )
+
+
+def _waited(changes: Iterator[object], folder: Path) -> Iterator[object]:
+    try:
+        yield from changes
+    except OSError as error:
+        hint = "With WATCHFILES_FORCE_POLLING=1 in the environment it looks again and again instead."
+        raise Error(f"cannot wait for changes in {folder}: {error.strerror or error}", hint=hint) from error
+
+
+class _Report:
+    """What is said of changes, and how many there were."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._done: Counter[str] = Counter()
+        self._told: set[Notice] = set()
+        self.troubles = 0
+
+    def look(self, watched: Watched, *, patient: bool = False) -> None:
+        """
+        Have a look, and say what came of it.
+
+        Args:
+            patient: Whether to try again later while others write.
+        """
+        try:
+            for found in watched.look():
+                if isinstance(found, Change):
+                    self._change(found, pruning=watched.prune)
+                else:
+                    self._trouble(found)
+        except StoreBusy as error:
+            if not patient:
+                raise
+            self._trouble(error)
+            watched.again = True
+
+    def _change(self, change: Change, *, pruning: bool) -> None:
+        self._done[change.done] += 1
+        if self._as_json:
+            from memory.render import sessions_data
+
+            show(sessions_data.change(change.done, change.name, change.memory, change.notices))
+            return
+        from memory.render.text import visible
+
+        click.echo(f"{change.done} {visible(change.name)}")
+        said = list(change.notices)
+        if change.done == "gone":
+            why = "no Markdown file is left in the folder" if pruning else "--prune deletes it"
+            said.append(Notice(f"what was kept of files that are gone stays: {why}"))
+        tell(one for one in said if one not in self._told)
+        self._told.update(said)
+
+    def _trouble(self, error: Error) -> None:
+        self.troubles += 1
+        if self._as_json:
+            from memory.render import data
+
+            click.echo(encoded(data.error(error)), err=True)
+        else:
+            tell([Notice(str(error), error.hint)])
+
+    def say(self, text: str) -> None:
+        """A line for whoever looks on."""
+        if not self._as_json:
+            tell([Notice(text)])
+
+    def summary(self) -> str:
+        return ", ".join(f"{count:,} {done}" for done, count in sorted(self._done.items())) or "nothing has changed"
