@@ -28,6 +28,7 @@ bench: $(STAMP)
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/embed.py
 	$(BIN)/python bench/mcp.py
+	$(BIN)/python bench/sessions.py
 
 format: $(STAMP)
 	$(BIN)/ruff format .

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory import Draft
+from memory import Draft, Kind
 from memory.text.lexical import STOP
 
 if TYPE_CHECKING:
@@ -25,13 +25,23 @@ FORMS = (
 )
 
 
+def documentation() -> list[str]:
+    """Its words."""
+    return " ".join(re.sub(r"[*=~^+|`-]{2,}|::", " ", topics[name]) for name in sorted(topics)).split()
+
+
+def pieces(words: Sequence[str], dice: random.Random, count: int) -> list[str]:
+    """So many words, from as many places as it takes."""
+    starts = [dice.randrange(len(words) - SPAN) for _ in range(-(-count // SPAN))]
+    return [word for start in starts for word in words[start : start + SPAN]][:count]
+
+
 def drafts(count: int) -> Iterator[Draft]:
     """The first so many of an endless row of notes, the same in every run."""
-    words = " ".join(re.sub(r"[*=~^+|`-]{2,}|::", " ", topics[name]) for name in sorted(topics)).split()
+    words = documentation()
     dice = random.Random(7)
     for number in range(count):
-        starts = [dice.randrange(len(words) - SPAN) for _ in range(-(-WORDS // SPAN))]
-        text = [word for start in starts for word in words[start : start + SPAN]][:WORDS]
+        text = pieces(words, dice, WORDS)
         yield Draft(
             title=" ".join(text[:6])[:200],
             what=" ".join(text[6:]),
@@ -41,12 +51,51 @@ def drafts(count: int) -> Iterator[Draft]:
         )
 
 
+def documents(count: int) -> Iterator[Draft]:
+    """
+    The first so many of an endless row of what agents keep in sessions, the same in every run: Markdown of 5 to 12
+    sections of some 100 words each, a chunk a section. A third are reports, of 60 sessions with 5 iterations and 2 agents.
+    """
+    words = documentation()
+    dice = random.Random(7)
+    kinds = (
+        Kind.REPORT,
+        Kind.WORKING_MEMORY,
+        Kind.KNOWLEDGE_BASE,
+        Kind.REPORT,
+        Kind.WORKING_MEMORY,
+        Kind.SYSTEM_MEMORY,
+    )
+
+    def said(least: int, most: int) -> str:
+        text = pieces(words, dice, dice.randint(least, most))
+        return " ".join(re.sub(r"^(?:[#>*+-]+|\d+[.)])", "", word) or "and" for word in text)
+
+    for number in range(count):
+        place, kind = number // len(kinds), kinds[number % len(kinds)]
+        sections = [
+            f"{'#' * (1 + min(n, 1) + (n % 3 > 1))} {said(3, 5)}\n\n{said(50, 150)}\n"
+            for n in range(dice.randint(5, 12))
+        ]
+        yield Draft(
+            kind=kind,
+            title=said(6, 6)[:200],
+            body="\n".join(sections),
+            session_id=f"session{place % 60}",
+            session_iter=1 + place // 60 % 5,
+            agent_id=f"agent{place // 300 % 2}",
+            task_code=f"task{number % 20}",
+        )
+
+
 def questions(kept: Sequence[Draft], *, seed: int) -> Iterator[str]:
     """Without end: in turn with words of one memory, which keywords answer, and of three, which they often do not."""
     dice = random.Random(seed)
     while True:
         for sources in (1, 3):
-            texts = [f"{draft.title} {draft.what}" for draft in dice.sample(kept, sources)] * (3 // sources)
+            texts = [f"{draft.title} {draft.what} {draft.body}" for draft in dice.sample(kept, sources)] * (
+                3 // sources
+            )
             words = [
                 dice.choice([w for w in re.findall(r"[a-z]{4,}", text) if w not in STOP] or ["x"]) for text in texts
             ]

@@ -33,6 +33,21 @@ def test_the_mcp_bench_measures_every_figure_of_the_table():
 
 
 @pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
+def test_the_sessions_bench_measures_every_figure_of_the_table():
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "sessions.py"), "--quick"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+    assert done.returncode == 0, done.stderr
+    for what in ("fine, both legs", "fine, as it comes", "medium", "coarse", "chunking", "save of a session_context"):
+        assert what in done.stdout
+
+
+@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
 def test_the_embed_bench_measures_every_provider_or_says_that_it_leaves_it_out():
     done = subprocess.run(
         [sys.executable, str(BENCH / "embed.py"), "--quick"], capture_output=True, text=True, check=False, timeout=300

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memory.kinds import Kind
@@ -75,6 +76,16 @@ def where(scope: Scope) -> tuple[str, Values]:
     return " and ".join(clauses) or "1", values
 
 
+def within(db: apsw.Connection, scope: Scope, most: int | None = None) -> list[int] | None:
+    """The ids of the memories in scope; None if there are more than `most`."""
+    condition, values = where(scope)
+    rows: Iterable[Row] = db.execute(
+        f"select m.id from memories m where {condition} limit ?", [*values, -1 if most is None else most + 1]
+    )
+    ids = [id for (id,) in rows]
+    return None if most is not None and len(ids) > most else ids
+
+
 def broad(scope: Scope) -> bool:
     """Whether nearly every memory is in scope, so that it pays to rank first and filter what was ranked."""
     return scope in (ACTIVE, EVERYTHING)
@@ -140,7 +151,13 @@ def chunks(db: apsw.Connection, id: MemoryId) -> list[tuple[ChunkId, Chunk]]:
 def chunk(row: Sequence[Any]) -> Chunk:
     """From chunk_index, start, stop, chunk_type, header_path, level, token_count."""
     index, start, stop, type, header_path, level, token_count = row
-    return Chunk(index, start, stop, ChunkType(type), tuple(json.loads(header_path)), level, token_count)
+    return Chunk(index, start, stop, ChunkType(type), _headers(header_path), level, token_count)
+
+
+@lru_cache(maxsize=4096)
+def _headers(path: str) -> tuple[str, ...]:
+    """Many chunks stand below the same headings, and sections are found by reading all chunks of many memories."""
+    return tuple(json.loads(path))
 
 
 def listed(ids: Iterable[int]) -> str:

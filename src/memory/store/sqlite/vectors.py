@@ -244,9 +244,10 @@ def by_vector(
     """See `Store.by_vector`."""
     need(db, generation)
     query = vector.tobytes()
-    if broad(scope):
-        among = matrix.nearest(db, generation, vector, k + SLACK)
-        ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, k + SLACK, among=among)
+    count, narrowed = (k + SLACK, None) if broad(scope) else (k, scope)
+    among = matrix.nearest(db, generation, vector, count, scope=narrowed)
+    if narrowed is None or among is not None:
+        ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, count, among=among)
         if exhausted or len(ranking) >= k:
             return ranking[:k]
     condition, values = where(scope)
