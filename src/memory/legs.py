@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 TERMS = 64
 """Terms the keyword leg takes; of a longer query the most telling."""
 
+COSTLY = 4_000
+"""Rows of all terms together. Ranking them takes some 2 ms, 70 candidates more a tenth of that."""
+
 SHRINK = 50
 """The centre of n vectors is their sum over n + this: a store of three is hardly centred on itself."""
 
@@ -77,15 +80,22 @@ class Legs:
         self._made, self._filling, self._trace = embedders, filling, trace
         self.terms: tuple[Term, ...] = ()
         self._vector: tuple[Stored, Vectors] | None = None
+        self._words: tuple[int, Ranking] | None = None
 
     @property
     def two(self) -> bool:
         """Whether the configuration names an embedder, so that there is a vector leg at all."""
         return self._embedders.enabled
 
-    def forget(self) -> None:
-        """Begin anew: another generation may answer by now."""
-        self._vector = None
+    def renew(self, *, vector: bool) -> None:
+        """
+        Begin anew, after others changed what was ranked.
+
+        Args:
+            vector: Also with the query's vector: another generation may answer by now.
+        """
+        self._words = None
+        self._vector = None if vector else self._vector
 
     @cached_property
     def _embedders(self) -> Embedders:
@@ -107,9 +117,15 @@ class Legs:
         return not self._store.recent(self._query.scope, 1)
 
     def keywords(self, depth: int) -> Ranking:
-        ranking = self._store.by_keyword(self.terms, self._query.scope, depth)
-        self._trace.step("keyword", len(ranking))
-        return ranking
+        """The best chunks by keyword; looked for once at each depth."""
+        if self._words is None or self._words[0] != depth:
+            self._words = (depth, self._store.by_keyword(self.terms, self._query.scope, depth))
+            self._trace.step("keyword", len(self._words[1]))
+        return self._words[1]
+
+    def costly(self) -> bool:
+        """Whether the keyword leg has so much to rank that it should not have to do it again for more candidates."""
+        return sum(term.rows for term in self.terms) >= COSTLY
 
     def nearest(self, depth: int) -> Ranking:
         """The vector leg; the query is embedded once however deep the search goes."""
@@ -177,7 +193,8 @@ class Legs:
         """Both legs, and for what only one of them found the other's score: a missing score is not a zero."""
         known = {scored.chunk for scored in words}
         unknown = [*(scored.chunk for scored in near if scored.chunk not in known), *others]
-        more = self._store.keyword_scores(self.terms, unknown)
+        every = self._words is not None and len(words) < self._words[0]  # that holds a term is among the words
+        more = () if every else self._store.keyword_scores(self.terms, unknown)
         neither = (Scored(chunk, memory, 0.0) for chunk, memory in others.items())
         pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*neither, *near, *more, *words)}
         cosines, nearness = self._nearness(list(pool))

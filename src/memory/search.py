@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import EmbedError, NotFound, SpaceMismatch
@@ -89,22 +88,22 @@ class _Search:
             except NotFound:  # the generation
                 if attempt == ATTEMPTS:
                     raise
-                self._legs.forget()
+                self._legs.renew(vector=True)
                 continue
             if complete:
                 break
+            self._legs.renew(vector=False)
         return answer
 
     def _attempt(self) -> tuple[Answer, bool]:
         """Look as deep as it takes to fill the limit, for many chunks may belong to one memory; and was all still there."""
         limit, medium = self._query.limit, self._query.granularity is Granularity.MEDIUM
         depth = max(DEPTH, limit * SECTIONS_OF if medium else limit, self._tuning.enough)
-        outline = cache(self._store.outline)
         while True:
             found = self._found(depth)
             last = not (found.more and self._fusing.deepen)
             passages = (
-                self._sections(found, outline, last=last)
+                self._sections(found, last=last)
                 if medium
                 else rollup(found.ranking, self._legs.terms, self._query.granularity, limit)
             )
@@ -118,12 +117,14 @@ class _Search:
         answer = Answer(self._query, hits, found.tier, found.verdict, self._legs.terms, steps, notices)
         return answer, len(hits) == len(passages)
 
-    def _sections(self, found: _Found, outline: Callable[[MemoryId], Outline], *, last: bool) -> list[Passage]:
+    def _sections(self, found: _Found, *, last: bool) -> list[Passage]:
         """The sections to show, best first; none if there are fewer than asked for and it is not the `last` look."""
         from memory.rank.sections import sections, shown
 
         limit = self._query.limit
-        held = sections(found.ranking, outline, limit)
+        first = {scored.memory for scored in found.ranking[: SECTIONS_OF * limit]}
+        outlines: dict[MemoryId, Outline] = {**self._store.outlines(list(first))}
+        held = sections(found.ranking, lambda memory: outlines.get(memory) or self._store.outline(memory), limit)
         if len(held) < limit and not last:
             return []
         scores = {scored.chunk: scored for scored in found.ranking}
@@ -150,6 +151,8 @@ class _Search:
                 return self._tiered(depth)
 
     def _tiered(self, depth: int) -> _Found:
+        if self._legs.costly():
+            depth = max(depth, self._fusing.candidates)  # as many as the other leg would be fused with
         ranking = self._legs.keywords(depth)
         verdict = judge(self._legs.terms, ranking, self._tuning)
         if not ranking and not verdict.enough and self._legs.bare():

@@ -149,6 +149,7 @@ class Keeping:
         id = put(store, note(body=body, size=7)).memory.id
 
         outline = store.outline(id)
+        assert {one: list(run) for one, run in store.outlines([id, MemoryId(10**6)]).items()} == {id: list(outline)}
         assert tuple(chunk for _, chunk in outline) == chunks
         excerpts = store.excerpts([chunk for chunk, _ in outline])
         assert "".join(excerpts[chunk].text for chunk, _ in outline[1:]) == body

@@ -44,8 +44,9 @@ def fuse(
     """
     match merge:
         case Merge.MINMAX:
+            held = {matched: coverage(terms, matched) for matched in {item.matched for item in pool}}
             parts = [
-                ((2 * coverage(terms, item.matched) + keyword) / 3, vector)
+                ((2 * held[item.matched] + keyword) / 3, vector)
                 for item, (keyword, vector) in zip(pool, _relative(pool, nearness, floor=-1.0), strict=True)
             ]
         case Merge.MAX:

@@ -164,6 +164,10 @@ class Store(Accounts, Sessions, Protocol):
         """All chunks of a memory, in order."""
         ...
 
+    def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
+        """The same of several; those that are there."""
+        ...
+
     def counts(self) -> Counts: ...
 
     # Keywords ------------------------------------------------------------

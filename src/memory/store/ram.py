@@ -300,6 +300,10 @@ class RamStore:
             found = [(chunk, piece.chunk) for chunk, piece in self._data.pieces.items() if piece.memory == id]
         return sorted(found, key=lambda pair: pair[1].index)
 
+    def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
+        with self._lock:
+            return {id: self.outline(id) for id in ids if id in self._data.memories}
+
     def counts(self) -> Counts:
         with self._lock:
             memories = self._data.memories.values()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from memory.errors import Invalid, NotFound
 from memory.kinds import RULES
 from memory.record import OVERLAP, Excerpt, MemoryId, Status
-from memory.store import RESOLVED, SAME, UID_PREFIX, Counts, Kept, Revision
+from memory.store import RESOLVED, SAME, UID_PREFIX, Kept, Revision
 from memory.store.sqlite import vectors
 from memory.store.sqlite.rows import MEMORY, chunk, key, listed, memories, memory, moment, packed, record, recorded
 from memory.times import iso
@@ -200,36 +200,6 @@ def _queued(db: apsw.Connection, limit: int, condition: str, values: Sequence[st
         (*values, limit),
     )
     return list(_excerpts(rows))
-
-
-def counts(db: apsw.Connection) -> Counts:
-    def one(sql: str) -> Any:
-        return db.execute(sql).get
-
-    memories, superseded = one("select count(*), count(*) filter (where status = 'superseded') from memories")
-    queued, failed = one("select count(*), count(*) filter (where attempts > 0) from embed_queue")
-    waiting_memories, failed_memories = one(
-        """select count(distinct c.memory_id), count(distinct c.memory_id) filter (where q.attempts > 0)
-           from embed_queue q cross join chunks c on c.id = q.chunk_id"""
-    )
-    latest = "where tried_at is not null order by tried_at desc, chunk_id desc limit 1"
-    kinds: Iterable[Row] = db.execute("select kind, count(*) from memories group by kind order by 2 desc, 1")
-    projects: Iterable[Row] = db.execute(
-        "select project, count(*) from memories where project is not null group by project order by 2 desc, 1 limit 20"
-    )
-    return Counts(
-        memories=memories,
-        superseded=superseded,
-        chunks=one("select value from counters where name = 'chunks'"),
-        queued=queued,
-        failed=failed,
-        last_error=one(f"select last_error from embed_queue {latest}") or "",
-        waiting_memories=waiting_memories,
-        failed_memories=failed_memories,
-        kinds=tuple((name, count) for name, count in kinds),
-        projects=tuple((name, count) for name, count in projects),
-        bytes=one("pragma page_count") * one("pragma page_size"),
-    )
 
 
 def known(db: apsw.Connection, entry: Entry) -> MemoryId | None:

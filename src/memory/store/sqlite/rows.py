@@ -143,9 +143,17 @@ def memories(db: apsw.Connection, condition: str, values: Values) -> Iterator[Me
     return (memory(found) for found in db.execute(f"select {MEMORY} from memories m where {condition}", values))
 
 
-def chunks(db: apsw.Connection, id: MemoryId) -> list[tuple[ChunkId, Chunk]]:
-    rows = db.execute(f"select {_CHUNK} from chunks where memory_id = ? order by chunk_index", (key(id),))
-    return [(ChunkId(found[0]), chunk(found[1:])) for found in rows]
+def outlines(db: apsw.Connection, ids: Sequence[MemoryId]) -> dict[MemoryId, list[tuple[ChunkId, Chunk]]]:
+    """See `Store.outlines`."""
+    found: dict[MemoryId, list[tuple[ChunkId, Chunk]]] = {}
+    rows: Iterable[Row] = db.execute(
+        f"""select memory_id, {_CHUNK} from chunks where memory_id in (select value from json_each(?))
+            order by memory_id, chunk_index""",
+        (listed(ids),),
+    )
+    for owner, id, *row in rows:
+        found.setdefault(owner, []).append((id, chunk(row)))
+    return found
 
 
 def chunk(row: Sequence[Any]) -> Chunk:

@@ -9,7 +9,7 @@ from memory.store import State, Whole
 from memory.store.sqlite import keywords, ledger, memories, queue, rows, vectors as vector_rows
 from memory.store.sqlite.database import Database
 from memory.store.sqlite.matrix import Matrix
-from memory.store.sqlite.rows import chunks, listed, where
+from memory.store.sqlite.rows import listed, outlines, where
 from memory.times import iso
 
 if TYPE_CHECKING:
@@ -115,11 +115,17 @@ class SqliteStore:
 
     def outline(self, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
         with self._db.read() as db:
-            return chunks(db, id)
+            return outlines(db, [id]).get(id, [])
+
+    def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
+        with self._db.read() as db:
+            return outlines(db, ids)
 
     def counts(self) -> Counts:
+        from memory.store.sqlite import counts
+
         with self._db.read() as db:
-            return memories.counts(db)
+            return counts.counts(db)
 
     # Keywords ------------------------------------------------------------
 
