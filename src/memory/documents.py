@@ -110,8 +110,10 @@ def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
     if whole is None or place is None:
         raise NotFound(f"chunk {wanted} was removed just now")
     shown = outline[max(0, place - around) : place + around + 1]
-    pieces = tuple(Piece(id, one, whole.body[one.start : one.stop] or whole.memory.what) for id, one in shown)
-    head = [whole.memory.what] if shown[0][1].start == shown[0][1].stop else []
+    note = RULES[whole.memory.kind].family == "note"
+    what = whole.memory.what if note else ""  # of other kinds it is the beginning of the body
+    pieces = tuple(Piece(id, one, whole.body[one.start : one.stop] or what) for id, one in shown)
+    head = [what] if shown[0][1].start == shown[0][1].stop else []
     texts = (*head, whole.body[shown[0][1].start : shown[-1][1].stop])
     return Expanded(whole.memory, outline[place][1], pieces, "\n\n".join(filter(None, texts)))
 

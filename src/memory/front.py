@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
+from errno import ENOTDIR
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import Invalid
-from memory.limits import plain
+from memory.limits import plain, short
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from memory.documents import Document
 
 
@@ -43,10 +47,15 @@ def front(document: Document) -> str:
         "tags": list(memory.tags),
     }
     said = {name: fact for name, fact in facts.items() if fact not in (None, []) or name == "title"}
-    return f"---\n{yaml.safe_dump(said, allow_unicode=True, sort_keys=False, width=10_000)}---\n"
+    text = yaml.safe_dump(said, allow_unicode=True, sort_keys=False, width=10_000)
+    if yaml.safe_load(text) != said:  # PyYAML reads a U+0085 or U+2028 in quotes as a space, unless it is escaped
+        text = yaml.safe_dump(said, sort_keys=False, width=10_000)
+    return f"---\n{text}---\n"
 
 
-def write(document: Document, path: str, *, folder: Path | None, overwrite: bool, matter: bool = True) -> Written:
+def write(
+    document: Document, path: str | Path, *, folder: Path | None, overwrite: bool, matter: bool = True
+) -> Written:
     """
     Write a document to a file; after the front matter its text stands byte for byte. The file is there whole or not.
 
@@ -60,62 +69,79 @@ def write(document: Document, path: str, *, folder: Path | None, overwrite: bool
         Invalid: The path is outside, is there already, is a folder, or cannot be written. Nothing was changed.
     """
     target = _place(path, folder)
-    if target.is_dir():
-        raise Invalid(f"{plain(str(target))} is a folder", hint="Name a file in it.")
     text = ((front(document) if matter else "") + document.body).encode()
-    if overwrite:
-        _replaced(target, text)
-    else:
-        _made(target, text)
-    return Written(target, len(text))
-
-
-def _place(path: str, folder: Path | None) -> Path:
-    if not path.strip() or "\0" in path:
-        raise Invalid(f"{path!r} is no path")
     try:
-        target = ((folder or Path.cwd()) / Path(path).expanduser()).resolve()
-        inside = folder is None or target.is_relative_to(folder.resolve())
-    except (OSError, RuntimeError) as error:  # a loop of symbolic links; no such user
-        raise Invalid(f"{plain(path)}: {error}") from error
-    if not inside:
-        hint = "Documents are written there unless the setting `documents` names another folder."
-        raise Invalid(f"{plain(str(target))} is outside of {plain(str(folder))}", hint=hint)
-    return target
-
-
-def _made(target: Path, text: bytes) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("xb") as file:
-            try:
-                file.write(text)
-            except BaseException:
-                target.unlink()
-                raise
+        with _folders(target):
+            if overwrite:
+                _replaced(target, text)
+            else:
+                _made(target, text)
     except FileExistsError as error:
         raise Invalid(f"{plain(str(target))} is there already", hint="Choose another name, or overwrite it.") from error
     except OSError as error:
         raise Invalid(f"cannot write {plain(str(target))}: {error.strerror or error}") from error
+    return Written(target, len(text))
+
+
+def _place(path: str | Path, folder: Path | None) -> Path:
+    said = str(path) if isinstance(path, (str, Path)) else ""
+    if not said.strip() or "\0" in said:
+        raise Invalid(f"{short(path)} is no path")
+    try:
+        target = ((folder or Path.cwd()) / Path(said).expanduser()).resolve()
+        inside = folder is None or target.is_relative_to(folder.resolve())
+        there = inside and target.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:  # too long; a loop of links; no such user; no Unicode
+        why = getattr(error, "strerror", None) or error
+        raise Invalid(f"{short(plain(said))} is no path: {why}") from error
+    if not inside:
+        hint = "Documents are written there unless the setting `documents` names another folder."
+        raise Invalid(f"{plain(str(target))} is outside of {plain(str(folder))}", hint=hint)
+    if there:
+        raise Invalid(f"{plain(str(target))} is a folder", hint="Name a file in it.")
+    return target
+
+
+@contextmanager
+def _folders(target: Path) -> Generator[None]:
+    """Make the folders that a file needs; they are taken away again if it cannot be written."""
+    missing = [folder for folder in target.parents if not folder.exists()]
+    if not target.parents[len(missing)].is_dir():
+        raise NotADirectoryError(ENOTDIR, f"{target.parents[len(missing)].name} is a file")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for folder in missing:
+            with suppress(OSError):  # somebody else has put something there
+                folder.rmdir()
+        raise
+
+
+def _made(target: Path, text: bytes) -> None:
+    with target.open("xb") as file:
+        try:
+            file.write(text)
+            file.flush()
+        except BaseException:
+            target.unlink()
+            raise
 
 
 def _replaced(target: Path, text: bytes) -> None:
     """Beside it first, then in its place: whoever reads it finds the old text or the new one."""
     from tempfile import NamedTemporaryFile
 
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name[:100]}.", delete=False) as file:
-            beside = Path(file.name)
-            try:
-                file.write(text)
-                beside.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
-                beside.replace(target)
-            except BaseException:
-                beside.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        raise Invalid(f"cannot write {plain(str(target))}: {error.strerror or error}") from error
+    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name[:100]}.", delete=False) as file:
+        beside = Path(file.name)
+        try:
+            file.write(text)
+            file.flush()
+            beside.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
+            beside.replace(target)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
 
 
 def allowed(setting: str, home: str) -> Path:

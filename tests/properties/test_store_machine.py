@@ -34,10 +34,13 @@ scopes = st.builds(
     projects=st.sets(st.sampled_from(["p", "q"]), max_size=1).map(frozenset),
     tags=st.sets(st.sampled_from(["x", "y"]), max_size=2).map(frozenset),
     kinds=st.sets(st.sampled_from([Kind.NOTE, Kind.REPORT]), max_size=1).map(frozenset),
+    sessions=st.sets(st.just("s")).map(frozenset),
     since=st.none() | st.integers(0, 9).map(at),
     statuses=st.sets(st.sampled_from(list(Status))).map(frozenset),
 )
 limits = st.sampled_from([1, 2, 3, 5, 100])
+sessions = st.sampled_from([None, "s", "t"])
+agents = st.sampled_from([None, "a", "b"])
 days = st.sampled_from([-1, 0, 0, 5, 86_399, 86_400])
 hosts = st.sampled_from(["a", "b"])
 eighths = st.integers(0, 20).map(lambda n: n / 8)  # sums of which are exact in any order
@@ -79,6 +82,9 @@ def entries(draw, uids):
         project=draw(st.sampled_from([None, "p", "q"])),
         tags=tuple(draw(st.sets(st.sampled_from(["x", "y"])))),
         category=draw(st.sampled_from([None, "bug"])),
+        session_id=draw(sessions),
+        session_iter=draw(st.sampled_from([None, 1, 2, 10])),
+        agent_id=draw(agents),
         unless_known=draw(st.booleans()),
     )
     space = draw(st.sampled_from([None, *SPACES]))
@@ -174,8 +180,16 @@ class Stores(RuleBasedStateMachine):
 
     @rule(data=st.data(), moment=st.integers(0, 20).map(at))
     def access(self, data, moment) -> None:
-        self.same("touch", id := self.some_id(data), moment)
-        self.same("whole", id)
+        ids = data.draw(st.lists(st.sampled_from([*self.ids(), MemoryId(999)]), max_size=3))
+        self.same("touch", ids, moment)
+        self.same("bodies", ids)
+        for id in ids:
+            self.same("whole", id)
+
+    @rule(scope=scopes, before=st.integers(0, 10).map(at), limit=limits)
+    def forget(self, scope, before, limit) -> None:
+        self.same("aged", scope, before)
+        self.same("forget", scope, before, limit)
 
     @rule(data=st.data())
     def link(self, data) -> None:
@@ -271,6 +285,16 @@ class Stores(RuleBasedStateMachine):
         page = self.same("recent", scope, size)
         while page:
             page = self.same("recent", scope, size, page[-1])
+
+    @rule(scope=scopes, size=limits, latest_first=st.booleans())
+    def read_by_iteration(self, scope, size, latest_first) -> None:
+        self.same("by_iteration", scope, size, latest_first=latest_first)
+
+    @rule(size=limits, agent=agents)
+    def list_sessions(self, size, agent) -> None:
+        self.same("sessions", size, agent)
+        for session in ("s", "t", "none"):
+            self.same("session", session)
 
     @rule(reference=st.sampled_from(["1", "2", "999", "00000000", "00000001", "", "%"]))
     def resolve(self, reference) -> None:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from memory.errors import Invalid
 from memory.kinds import Kind
-from memory.query import EVERYTHING, Granularity, Mode, Query
+from memory.limits import check_text, short
+from memory.query import EVERYTHING, QUERY_LIMIT, Granularity, Mode, Query
 from memory.sessions import rows
 from memory.sessions.envelope import answers, said
-from memory.sessions.place import Place
+from memory.sessions.place import Place, needed
 
 if TYPE_CHECKING:
     from memory.engine import Engine
@@ -227,23 +228,22 @@ class Finding:
     # All of them ---------------------------------------------------------
 
     def _listed(self, kind: Kind, session: str, iteration: Iteration, limit: int, *, latest_first: bool) -> Envelope:
-        if not session.strip():
-            raise Invalid("session_id is blank", hint="`list_sessions` names those there are.")
-        place = Place(session_id=session, session_iter=iteration)
+        place = Place(session_id=needed("session_id", session), session_iter=iteration)
         return self._in_order(kind, place, limit, latest_first=latest_first)
 
     def _in_order(self, kind: Kind, place: Place, limit: int, *, latest_first: bool = True) -> Envelope:
         scope = place.scope(kind)
-        read, notices = self.engine.read(self.engine.by_iteration(scope, limit, latest_first=latest_first))
+        read, notices = self.engine.documents(scope, limit, latest_first=latest_first)
         found = [rows.scoped(one) for one in read]
         why = "" if found else self._nothing(scope)
-        return _results(found, place, kind, said(notices, why)) | {"limit": limit, "latest_first": latest_first}
+        return _results(found, place, kind, said(notices, why)) | {"limit": limit, "latest_first": bool(latest_first)}
 
     def _whole(
         self, kind: Kind, place: Place, query: Name, limit: int, *, rank: bool, threshold: float | None
     ) -> Envelope:
         """Documents: by iteration, or ranked by their best chunk if that is asked for and there is a query."""
         if query is None or not rank:
+            check_text("query", "" if query is None else query, QUERY_LIMIT)
             return self._in_order(kind, place, limit) | {"query": query}
         answer = self._answer(kind, place, query, limit, Granularity.COARSE)
         hits = self._near(answer, threshold)
@@ -271,6 +271,8 @@ class Finding:
     def _near(self, answer: Answer, threshold: float | None) -> list[Hit]:
         if threshold is None or not self.engine.config.search.threshold_filtering:
             return list(answer.hits)
+        if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):
+            raise Invalid(f"similarity_threshold is a number, not {short(threshold)}")
         return [hit for hit in answer.hits if hit.similarity >= threshold]
 
     def _nothing(self, scope: Scope) -> str:

@@ -8,7 +8,7 @@ from memory.errors import Invalid
 from memory.kinds import Kind
 from memory.sessions.drafts import GENERAL, ORCHESTRATOR, draft
 from memory.sessions.envelope import answers, said
-from memory.sessions.place import Place
+from memory.sessions.place import Place, needed
 from memory.sessions.rows import HASH
 from memory.times import iso
 
@@ -81,9 +81,8 @@ class Keeping:
     @answers("store", STORED)
     def store_knowledge_base(self, agent_id: str, title: str, content: str, category: Name = GENERAL) -> Envelope:
         """Keep what holds beyond a session, cut like a report (CAP D16)."""
-        if not agent_id.strip():
-            raise Invalid(f"a {Kind.KNOWLEDGE_BASE} needs an agent_id")
-        return self._placed(Kind.KNOWLEDGE_BASE, content, Place(agent_id, category=category), title=title)
+        place = Place(needed("agent_id", agent_id), category=category)
+        return self._placed(Kind.KNOWLEDGE_BASE, content, place, title=title)
 
     def _orchestrated(self, kind: Kind, content: str, place: Place) -> Envelope:
         if place.session_iter is None:

@@ -10,6 +10,7 @@ from memory.kinds import RULES
 from memory.limits import iteration
 from memory.sessions import rows
 from memory.sessions.envelope import answers, said
+from memory.sessions.place import named, needed
 from memory.times import iso
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Using:
         """
         iteration(session_iter)  # refused before the session is looked for
         try:
-            found = self.engine.resume(session_id, session_iter)
+            found = self.engine.resume(needed("session_id", session_id), session_iter)
         except NotFound as error:
             return {"message": said((), str(error))}
         contexts, told = self._rows([found.context] if found.context else [])
@@ -101,6 +102,7 @@ class Using:
             "context_window": surrounding_chunks,
             "chunks_returned": len(found.pieces),
             "expanded_content": found.text,
+            "flags": list(found.memory.flags),
             "chunks": [
                 {
                     "chunk_id": piece.id,
@@ -119,7 +121,11 @@ class Using:
         """A memory's content as it was given, to the last byte, and whether its chunks still tile it (CAP D29, X33)."""
         found = self.engine.reconstruct(memory_id)
         self.engine.accessed([found.memory.id])
-        torn = "" if found.whole else "its chunks do not tile it: `memory doctor --fix` cuts it anew"
+        torn = (
+            ""
+            if found.whole
+            else "its chunks do not make it up, so searches may miss parts of it: `memory doctor` looks at the database"
+        )
         return {
             "memory_id": found.memory.id,
             "content": found.body,
@@ -127,6 +133,7 @@ class Using:
             "memory_type": str(found.memory.kind),
             "chunk_count": found.chunks,
             "verified": found.whole,
+            "flags": list(found.memory.flags),
             "message": said((), torn),
         }
 
@@ -143,6 +150,7 @@ class Using:
     def get_session_stats(self, session_id: str) -> Envelope:
         """How much is kept of a session, of which kinds, by whom (CAP D31); zeros if nothing is."""
         nothing = dict.fromkeys(KINDS, 0)
+        session_id = needed("session_id", session_id)
         try:
             found = self.engine.session(session_id)
         except NotFound as error:
@@ -161,7 +169,7 @@ class Using:
     @answers("use", LISTED)
     def list_sessions(self, limit: int = 20, agent_id: Name = None) -> Envelope:
         """Sessions, the latest activity first (CAP D32). `agent_id` of each is who wrote last."""
-        found, total = self.engine.sessions(limit, agent=agent_id or None)
+        found, total = self.engine.sessions(limit, agent=named("agent_id", agent_id))
         return {"sessions": [rows.session(one) for one in found], "total_sessions": total}
 
     @answers("use", WRITTEN)
@@ -203,8 +211,9 @@ class Using:
             dry_run: Only count them.
             memory_type: Of this kind alone. Without it notes and the knowledge base stay: they outlive sessions.
         """
-        kinds = (memory_type,) if memory_type else ()
-        found = self.engine.cleanup(days_old, kinds=kinds, dry_run=dry_run)
+        kind = named("memory_type", memory_type)
+        dry_run = dry_run is not False  # nothing but that word deletes
+        found = self.engine.cleanup(days_old, kinds=(kind,) if kind else (), dry_run=dry_run)
         done = "would be deleted; dry_run=false deletes them" if dry_run else "deleted"
         message = f"{found.memories:,} memories with {found.chunks:,} chunks {done}"
         return {
