@@ -37,7 +37,7 @@ class Archive:
     _now: Callable[[], datetime]
     resolve: Callable[[int | str], MemoryId]
     _known_as: Callable[[Scope], Scope]
-    _counted: Callable[[Searched], None]
+    _counted: Callable[..., None]
 
     def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
         """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.forecast import Forecast
     from memory.guard import Guard
     from memory.ledger import Call
-    from memory.query import Answer, Searched
+    from memory.query import Answer, Searched, Step
     from memory.record import MemoryId
     from memory.reindex import Reindexed, RolledBack
     from memory.save import Plan, Saved, Saving
@@ -184,24 +184,24 @@ class Care:
 
     def _remember(self, answer: Answer) -> None:
         """Keep that there was a search, not what was asked, and warn of a slow one. None of it makes the search fail."""
-        one = answer.searched(self._now())
-        self._counted(one)
-        if one.seconds > self.config.search.slow_seconds:
-            import logging
+        self._counted(answer.searched(self._now()), answer.steps)
 
-            slowest = max(answer.steps, key=lambda step: step.seconds)
-            logging.getLogger("memory").warning(
-                "slow search: %s took %.3f s, tier %s, %s; the slowest step was %s, %.3f s",
-                *(one.type, one.seconds, one.tier, f"{one.results} results", slowest.name, slowest.seconds),
-            )
-
-    def _counted(self, one: Searched) -> None:
+    def _counted(self, one: Searched, steps: Sequence[Step] = ()) -> None:
         try:
             self._store.searched(one)
         except StoreError as error:
             import logging
 
             logging.getLogger("memory").info("this search is not counted: %s", error)
+        if one.seconds > self.config.search.slow_seconds:
+            import logging
+
+            slowest = max(steps, key=lambda step: step.seconds, default=None)
+            logging.getLogger("memory").warning(
+                "slow search: %s took %.3f s, tier %s, %s%s",
+                *(one.type, one.seconds, one.tier, f"{one.results} results"),
+                f"; the slowest step was {slowest.name}, {slowest.seconds:.3f} s" if slowest else "",
+            )
 
     def status(self) -> Status:
         """How much is kept, which vectors there are, and what keeps the engine from doing all it could."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.errors import Invalid, NotFound
+from memory.errors import Invalid, NotFound, StoreError
 from memory.kinds import RULES, Kind, kind
 from memory.limits import short
 from memory.query import EVERYTHING, MOST, Scope
@@ -149,6 +149,12 @@ def cleanup(store: Store, days: int, kinds: Iterable[str], *, moment: datetime, 
     if dry_run:
         return store.aged(scope, before)
     gone = Aged(0, 0)
-    while (some := store.forget(scope, before, AT_ONCE)).memories:
-        gone = Aged(gone.memories + some.memories, gone.chunks + some.chunks)
+    try:
+        while (some := store.forget(scope, before, AT_ONCE)).memories:
+            gone = Aged(gone.memories + some.memories, gone.chunks + some.chunks)
+    except StoreError as error:
+        if not gone.memories:
+            raise
+        done = f"{gone.memories:,} memories with {gone.chunks:,} chunks were removed before; the same call goes on."
+        raise type(error)(str(error), hint=done) from error
     return gone

@@ -68,11 +68,19 @@ class Draft:
         rule = RULES[self.kind]
         for name in rule.required:
             if not str(getattr(self, name) or "").strip():
-                raise Invalid(f"a {self.kind} needs a {name}")
+                raise Invalid(f"{_a(self.kind)} needs a {name}")
+        if wrong := [name for name in rule.foreign if getattr(self, name) is not None]:
+            raise Invalid(
+                f"{_a(self.kind)} has no {' and no '.join(wrong)}: it outlives sessions", hint="Leave it out."
+            )
         if self.category is not None and rule.categories is not None and self.category not in rule.categories:
             raise Invalid(
                 f"no category {self.category!r} of a {self.kind}", hint=f"One of {', '.join(rule.categories)}."
             )
+
+
+def _a(kind: Kind) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 SHARED = tuple(f.name for f in fields(Draft) if f.name != "body")

@@ -42,6 +42,7 @@ class Rule(NamedTuple):
 
     Attributes:
         required: Fields of a draft that must be set.
+        foreign: Fields that must not be set: it belongs to no such thing.
         chunked: Whether a long body is cut; otherwise it stays one chunk.
         repeats: Whether the same content may be kept twice in the same scope.
         categories: The categories it may have; None takes any.
@@ -55,6 +56,7 @@ class Rule(NamedTuple):
     repeats: bool = False
     categories: tuple[str, ...] | None = None
     told: bool = True
+    foreign: tuple[str, ...] = ()
 
 
 _SESSION = ("session_id", "body")
@@ -63,13 +65,17 @@ _RUN = ("query_id", "body")
 RULES: Mapping[Kind, Rule] = MappingProxyType(
     {
         Kind.NOTE: Rule("note", ("title",), chunked=True, categories=CATEGORIES),
-        Kind.SESSION_CONTEXT: Rule("session", _SESSION, told=False),
-        Kind.INPUT_PROMPT: Rule("session", _SESSION, repeats=True, told=False),  # people do say "continue" twice
+        Kind.SESSION_CONTEXT: Rule("session", ("session_iter", *_SESSION), told=False),
+        Kind.INPUT_PROMPT: Rule(
+            "session", ("session_iter", *_SESSION), repeats=True, told=False
+        ),  # people do say "continue" twice
         Kind.SYSTEM_MEMORY: Rule("session", ("agent_id", *_SESSION)),
         Kind.REPORT: Rule("session", ("agent_id", *_SESSION), chunked=True),
         Kind.REPORT_OBSERVATION: Rule("session", ("agent_id", *_SESSION)),
         Kind.WORKING_MEMORY: Rule("session", ("agent_id", *_SESSION), chunked=True),
-        Kind.KNOWLEDGE_BASE: Rule("session", ("title", "body"), chunked=True),
+        Kind.KNOWLEDGE_BASE: Rule(
+            "session", ("title", "body"), chunked=True, foreign=("session_id", "session_iter", "task_code")
+        ),
         Kind.DISCOVERY: Rule("research", _RUN),
         Kind.INSIGHT: Rule("research", _RUN),
         Kind.DEADEND: Rule("research", _RUN),
@@ -80,6 +86,11 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
     }
 )
 
+
+GENERAL = "general"
+"""The category of the knowledge base unless another is named (CAP D16)."""
+
+SESSION_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "session")
 
 TOLD = frozenset(kind for kind, rule in RULES.items() if rule.told)
 """The kinds that come up unasked."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.draft import SHARED, Draft
 from memory.errors import Invalid
-from memory.kinds import Kind, kind
+from memory.kinds import GENERAL, Kind, kind
 from memory.limits import TITLE_LIMIT, plain
 from memory.record import Memory, MemoryId, Status
 from memory.save import Plan, content_hash
@@ -185,6 +185,7 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
         text = clean(text)
         return Draft(
             kind=Kind.KNOWLEDGE_BASE,
+            category=GENERAL,
             title=title(text) or plain(path.stem)[:TITLE_LIMIT],
             body=text,
             related_files=(name,),

@@ -391,7 +391,7 @@ def test_d20_what_is_searched_for_is_filtered(opened: Opened) -> None:
         "memory_type": "system_memory",
         "agent_id": "b",
         "session_id": "s",
-        "session_iter": "v2",
+        "session_iter": 2,  # X8
     }
 
 
@@ -545,7 +545,7 @@ def test_d29_a_document_whose_chunks_do_not_tile_it_says_so(memory: SessionMemor
     found = memory.reconstruct_document(id)
 
     assert (found["content"], found["verified"]) == (LONG, False)
-    assert "memory doctor" in found["message"]
+    assert "do not make it up" in found["message"]
 
 
 def test_d30_a_memory_is_given_with_its_sixteen_fields(memory: SessionMemory) -> None:

@@ -212,15 +212,17 @@ def test_where_nothing_is_kept_there_is_no_session(shell: Shell) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in {Kind.NOTE, *list(Kind)[8:]}])
 def test_every_kind_of_a_session_is_stored(shell: Shell, kind: Kind) -> None:
     (shell.folder / "text.md").write_text("# Head\n\nText\n")
-    place = ["--session", "s", "--iter", "v2", "--agent", "a", "--task", "T", "--project", "p", "--source", "cli"]
+    of_session = ["--session", "s", "--iter", "v2", "--task", "T"] if kind is not Kind.KNOWLEDGE_BASE else []
+    place = [*of_session, "--agent", "a", "--project", "p", "--source", "cli"]
 
     found = shell("store", f"{kind}s", "text.md", *place, "--json").json
 
     assert found["schema"] == "memory.store/1"
     assert (found["known"], found["chunks"]) == (False, 1)
     memory = found["memory"]
-    assert (memory["kind"], memory["session_id"], memory["session_iter"]) == (str(kind), "s", 2)
-    assert (memory["agent_id"], memory["task_code"]) == ("a", "T")
+    scope = ("s", 2, "T") if of_session else (None, None, None)
+    assert (memory["session_id"], memory["session_iter"], memory["task_code"]) == scope
+    assert (memory["kind"], memory["agent_id"]) == (str(kind), "a")
     assert (memory["project"], memory["source"], memory["body_size"]) == ("p", "cli", 13)
 
 
@@ -239,7 +241,7 @@ def test_what_is_stored_is_counted_in_chunks_and_kept_once(shell: Shell) -> None
 
 def test_prompts_may_be_said_twice(shell: Shell) -> None:
     for _ in range(2):
-        assert shell("store", "input_prompt", "--session", "s", stdin="continue").out.startswith("kept ")
+        assert shell("store", "input_prompt", "--session", "s", "--iter", "1", stdin="continue").out.startswith("kept ")
 
 
 def test_a_text_is_titled_by_its_heading_or_by_hand(shell: Shell) -> None:
@@ -265,22 +267,24 @@ def test_project_without_a_name_is_this_folders(shell: Shell) -> None:
         (["discovery"], b"x", "a discovery is not of a session"),
         (["reprot"], b"x", "no kind 'reprot'"),
         (["report"], b"x", "report needs --session ID and --agent NAME"),
-        (["input_prompt"], b"x", "input_prompt needs --session ID"),
+        (["input_prompt"], b"x", "input_prompt needs --session ID and --iter N"),
+        (["input_prompt", "--session", "s"], b"x", "input_prompt needs --iter N"),
+        (["knowledge_base", "--session", "s", "--title", "t"], b"x", "a knowledge_base has no session_id"),
         (["knowledge_base"], b"x", "needs --title TEXT"),
         (["report", "--session", "s", "--agent", " "], b"x", "report needs --agent NAME"),
-        (["input_prompt", "--session", "s"], b"", "needs content"),
-        (["input_prompt", "--session", "s"], b" \n", "needs content"),
-        (["input_prompt", "--session", "s"], b"\xff\xfe", "not UTF-8"),
-        (["input_prompt", "--session", "s"], b"a\0b", "NUL at position 1"),
-        (["input_prompt", "--session", "s"], b"x" * 500_001, "500,001 characters"),
+        (["input_prompt", "--session", "s", "--iter", "1"], b"", "needs content"),
+        (["input_prompt", "--session", "s", "--iter", "1"], b" \n", "needs content"),
+        (["input_prompt", "--session", "s", "--iter", "1"], b"\xff\xfe", "not UTF-8"),
+        (["input_prompt", "--session", "s", "--iter", "1"], b"a\0b", "NUL at position 1"),
+        (["input_prompt", "--session", "s", "--iter", "1"], b"x" * 500_001, "500,001 characters"),
         (["input_prompt", "--session", "s", "--iter", "v0"], b"x", "not 'v0'"),
         (["input_prompt", "--session", "s", "--iter", "vx"], b"x", "not 'vx'"),
-        (["input_prompt", "--session", "s" * 201], b"x", "201 characters"),
-        (["input_prompt", "nowhere.md", "--session", "s"], b"x", "nowhere.md: No such file"),
-        (["input_prompt", ".", "--session", "s"], b"x", ".: Is a directory"),
-        (["input_prompt", "photo.png", "--session", "s"], b"x", "photo.png is not UTF-8 text"),
-        (["input_prompt", "empty.md", "--session", "s"], b"x", "needs content"),
-        (["input_prompt", "--session", "s", "--project", "empty.md"], b"x", "Missing argument 'FILE'"),
+        (["input_prompt", "--session", "s" * 201, "--iter", "1"], b"x", "201 characters"),
+        (["input_prompt", "nowhere.md", "--session", "s", "--iter", "1"], b"x", "nowhere.md: No such file"),
+        (["input_prompt", ".", "--session", "s", "--iter", "1"], b"x", ".: Is a directory"),
+        (["input_prompt", "photo.png", "--session", "s", "--iter", "1"], b"x", "photo.png is not UTF-8 text"),
+        (["input_prompt", "empty.md", "--session", "s", "--iter", "1"], b"x", "needs content"),
+        (["input_prompt", "--session", "s", "--iter", "1", "--project", "empty.md"], b"x", "Missing argument 'FILE'"),
     ],
 )
 def test_what_cannot_be_stored_is_said_and_changes_nothing(
@@ -299,7 +303,7 @@ def test_what_cannot_be_stored_is_said_and_changes_nothing(
 def test_half_a_million_characters_are_stored_to_the_last(shell: Shell) -> None:
     text = "".join(f"line {n} of many\r\n" for n in range(40_000))[:500_000]
 
-    shell("store", "input_prompt", "--session", "s", stdin=text)
+    shell("store", "input_prompt", "--session", "s", "--iter", "1", stdin=text)
 
     assert shell("reconstruct", "1").out == text
 
@@ -307,7 +311,7 @@ def test_half_a_million_characters_are_stored_to_the_last(shell: Shell) -> None:
 def test_a_terminal_is_not_waited_for(shell: Shell) -> None:
     terminal, screen = os.openpty()
 
-    run = shell.start("store", "input_prompt", "--session", "s", stdin=screen, stderr=subprocess.PIPE)
+    run = shell.start("store", "input_prompt", "--session", "s", "--iter", "1", stdin=screen, stderr=subprocess.PIPE)
     _, error = run.communicate(timeout=60)
 
     os.close(terminal)
@@ -587,7 +591,7 @@ def test_what_is_deleted_takes_all_with_it(kept: Shell) -> None:
 
 
 def test_what_is_young_stays(kept: Shell) -> None:
-    kept("store", "input_prompt", "--session", "new", stdin="young")
+    kept("store", "input_prompt", "--session", "new", "--iter", "1", stdin="young")
 
     assert kept("cleanup", "--days", "1", "--json").json["memories_deleted"] == 7
 

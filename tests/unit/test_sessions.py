@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import resource
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -148,15 +154,15 @@ def test_a_damaged_file_is_a_database_error(tmp_path: Path, tool: str, arguments
 
 def test_what_is_left_out_of_a_draft_has_its_default() -> None:
     context = draft(Kind.SESSION_CONTEXT, "state", session_id=" s ", session_iter="v2", task_code=" ")
-    prompt = draft(Kind.INPUT_PROMPT, "# say", session_id="s", agent_id="planner")
+    prompt = draft(Kind.INPUT_PROMPT, "# say", session_id="s", session_iter=1, agent_id="planner")
     known = draft(Kind.KNOWLEDGE_BASE, "# Heading\n\ntext", agent_id="a")
     named = draft(Kind.KNOWLEDGE_BASE, "# Heading\n\ntext", title="Given", category="c")
 
     assert (context.agent_id, context.session_id, context.session_iter) == ("main-orchestrator", "s", 2)
     assert (context.task_code, context.title, context.category) == (None, "", None)
     assert (prompt.agent_id, prompt.title) == ("planner", "")
-    assert (known.title, known.category, dict(known.metadata)) == ("Heading", "general", {"title": "Heading"})
-    assert (named.title, named.category, dict(named.metadata)) == ("Given", "c", {"title": "Given"})
+    assert (known.title, known.category) == ("Heading", "general")
+    assert (named.title, named.category) == ("Given", "c")
 
 
 @pytest.mark.parametrize(
@@ -187,8 +193,11 @@ def test_the_title_of_a_document_is_its_first_heading(content: str, title: str) 
         (Kind.REPORT, {"content": "x", "agent_id": " "}, "agent_id"),
         (Kind.REPORT, {"content": "x", "session_id": None}, "session_id"),
         (Kind.REPORT, {"content": "x", "session_iter": "last"}, "session_iter"),
-        (Kind.SESSION_CONTEXT, {"content": "x", "session_id": ""}, "session_id"),
-        (Kind.KNOWLEDGE_BASE, {"content": "no heading", "title": None}, "title"),
+        (Kind.SESSION_CONTEXT, {"content": "x", "session_id": "", "session_iter": 1}, "session_id"),
+        (Kind.SESSION_CONTEXT, {"content": "x"}, "a session_context needs a session_iter"),
+        (Kind.INPUT_PROMPT, {"content": "x"}, "an input_prompt needs a session_iter"),
+        (Kind.KNOWLEDGE_BASE, {"content": "x", "title": "t"}, "a knowledge_base has no session_id"),
+        (Kind.KNOWLEDGE_BASE, {"content": "no heading", "title": None, "session_id": None}, "title"),
         (Kind.NOTE, {"content": "x"}, "note"),
         (Kind.PLAN, {"content": "x"}, "plan"),
     ],
@@ -226,9 +235,11 @@ NAMES = (
     | st.text(min_size=1, max_size=30)
     | st.sampled_from(["no", "null", "1", "2026-01-01", "---", "x\n---\ny", ": {", "0x1"])
 )
+YAML_PRINTS = re.compile("[\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
 KEPT = RamStore().put([note(body="text")])[0].memory
 
 
+@example(title="1e3\x7f\x9b", names=("\ufeff", "\ufffe\uffff", "\\", '"'), tags=["0o17", "y"])
 @example(title="a\x85b", names=("x\u2028y", "\u2029", "a\n---\nb", "yes"), tags=["\x85"])
 @given(
     title=LINES, names=st.tuples(NAMES, NAMES, NAMES, NAMES), tags=st.lists(st.text(min_size=1, max_size=9), max_size=3)
@@ -250,6 +261,32 @@ def test_any_parser_reads_the_front_matter_back(title: str, names: tuple[str | N
     }
     assert said.get("tags", []) == tags
     assert said["created_at"] == "2026-01-01T00:00:00Z"
+    assert [json.loads(line.partition(": ")[2]) for line in lines[1:-2]] == list(said.values())
+    assert YAML_PRINTS.fullmatch(text)
+
+
+WORDS = (
+    "12e45 1e3 1e+3 .5 5. 0o17 017 0x1F 0b1 1_000 1:30 190:20:30 .inf -.INF .nan NaN Infinity y Y n N yes No on OFF true False null Null NULL ~ "
+    "2026-01-01 2026-01-01T00:00:00Z = << - --- ... ? : {} [] ! !!int & * | > % @ ` # 'x' \"x\" \\ \\n \\x41 +1 -0 1. 0"
+)
+
+
+@pytest.mark.parametrize(
+    "word", [*WORDS.split(), " x ", " ", "a: b", "a #b", "é 数据 🦊", "\U0010ffff", "\ufffe\uffff"]
+)
+def test_no_word_is_anything_but_text(word: str) -> None:
+    """By sight: YAML 1.2 reads 1e3 and 0o17 as numbers, 1.1 y and on as booleans; neither does so in double quotes."""
+    memory = KEPT._replace(title=word, agent_id=word, tags=(word, word))
+
+    text = front.front(Document(memory, "body", 7, True))
+
+    facts = dict(line.partition(": ")[::2] for line in text.split("\n")[1:-2])
+    assert facts["title"] == facts["agent_id"]
+    assert re.fullmatch(r'"(?:[^"\\]|\\["\\nrtbf]|\\u[0-9a-f]{4})+"', facts["title"])
+    assert facts["tags"] == f"[{facts['title']}, {facts['title']}]"
+    said = yaml.safe_load(text.removesuffix("---\n"))
+    assert (said["title"], said["tags"]) == (word, [word, word])
+    assert (facts["memory_id"], facts["chunk_count"]) == ("1", "7")
 
 
 # Files --------------------------------------------------------------------------------
@@ -303,6 +340,8 @@ def laid_out(root: Path) -> Path:
     (folder / "dangling.md").symlink_to(outside / "new.md")
     (folder / "within.md").symlink_to(folder / "inside" / "target.md")
     (folder / "circle").symlink_to(folder / "circle")
+    (folder / ".git" / "hooks").mkdir(parents=True)
+    (folder / "hooks").symlink_to(folder / ".git" / "hooks", target_is_directory=True)
     return folder
 
 
@@ -333,6 +372,12 @@ def tree(folder: Path) -> dict[str, str]:
         ("file/x.md", "file is a file"),
         ("file/deep/x.md", "file is a file"),
         ("circle", "circle"),
+        (".envrc", "is hidden"),
+        (".git/hooks/pre-commit", "is hidden"),
+        ("inside/.github/workflows/x.yml", "is hidden"),
+        ("new/../.x/y.md", "is hidden"),
+        ("hooks/pre-commit", "is hidden"),
+        ("...", "is hidden"),
         ("~nobody-of-this-name/x.md", "no path"),
         ("new/" + "x" * 300 + ".md", "too long"),
         ("new/" + "y/" * 3_000, "too long"),
@@ -369,6 +414,7 @@ def test_a_path_that_cannot_be_is_refused_and_changes_nothing(
         ("out/../x.md", None),
         ("Ärger mit 🦊.md", "Ärger mit 🦊.md"),
         ("-x", "-x"),
+        ("a.b/c.", "a.b/c."),
         ("$HOME", "$HOME"),
         (Path("x.md"), "x.md"),
     ],
@@ -396,6 +442,16 @@ def test_an_absolute_path_inside_is_written_to_and_a_folder_may_be_a_link(tmp_pa
     assert write("c.md", link) == tmp_path / "real" / "c.md"
 
 
+def test_a_folder_may_be_hidden_itself_and_a_person_writes_where_they_like(tmp_path: Path) -> None:
+    folder = tmp_path / ".memory" / "documents"
+
+    assert write("x.md", folder) == folder / "x.md"
+    assert write(str(tmp_path / ".github" / "x.md"), None) == tmp_path / ".github" / "x.md"
+    with pytest.raises(Invalid, match="is hidden") as caught:
+        write(".x.md", folder)
+    assert "without a dot" in caught.value.hint
+
+
 def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "x.md").write_text("mine")
 
@@ -408,6 +464,116 @@ def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "x.md").read_text() == "text\n"
     assert (tmp_path / "x.md").stat().st_mode & 0o777 == 0o640
     assert [path.name for path in tmp_path.iterdir()] == ["x.md"]
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077, 0o002])
+def test_a_new_file_honours_the_umask_and_an_old_one_keeps_its_mode(tmp_path: Path, overwrite: bool, mask: int) -> None:
+    (tmp_path / "old.md").touch()
+    (tmp_path / "old.md").chmod(0o646)
+    before = os.umask(mask)
+    try:
+        new = write("new.md", tmp_path, overwrite=overwrite)
+        old = write("old.md", tmp_path, overwrite=True)
+    finally:
+        os.umask(before)
+
+    assert new.stat().st_mode & 0o777 == 0o666 & ~mask
+    assert old.stat().st_mode & 0o777 == 0o646
+
+
+def test_a_name_may_be_as_long_as_the_disk_takes_it(tmp_path: Path) -> None:
+    for overwrite in (False, True):
+        assert write("🦊" * 63, tmp_path, overwrite=overwrite).read_text() == "text\n"
+
+
+@pytest.fixture
+def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a file system without hard links."""
+
+    def link(*_args: Any, **_options: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+
+
+@pytest.mark.usefixtures("no_links")
+def test_where_there_are_no_links_a_file_is_made_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert write("new/x.md", tmp_path).read_text() == "text\n"
+    with pytest.raises(Invalid, match="is there already"):
+        write("new/x.md", tmp_path, "other")
+    assert tree(tmp_path) == {"new": "", "new/x.md": "text\n"}
+
+    def replace(*_args: Any) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(Invalid, match="Input/output"):
+        write("deep/y.md", tmp_path)
+    assert tree(tmp_path) == {"new": "", "new/x.md": "text\n"}
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_of_many_that_make_a_file_at_once_one_does(tmp_path: Path, links: bool, request: Any) -> None:
+    if not links:
+        request.getfixturevalue("no_links")
+
+    bodies = [f"{number}" * 100_000 for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        errors = [pool.submit(write, "x.md", tmp_path, body).exception() for body in bodies]
+
+    (made,) = [body for body, error in zip(bodies, errors, strict=True) if error is None]
+    assert all("is there already" in str(error) for error in errors if error)
+    assert tree(tmp_path) == {"x.md": made}
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_file_has_its_name_only_when_all_of_it_is_on_the_disk(
+    tmp_path: Path, overwrite: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "old.md").write_text("mine")
+    target = tmp_path / ("old.md" if overwrite else "new.md")
+    synced = []
+    fsync = os.fsync
+
+    def watched(descriptor: int) -> None:
+        synced.append(
+            (os.fstat(descriptor).st_ino, os.fstat(descriptor).st_size, target.exists() and target.read_text())
+        )
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    write(target, tmp_path, "x" * 50_000, overwrite=overwrite)
+
+    assert synced == [(target.stat().st_ino, 50_000, "mine" if overwrite else False)]
+
+
+KILLED = """
+import resource, signal, sys
+from pathlib import Path
+from memory import front
+from memory.documents import Document
+
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # the kernel ends us in the middle of a write
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+document = Document(None, "x" * 500_000, 1, True)
+front.write(document, sys.argv[1], folder=None, overwrite=sys.argv[2] == "True", matter=False)
+"""
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_kill_leaves_what_was_there(tmp_path: Path, overwrite: bool) -> None:
+    (tmp_path / "old.md").write_text("mine")
+    target = tmp_path / ("old.md" if overwrite else "new.md")
+
+    ended = subprocess.run([sys.executable, "-c", KILLED, target, str(overwrite)], check=False)
+
+    assert ended.returncode == -signal.SIGXFSZ
+    (beside,) = tmp_path.glob(".memory.*.new")
+    assert 0 < beside.stat().st_size < 500_000
+    beside.unlink()
+    assert tree(tmp_path) == {"old.md": "mine"}
 
 
 @contextmanager
@@ -464,9 +630,37 @@ def test_documents_go_where_the_settings_say_or_into_the_working_folder(tmp_path
 
     assert front.allowed("~/papers", "/db") == tmp_path / "papers"
     assert front.allowed("", "/db") == tmp_path / "work"
-    for wide in (tmp_path, Path("/")):  # a home folder or the root would allow everything
-        monkeypatch.chdir(wide)
-        assert front.allowed("", "/db") == Path("/db/documents")
+
+
+@pytest.mark.parametrize("wide", ["home/user", "home", ".", "/", "link"])
+@pytest.mark.parametrize("home", ["home/user", "link"])
+def test_documents_do_not_go_where_the_home_folder_is(tmp_path: Path, monkeypatch, wide: str, home: str) -> None:
+    """There, everything would be allowed."""
+    (tmp_path / "home" / "user" / "work").mkdir(parents=True)
+    (tmp_path / "home" / "user-too").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "home" / "user", target_is_directory=True)
+    monkeypatch.setenv("HOME", str(tmp_path / home))
+
+    monkeypatch.chdir(tmp_path / wide)
+    assert front.allowed("", "/db") == Path("/db/documents")
+
+    for narrow in ("home/user/work", "link/work", "home/user-too"):
+        monkeypatch.chdir(tmp_path / narrow)
+        assert front.allowed("", "/db") == (tmp_path / narrow).resolve()
+
+
+def test_documents_go_beside_the_database_where_the_working_folder_is_gone_or_the_home_a_circle(
+    tmp_path: Path, monkeypatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert front.allowed("", "/db") == Path("/db/documents")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "circle"))
+    assert front.allowed("", "/db") == Path("/db/documents")
 
 
 # Documents ------------------------------------------------------------------------------
@@ -546,7 +740,7 @@ def test_neighbours_are_a_whole_number(memory: SessionMemory, around: Any) -> No
 
 def test_cleaning_up_goes_on_until_all_is_gone(memory: SessionMemory) -> None:
     """More than one transaction takes away."""
-    memory.engine.save_all([draft(Kind.INPUT_PROMPT, f"{n}", session_id="s") for n in range(450)])
+    memory.engine.save_all([draft(Kind.INPUT_PROMPT, f"{n}", session_id="s", session_iter=1) for n in range(450)])
 
     assert memory.cleanup_old_memories(0)["memories_deleted"] == 450
     assert memory.cleanup_old_memories(0, dry_run=False)["memories_deleted"] == 450

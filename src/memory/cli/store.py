@@ -10,13 +10,11 @@ import click
 
 from memory.cli.options import PATH, as_json, given_text, named_project, opened, show, tell
 from memory.errors import Invalid
-from memory.kinds import RULES, Kind, kind
+from memory.kinds import RULES, SESSION_KINDS, Kind, kind
 from memory.sessions.drafts import draft
 from memory.text.title import title
 
-KINDS = tuple(name for name, rule in RULES.items() if rule.family == "session")
-
-NEEDED = {"session_id": "--session ID", "agent_id": "--agent NAME", "title": "--title TEXT"}
+NEEDED = {"session_id": "--session ID", "session_iter": "--iter N", "agent_id": "--agent NAME", "title": "--title TEXT"}
 """What a kind may demand, as options."""
 
 
@@ -56,22 +54,21 @@ def store(context: click.Context, /, kind_name: str, file: str | None, *, as_jso
     made = draft(named, content, **given | {"project": named_project(given["project"])})
     with opened(context) as engine:
         result = engine.save(made)
-        chunks = len(engine.outline(result.memory.id))
     if as_json:
         from memory.render import sessions_data
 
-        show(sessions_data.stored(result, chunks))
+        show(sessions_data.stored(result, result.chunks))
         return
     from memory.render import sessions_text
 
-    click.echo(sessions_text.stored(result, chunks))
+    click.echo(sessions_text.stored(result, result.chunks))
     tell(result.notices)
 
 
 def _kind(name: str) -> Kind:
     found = kind(name)
-    if found not in KINDS:
-        hint = "`memory save` keeps notes." if found is Kind.NOTE else f"One of {', '.join(KINDS)}."
+    if found not in SESSION_KINDS:
+        hint = "`memory save` keeps notes." if found is Kind.NOTE else f"One of {', '.join(SESSION_KINDS)}."
         raise Invalid(f"a {found} is not of a session", hint=hint)
     return found
 

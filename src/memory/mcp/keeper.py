@@ -1,4 +1,4 @@
-"""The engine of a server that lives long: opened at the first call, and anew when the settings have changed."""
+"""The engine of a server that lives long: opened at the first call (or to load a model that takes long), and anew when the settings have changed."""
 
 from __future__ import annotations
 

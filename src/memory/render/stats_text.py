@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import click
@@ -31,7 +32,9 @@ def statistics(found: Statistics, width: int) -> str:
         return ""
     return "\n".join(
         [
-            f"{counted(found.searches, 'search', 'searches')} since {found.since:%Y-%m-%d %H:%M} UTC",
+            *textwrap.wrap(
+                f"{counted(found.searches, 'search', 'searches')} since {found.since:%Y-%m-%d %H:%M} UTC", width
+            ),
             f"median {_time(found.p50)}, p95 {_time(found.p95)}",
             f"{found.slow:,} slow ({found.slow_share:.1%}): over {found.slow_seconds:g} s",
             "",

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from memory.draft import Draft
 from memory.errors import Invalid
-from memory.kinds import RULES, Kind
+from memory.kinds import GENERAL, RULES, Kind
 from memory.limits import BODY_LIMIT, check_text, iteration
+from memory.sessions.place import named
 from memory.text.title import title as titled
-
-if TYPE_CHECKING:
-    from memory.record import Json
 
 ORCHESTRATOR = "main-orchestrator"
 """Who writes the context and the prompts of a session unless somebody else is named (CAP D9, X26)."""
-
-GENERAL = "general"
-"""The category of the knowledge base unless another is named (CAP D16)."""
 
 VERBATIM = (Kind.SESSION_CONTEXT, Kind.INPUT_PROMPT)
 
@@ -50,29 +43,21 @@ def draft(
     check_text("content", content, BODY_LIMIT)
     if not content.strip():
         raise Invalid(f"a {kind} needs content")
-    metadata: dict[str, Json] = {}
     if kind in VERBATIM:
         agent_id = agent_id or ORCHESTRATOR
     else:
         title = titled(content) if title is None else title
     if kind is Kind.KNOWLEDGE_BASE:
         category = category or GENERAL
-        metadata = {"title": title or ""}
     return Draft(
         kind=kind,
         body=content,
         title=title or "",
-        agent_id=_named(agent_id),
-        session_id=_named(session_id),
+        agent_id=named("agent_id", agent_id),
+        session_id=named("session_id", session_id),
         session_iter=iteration(session_iter),
-        task_code=_named(task_code),
-        category=_named(category),
-        metadata=metadata,
+        task_code=named("task_code", task_code),
+        category=named("category", category),
         project=project,
         source=source,
     )
-
-
-def _named(name: str | None) -> str | None:
-    """A name without blanks around it; blank ones count as left out, as programs pass them for nothing."""
-    return (name.strip() or None) if isinstance(name, str) else name

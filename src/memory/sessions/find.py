@@ -72,12 +72,12 @@ class Finding:
     def search_system_memory(
         self,
         query: Name = None,
-        *,
         agent_id: Name = None,
         session_id: Name = None,
         session_iter: Iteration = None,
         task_code: Name = None,
         limit: int = 10,
+        *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Commands, settings, addresses, by a query or, without one, by iteration (CAP D20, X12)."""
@@ -88,12 +88,12 @@ class Finding:
     def search_reports_specific_chunks(
         self,
         query: str,
-        *,
         agent_id: Name = None,
         session_id: Name = None,
         session_iter: Iteration = None,
         task_code: Name = None,
         limit: int = 10,
+        *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Chunks of reports (CAP D21)."""
@@ -104,12 +104,12 @@ class Finding:
     def search_reports_section_context(
         self,
         query: str,
-        *,
         agent_id: Name = None,
         session_id: Name = None,
         session_iter: Iteration = None,
         task_code: Name = None,
         limit: int = 5,
+        *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Sections of reports (CAP D23)."""
@@ -120,12 +120,12 @@ class Finding:
     def search_reports_full_documents(
         self,
         query: Name = None,
-        *,
         agent_id: Name = None,
         session_id: Name = None,
         session_iter: Iteration = None,
         task_code: Name = None,
         limit: int = 3,
+        *,
         similarity_threshold: float | None = None,
         rank: bool = False,
     ) -> Envelope:
@@ -137,12 +137,12 @@ class Finding:
     def search_working_memory_specific_chunks(
         self,
         query: str,
-        *,
         agent_id: Name = None,
         session_id: Name = None,
         session_iter: Iteration = None,
         task_code: Name = None,
         limit: int = 10,
+        *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Chunks of working memory (CAP D25)."""
@@ -153,12 +153,12 @@ class Finding:
     def search_working_memory_section_context(
         self,
         query: str,
-        *,
         agent_id: Name = None,
         session_id: Name = None,
         session_iter: Iteration = None,
         task_code: Name = None,
         limit: int = 5,
+        *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Sections of working memory (CAP D25)."""
@@ -169,12 +169,12 @@ class Finding:
     def search_working_memory_full_documents(
         self,
         query: Name = None,
-        *,
         agent_id: Name = None,
         session_id: Name = None,
         session_iter: Iteration = None,
         task_code: Name = None,
         limit: int = 3,
+        *,
         similarity_threshold: float | None = None,
         rank: bool = False,
     ) -> Envelope:
@@ -186,10 +186,10 @@ class Finding:
     def search_knowledge_base_specific_chunks(
         self,
         query: str,
-        *,
         agent_id: Name = None,
         category: Name = None,
         limit: int = 10,
+        *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Chunks of the knowledge base (CAP D26)."""
@@ -200,10 +200,10 @@ class Finding:
     def search_knowledge_base_section_context(
         self,
         query: str,
-        *,
         agent_id: Name = None,
         category: Name = None,
         limit: int = 5,
+        *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Sections of the knowledge base (CAP D26)."""
@@ -214,10 +214,10 @@ class Finding:
     def search_knowledge_base_full_documents(
         self,
         query: Name = None,
-        *,
         agent_id: Name = None,
         category: Name = None,
         limit: int = 3,
+        *,
         similarity_threshold: float | None = None,
         rank: bool = False,
     ) -> Envelope:
@@ -242,8 +242,8 @@ class Finding:
         self, kind: Kind, place: Place, query: Name, limit: int, *, rank: bool, threshold: float | None
     ) -> Envelope:
         """Documents: by iteration, or ranked by their best chunk if that is asked for and there is a query."""
-        if query is None or not rank:
-            check_text("query", "" if query is None else query, QUERY_LIMIT)
+        check_text("query", "" if query is None else query, QUERY_LIMIT)
+        if not (query and query.strip()) or rank is not True:
             return self._in_order(kind, place, limit) | {"query": query}
         answer = self._answer(kind, place, query, limit, Granularity.COARSE)
         hits = self._near(answer, threshold)
@@ -286,6 +286,5 @@ class Finding:
 
 
 def _results(found: list[dict[str, Any]], place: Place, kind: Kind, message: Name) -> Envelope:
-    given = {name: value for name, value in place._asdict().items() if value is not None}
-    filters = {"memory_type": str(kind), **given}
+    filters = {"memory_type": str(kind), **place.given()}
     return {"results": found, "total_results": len(found), "filters": filters, "message": message}

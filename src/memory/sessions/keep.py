@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.errors import Invalid
-from memory.kinds import Kind
-from memory.sessions.drafts import GENERAL, ORCHESTRATOR, draft
+from memory.kinds import GENERAL, Kind
+from memory.sessions.drafts import draft
 from memory.sessions.envelope import answers, said
 from memory.sessions.place import Place, needed
 from memory.sessions.rows import HASH
@@ -41,14 +40,14 @@ class Keeping:
         self, session_id: str, session_iter: Iteration, content: str, task_code: Name = None, agent_id: Name = None
     ) -> Envelope:
         """Keep where a session stands, for who goes on with it (CAP D9)."""
-        return self._orchestrated(Kind.SESSION_CONTEXT, content, Place(agent_id, session_id, session_iter, task_code))
+        return self._placed(Kind.SESSION_CONTEXT, content, Place(agent_id, session_id, session_iter, task_code))
 
     @answers("store", STORED)
     def store_input_prompt(
         self, session_id: str, session_iter: Iteration, content: str, task_code: Name = None, agent_id: Name = None
     ) -> Envelope:
         """Keep what a user asked for, verbatim; the same may be said twice (CAP D11)."""
-        return self._orchestrated(Kind.INPUT_PROMPT, content, Place(agent_id, session_id, session_iter, task_code))
+        return self._placed(Kind.INPUT_PROMPT, content, Place(agent_id, session_id, session_iter, task_code))
 
     @answers("store", STORED)
     def store_system_memory(
@@ -84,11 +83,6 @@ class Keeping:
         place = Place(needed("agent_id", agent_id), category=category)
         return self._placed(Kind.KNOWLEDGE_BASE, content, place, title=title)
 
-    def _orchestrated(self, kind: Kind, content: str, place: Place) -> Envelope:
-        if place.session_iter is None:
-            raise Invalid(f"a {kind} needs a session_iter", hint="Write 1 or v1.")
-        return self._placed(kind, content, place._replace(agent_id=place.agent_id or ORCHESTRATOR))
-
     def _placed(self, kind: Kind, content: str, place: Place, *, title: Name = None) -> Envelope:
         return self._kept(
             draft(kind, content, title=title, **place._asdict(), project=self._project, source=self._source)
@@ -97,7 +91,7 @@ class Keeping:
     def _kept(self, wanted: Draft) -> Envelope:
         saved = self.engine.save(wanted)
         memory = saved.memory
-        chunks = len(self.engine.outline(memory.id))
+        chunks = saved.chunks
         facts = {
             "memory_id": memory.id,
             "memory_type": str(memory.kind),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.errors import Invalid
 from memory.limits import NAME_LIMIT, check_text, iteration
@@ -22,25 +22,36 @@ class Place(NamedTuple):
     task_code: Name = None
     category: Name = None
 
-    def scope(self, kind: Kind) -> Scope:
+    def given(self) -> dict[str, str | int]:
         """
+        What restricts, as it is understood.
+
         Raises:
             Invalid: The iteration is none, or a name is no text.
         """
-        number = iteration(self.session_iter)
-        return Scope(
-            kinds=frozenset({kind}),
-            agents=_one("agent_id", self.agent_id),
-            sessions=_one("session_id", self.session_id),
-            iterations=frozenset() if number is None else frozenset({number}),
-            tasks=_one("task_code", self.task_code),
-            categories=_one("category", self.category),
-        )
+        understood: dict[str, str | int | None] = {
+            name: iteration(value) if name == "session_iter" else named(name, value)
+            for name, value in self._asdict().items()
+        }
+        return {name: value for name, value in understood.items() if value is not None}
+
+    def scope(self, kind: Kind) -> Scope:
+        """
+        Raises:
+            Invalid: See `given`.
+        """
+        given = self.given()
+        one: dict[str, Any] = {field: frozenset({given[name]}) for name, field in _FIELDS.items() if name in given}
+        return Scope(kinds=frozenset({kind}))._replace(**one)
 
 
-def _one(field: str, given: object) -> frozenset[str]:
-    found = named(field, given)
-    return frozenset() if found is None else frozenset({found})
+_FIELDS = {
+    "agent_id": "agents",
+    "session_id": "sessions",
+    "session_iter": "iterations",
+    "task_code": "tasks",
+    "category": "categories",
+}
 
 
 def named(field: str, given: object) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.kinds import Kind
 from memory.times import iso
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def whole(read: Read) -> dict[str, Any]:
         "description": memory.description or None,
         "category": memory.category,
         "tags": list(memory.tags),
-        "metadata": dict(memory.metadata),
+        "metadata": dict(memory.metadata) | ({"title": memory.title} if memory.kind is Kind.KNOWLEDGE_BASE else {}),
         "content_hash": memory.content_hash[:HASH],
         "created_at": iso(memory.created_at),
         "updated_at": iso(memory.updated_at),
@@ -54,12 +55,12 @@ def _place(memory: Memory) -> dict[str, Any]:
 
 
 def scoped(read: Read) -> dict[str, Any]:
-    return whole(read) | {"similarity": SCOPED, "source_type": "scoped"}
+    return whole(read) | {"similarity": SCOPED, "source_type": "scoped", "granularity": "coarse"}
 
 
 def ranked(read: Read, hit: Hit) -> dict[str, Any]:
     """A memory that was searched for, by its best chunk."""
-    return whole(read) | _scores(hit) | {"source_type": "ranked"}
+    return whole(read) | _scores(hit) | {"source_type": "ranked", "granularity": "coarse"}
 
 
 def _scores(hit: Hit) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory import front
 from memory.errors import NotFound
-from memory.kinds import RULES
+from memory.kinds import SESSION_KINDS
 from memory.limits import iteration
 from memory.sessions import rows
 from memory.sessions.envelope import answers, said
@@ -50,7 +50,7 @@ LISTED: dict[str, Any] = {"sessions": [], "total_sessions": 0}
 WRITTEN = {"file_path": None, "memory_id": None, "bytes_written": None}
 CLEANED = {"memories_deleted": 0, "chunks_deleted": 0, "dry_run": True}
 
-KINDS = tuple(str(kind) for kind, rule in RULES.items() if rule.family == "session")
+KINDS = tuple(map(str, SESSION_KINDS))
 
 
 class Using:
@@ -121,11 +121,7 @@ class Using:
         """A memory's content as it was given, to the last byte, and whether its chunks still tile it (CAP D29, X33)."""
         found = self.engine.reconstruct(memory_id)
         self.engine.accessed([found.memory.id])
-        torn = (
-            ""
-            if found.whole
-            else "its chunks do not make it up, so searches may miss parts of it: `memory doctor` looks at the database"
-        )
+        torn = "" if found.whole else "its chunks do not make it up, so searches may miss parts of it"
         return {
             "memory_id": found.memory.id,
             "content": found.body,
@@ -187,7 +183,9 @@ class Using:
         document = self.engine.reconstruct(memory_id)
         settings = self.engine.config
         folder = self._folder or front.allowed(settings.documents, settings.folder)
-        written = front.write(document, output_path, folder=folder, overwrite=overwrite, matter=front_matter)
+        written = front.write(
+            document, output_path, folder=folder, overwrite=overwrite is True, matter=front_matter is not False
+        )
         told = self.engine.accessed([document.memory.id])
         return {
             "file_path": str(written.path),
