@@ -240,7 +240,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "store_knowledge_base": ({"agent_id": "a", "title": "x" * 201, "content": "x"}, "201 characters"),
     "search_session_context": ({"session_id": "  "}, "session_id is blank"),
     "search_input_prompts": ({"session_id": 7}, "session_id must be text, not '7' (a number)"),
-    "search_system_memory": ({"query": " "}, "a query needs text"),
+    "search_system_memory": ({"query": "x", "session_iter": "vx"}, "session_iter is a number"),
     "search_reports_specific_chunks": ({"querry": "x"}, "Did you mean 'query'?"),
     "search_reports_section_context": ({"query": "x" * 10_001}, "10,001 characters"),
     "search_reports_full_documents": ({"rank": "yes"}, "rank must be true or false"),
