@@ -53,7 +53,7 @@ class Config:
     documents: str = setting(
         "",
         "Folder that documents may be written into; empty is the folder a program works in, or one beside the database "
-        "if that is a home folder or the root.",
+        "if that is your home folder or above it.",
     )
     store: StoreSettings = field(default_factory=StoreSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)

@@ -69,12 +69,13 @@ class Resumed(NamedTuple):
     Attributes:
         context: The latest `session_context` of the iteration; of the iterations before it if it has none.
         prompts: Every `input_prompt` of the session.
-        reports, working: The latest of each.
+        reports, observations, working: The latest of each, of any iteration.
     """
 
     context: Memory | None
     prompts: tuple[Memory, ...]
     reports: tuple[Memory, ...]
+    observations: tuple[Memory, ...]
     working: tuple[Memory, ...]
 
 
@@ -90,12 +91,13 @@ def resume(store: Store, session: str, iteration: int | None) -> Resumed:
 
     contexts = kept(Kind.SESSION_CONTEXT, MOST)
     upto = [one for one in contexts if iteration is None or (one.session_iter or 0) <= iteration]
-    prompts, reports, working = (
-        kept(Kind.INPUT_PROMPT, MOST),
-        kept(Kind.REPORT, LATEST),
-        kept(Kind.WORKING_MEMORY, LATEST),
+    return Resumed(
+        context=upto[0] if upto else None,
+        prompts=kept(Kind.INPUT_PROMPT, MOST),
+        reports=kept(Kind.REPORT, LATEST),
+        observations=kept(Kind.REPORT_OBSERVATION, LATEST),
+        working=kept(Kind.WORKING_MEMORY, LATEST),
     )
-    return Resumed(upto[0] if upto else None, prompts, reports, working)
 
 
 def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:

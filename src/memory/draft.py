@@ -22,7 +22,8 @@ class Draft:
     """
     What a caller asks to keep.
 
-    Text is kept as given: Unicode without NUL and without lone surrogates. A blank text counts as absent.
+    Text is kept as given: Unicode without NUL and without lone surrogates. A blank text counts as absent. Names (of a
+    project, an agent, a session, ...) lose the blanks around them: nobody sees them, and a filter would miss them.
 
     Attributes:
         title: One line that names it; at most `TITLE_LIMIT` characters.
@@ -111,6 +112,7 @@ def _check_names(draft: Draft) -> None:
             check_text(name, value, NAME_LIMIT)
             if not value.strip():
                 raise Invalid(f"{name} is blank", hint="Leave it out instead.")
+            object.__setattr__(draft, name, value.strip())
     for name, values in (("tags", draft.tags), ("related_files", draft.related_files)):
         if not isinstance(values, (tuple, list)) or len(values) > TAGS_LIMIT:
             raise Invalid(f"{name} must be a list of at most {TAGS_LIMIT} texts")

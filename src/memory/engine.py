@@ -311,7 +311,10 @@ class Engine(Archive, Care):
         Raises:
             NotFound, Ambiguous: None, or several. A reference is never a pattern.
         """
-        match list(self._store.resolve(str(reference).strip())):
+        found = list(self._store.resolve(str(reference).strip()))
+        if isinstance(reference, int):  # a number is an id, and never the beginning of a uid
+            found = [(id, uid) for id, uid in found if id == reference]
+        match found:
             case []:
                 raise NotFound(
                     f"no memory {short(reference)}", hint="Give its id, its uid, or at least 8 characters of the uid."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from contextlib import contextmanager, suppress
 from errno import ENOTDIR
 from pathlib import Path
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from memory.documents import Document
 
 
+DOCUMENTS = "documents"
+"""The folder beside the database that documents may be written into."""
+
+TEXTS = (".md", ".markdown", ".txt")
+
+
 class Written(NamedTuple):
     """
     Attributes:
@@ -27,10 +35,12 @@ class Written(NamedTuple):
     size: int
 
 
-def front(document: Document) -> str:
-    """YAML front matter that says which memory it is (CAP D33); any YAML parser reads it back, whatever the title."""
-    import yaml
+# JSON is YAML 1.1 and 1.2 but for what YAML does not print or takes for the end of a line; JSON escapes the others.
+UNPRINTED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)}
 
+
+def front(document: Document) -> str:
+    """YAML front matter that says which memory it is (CAP D33): a line for a fact, texts always in double quotes."""
     memory = document.memory
     facts = {
         "memory_id": memory.id,
@@ -46,36 +56,41 @@ def front(document: Document) -> str:
         "category": memory.category,
         "tags": list(memory.tags),
     }
-    said = {name: fact for name, fact in facts.items() if fact not in (None, []) or name == "title"}
-    text = yaml.safe_dump(said, allow_unicode=True, sort_keys=False, width=10_000)
-    if yaml.safe_load(text) != said:  # PyYAML reads a U+0085 or U+2028 in quotes as a space, unless it is escaped
-        text = yaml.safe_dump(said, sort_keys=False, width=10_000)
-    return f"---\n{text}---\n"
+    said = [(name, fact) for name, fact in facts.items() if fact not in (None, []) or name == "title"]
+    lines = [f"{name}: {json.dumps(fact, ensure_ascii=False).translate(UNPRINTED)}" for name, fact in said]
+    return "\n".join(["---", *lines, "---", ""])
 
 
 def write(
-    document: Document, path: str | Path, *, folder: Path | None, overwrite: bool, matter: bool = True
+    document: Document,
+    path: str | Path,
+    *,
+    folder: Path | None,
+    home: str | Path,
+    overwrite: bool,
+    matter: bool = True,
 ) -> Written:
     """
-    Write a document to a file; after the front matter its text stands byte for byte. The file is there whole or not.
+    Write a document to a file; after the front matter its text stands byte for byte. The file is there whole or not,
+    even if the program is killed or the power goes.
 
     Args:
         path: Relative ones are in the folder, or the working folder if there is none.
-        folder: What a file must not be outside of, symbolic links followed; None allows any place.
+        folder: What a file must not be outside of, nor hidden in, symbolic links followed, and where it must be one of
+            text by its name; None allows any place.
+        home: The folder of the database, which holds nothing of this but below `documents`.
         overwrite: Take the place of a file that is there.
         matter: Whether there is front matter.
 
     Raises:
-        Invalid: The path is outside, is there already, is a folder, or cannot be written. Nothing was changed.
+        Invalid: The path is outside, hidden, there already, no ordinary file, or cannot be written. Nothing was changed.
     """
     target = _place(path, folder)
+    _own(target, Path(home).resolve())
     text = ((front(document) if matter else "") + document.body).encode()
     try:
         with _folders(target):
-            if overwrite:
-                _replaced(target, text)
-            else:
-                _made(target, text)
+            _put(target, text, overwrite=overwrite)
     except FileExistsError as error:
         raise Invalid(f"{plain(str(target))} is there already", hint="Choose another name, or overwrite it.") from error
     except OSError as error:
@@ -89,7 +104,8 @@ def _place(path: str | Path, folder: Path | None) -> Path:
         raise Invalid(f"{short(path)} is no path")
     try:
         target = ((folder or Path.cwd()) / Path(said).expanduser()).resolve()
-        inside = folder is None or target.is_relative_to(folder.resolve())
+        root = folder.resolve() if folder else Path(target.anchor)
+        inside = target.is_relative_to(root)
         there = inside and target.is_dir()
     except (OSError, RuntimeError, ValueError) as error:  # too long; a loop of links; no such user; no Unicode
         why = getattr(error, "strerror", None) or error
@@ -97,9 +113,23 @@ def _place(path: str | Path, folder: Path | None) -> Path:
     if not inside:
         hint = "Documents are written there unless the setting `documents` names another folder."
         raise Invalid(f"{plain(str(target))} is outside of {plain(str(folder))}", hint=hint)
+    if folder and any(part.startswith(".") for part in target.relative_to(root).parts):
+        hint = "Choose a name without a dot before it: git, shells and editors run what hidden files say."
+        raise Invalid(f"{plain(str(target))} is hidden", hint=hint)
     if there:
         raise Invalid(f"{plain(str(target))} is a folder", hint="Name a file in it.")
+    if folder and target.suffix.lower() not in TEXTS:
+        hint = f"End it in {', '.join(TEXTS)}: what builds and tests a project runs files of other names."
+        raise Invalid(f"{plain(target.name)} is no name of a document", hint=hint)
     return target
+
+
+def _own(target: Path, home: Path) -> None:
+    if target.is_relative_to(home) and not target.is_relative_to(home / DOCUMENTS):
+        hint = f"In {plain(str(home / DOCUMENTS))} there is room for documents."
+        raise Invalid(f"{plain(str(target))} is where the database is", hint=hint)
+    if target.exists() and not target.is_file():
+        raise Invalid(f"{plain(str(target))} is no ordinary file")
 
 
 @contextmanager
@@ -118,29 +148,39 @@ def _folders(target: Path) -> Generator[None]:
         raise
 
 
-def _made(target: Path, text: bytes) -> None:
-    with target.open("xb") as file:
-        try:
+def _put(target: Path, text: bytes, *, overwrite: bool) -> None:
+    """Beside it first, then in its place: whoever reads it finds what was there or all that is new, whatever happens."""
+    mode = target.stat().st_mode & 0o777 if overwrite and target.exists() else None
+    beside = target.with_name(f".memory.{os.urandom(8).hex()}.new")
+    try:
+        beside.touch(0o666 if mode is None else 0o600, exist_ok=False)  # the umask takes its part, as from every file
+        with beside.open("wb") as file:
             file.write(text)
             file.flush()
-        except BaseException:
-            target.unlink()
-            raise
+            os.fsync(file.fileno())
+        if mode is not None:
+            beside.chmod(mode)
+        if overwrite:
+            beside.replace(target)
+        else:
+            _link(beside, target)
+    finally:
+        with suppress(OSError):
+            beside.unlink()
 
 
-def _replaced(target: Path, text: bytes) -> None:
-    """Beside it first, then in its place: whoever reads it finds the old text or the new one."""
-    from tempfile import NamedTemporaryFile
-
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name[:100]}.", delete=False) as file:
-        beside = Path(file.name)
+def _link(beside: Path, target: Path) -> None:
+    """Give a file its name unless that is taken. Without links it is taken by an empty file for a moment."""
+    try:
+        target.hardlink_to(beside)
+    except FileExistsError:
+        raise
+    except OSError:  # FAT and some network file systems have no links
+        target.touch(exist_ok=False)
         try:
-            file.write(text)
-            file.flush()
-            beside.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
             beside.replace(target)
         except BaseException:
-            beside.unlink(missing_ok=True)
+            target.unlink()
             raise
 
 
@@ -150,13 +190,14 @@ def allowed(setting: str, home: str) -> Path:
 
     Args:
         setting: The setting `documents`; empty is the working folder, or `documents` beside the database where that is
-            a home folder or the root: a server is often started there, and everything would be allowed.
+            the user's home folder or above it: a server is often started there, and everything would be allowed.
         home: The folder of the database.
     """
     if setting:
         return Path(setting).expanduser()
     try:
-        working = Path.cwd()
-    except FileNotFoundError:
-        return Path(home) / "documents"
-    return Path(home) / "documents" if working in (Path(working.anchor), Path.home()) else working
+        working = Path.cwd().resolve()
+        wide = Path.home().resolve().is_relative_to(working)
+    except (OSError, RuntimeError):  # the working folder is gone; nobody knows the home
+        wide = True
+    return Path(home) / DOCUMENTS if wide else working

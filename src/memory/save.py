@@ -46,11 +46,13 @@ class Saved:
 
     Attributes:
         known: The same was kept before in the same scope; `memory` is that one, and nothing was written.
+        chunks: How many the body is cut into, the head of a note among them.
     """
 
     memory: Memory
     known: bool
     notices: tuple[Notice, ...] = ()
+    chunks: int = 1
 
 
 class Cutting(NamedTuple):
@@ -113,12 +115,12 @@ def save(plans: Sequence[Plan], saving: Saving, *, moment: datetime) -> list[Sav
     drafted = [entry(_clean(*one, guard=guard), moment, saving.cutting) for one in zip(plans, guarded, strict=True)]
     known = store.known(drafted)
     new, told = _embed([one for one, id in zip(drafted, known, strict=True) if id is None], saving)
-    made = iter(new)
-    kept = store.put([next(made) if id is None else one for one, id in zip(drafted, known, strict=True)])
+    fresh = iter(new)
+    kept = store.put([next(fresh) if id is None else one for one, id in zip(drafted, known, strict=True)])
     notices = _filled(kept, told, saving, moment=moment)
     return [
-        Saved(one.memory, one.known, clean.notices + (() if one.known else notices))
-        for one, clean in zip(kept, guarded, strict=True)
+        Saved(one.memory, one.known, () if one.known else clean.notices + notices, len(made.chunks))
+        for one, clean, made in zip(kept, guarded, drafted, strict=True)
     ]
 
 
@@ -151,7 +153,7 @@ def update(former: Whole, changes: Mapping[str, Any], saving: Saving, *, moment:
     if kept is None:
         return None
     notices = _filled([kept], told, saving, moment=moment)
-    return Saved(kept.memory, known=False, notices=said + notices)
+    return Saved(kept.memory, known=False, notices=said + notices, chunks=len(entries[0].chunks))
 
 
 def _filled(kept: Sequence[Kept], told: tuple[Notice, ...], saving: Saving, *, moment: datetime) -> tuple[Notice, ...]:
@@ -206,9 +208,10 @@ def chunked(draft: Draft, cutting: Cutting = _USUAL) -> tuple[Chunk, ...]:
     """
     size = cutting.of(draft.kind)
     pieces = _whole(draft.body) if size is None else _cut(draft.body, size, cutting)
-    if RULES[draft.kind].family == "note" or not pieces:
+    if RULES[draft.kind].family == "note":
         head = Chunk(0, 0, 0, ChunkType.HEAD, token_count=tokens(f"{draft.title} {draft.what}"))
         pieces = (head, *(_moved(piece) for piece in pieces))
+    pieces = pieces or _whole(draft.body)  # nothing but a byte order mark
     if pieces[-1].stop < len(draft.body):  # a body of nothing but white space
         pieces = (*pieces, Chunk(len(pieces), pieces[-1].stop, len(draft.body), ChunkType.TEXT))
     return pieces

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from os.path import isfile
 from typing import TYPE_CHECKING, Any
 
 from memory.draft import SHARED, Draft
@@ -200,7 +201,7 @@ def files(path: Path) -> Iterable[Path]:
     """The Markdown files of a folder and of those below it, but not of hidden ones; a file is itself."""
     if path.is_file():
         return [path]
-    found = (item for pattern in ("*.md", "*.markdown") for item in path.rglob(pattern) if item.is_file())
+    found = (item for pattern in ("*.md", "*.markdown") for item in path.rglob(pattern) if isfile(item))  # noqa: PTH113  # Path raises where nobody may look
     return sorted(item for item in found if not any(part.startswith(".") for part in item.relative_to(path).parts))
 
 

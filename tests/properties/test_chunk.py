@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, TypeAlias
 
 from hypothesis import example, given, settings, strategies as st
@@ -56,6 +56,7 @@ class Part:
     level: int = 0
     title: str = ""
     whole: bool = False
+    number: int = 0
 
 
 words = st.lists(
@@ -173,10 +174,12 @@ def test_headings_are_those_that_a_slow_reader_finds(lines: list[str], size: int
         for c in chunks:
             path: list[str] = []
             for start, mark in found:
-                if start <= c.start or not body[c.start : start].strip():
+                if start < c.stop:
                     path = [*(above for above in path if len(above.split()[0]) < len(mark.split()[0])), mark]
             assert list(c.header_path) == path
-        assert [c.header_path[-1] for c in chunks if c.type is ChunkType.SECTION] == [mark for _, mark in found]
+            begun = [mark for start, mark in found if c.start <= start < c.stop]
+            assert begun == list(c.header_path[len(path) - len(begun) :])
+            assert bool(begun) == (c.type is ChunkType.SECTION)
 
 
 @given(documents, SIZES, st.sampled_from(["\n", "\r\n", "\r"]), COUNTERS)
@@ -189,23 +192,72 @@ def test_headings_above_are_those_a_reader_finds(document: list[Part], size: int
         for c in chunks:
             path: dict[int, str] = {}
             for part, start in zip(document, starts, strict=True):
-                if part.level and start <= c.start:
+                if part.level and start < c.stop:
                     path = {level: mark for level, mark in path.items() if level < part.level}
                     path[part.level] = f"{'#' * part.level} {part.title}"
             assert c.header_path == tuple(path.values())
             assert c.level == max(path, default=0)
-            assert c.section == c.header_path[:2]
+            assert c.section == c.header_path[: 1 if min(path, default=0) == 2 else 2]
 
 
 @given(documents, SIZES, COUNTERS)
+@example([atx(1, "red"), Part("red"), atx(2, "red"), Part("red"), atx(1, "red"), Part("red " * 15)], 20, tokens)
 @settings(deadline=None, max_examples=150)
 def test_a_heading_begins_a_chunk_and_only_it_makes_a_section(document: list[Part], size: int, count: Counter) -> None:
     body, starts = joined(document, "\n")
     chunks = chunk(body, size=size, count=count)
 
     if len(chunks) > 1:
-        headings = {start for part, start in zip(document, starts, strict=True) if part.level}
-        assert headings == {c.start for c in chunks if c.type is ChunkType.SECTION}
+        for c in chunks:
+            inside = [part for part, start in zip(document, starts, strict=True) if c.start <= start < c.stop]
+            heads = list(takewhile(lambda part: part.level, inside))
+            assert bool(heads) == (c.type is ChunkType.SECTION)
+            assert not heads or c.start in starts
+            assert not any(part.level for part in inside[len(heads) :])
+            assert all(one.level < other.level for one, other in pairwise(heads))
+
+
+@given(documents, SIZES, COUNTERS)
+@example([atx(1, "red"), atx(2, "red"), Part("red " * 30)], 20, tokens)
+@example([atx(2, "red"), atx(3, "red"), Part("red"), atx(2, "red"), atx(3, "red"), Part("red " * 9)], 20, tokens)
+@settings(deadline=None, max_examples=300)
+def test_a_heading_joins_a_deeper_one_directly_below_it_if_there_is_room(
+    document: list[Part], size: int, count: Counter
+) -> None:
+    body, starts = joined(document, "\n")
+    chunks = chunk(body, size=size, count=count)
+    levels = {start: part.level for part, start in zip(document, starts, strict=True)}
+
+    for n, c in enumerate(chunks):
+        inside = [level for start, level in levels.items() if c.start <= start < c.stop]
+        heads = list(takewhile(bool, inside))
+        first = c.header_path[: len(c.header_path) + 1 - len(heads)]  # that of the first heading in it
+        named = n > 0 and first == chunks[n - 1].header_path[: len(first)]  # like what is before it
+        assert len(chunks) == 1 or len(heads) < 2 or not named
+        if c.type is ChunkType.SECTION and heads == inside and levels.get(c.stop, 0) > c.level:
+            assert named or c.token_count + chunks[n + 1].token_count > size
+
+
+def leaves(document: list[Part]) -> Iterator[tuple[Part, ...]]:
+    """The headings above each text, and each heading without anything below it with those above."""
+    path: tuple[Part, ...] = ()
+    for part, after in pairwise([*document, Part("", level=1)]):
+        if part.level:
+            path = (*(above for above in path if above.level < part.level), part)
+        if not part.level or 0 < after.level <= part.level:
+            yield path
+
+
+@given(documents, COUNTERS)
+@settings(deadline=None, max_examples=150)
+def test_the_path_of_a_short_body_is_what_all_of_it_stands_below(document: list[Part], count: Counter) -> None:
+    document = [replace(part, number=n) for n, part in enumerate(document)]
+    chunks = chunk(joined(document, "\n")[0], size=10_000, count=count)
+
+    same = takewhile(lambda column: len(set(column)) == 1, zip(*leaves(document), strict=False))
+    path = [column[0] for column in same]
+    assert [c.header_path for c in chunks] == [tuple(f"{'#' * part.level} {part.title}" for part in path)]
+    assert (chunks[0].type is ChunkType.SECTION) == bool(path)
 
 
 @given(documents, SIZES, COUNTERS)

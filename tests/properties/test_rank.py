@@ -12,6 +12,7 @@ from memory.rank.judge import DEPTH, HALF, Tuning, coverage, first_mass, held_by
 from memory.rank.rollup import rollup
 from memory.rank.sections import NEIGHBOURS, section, sections, shown
 from memory.record import Chunk, ChunkId, ChunkType, MemoryId
+from memory.text.chunk import chunk
 
 scores = st.floats(1e-6, 50)
 cosines = st.floats(-1, 1)
@@ -244,7 +245,10 @@ def test_a_memory_holds_what_its_chunks_hold_together(question) -> None:
 # Granularity -------------------------------------------------------------
 
 paths = st.sampled_from(
-    [(), ("# A",), ("# A", "## B"), ("# A", "## B", "### C"), ("# A", "## B", "### D"), ("# A", "## B2"), ("# 100 %",)]
+    [
+        *[(), ("# A",), ("# A", "## B"), ("# A", "## B", "### C"), ("# A", "## B", "### D"), ("# A", "## B2")],
+        *[("# 100 %",), ("## B",), ("## B", "### C"), ("## B", "### D"), ("### C",), ("### C", "#### E"), ("##",)],
+    ]
 )
 
 
@@ -265,15 +269,27 @@ def ranked(draw: st.DrawFn) -> tuple[tuple[Scored, ...], dict[int, list[tuple[Ch
     return tuple(Scored(id, MemoryId(memory), 1.0) for id, memory in chosen), outlines
 
 
+def slow_key(path: tuple[str, ...]) -> tuple[str, ...]:
+    """The first two headings, or a second-level heading where there is no first."""
+    match path:
+        case [first, *_] if first.startswith("##") and not first.startswith("###"):
+            return (first,)
+        case [first, second, *_]:
+            return (first, second)
+    return path
+
+
 def slow_runs(outline: list[tuple[ChunkId, Chunk]]) -> list[list[tuple[ChunkId, Chunk]]]:
-    """The outline in runs of neighbours with the same first two headings, cut before each of these headings."""
+    """The outline in runs of neighbours with the same key, cut before each chunk that begins with a heading of it."""
     runs: list[list[tuple[ChunkId, Chunk]]] = []
+    former = None
     for id, piece in outline:
-        key = (piece.type is ChunkType.HEAD, piece.header_path[:2])
-        begins = piece.type is ChunkType.SECTION and len(piece.header_path) < 3
-        if not runs or begins or key != (runs[-1][-1][1].type is ChunkType.HEAD, runs[-1][-1][1].header_path[:2]):
+        key = (piece.type is ChunkType.HEAD, slow_key(piece.header_path))
+        begins = piece.type is ChunkType.SECTION and slow_key(piece.header_path) == piece.header_path
+        if not runs or begins or key != former:
             runs.append([])
         runs[-1].append((id, piece))
+        former = key
     return runs
 
 
@@ -407,6 +423,20 @@ def test_deeper_headings_belong_to_their_second() -> None:  # CAP A31
     outline = of(("# A", "## B"), ("# A", "## B", "### C"), ("# A", "## B", "### D"), ("# A", "## E"))
 
     assert [id for id, _ in section(outline, ChunkId(1))] == [0, 1, 2]
+
+
+def test_deeper_headings_belong_to_their_second_also_without_a_first() -> None:
+    outline = of(("## B",), ("## B", "### C"), ("## B", "### D"), ("## E",))
+
+    assert [id for id, _ in section(outline, ChunkId(1))] == [0, 1, 2]
+
+
+def test_a_second_section_of_a_name_begins_at_its_heading_also_where_that_is_bare() -> None:
+    part = f"## B\n### C\n{'red ' * 9}\n"
+    outline = [(ChunkId(c.index), c) for c in chunk(f"# A\n{part}{part}### D\n{'red ' * 9}", size=20)]
+
+    assert [id for id, _ in section(outline, ChunkId(0))] == [0]
+    assert [id for id, _ in section(outline, ChunkId(2))] == [1, 2, 3]
 
 
 def test_without_headings_three_neighbours_on_each_side_are_shown() -> None:  # CAP X13

@@ -42,12 +42,35 @@ def test_a_short_body_is_one_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["# Guide #\n\n## Setup\n", "Guide\n=====\ntext", "\ufeff\n\n # Guide", "#\tGuide\r\ra"]
+    "body",
+    [
+        "# Guide #\n\ntext\n\n## Setup\n",
+        "# Guide\n## Setup\n## Use\ntext",
+        "Guide\n=====\ntext",
+        "\ufeff\n\n # Guide",
+        "#\tGuide\r\ra",
+    ],
 )
 def test_a_short_body_that_starts_with_a_heading_is_one_section(body: str) -> None:
     [(_, only)] = cut(body, 450)
 
     assert (only.type, only.header_path, only.level) == (ChunkType.SECTION, ("# Guide",), 1)
+
+
+def test_a_short_body_stands_below_the_deepest_heading_that_is_above_all_of_it() -> None:
+    found = {
+        "# T\n## A\ntext": ("# T", "## A"),
+        "# T\n\nA\n---\n\n### B\ntext\n### C": ("# T", "## A"),
+        "# T\n## A\ntext\n## B": ("# T",),
+        "# T\n## A\n## A\ntext": ("# T",),
+        "## Alpha\nfox\n## Beta\nzebra": (),
+        "## Alpha\nfox\n# Beta\nzebra": (),
+        "text\n# T": (),
+    }
+
+    assert {body: paths(body, 450)[0] for body in found} == found
+    assert [chunk(body)[0].level for body in found] == [len(path) for path in found.values()]
+    assert chunk("## Alpha\nfox\n## Beta\nzebra")[0].type is ChunkType.TEXT
 
 
 @pytest.mark.parametrize(
@@ -63,7 +86,7 @@ def test_a_short_body_that_is_only_code_is_a_code_block() -> None:
 
 
 def test_a_deeper_heading_belongs_to_the_one_above() -> None:
-    body = f"# Guide\n\n{WORDS}\n\n## Setup\n\n### Linux\n\n{WORDS}\n\n## Use\n{WORDS}"
+    body = f"# Guide\n\n{WORDS}\n\n## Setup\n\n{WORDS}\n\n### Linux\n\n{WORDS}\n\n## Use\n{WORDS}"
 
     assert paths(body) == [
         ("# Guide",),
@@ -75,8 +98,69 @@ def test_a_deeper_heading_belongs_to_the_one_above() -> None:
     assert [c.level for _, c in cut(body)] == [1, 2, 3, 2]
 
 
+def test_a_section_is_below_two_headings_or_below_one_of_the_second_level() -> None:
+    body = f"## Setup\n{WORDS}\n### Linux\n{WORDS}\n# Guide\n{WORDS}\n### Use\n{WORDS}\n#### Fast\n{WORDS}"
+
+    assert [c.section for _, c in cut(body)] == [
+        ("## Setup",),
+        ("## Setup",),
+        ("# Guide",),
+        ("# Guide", "### Use"),
+        ("# Guide", "### Use"),
+    ]
+
+
+def test_headings_with_nothing_between_them_begin_one_chunk() -> None:
+    parts = cut(f"# T\n\nA\n  long\n---\n### B\n{WORDS}\n## C\n{WORDS}", size=25)
+
+    assert [text.split("The")[0] for text, _ in parts] == ["# T\n\nA\n  long\n---\n### B\n", "## C\n"]
+    assert [c.header_path for _, c in parts] == [("# T", "## A long", "### B"), ("# T", "## C")]
+    assert [(c.type, c.level) for _, c in parts] == [(ChunkType.SECTION, 3), (ChunkType.SECTION, 2)]
+
+
+@pytest.mark.parametrize("below", ["## B", "# B", "<!-- text -->\n### B", "***\n### B", "> quote\n\n### B"])
+def test_a_heading_with_text_or_without_a_deeper_one_below_is_a_chunk(below: str) -> None:
+    texts = [text for text, _ in cut(f"{WORDS}\n## A\n{below}\n{WORDS}", size=30)]
+
+    assert texts[1] == f"## A\n{below.rpartition('#' * below.count('#'))[0]}"
+    assert len(texts) == 3
+
+
+def test_a_bare_heading_at_the_end_is_a_chunk() -> None:
+    assert [text for text, _ in cut(f"{WORDS * 2}\n# A\n## B\n")][-1] == "# A\n## B\n"
+
+
+def test_a_bare_heading_without_room_below_is_a_chunk() -> None:
+    parts = cut(f"# {WORDS}\n## A\n{WORDS}\n## B\n{WORDS}")
+
+    assert [c.header_path[1:] for _, c in parts] == [(), ("## A",), ("## B",)]
+
+
+def test_a_bare_heading_joins_a_section_that_is_cut_anyway() -> None:
+    size = tokens(f"## A\n{WORDS * 3}")
+    parts = cut(f"# T\n## A\n{WORDS * 9}", size)
+
+    assert parts[0][0] == f"# T\n## A\n{WORDS * 2}"
+    assert {c.header_path for _, c in parts} == {("# T", "## A")}
+
+
+def test_a_bare_heading_parts_no_heading_from_its_text() -> None:
+    table = "|a|b|\n|-|-|\n" + "|1|2|\n" * 3
+    size = tokens(f"## A\n{table}")
+
+    assert [text for text, _ in cut(f"# T\n## A\n{table}\n{WORDS * 2}", size)][:2] == ["# T\n", f"## A\n{table}\n"]
+
+
+def test_a_bare_heading_named_like_the_one_before_begins_a_section_of_its_own() -> None:
+    assert paths(f"## A\n### B\n{WORDS}\n## A\n### B\n{WORDS}") == [
+        ("## A", "### B"),
+        ("## A",),
+        ("## A", "### B"),
+    ]
+
+
 def test_a_level_may_be_left_out() -> None:
-    assert paths(f"### a\n{WORDS}\n# b\n### c\n{WORDS}\n## d\n{WORDS}") == [
+    assert paths(f"### a\n{WORDS}\n# b\n{WORDS}\n### c\n{WORDS}\n## d\n{WORDS}") == [
         ("### a",),
         ("# b",),
         ("# b", "### c"),

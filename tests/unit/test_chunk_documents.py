@@ -79,7 +79,8 @@ def test_headings_of_a_document_stand_in_it(name: str) -> None:
         assert all(mark.strip("# ") in said for mark in c.header_path)
         assert c.level == (len(c.header_path[-1].split()[0]) if c.header_path else 0)
         if c.type is ChunkType.SECTION:
-            assert body[c.start : c.stop].lstrip().split("\n")[0].strip(" #") in c.header_path[-1]
+            first = body[c.start : c.stop].lstrip().split("\n")[0].strip(" #")
+            assert any(first in mark for mark in c.header_path)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -107,12 +108,13 @@ def test_documents_are_of_all_sorts() -> None:
 def test_sections_of_our_own_documents_are_those_between_their_headings(name: str) -> None:
     body = document(name)
     for start, stop in reversed(fences(body)):
-        body = body[:start] + body[stop:]
+        body = f"{body[:start]}code{body[stop:]}"
     path: list[str] = []
     expected: list[tuple[str, ...]] = []
-    for mark in re.findall(r"^#+ .*$", body, re.MULTILINE):
+    for mark, below in re.findall(r"^(#+ .*)\n(?=\s*(#+ )?)", body, re.MULTILINE):
         path = [*(above for above in path if above.index(" ") < mark.index(" ")), mark]
-        expected.append(tuple(path))
+        if len(below) <= mark.index(" ") + 1:  # else both begin the chunk of the one below
+            expected.append(tuple(path))
 
     assert paths(name) == expected
 
@@ -128,7 +130,6 @@ def test_the_sections_of_the_model_card() -> None:
         (name, "## Usage (HuggingFace Transformers)"),
         (name, "## Background"),
         (name, "## Intended uses"),
-        training,
         (*training, "### Pre-training"),
         (*training, "### Fine-tuning"),
         (*training, "### Fine-tuning", "#### Hyper parameters"),
@@ -144,5 +145,5 @@ def test_the_chunks_of_the_model_card() -> None:
     assert texts[()].startswith("---\nlanguage: en")
     assert "# Mean" not in "".join(str(c.header_path) for c in chunks)
     assert texts["## Usage (HuggingFace Transformers)",].count("```") == 2
-    assert texts["### Pre-training",].startswith("### Pre-training \n\nWe use the pretrained")
+    assert texts["### Pre-training",].startswith("## Training procedure\n\n### Pre-training \n\nWe use the pretrained")
     assert [c.type for c in chunks][:3] == [ChunkType.TEXT, ChunkType.SECTION, ChunkType.SECTION]

@@ -16,6 +16,7 @@ from memory import Draft, Engine
 from memory.config import Config
 from memory.embed.hashed import HashedEmbedder
 from memory.kinds import Kind
+from memory.record import Chunk, ChunkType
 from memory.save import Cutting, chunked
 from memory.settings import ChunkingSettings, EmbeddingSettings
 from memory.store.ram import RamStore
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.embed import Embedder
-    from memory.record import Chunk
 
 BODY = "# Guide\n\n" + "Internationalisation of unbelievable orthographies, e.g. Donaudampfschiff. " * 60
 SHORT = "# Guide\n\nThe quick brown fox."
@@ -39,7 +39,7 @@ def engine(embedder: Embedder | None = None, *, fill: str = "lazy", provider: st
 
 
 def report(body: str = BODY, kind: Kind = Kind.REPORT) -> Draft:
-    return Draft(kind=kind, body=body, session_id="s", agent_id="a")
+    return Draft(kind=kind, body=body, session_id="s", session_iter=1, agent_id="a")
 
 
 def kept(made: Engine, draft: Draft) -> list[Chunk]:
@@ -175,3 +175,14 @@ def test_passages_overlap_as_configured_however_they_are_embedded(way: str, over
     assert len(found) > 5
     assert all(overlap - 8 <= tokens(text) <= overlap for text in found)
     assert all(text in body and f" {text}" in body for text in found)
+
+
+@pytest.mark.parametrize("size", [None, 450])
+def test_content_of_a_session_without_tokens_is_one_chunk_of_text(size: int | None) -> None:
+    (only,) = chunked(report("\ufeff \ufeff"), Cutting(sizes={Kind.REPORT: size}))
+
+    assert only == Chunk(0, 0, 3, ChunkType.TEXT)
+
+
+def test_a_blank_body_of_a_note_is_a_chunk_below_its_head() -> None:
+    assert [c.type for c in chunked(Draft(title="t", body=" \ufeff"))] == [ChunkType.HEAD, ChunkType.TEXT]

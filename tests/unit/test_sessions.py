@@ -297,7 +297,7 @@ def document(body: str = "text\n") -> Document:
 
 
 def write(path: Any, folder: Path | None, body: str = "text\n", *, overwrite: bool = False) -> Path:
-    return front.write(document(body), path, folder=folder, overwrite=overwrite, matter=False).path
+    return front.write(document(body), path, folder=folder, home="elsewhere", overwrite=overwrite, matter=False).path
 
 
 @pytest.mark.parametrize(
@@ -315,8 +315,8 @@ def write(path: Any, folder: Path | None, body: str = "text\n", *, overwrite: bo
 )
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_a_body_is_written_byte_for_byte(tmp_path: Path, body: str, overwrite: bool) -> None:
-    plain = front.write(document(body), "a.md", folder=tmp_path, overwrite=overwrite, matter=False)
-    below = front.write(document(body), "b.md", folder=tmp_path, overwrite=overwrite)
+    plain = front.write(document(body), "a.md", folder=tmp_path, home="elsewhere", overwrite=overwrite, matter=False)
+    below = front.write(document(body), "b.md", folder=tmp_path, home="elsewhere", overwrite=overwrite)
 
     assert plain.path.read_bytes() == body.encode()
     assert below.path.read_bytes() == front.front(document(body)).encode() + body.encode()
@@ -413,9 +413,9 @@ def test_a_path_that_cannot_be_is_refused_and_changes_nothing(
         ("within.md", "inside/target.md"),
         ("out/../x.md", None),
         ("Ärger mit 🦊.md", "Ärger mit 🦊.md"),
-        ("-x", "-x"),
-        ("a.b/c.", "a.b/c."),
-        ("$HOME", "$HOME"),
+        ("-x.md", "-x.md"),
+        ("a.b/c..md", "a.b/c..md"),
+        ("$HOME.txt", "$HOME.txt"),
         (Path("x.md"), "x.md"),
     ],
     ids=str,
@@ -484,7 +484,7 @@ def test_a_new_file_honours_the_umask_and_an_old_one_keeps_its_mode(tmp_path: Pa
 
 def test_a_name_may_be_as_long_as_the_disk_takes_it(tmp_path: Path) -> None:
     for overwrite in (False, True):
-        assert write("🦊" * 63, tmp_path, overwrite=overwrite).read_text() == "text\n"
+        assert write("🦊" * 62 + ".md", tmp_path, overwrite=overwrite).read_text() == "text\n"
 
 
 @pytest.fixture
@@ -543,9 +543,9 @@ def test_a_file_has_its_name_only_when_all_of_it_is_on_the_disk(
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", watched)
-    write(target, tmp_path, "x" * 50_000, overwrite=overwrite)
+    write(target, tmp_path, "x" * 500, overwrite=overwrite)
 
-    assert synced == [(target.stat().st_ino, 50_000, "mine" if overwrite else False)]
+    assert synced == [(target.stat().st_ino, 500, "mine" if overwrite else False)]
 
 
 KILLED = """
@@ -558,7 +558,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # the kernel ends us in the middl
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 document = Document(None, "x" * 500_000, 1, True)
-front.write(document, sys.argv[1], folder=None, overwrite=sys.argv[2] == "True", matter=False)
+front.write(document, sys.argv[1], folder=None, home="elsewhere", overwrite=sys.argv[2] == "True", matter=False)
 """
 
 
@@ -882,3 +882,39 @@ def test_an_engine_opened_for_one_program_keeps_its_name_and_project(tmp_path: P
 
         assert (kept.source, kept.project) == ("claude-code", "shop")
         assert kept.created_at <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize("name", ["Makefile", "conftest.py", "x.md.sh", "x", "package.json", "x.", "md"])
+def test_an_agent_writes_texts_alone_and_a_person_what_it_likes(tmp_path: Path, name: str) -> None:
+    with pytest.raises(Invalid, match="no name of a document"):
+        write(name, tmp_path)
+    assert write(tmp_path / name, None).name == name
+
+
+@pytest.mark.parametrize("name", ["memory.db", "memory.db-wal", "config.yaml", "notes.md", "new/notes.md"])
+@pytest.mark.parametrize("folder", [True, False])
+def test_nothing_is_written_where_the_database_is_but_documents(tmp_path: Path, name: str, folder: bool) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "memory.db").write_text("all there is")
+
+    with pytest.raises(Invalid, match=r"where the database is|no name of a document"):
+        front.write(
+            document("x"),
+            str(home / name),
+            folder=tmp_path if folder else None,
+            home=home,
+            overwrite=True,
+            matter=False,
+        )
+
+    assert [(file.name, file.read_text()) for file in home.iterdir()] == [("memory.db", "all there is")]
+    inside = front.write(document("x"), str(home / "documents" / "x.md"), folder=None, home=home, overwrite=False)
+    assert inside.path == (home / "documents" / "x.md").resolve()
+
+
+def test_what_is_no_ordinary_file_is_left_alone(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+
+    with pytest.raises(Invalid, match="no ordinary file"):
+        write("pipe.md", tmp_path, overwrite=True)

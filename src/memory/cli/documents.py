@@ -74,11 +74,12 @@ def reconstruct(
     with opened(context) as engine:
         found = engine.reconstruct(reference)
         notices = engine.accessed([found.memory.id])
+        home = engine.config.folder
     if not found.whole:
         why = "its chunks, put together, are not its text any more: searches may miss some of it; this is the text"
         notices = (*notices, Notice(why))
-    if output is not None:
-        _write(found, output, force=force, matter=not bare, as_json=as_json)
+    if output not in (None, "-"):
+        _write(found, str(output), home, force=force, matter=not bare, as_json=as_json)
     elif as_json:
         from memory.render import sessions_data
 
@@ -93,11 +94,11 @@ def reconstruct(
         tell(notices)
 
 
-def _write(found: Document, output: str, *, force: bool, matter: bool, as_json: bool) -> None:
+def _write(found: Document, output: str, home: str, *, force: bool, matter: bool, as_json: bool) -> None:
     from memory.front import write
 
     try:
-        written = write(found, output, folder=None, overwrite=force, matter=matter)
+        written = write(found, output, folder=None, home=home, overwrite=force, matter=matter)
     except Invalid as error:
         if isinstance(error.__cause__, FileExistsError):
             error.hint = "Choose another name, or take its place with --force."

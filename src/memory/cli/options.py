@@ -101,7 +101,7 @@ def scope(
 
 
 def _given(value: str | None) -> tuple[str, ...]:
-    return (value,) if value else ()
+    return (value.strip(),) if value and value.strip() else ()
 
 
 def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:
@@ -112,19 +112,25 @@ def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:
 
     near = get_close_matches(name, CATEGORIES, n=1)
     hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(CATEGORIES)}."
-    raise Invalid(f"no category {name!r} of a note", hint=hint)
+    raise Invalid(f"no category {name!r} of a note", hint=f"{hint} Other kinds have their own: name it with --kind.")
 
 
-def named_project(value: str | None) -> str | None:
-    """The project an option names: the current folder's for `HERE`."""
+def named_project(value: str | None, place: Path | None = None) -> str | None:
+    """
+    The project an option names. For `HERE` that of the current folder.
+
+    Args:
+        place: A file or folder that is meant: if it lies in a repository, that counts, wherever the command is called.
+    """
     if value != HERE:
         return value or None
     from pathlib import Path
 
-    from memory.project import project
+    from memory.project import project, repository
 
     try:
-        return project(Path.cwd())
+        within = place is not None and repository(place.parent if place.is_file() else place) is not None
+        return project(place if within and place is not None else Path.cwd())
     except FileNotFoundError as error:
         raise Invalid("the current folder is gone", hint="Name the project: --project NAME.") from error
 

@@ -129,14 +129,14 @@ def context(context: click.Context, /, id: str, number: str | None, *, as_json: 
     """
     Show what an agent needs to go on with a session.
 
-    Its latest context and all prompts in full; of the latest five reports and working memories the beginning, with the
-    ids by which `memory details` shows the rest.
+    Its latest context and all prompts in full; of the latest five reports, remarks on them and working memories the beginning, with
+    the ids by which `memory details` shows the rest.
     """
     with opened(context) as engine:
         found = engine.resume(id, number)
         read, notices = engine.read([*filter(None, [found.context]), *found.prompts])
         if as_json:
-            more, told = engine.read([*found.reports, *found.working])
+            more, told = engine.read([*found.reports, *found.observations, *found.working])
             read, notices = read + more, tuple(dict.fromkeys(notices + told))
     bodies = {one.memory.id: one.body for one in read}
     if as_json:

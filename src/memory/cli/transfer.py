@@ -73,7 +73,10 @@ def _written(path: Path, records: Iterable[dict[str, Any]]) -> int:
 @click.command("import", short_help="Keep what stands in files: an export, or Markdown.")
 @click.argument("path", type=PATH, metavar="FILE|FOLDER|-")
 @click.option(
-    "--project", default=HERE, metavar="NAME", help="Project of Markdown files; this folder's by default, '' for none."
+    "--project",
+    default=HERE,
+    metavar="NAME",
+    help="Project of Markdown files; the one they lie in by default, '' for none.",
 )
 @as_json
 @click.pass_context
@@ -90,7 +93,7 @@ def import_(context: click.Context, /, path: str, project: str, *, as_json: bool
         if path == "-" or source.suffix in (".jsonl", ".ndjson", ".json"):
             found = _lines(engine, path)
         else:
-            found = _markdown(engine, source, named_project(project))
+            found = _markdown(engine, source, named_project(project, source))
     if as_json:
         from memory.render import data
 

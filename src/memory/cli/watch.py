@@ -159,7 +159,15 @@ class Watched:
             if self._root is None:
                 return False  # of another folder: this one's are remembered by their whole path
             path = self._root / path
-        return path.is_relative_to(self._place) and not path.exists()
+        return path.is_relative_to(self._place) and _gone(path)
+
+
+def _gone(path: Path) -> bool:
+    """Whether it is known not to be there: what may not be looked at may be."""
+    try:
+        return not path.exists()
+    except OSError:
+        return False
 
 
 def _name(memory: Memory) -> str:
@@ -169,7 +177,10 @@ def _name(memory: Memory) -> str:
 @click.command(short_help="Keep the knowledge base current with a folder of Markdown.")
 @click.argument("folder", type=PATH, metavar="FOLDER")
 @click.option(
-    "--project", default=HERE, metavar="NAME", help="Project of the files; this folder's by default, '' for none."
+    "--project",
+    default=HERE,
+    metavar="NAME",
+    help="Project of the files; the one the folder lies in by default, '' for none.",
 )
 @click.option("--once", is_flag=True, help="End when all is up to date, instead of waiting for changes.")
 @click.option("--prune", is_flag=True, help="Delete what was kept of files that are gone.")
@@ -194,7 +205,7 @@ def watch(context: click.Context, /, folder: str, project: str, *, once: bool, p
     changes = iter(()) if once else _changes(path)
     report = _Report(as_json=as_json)
     with Engine.open(settings(context), lasting=not once) as engine:
-        watched = Watched(engine, path, named_project(project), prune=prune)
+        watched = Watched(engine, path, named_project(project, path), prune=prune)
         try:
             report.look(watched)
             if once and watched.again:

@@ -124,7 +124,7 @@ def _family(kind: str, what: str, place: tuple[Parameter, ...]) -> tuple[Tool, .
             f"search_{kind}_section_context",
             f"Search {what}: sections",
             f"Find the sections of {what} that are about something, each whole, to be read in its context. A section is "
-            "what stands below one second-level heading; match_ratio says how much of it matches.",
+            "what stands below the same first two headings (or one H2 where there is no H1); match_ratio says how much of it matches.",
             (_QUERY, *place, _limit(5), _THRESHOLD),
             shapes.GRANULAR,
             reads=True,
@@ -243,8 +243,8 @@ USING = (
     _tool(
         "load_session_context_for_task",
         "Go on with a session",
-        "Everything needed to go on with a session: its latest state, all prompts, the five latest reports and working "
-        "memories. Call it first when you are to continue somebody's work.",
+        "Everything needed to go on with a session: its latest state, all prompts, the five latest reports, remarks "
+        "on reports and working memories. Call it first when you are to continue somebody's work.",
         (_SESSION, _NUMBERED),
         shapes.LOADED,
         reads=True,
@@ -327,7 +327,7 @@ USING = (
         "Remove what sessions left behind more than so many days ago; notes and the knowledge base stay. It only counts "
         "unless dry_run=false, which cannot be undone: show the user the count first.",
         (
-            Parameter("days_old", "integer", "Days; default 90.", low=0, high=36_500),
+            Parameter("days_old", "integer", "Days; default 90.", low=0, high=36_500, strict=True),
             Parameter("dry_run", "boolean", "Default true: only count."),
             Parameter("memory_type", "string", "Only of this kind, e.g. working_memory."),
         ),

@@ -104,6 +104,7 @@ LOADED: Schema = enveloped(
     session_context={"type": ["object", "null"]},
     input_prompts=ROWS,
     recent_reports=ROWS,
+    recent_report_observations=ROWS,
     recent_working_memory=ROWS,
 )
 EXPANDED: Schema = enveloped(

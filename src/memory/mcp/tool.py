@@ -31,6 +31,7 @@ class Parameter:
     Attributes:
         meaning: What it says, for the agent: a clause.
         low, high: Range of an integer; what is beyond is taken as the bound, with a notice (CAP X23).
+        strict: What is beyond is refused.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     low: int = 0
     high: int = 0
+    strict: bool = False
 
     @property
     def schema(self) -> Schema:
@@ -155,19 +157,21 @@ def _nearest(name: str, known: list[str]) -> str:
     return f"Did you mean {near[0]!r}? {there}" if near else there
 
 
-def _value(one: Parameter, value: object, notices: list[Notice]) -> object:
+def _value(one: Parameter, value: object, notices: list[Notice]) -> object:  # noqa: PLR0911  # one answer a case
     match one.sort, value:
         case ("boolean", bool()) | ("string", str()) if not one.choices or value in one.choices:
             return value
         case "number", int() | float() if not isinstance(value, bool):
             return float(value)
+        case "id", float() if value.is_integer():
+            return int(value)
         case "id", str() | int() if not isinstance(value, bool):
-            return str(value)
+            return value
         case "strings", list() if all(isinstance(item, str) for item in value):
             return tuple(value)
         case "integer", float() if value.is_integer():
             return _value(one, int(value), notices)
-        case "integer", int() if not isinstance(value, bool):
+        case "integer", int() if not isinstance(value, bool) and (one.low <= value <= one.high or not one.strict):
             if (bound := min(max(value, one.low), one.high)) != value:
                 said = f"{one.name} {short(value)} is not in {one.low}..{one.high}: {bound} was taken"
                 notices.append(Notice(said))

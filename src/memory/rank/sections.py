@@ -64,7 +64,8 @@ def sections(ranking: Ranking, outline: Callable[[MemoryId], Outline], limit: in
 
 def section(outline: Outline, wanted: ChunkId, taken: set[ChunkId] | frozenset[ChunkId] = frozenset()) -> Outline:
     """
-    The chunks around one that stand below the same first two headings, or its neighbours where there are none.
+    The chunks around one that stand below the same first two headings (or one second-level heading where there is no
+    first), or its neighbours where there are none.
 
     Two sections of the same name are two sections: only neighbours belong together.
 
@@ -91,8 +92,12 @@ def section(outline: Outline, wanted: ChunkId, taken: set[ChunkId] | frozenset[C
 
 
 def _begins(chunk: Chunk) -> bool:
-    """Whether one of the first two headings stands at its start: then it is another section than what is before it."""
-    return chunk.type is ChunkType.SECTION and len(chunk.header_path) <= 2
+    """
+    Whether the section begins with it, even if what is before it has the same name.
+
+    A chunk that begins with several headings has a longer path, but then what is before it has another name: `chunk` sees to it.
+    """
+    return chunk.type is ChunkType.SECTION and chunk.header_path == chunk.section
 
 
 def _key(chunk: Chunk) -> tuple[bool, tuple[str, ...]]:

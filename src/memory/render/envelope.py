@@ -14,7 +14,19 @@ if TYPE_CHECKING:
 LONGEST = 20_000
 """Characters of one text at most; the structured content has all of it."""
 
-_GROUPS = ("results", "session_context", "input_prompts", "recent_reports", "recent_working_memory", "memory", "chunks")
+ALTOGETHER = 60_000
+"""Characters of texts from which on only what they are is said."""
+
+_GROUPS = (
+    "results",
+    "session_context",
+    "input_prompts",
+    "recent_reports",
+    "recent_report_observations",
+    "recent_working_memory",
+    "memory",
+    "chunks",
+)
 _TEXTS = ("chunk_content", "section_content", "content")
 _PLACE = {
     "memory_type": "",
@@ -64,6 +76,7 @@ def _recalled(envelope: Mapping[str, Any]) -> Iterator[str]:
     for name in _NAMES:
         said = envelope.get(name)
         yield from (f"{name}: {line(_short(one))}" for one in (said if isinstance(said, list) else [said]) if one)
+    used = 0
     for group in _GROUPS:
         found = envelope.get(group)
         rows: Iterable[Mapping[str, Any]] = found if isinstance(found, list) else [found] if found else []
@@ -71,7 +84,9 @@ def _recalled(envelope: Mapping[str, Any]) -> Iterator[str]:
             label = "" if group == "results" else f"{group} "
             yield f"{label}{number}. {_origin(row)}"
             yield from _marked(row)
-            yield _cut(next((row[name] for name in _TEXTS if row.get(name)), ""))
+            content = next((row[name] for name in _TEXTS if row.get(name)), "")
+            used += min(len(content), LONGEST)
+            yield _cut(content) if used <= ALTOGETHER else f"  ({len(content):,} characters)\n"
     if content := envelope.get("content"):
         yield _origin(envelope)
         yield _cut(content)

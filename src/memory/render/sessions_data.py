@@ -69,6 +69,7 @@ def context(id: str, found: Resumed, bodies: Mapping[MemoryId, str], said: tuple
         "session_context": full(found.context) if found.context else None,
         "input_prompts": [full(memory) for memory in found.prompts],
         "recent_reports": [full(memory) for memory in found.reports],
+        "recent_report_observations": [full(memory) for memory in found.observations],
         "recent_working_memory": [full(memory) for memory in found.working],
         "notices": notices(said),
     }

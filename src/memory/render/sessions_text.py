@@ -114,6 +114,7 @@ def context(id: str, found: Resumed, bodies: Mapping[MemoryId, str]) -> str:
         ("Context:", [_full(one, bodies) for one in (found.context,) if one]),
         ("Prompts, latest first:", [_full(one, bodies) for one in found.prompts]),
         ("Reports, latest first:", [_head(one) for one in found.reports]),
+        ("Remarks on reports, latest first:", [_head(one) for one in found.observations]),
         ("Working memory, latest first:", [_head(one) for one in found.working]),
     ]
     blocks = ["\n".join([heading, *said]) for heading, said in groups if said]

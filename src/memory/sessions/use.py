@@ -26,6 +26,7 @@ LOADED: dict[str, Any] = {
     "session_context": None,
     "input_prompts": [],
     "recent_reports": [],
+    "recent_report_observations": [],
     "recent_working_memory": [],
 }
 EXPANDED: dict[str, Any] = {
@@ -63,7 +64,7 @@ class Using:
     def load_session_context_for_task(self, session_id: str, session_iter: Iteration) -> Envelope:
         """
         What an agent needs to go on with a session (CAP D27): the latest context of the iteration, else of those before
-        it; all prompts; the five latest reports and working memories.
+        it; all prompts; of the session's reports, remarks on reports and working memories the five latest each.
         """
         iteration(session_iter)  # refused before the session is looked for
         try:
@@ -73,6 +74,7 @@ class Using:
         contexts, told = self._rows([found.context] if found.context else [])
         prompts, more = self._rows(found.prompts)
         reports, _ = self._rows(found.reports)
+        remarks, _ = self._rows(found.observations)
         working, _ = self._rows(found.working)
         number = iteration(session_iter)
         why = ""
@@ -84,6 +86,7 @@ class Using:
             "session_context": contexts[0] if contexts else None,
             "input_prompts": prompts,
             "recent_reports": reports,
+            "recent_report_observations": remarks,
             "recent_working_memory": working,
             "message": said(dict.fromkeys((*told, *more)), why),
         }
@@ -184,7 +187,12 @@ class Using:
         settings = self.engine.config
         folder = self._folder or front.allowed(settings.documents, settings.folder)
         written = front.write(
-            document, output_path, folder=folder, overwrite=overwrite is True, matter=front_matter is not False
+            document,
+            output_path,
+            folder=folder,
+            home=settings.folder,
+            overwrite=overwrite is True,
+            matter=front_matter is not False,
         )
         told = self.engine.accessed([document.memory.id])
         return {
@@ -209,11 +217,12 @@ class Using:
             dry_run: Only count them.
             memory_type: Of this kind alone. Without it notes and the knowledge base stay: they outlive sessions.
         """
-        kind = named("memory_type", memory_type)
+        kind = None if memory_type is None else needed("memory_type", memory_type)
         dry_run = dry_run is not False  # nothing but that word deletes
         found = self.engine.cleanup(days_old, kinds=(kind,) if kind else (), dry_run=dry_run)
         done = "would be deleted; dry_run=false deletes them" if dry_run else "deleted"
-        message = f"{found.memories:,} memories with {found.chunks:,} chunks {done}"
+        memories = "1 memory" if found.memories == 1 else f"{found.memories:,} memories"
+        message = f"{memories} with {found.chunks:,} {'chunk' if found.chunks == 1 else 'chunks'} {done}"
         return {
             "memories_deleted": found.memories,
             "chunks_deleted": found.chunks,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import Invalid
 from memory.record import Chunk, ChunkType
-from memory.text.outline import DEEPEST, outline
+from memory.text.outline import DEEPEST, LINE, outline
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ SIZE_LEAST = 4  # tokens; the most that one character is counted as
 _LINE, _SENTENCE, _WORD, _ANYWHERE = range(DEEPEST + 1, DEEPEST + 5)
 _STRIDE = 16  # characters between two cuts of a line, at least
 
-# A line ends where CommonMark says (0.31, section 2.1), unlike `str.splitlines`.
-_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _MARK_FIRST = re.compile(r"[\s\ufeff]*(?:#|```|~~~)")
 _UNDERLINE = re.compile(r"[\r\n] {0,3}(?:=+|-+)[ \t]*(?![^\r\n])")
 
@@ -43,10 +41,15 @@ def chunk(body: str, *, size: int = 450, count: Callable[[str], int] = tokens) -
     The chunks of a Markdown or plain body, in order; () for white space.
 
     They tile it: `"".join(body[c.start:c.stop] for c in chunks) == body`. A body of at most `size` tokens is one
-    chunk. In a longer one each heading begins a chunk; a section too long is cut where its outermost blocks meet,
-    but not before half of `size` is used; a block (a paragraph, a list item, a table, fenced code) is only cut if it
-    alone exceeds `size`, then between its inner blocks or lines, a line between sentences, then words, a word
-    anywhere. White space stays with what precedes it; at the beginning, with what follows.
+    chunk. In a longer one each heading begins a chunk, but for one directly above a deeper one: it joins the chunk of
+    that if there is room, unless the heading before has its name, for two sections of a name stay two. A section too
+    long is cut where its outermost blocks meet, but not before half of `size` is used; a block (a paragraph, a list
+    item, a table, fenced code) is only cut if it alone exceeds `size`, then between its inner blocks or lines, a line
+    between sentences, then words, a word anywhere. White space stays with what precedes it; at the beginning, with
+    what follows.
+
+    The path of a chunk ends with the last heading in it, or before it. That of a body in one chunk ends with the
+    deepest heading that all of its text stands below.
 
     Linear in the body, whatever it holds.
 
@@ -92,7 +95,7 @@ class _Text(NamedTuple):
 
     @classmethod
     def of(cls, body: str, counter: Callable[[str], int]) -> _Text:
-        lines = tuple(_LINES.findall(body))
+        lines = tuple(LINE.findall(body))
         starts = tuple(accumulate(map(len, lines), initial=0))
         return cls(body, lines, starts, tuple(accumulate(map(counter, lines), initial=0)), counter)
 
@@ -123,7 +126,7 @@ class _Atom(NamedTuple):
 
 
 class _Slice(NamedTuple):
-    """`begins` if the heading stands at its start rather than in a slice before."""
+    """`begins` if the heading stands at its start, below bare ones at most, rather than in a slice before."""
 
     start: int
     stop: int
@@ -146,23 +149,74 @@ def _labelled(index: int, part: _Slice, text: _Text, fences: Sequence[tuple[int,
 
 
 def _whole(text: _Text, outline: Outline) -> _Slice:
-    first = next((heading for heading in outline.headings if text.totals[heading.line] == 0), None)
-    return _Slice(0, len(text.body), first, begins=True)
+    """With the deepest heading that all of its text stands below."""
+    above, said = None, 0
+    for n, heading in enumerate(outline.headings, 1):
+        if text.totals[heading.line] > said or any(one.level <= heading.level for one in outline.headings[n:]):
+            break
+        above, said = heading, text.totals[heading.stop]
+    return _Slice(0, len(text.body), above, begins=True)
+
+
+class _Section(NamedTuple):
+    """
+    A heading and the atoms `first` to `stop`, exclusive, from it to the next one.
+
+    Attributes:
+        bare: Whether the next one is directly below it, so that both may be in one chunk.
+    """
+
+    first: int
+    stop: int
+    heading: Heading | None
+    bare: bool
 
 
 def _slices(text: _Text, outline: Outline, size: int) -> Iterator[_Slice]:
     atoms = list(_atoms(text, outline, size))
-    starts = [atom.start for atom in atoms]
-    sections: list[tuple[int, Heading | None]] = [
+    totals = list(accumulate((atom.tokens for atom in atoms), initial=0))
+    ends = [0, *(atom.start for atom in atoms[1:]), text.starts[-1]]
+    waiting: _Section | None = None
+    for section in _sections(text, outline, [atom.start for atom in atoms]):
+        first, stop, heading, bare = section
+        cuts = [*_cuts(atoms, totals, first, stop, size=size), stop]
+        if waiting:
+            joined = [*_cuts(atoms, totals, waiting.first, stop, size=size), stop]
+            if totals[cuts[1]] - totals[waiting.first] <= size:
+                cuts[0] = waiting.first
+            elif cuts[2:] and joined[1] > first + 1:  # it is cut in any case, and not from the text below its heading
+                cuts = joined
+            else:
+                yield _Slice(ends[waiting.first], ends[first], waiting.heading, begins=True)
+        waiting = section._replace(first=cuts[0]) if bare and not cuts[2:] else None
+        if not waiting:
+            for cut, after in pairwise(cuts):
+                yield _Slice(ends[cut], ends[after], heading, begins=cut == cuts[0])
+
+
+def _sections(text: _Text, outline: Outline, starts: Sequence[int]) -> Iterator[_Section]:
+    """
+    In order; the first may have no heading.
+
+    Args:
+        starts: Those of the atoms.
+    """
+    found: list[tuple[int, Heading | None]] = [
         (bisect_right(starts, text.starts[heading.line]) - 1, heading) for heading in outline.headings
     ]
-    if not sections or sections[0][0] > 0:
-        sections.insert(0, (0, None))
-    totals = list(accumulate((atom.tokens for atom in atoms), initial=0))
-    ends = [*starts, text.starts[-1]]
-    for (first, heading), (stop, _) in pairwise([*sections, (len(atoms), None)]):
-        for cut, after in pairwise([*_cuts(atoms, totals, first, stop, size=size), stop]):
-            yield _Slice(ends[cut] if cut else 0, ends[after], heading, begins=cut == first)
+    if not found or found[0][0] > 0:
+        found.insert(0, (0, None))
+    before: Heading | None = None
+    for (first, heading), (stop, below) in pairwise([*found, (len(starts), None)]):
+        bare = (
+            heading is not None
+            and below is not None
+            and heading.level < below.level
+            and text.totals[heading.stop] == text.totals[below.line]
+            and (before is None or before.path[: len(heading.path)] != heading.path)
+        )
+        yield _Section(first, stop, heading, bare)
+        before = heading
 
 
 def _cuts(atoms: Sequence[_Atom], totals: Sequence[int], first: int, stop: int, *, size: int) -> Iterator[int]:

@@ -15,23 +15,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_RANGES = (
+RANGES = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f"  # Burmese
     "\u1780-\u17ff"  # Khmer
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Japanese
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
 )
+"""What their characters are, for a class of a regular expression."""
 
 
 @cache  # compiling these costs a start more than most searches take
 def _run() -> re.Pattern[str]:
-    return re.compile(f"[{_RANGES}]+")
+    return re.compile(f"[{RANGES}]+")
 
 
 @cache
 def _mixed() -> re.Pattern[str]:
-    return re.compile(rf"\w*[{_RANGES}][\w{_RANGES}]*")
+    return re.compile(rf"\w*[{RANGES}][\w{RANGES}]*")
 
 
 def unspaced(text: str) -> bool:

@@ -26,15 +26,19 @@ if TYPE_CHECKING:
 DEEPEST = 99
 """What has more blocks around it is not looked at."""
 
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+"""A line with its end, which is where CommonMark says (0.31, section 2.1), unlike that of `str.splitlines`."""
+
 _BLOCKS = frozenset({"Paragraph", "Heading", "BlockQuote", "List", "Item", "CodeBlock", "HtmlBlock", "Table", "Rule"})
 _YAML_KEY = re.compile(r"[^\s#:][^:]*:(?:\s|$)")
 _LONE = re.compile(r"\r(?!\n)")
 
 
 class Heading(NamedTuple):
-    """`line` is its first, from 0; `path` ends with itself."""
+    """Lines `line` to `stop`, exclusive, from 0; `path` ends with itself."""
 
     line: int
+    stop: int
     level: int
     path: tuple[str, ...]
 
@@ -67,7 +71,7 @@ def outline(lines: Sequence[str]) -> Outline:
     All blocks, and the headings that stand in no list or quote, with titles of at most `TITLE_LIMIT` characters.
 
     Args:
-        lines: With their ends, which are those of CommonMark (section 2.1): `\\n`, `\\r\\n` or `\\r`.
+        lines: As `LINE` finds them.
     """
     front = _front(lines)
     blocks = (*([Block(0, front, 0)] if front else []), *_blocks(lines[front:], front))
@@ -77,7 +81,7 @@ def outline(lines: Sequence[str]) -> Outline:
         if block.level and not block.depth:
             mark = f"{'#' * block.level} {_title(lines[block.line : block.stop], block.level)}".rstrip()
             above = [*(outer for outer in above if outer[0] < block.level), (block.level, mark)]
-            headings.append(Heading(block.line, block.level, tuple(mark for _, mark in above)))
+            headings.append(Heading(block.line, block.stop, block.level, tuple(mark for _, mark in above)))
     return Outline(tuple(headings), blocks)
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from memory.record import ChunkType
-from memory.text.grams import _RANGES
+from memory.text.grams import RANGES
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -52,4 +52,4 @@ def _overlap(excerpt: Excerpt, most: int) -> str:
 @cache
 def _word() -> re.Pattern[str]:
     """A character, of scripts without spaces."""
-    return re.compile(rf"[{_RANGES}]|[^\s{_RANGES}]+")
+    return re.compile(rf"[{RANGES}]|[^\s{RANGES}]+")

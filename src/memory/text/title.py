@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from memory.limits import TITLE_LIMIT
+from itertools import islice
+
+from memory.text.outline import LINE, outline
 
 LINES = 200  # that are looked at
 
 
 def title(text: str) -> str:
-    """The first heading of the first level with a number sign, at most `TITLE_LIMIT` characters; empty without one."""
-    for line in text.removeprefix("\ufeff").splitlines()[:LINES]:
-        if line.startswith("# ") and line[2:].strip():
-            return line[2:].strip().rstrip("#").strip()[:TITLE_LIMIT]
-    return ""
+    """What the first heading of the first level says, at most `TITLE_LIMIT` characters; empty without one."""
+    lines = [found[0] for found in islice(LINE.finditer(text), LINES)]
+    if not any(line.lstrip(" \ufeff").startswith(("#", "=")) for line in lines):
+        return ""  # no parser is imported for it
+    said = (heading.path[-1].removeprefix("#").lstrip() for heading in outline(lines).headings if heading.level == 1)
+    return next(filter(None, said), "")
