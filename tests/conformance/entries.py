@@ -97,7 +97,7 @@ def note(
 
 def prompt(body: str, **fields: Any) -> Entry:
     """A kind that may be kept twice, in one chunk."""
-    draft = Draft(kind=Kind.INPUT_PROMPT, session_id="s", body=body, **fields)
+    draft = Draft(kind=Kind.INPUT_PROMPT, **{"session_id": "s", "session_iter": 1, "body": body} | fields)
     chunk = Chunk(0, 0, len(body), ChunkType.TEXT)
     digest = hashlib.sha256(body.encode()).hexdigest()
     return Entry(

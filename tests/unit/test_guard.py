@@ -109,7 +109,7 @@ def test_orders_are_found_in_lists_and_metadata(engine):
 
 
 def test_every_kind_is_guarded(engine):
-    saved = engine.save(Draft(kind=Kind.INPUT_PROMPT, session_id="s", body=f"use {SECRET}"))
+    saved = engine.save(Draft(kind=Kind.INPUT_PROMPT, session_id="s", session_iter=1, body=f"use {SECRET}"))
 
     assert "[redacted:" in saved.memory.what
     assert SECRET.encode() not in on_disk(engine)
