@@ -227,7 +227,7 @@ def saves(engine: Engine, plan: Plan, raw: dict[str, object]) -> Figure:
     db.pragma("journal_mode", "wal")
     db.execute("create table t (x)")
     states = {
-        str(number): replace(draft, kind=Kind.SESSION_CONTEXT, body=draft.body[:STATE])
+        str(number): replace(draft, kind=Kind.SESSION_CONTEXT, session_id="s", session_iter=1, body=draft.body[:STATE])
         for number, draft in enumerate(islice(documents(plan.size + plan.saves), plan.size, None))
     }
     sides = {

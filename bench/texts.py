@@ -77,14 +77,17 @@ def documents(count: int) -> Iterator[Draft]:
             f"{'#' * (1 + min(n, 1) + (n % 3 > 1))} {said(3, 5)}\n\n{said(50, 150)}\n"
             for n in range(dice.randint(5, 12))
         ]
+        of_session = {
+            "session_id": f"session{place % 60}",
+            "session_iter": 1 + place // 60 % 5,
+            "task_code": f"task{number % 20}",
+        }
         yield Draft(
             kind=kind,
             title=said(6, 6)[:200],
             body="\n".join(sections),
-            session_id=f"session{place % 60}",
-            session_iter=1 + place // 60 % 5,
             agent_id=f"agent{place // 300 % 2}",
-            task_code=f"task{number % 20}",
+            **of_session if kind is not Kind.KNOWLEDGE_BASE else {},
         )
 
 
