@@ -22,7 +22,7 @@ from command import COMMAND, Shell
 from memory import Config, Draft, Engine
 from memory.cli import COMMANDS, demo
 from memory.config import keys
-from memory.kinds import Kind
+from memory.kinds import RULES, Kind
 from memory.query import Answer, Notice, Query, Tier, Verdict
 from memory.store.sqlite.store import SqliteStore
 
@@ -577,16 +577,15 @@ def everything(home: Path) -> None:
         engine.update(2, what="changed", related_files=("a.py",))
         engine.update(2, body="")
         for kind in Kind:
+            place = {"session_id": "s", "session_iter": 3, "task_code": "t"}
             engine.save(
                 Draft(
+                    **{name: value for name, value in place.items() if name not in RULES[kind].foreign},
                     kind=kind,
                     title=f"A {kind}",
                     body=BODY.format(kind),
                     agent_id="agent",
-                    session_id="s",
-                    session_iter=3,
                     query_id="q",
-                    task_code="t",
                     parent_id=first.memory.id,
                     source="test",
                 )

@@ -23,6 +23,10 @@ def right(one):
             return st.booleans()
         case "strings":
             return st.lists(st.text())
+        case "number":
+            return st.floats(allow_nan=False) | st.integers(-(2**53), 2**53)
+        case "id":
+            return st.text() | st.integers()
     return st.sampled_from(one.choices) if one.choices else st.text()
 
 
@@ -45,6 +49,11 @@ def test_anything_is_either_taken_as_the_schema_says_or_refused_with_a_sentence(
                 assert isinstance(value, bool)
             case "strings":
                 assert all(isinstance(text, str) for text in value)
+            case "number":
+                assert isinstance(value, float)
+            case "id":
+                assert isinstance(value, (str, int))
+                assert not isinstance(value, bool)
             case "string":
                 assert isinstance(value, str)
                 assert not one.choices or value in one.choices

@@ -72,7 +72,7 @@ def test_a_secret_is_taken_out_of_every_field(shape: str) -> None:
     draft = Draft(
         **dict.fromkeys(("what", "why", "impact", "description", "body"), told),
         **short,
-        kind=Kind.KNOWLEDGE_BASE,
+        kind=Kind.REPORT,
         tags=("plain", one.text),
         related_files=("a.py", f"logs/ {one.text} .txt"),
         metadata={"note": [{"deep": one.text}], other.text: 1, "plain": "text"},
