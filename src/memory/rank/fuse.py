@@ -53,10 +53,8 @@ def fuse(
             parts = _relative(pool, nearness, floor=0.0)
         case Merge.RRF:
             parts = _reciprocal(pool, nearness)
-    scored = [
-        item._replace(score=weights[0] * keyword + weights[1] * vector)
-        for item, (keyword, vector) in zip(pool, parts, strict=True)
-    ]
+    scores = (weights[0] * keyword + weights[1] * vector for keyword, vector in parts)
+    scored = (item._replace(score=score) for item, score in zip(pool, scores, strict=True))
     return tuple(sorted(scored, key=lambda item: (-item.score, item.chunk)))
 
 
