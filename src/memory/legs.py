@@ -208,7 +208,7 @@ class Legs:
 
     def _nearness(self, chunks: Sequence[ChunkId]) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
         """The cosines of chunks with the query, as they are and after centring."""
-        assert self._vector is not None  # noqa: S101  # `_nearest` came first
+        assert self._vector is not None  # noqa: S101  # `nearest` came first
         generation, vector = self._vector
         total, count = self._store.centre(generation.id)
         centre = (total / (count + SHRINK)).astype(vector.dtype)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from memory.embed.pool import Embedders
     from memory.fill import Filling
     from memory.query import Query, Ranking
-    from memory.rank.rollup import Outline, Passage
-    from memory.record import MemoryId
+    from memory.rank.rollup import Passage
     from memory.store import Store
 
 ATTEMPTS = 5
@@ -123,7 +122,7 @@ class _Search:
 
         limit = self._query.limit
         first = {scored.memory for scored in found.ranking[: SECTIONS_OF * limit]}
-        outlines: dict[MemoryId, Outline] = {**self._store.outlines(list(first))}
+        outlines = self._store.outlines(list(first))
         held = sections(found.ranking, lambda memory: outlines.get(memory) or self._store.outline(memory), limit)
         if len(held) < limit and not last:
             return []

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "memory.memory/1"
 PAGE = 500  # memories read at a time
+SUFFIXES = (".md", ".markdown")  # of Markdown files
 MOST = 2**53  # what a store counts to with room for more, and what every JSON reader takes for a whole number
 
 _TEXTS = {field.name for field in fields(Draft)} - {"parent_id"}
@@ -201,7 +202,7 @@ def files(path: Path) -> Iterable[Path]:
     """The Markdown files of a folder and of those below it, but not of hidden ones; a file is itself."""
     if path.is_file():
         return [path]
-    found = (item for pattern in ("*.md", "*.markdown") for item in path.rglob(pattern) if isfile(item))  # noqa: PTH113  # Path raises where nobody may look
+    found = (item for suffix in SUFFIXES for item in path.rglob(f"*{suffix}") if isfile(item))  # noqa: PTH113  # Path raises where nobody may look
     return sorted(item for item in found if not any(part.startswith(".") for part in item.relative_to(path).parts))
 
 

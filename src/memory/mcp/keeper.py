@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from memory.config import Config
 
 
-QUICK = frozenset({"local", "hashed", "none", "ollama", "openai"})
-"""Providers that have nothing to load here, or load it in milliseconds."""
-
-
 class Keeper:
     """
     Hands out an engine, to several threads at once.
@@ -66,7 +62,9 @@ class Keeper:
             config = self._load()
         except ConfigError:  # each call says so
             return
-        if config.mcp.warm_start and config.embedding.provider not in QUICK:
+        from memory.embed.providers import LASTING, SERVERS
+
+        if config.mcp.warm_start and config.embedding.provider not in {"none", *LASTING, *SERVERS}:
             threading.Thread(target=self._warm, name="memory-warm-up", daemon=True).start()
 
     def _warm(self) -> None:

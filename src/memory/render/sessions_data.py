@@ -76,8 +76,8 @@ def context(id: str, found: Resumed, bodies: Mapping[MemoryId, str], said: tuple
     return schema("session-context", values)
 
 
-def stored(result: Saved, chunks: int) -> dict[str, Any]:
-    values = {"known": result.known, "memory": whole(result.memory), "chunks": chunks}
+def stored(result: Saved) -> dict[str, Any]:
+    values = {"known": result.known, "memory": whole(result.memory), "chunks": result.chunks}
     return schema("store", values | {"notices": notices(result.notices)})
 
 

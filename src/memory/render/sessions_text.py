@@ -138,10 +138,10 @@ def _block(memory: Memory, text: str) -> str:
     return "\n".join(lines + [f"  {part}".rstrip() for part in text.splitlines()])
 
 
-def stored(result: Saved, chunks: int) -> str:
+def stored(result: Saved) -> str:
     memory = result.memory
     done = "already kept" if result.known else "kept"
-    return f"{done} {memory.uid[:8]} (id {memory.id}), {memory.kind}, {counted(chunks, 'chunk')}"
+    return f"{done} {memory.uid[:8]} (id {memory.id}), {memory.kind}, {counted(result.chunks, 'chunk')}"
 
 
 def expanded(found: Expanded) -> str:

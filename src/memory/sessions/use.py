@@ -51,8 +51,6 @@ LISTED: dict[str, Any] = {"sessions": [], "total_sessions": 0}
 WRITTEN = {"file_path": None, "memory_id": None, "bytes_written": None}
 CLEANED = {"memories_deleted": 0, "chunks_deleted": 0, "dry_run": True}
 
-KINDS = tuple(map(str, SESSION_KINDS))
-
 
 class Using:
     """Base of `memory.sessions.SessionMemory`. A `memory_id` may be a number, its digits, a uid or the start of one."""
@@ -66,9 +64,9 @@ class Using:
         What an agent needs to go on with a session (CAP D27): the latest context of the iteration, else of those before
         it; all prompts; of the session's reports, remarks on reports and working memories the five latest each.
         """
-        iteration(session_iter)  # refused before the session is looked for
+        number = iteration(session_iter)  # refused before the session is looked for
         try:
-            found = self.engine.resume(needed("session_id", session_id), session_iter)
+            found = self.engine.resume(needed("session_id", session_id), number)
         except NotFound as error:
             return {"message": said((), str(error))}
         contexts, told = self._rows([found.context] if found.context else [])
@@ -76,7 +74,6 @@ class Using:
         reports, _ = self._rows(found.reports)
         remarks, _ = self._rows(found.observations)
         working, _ = self._rows(found.working)
-        number = iteration(session_iter)
         why = ""
         if found.context is None:
             why = f"no session_context of iteration {number} or before"
@@ -148,7 +145,7 @@ class Using:
     @answers("use", COUNTED)
     def get_session_stats(self, session_id: str) -> Envelope:
         """How much is kept of a session, of which kinds, by whom (CAP D31); zeros if nothing is."""
-        nothing = dict.fromkeys(KINDS, 0)
+        nothing = dict.fromkeys(map(str, SESSION_KINDS), 0)
         session_id = needed("session_id", session_id)
         try:
             found = self.engine.session(session_id)
