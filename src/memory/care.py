@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memory.errors import Error, Refused, StoreError
+from memory.errors import Error, NotFound, Refused, StoreBusy, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,14 +22,18 @@ if TYPE_CHECKING:
     from memory.guard import Guard
     from memory.ledger import Call
     from memory.query import Answer, Searched, Step
-    from memory.record import MemoryId
+    from memory.record import Memory, MemoryId
     from memory.reindex import Reindexed, RolledBack
     from memory.save import Plan, Saved, Saving
     from memory.space import Space
     from memory.statistics import Statistics
     from memory.status import Embedding, Status
-    from memory.store import Links, Store
+    from memory.store import Links, Store, Whole
     from memory.transfer import Exported
+
+
+UPDATES = 50
+"""How often an update begins anew when others change the memory under its hands."""
 
 
 def _silent(_done: int, _total: int) -> None:
@@ -68,22 +72,27 @@ class Care:
 
         return aliases(self.config.project_aliases)
 
-    def embed(self, progress: Callable[[int, int], None] = _silent) -> Filled:
+    def embed(
+        self, progress: Callable[[int, int], None] = _silent, *, memories: Sequence[MemoryId] | None = None
+    ) -> Filled:
         """
         Embed all that waits for a vector, also what failed before.
 
         Args:
             progress: Told how many chunks of how many are done.
+            memories: Embed these instead, also where they have vectors.
 
         Raises:
             EmbedError: The model cannot be used; what was embedded is kept.
             SpaceMismatch: The stored vectors are of another model than the configured one: `reindex` is needed.
         """
         from memory.embed.purpose import EMBED
-        from memory.fill import Filling, drain
+        from memory.fill import Filling, anew, drain
 
         config = self.config
         filling = Filling(seconds=None, batch=config.embedding.batch_size, overlap=config.chunking.overlap)
+        if memories is not None:
+            return anew(self._store, self._embedders, filling, memories, moment=self._now(), progress=progress)
         return drain(self._store, self._embedders, filling, moment=self._now(), of=EMBED, progress=progress)
 
     def reindex(self, progress: Callable[[int, int], None] = _silent, *, keep: bool = False) -> Reindexed:
@@ -217,6 +226,12 @@ class Care:
 
         return embedding(self._store, self._embedders, id)
 
+    def embeddings(self, memories: Sequence[Memory]) -> Mapping[MemoryId, Embedding]:
+        """The same of several, by their ids."""
+        from memory.status import embeddings
+
+        return embeddings(self._store, self._embedders, memories)
+
     def doctor(self, *, fix: bool = False) -> tuple[Finding, ...]:
         """
         Look at everything there is, also whether the model answers, and mend what can be mended.
@@ -234,6 +249,24 @@ class Care:
         saved = save(plans, self._saving(filling), moment=self._now())
         self._wake(filling)
         return saved
+
+    def _revised(self, id: MemoryId, changes: Callable[[Whole], Mapping[str, Any]]) -> Saved:
+        """
+        Change a memory; begin anew if others change it meanwhile.
+
+        Args:
+            changes: Fields of a draft with their new values, given what the memory says now.
+        """
+        from memory.save import update
+
+        for _ in range(UPDATES):
+            if (former := self._store.whole(id)) is None:
+                raise NotFound(f"no memory {id}")
+            filling = self._filling()
+            if saved := update(former, changes(former), self._saving(filling), moment=self._now()):
+                self._wake(filling)
+                return saved
+        raise StoreBusy(f"memory {id} is changed all the time by others", hint="Try again.")
 
     def _saving(self, filling: Filling) -> Saving:
         from memory.kinds import sizes

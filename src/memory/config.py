@@ -19,7 +19,9 @@ from memory.settings import (
     ChunkingSettings,
     ContextSettings,
     EmbeddingSettings,
+    GraphSettings,
     McpSettings,
+    ResearchSettings,
     SearchSettings,
     StoreSettings,
     setting,
@@ -60,6 +62,8 @@ class Config:
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
+    research: ResearchSettings = field(default_factory=ResearchSettings)
+    graph: GraphSettings = field(default_factory=GraphSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
 
@@ -73,7 +77,7 @@ class Config:
         return os.path.join(self.folder, DATABASE)
 
 
-SECTIONS = ("store", "embedding", "chunking", "search", "context", "mcp")
+SECTIONS = ("store", "embedding", "chunking", "search", "context", "research", "graph", "mcp")
 
 ALIASES = {
     "embedding.provider": ("MEMGRAPH_EMBEDDING_PROVIDER",),
@@ -86,6 +90,7 @@ ALIASES = {
     "search.deepen": ("USE_ITERATIVE_FETCHING",),
     "search.threshold_filtering": ("USE_THRESHOLD_FILTERING",),
     "search.slow_seconds": ("LOG_SLOW_QUERY_THRESHOLD",),
+    "research.run": ("MEMORY_RUN",),
     "mcp.warm_start": ("WARM_START_EMBEDDING_MODEL",),
 }
 """Variables by which other programs knew some settings (CAP D47, D48, E25); our own names come first."""
@@ -212,9 +217,8 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
     if key not in (known := keys()):
         from difflib import get_close_matches
 
-        near = get_close_matches(key, known if "." in key else [*SECTIONS, *known], n=1) or [
-            k for k in known if k.endswith("." + key.rsplit(".", maxsplit=1)[-1])
-        ]
+        named = [k for k in known if k.endswith("." + key.rsplit(".", maxsplit=1)[-1])]
+        near = named or get_close_matches(key, known if "." in key else [*SECTIONS, *known], n=1)
         if key in SECTIONS:
             hint = f"It has settings: {', '.join(k for k in known if k.startswith(f'{key}.'))}."
             raise ConfigError(f"{origin}: {key} is a section, not a setting", hint=hint)
@@ -280,6 +284,8 @@ def keys() -> list[str]:
         "chunking": ChunkingSettings,
         "search": SearchSettings,
         "context": ContextSettings,
+        "research": ResearchSettings,
+        "graph": GraphSettings,
         "mcp": McpSettings,
     }
     return [

@@ -131,7 +131,7 @@ def _model(embedders: Embedders) -> Iterator[Finding]:
 
 
 def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
-    total = store.counts().chunks
+    total = store.counts().embeddable
     states = {
         State.ACTIVE: "is what answers",
         State.BUILDING: "is begun or set aside; `memory reindex` goes on with it if the settings name it",

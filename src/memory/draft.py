@@ -35,6 +35,7 @@ class Draft:
         agent_id: The agent that wrote it.
         session_iter: Iteration of the session, from 1.
         query_id: The research run it belongs to.
+        keyword_only: Never embed it: it is found by keyword only, and its text goes to no model.
 
     Raises:
         Invalid: A text is too long or is not text, or the kind demands what is missing.
@@ -59,6 +60,7 @@ class Draft:
     task_code: str | None = None
     query_id: str | None = None
     parent_id: MemoryId | None = None
+    keyword_only: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, Kind):
@@ -71,9 +73,7 @@ class Draft:
             if not str(getattr(self, name) or "").strip():
                 raise Invalid(f"{_a(self.kind)} needs a {name}")
         if wrong := [name for name in rule.foreign if getattr(self, name) is not None]:
-            raise Invalid(
-                f"{_a(self.kind)} has no {' and no '.join(wrong)}: it outlives sessions", hint="Leave it out."
-            )
+            raise Invalid(f"{_a(self.kind)} has no {' and no '.join(wrong)}: it holds everywhere", hint="Leave it out.")
         if self.category is not None and rule.categories is not None and self.category not in rule.categories:
             raise Invalid(
                 f"no category {self.category!r} of a {self.kind}", hint=f"One of {', '.join(rule.categories)}."
@@ -123,6 +123,8 @@ def _check_names(draft: Draft) -> None:
 
 
 def _check_values(draft: Draft) -> None:
+    if not isinstance(draft.keyword_only, bool):
+        raise Invalid(f"keyword_only is true or false, not {draft.keyword_only!r}")
     parent = draft.parent_id
     if parent is not None and (isinstance(parent, bool) or not isinstance(parent, int)):
         raise Invalid(f"parent_id is the id of a memory, not {parent!r}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 from memory.archive import Archive
 from memory.care import Care
 from memory.config import load
-from memory.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError
+from memory.errors import Ambiguous, Invalid, NotFound, StoreError
 from memory.legs import Fusing
 from memory.limits import short
 from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope, check_limit
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from memory.context import Context
     from memory.draft import Draft
     from memory.embed import Embedder
+    from memory.entities import Entities
+    from memory.proximity import Nearby, Wanted
     from memory.record import Memory, MemoryId
+    from memory.runs import Runs
     from memory.save import Saved
     from memory.status import Embedding
     from memory.store import Revision, Store
 
 Reference: TypeAlias = "int | str"
 """A memory's id, its uid, or at least 8 characters of the beginning of its uid."""
-
-UPDATES = 50
-"""How often an update begins anew when others change the memory under its hands."""
 
 
 class Details(NamedTuple):
@@ -124,9 +124,24 @@ class Engine(Archive, Care):
             config, embedder, key = adapter.chosen(config)  # where nobody imported it, nothing was chosen
         return cls(store, config, embedder=embedder, lasting=lasting, key=key)
 
+    @property
+    def graph(self) -> Entities:
+        """Its part for entities and what they have to do with each other."""
+        from memory.entities import Entities
+
+        parts = (self._store, self._guard, self._now)
+        return Entities(*parts, get=self.get, resolve=self.resolve, revised=self._revised, search=self._nearby)
+
+    @property
+    def runs(self) -> Runs:
+        """Its part for research runs."""
+        from memory.runs import Runs
+
+        return Runs(self._store, self._guard, self._now, keep=lambda plans: self._keep(plans, self._filling()))
+
     # Keeping -------------------------------------------------------------
 
-    def save(self, draft: Draft, *, supersedes: Reference | None = None) -> Saved:
+    def save(self, draft: Draft, *, supersedes: Reference | None = None, entities: Sequence[Reference] = ()) -> Saved:
         """
         Keep a draft. When this returns, the memory survives whatever happens to this process.
 
@@ -134,15 +149,17 @@ class Engine(Archive, Care):
 
         Args:
             supersedes: The memory that no longer holds; it is retired in the same transaction.
+            entities: What it is about, by name or id.
 
         Raises:
-            NotFound, Ambiguous, Invalid: Of `supersedes`. Nothing was kept.
+            NotFound, Ambiguous, Invalid: Of `supersedes` or `entities`. Nothing was kept.
             StoreBusy, StoreFull: Nothing was kept.
         """
         from memory.save import Plan
 
         old = None if supersedes is None else self.resolve(supersedes)
-        return self._keep([Plan(draft, old)], self._filling())[0]
+        about = tuple(one.id for one in self.graph.entities(entities)) if entities else ()
+        return self._keep([Plan(draft, old, entities=about)], self._filling())[0]
 
     def save_all(self, drafts: Sequence[Draft]) -> list[Saved]:
         """Keep drafts in one transaction: all of them or none. Meant for some hundreds at a time."""
@@ -164,19 +181,10 @@ class Engine(Archive, Care):
         from dataclasses import fields
 
         from memory.draft import SHARED, Draft
-        from memory.save import update
 
         if unknown := sorted(set(changes) - {field.name for field in fields(Draft)}):
             raise Invalid(f"a memory has no {', '.join(unknown)}", hint=f"It has {', '.join((*SHARED, 'body'))}.")
-        id = self.resolve(reference)
-        for _ in range(UPDATES):
-            if (former := self._store.whole(id)) is None:
-                raise NotFound(f"no memory {short(reference)}")
-            filling = self._filling()
-            if saved := update(former, changes, self._saving(filling), moment=self._now()):
-                self._wake(filling)
-                return saved
-        raise StoreBusy(f"memory {short(reference)} is changed all the time by others", hint="Try again.")
+        return self._revised(self.resolve(reference), lambda _former: changes)
 
     def delete(self, reference: Reference) -> Memory:
         """
@@ -263,6 +271,11 @@ class Engine(Archive, Care):
         """
         check_limit(limit)
         return self._store.recent(self._known_as(scope), limit, after)
+
+    def _nearby(self, wanted: Wanted) -> Nearby:
+        from memory.proximity import nearby
+
+        return nearby(wanted, self._store, lambda: self._embedders, self._fusing, filling=self._filling)
 
     def project(self, name: str) -> str:
         """The name of a project that counts, given any of them; see the setting `project_aliases`."""

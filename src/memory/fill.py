@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import PLACE, embedded, names, space
-from memory.embed.purpose import FILL, purpose
+from memory.embed.purpose import EMBED, FILL, purpose
 from memory.errors import EmbedError, Garbled, Unfit
 from memory.limits import plain
 from memory.space import Window
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.embed.pool import Embedders
     from memory.embed.purpose import Purpose
-    from memory.record import ChunkId, Excerpt
+    from memory.record import ChunkId, Excerpt, MemoryId
     from memory.space import Embedded
     from memory.store import Store
 
@@ -169,6 +169,38 @@ def drain(
     embedders.notes.write()
     left = store.queued()
     return Filled(done, failed, left, last, more=late and left > failed, model=model)
+
+
+def anew(
+    store: Store,
+    embedders: Embedders,
+    filling: Filling,
+    ids: Sequence[MemoryId],
+    *,
+    moment: datetime,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Filled:
+    """
+    Embed all chunks of some memories, in place of the vectors they have, and commit it batch by batch. Until then the
+    former vectors answer; what is never embedded goes to no model.
+
+    Raises:
+        EmbedError, SpaceMismatch: As of `drain`.
+    """
+    kept = [id for id, memory in store.memories(ids).items() if not memory.keyword_only]
+    chunks = [id for outline in store.outlines(kept).values() for id, _ in outline]
+    done, failed, last, model = 0, 0, "", ""
+    with purpose(EMBED):
+        for start in range(0, len(chunks), filling.batch):
+            excerpts = list(store.excerpts(chunks[start : start + filling.batch]).values())
+            generation, embedder = _founded(store, embedders)
+            found = isolated(excerpts, embedder, filling.overlap)
+            done += store_isolated(found, store, generation, moment)
+            failed, model = failed + len(found.failed), str(names(embedder))
+            last = str(found.failed[-1][1]) if found.failed else last
+            progress(start + len(excerpts), len(chunks))
+    embedders.notes.write()
+    return Filled(done, failed, store.queued(), last, model=model)
 
 
 def _claimed(store: Store, limit: int, retried: datetime) -> Sequence[Excerpt]:

@@ -52,7 +52,7 @@ def forecast(store: Store, embedders: Embedders, *, moment: datetime) -> Forecas
     """
     embedder = embedders.configured()
     provider, model = embedder.provider, embedder.model
-    chunks = store.counts().chunks
+    chunks = store.counts().embeddable
     here = embedders.named(store.generations())
     if here is not None:
         chunks -= store.filled(here.id)

@@ -82,6 +82,21 @@ class Guard:
         """
         return self._current().text(text).text
 
+    def quoted(self, text: str) -> str:
+        """
+        What a tool was given or gave, without its secrets; if it is JSON, also without what the names of fields tell.
+
+        Raises:
+            Invalid, ConfigError: As of `draft`.
+        """
+        redactor = self._current()
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return redactor.text(text).text
+        clean, found = redactor.value(value)
+        return json.dumps(clean, ensure_ascii=False) if found else text
+
     def problem(self) -> Notice | None:
         """What keeps every save from being done, if anything does."""
         try:

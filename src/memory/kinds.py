@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What a memory is. The seven session kinds and the seven research kinds follow the note of a coding agent."""
+    """What a memory is: a note of a coding agent, one of seven session kinds, of seven research kinds, or an entity."""
 
     NOTE = "note"
     SESSION_CONTEXT = "session_context"
@@ -30,6 +30,7 @@ class Kind(StrEnum):
     PLAN = "plan"
     CONTEXT = "context"
     QUERY_RESULT = "query_result"
+    ENTITY = "entity"
 
 
 CATEGORIES = ("decision", "bug", "pattern", "learning", "context")
@@ -48,19 +49,28 @@ class Rule(NamedTuple):
         categories: The categories it may have; None takes any.
         told: Whether a context that is filled up with recent memories may have it unasked: what was said in a session or
             came out of a tool is for who goes on with that session or run.
+        one: Fields by which there is one active memory of the kind: another draft with the same is about that one.
+        renewed: Such a draft takes the place of what that one said; else that one is known already.
     """
 
-    family: Literal["note", "session", "research"]
+    family: Literal["note", "session", "research", "graph"]
     required: tuple[str, ...]
     chunked: bool = False
     repeats: bool = False
     categories: tuple[str, ...] | None = None
     told: bool = True
     foreign: tuple[str, ...] = ()
+    one: tuple[str, ...] = ()
+    renewed: bool = False
 
 
 _SESSION = ("session_id", "body")
 _RUN = ("query_id", "body")
+_PLACES = ("project", "session_id", "session_iter", "task_code", "query_id")  # of an entity there is one for all
+
+BY_AUTHOR = ("agent_id", "query_id")
+"""Who wrote it in which research run."""
+
 
 RULES: Mapping[Kind, Rule] = MappingProxyType(
     {
@@ -79,10 +89,11 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
         Kind.DISCOVERY: Rule("research", _RUN),
         Kind.INSIGHT: Rule("research", _RUN),
         Kind.DEADEND: Rule("research", _RUN),
-        Kind.FEEDBACK: Rule("research", _RUN),
+        Kind.FEEDBACK: Rule("research", _RUN, one=BY_AUTHOR, renewed=True),  # a supervisor writes every few seconds
         Kind.PLAN: Rule("research", _RUN),
         Kind.CONTEXT: Rule("research", _RUN),
         Kind.QUERY_RESULT: Rule("research", _RUN, repeats=True, told=False),
+        Kind.ENTITY: Rule("graph", ("title",), chunked=True, told=False, one=("title",), foreign=_PLACES),
     }
 )
 
@@ -91,6 +102,11 @@ GENERAL = "general"
 """The category of the knowledge base unless another is named (CAP D16)."""
 
 SESSION_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "session")
+
+RESEARCH_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "research")
+
+TOOL_TYPES = ("builtin", "http", "mcp")
+"""How a tool that an agent used is reached (CAP C10)."""
 
 TOLD = frozenset(kind for kind, rule in RULES.items() if rule.told)
 """The kinds that come up unasked."""
@@ -136,3 +152,12 @@ def kind(name: str) -> Kind:
 
     near = get_close_matches(name, [kind.value for kind in RULES], n=1)
     raise Invalid(f"no kind {name!r}", hint=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(RULES)}.")
+
+
+def check_kind(old: Kind, new: Kind) -> None:
+    """
+    Raises:
+        Invalid: A memory of one kind cannot become one of the other: of one of them there is only one.
+    """
+    if old is not new and (RULES[old].one or RULES[new].one):
+        raise Invalid(f"a memory of kind {old} cannot become one of kind {new}", hint="Save it anew.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memory.embed.books import Stored
     from memory.embed.pool import Embedders
     from memory.fill import Filling
-    from memory.query import Query, Ranking, Term
+    from memory.query import Query, Ranking, Scope, Term
     from memory.record import ChunkId, MemoryId
     from memory.space import Vectors
     from memory.store import Store
@@ -129,6 +129,20 @@ class Legs:
 
     def nearest(self, depth: int) -> Ranking:
         """The vector leg; the query is embedded once however deep the search goes."""
+        generation, vector = self._embedded()
+        ranking = self._store.by_vector(generation.id, vector, self._query.scope, depth)
+        self._trace.step("vector", len(ranking))
+        return ranking
+
+    def likeness(self, scope: Scope) -> Mapping[MemoryId, float]:
+        """The cosines of memories with the query, as far as they have vectors."""
+        generation, vector = self._embedded()
+        found = self._store.likeness(generation.id, vector, scope)
+        self._trace.step("likeness", len(found))
+        return found
+
+    def _embedded(self) -> tuple[Stored, Vectors]:
+        """The generation that answers, and the query in its space."""
         if self._vector is None:
             self._embedders.let(self._query.text)
             generation, embedder = self._answering()
@@ -140,10 +154,7 @@ class Legs:
             self._vector = (generation, vector)
             self._trace.step("embed", 1, str(generation.space))
             self._fill_on()
-        generation, vector = self._vector
-        ranking = self._store.by_vector(generation.id, vector, self._query.scope, depth)
-        self._trace.step("vector", len(ranking))
-        return ranking
+        return self._vector
 
     def _answering(self) -> tuple[Stored, Embedder]:
         """The active generation and its embedder; what waits is embedded first if nothing else was yet."""

@@ -12,6 +12,7 @@ TAGS_LIMIT = 100
 WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none (CAP X3)
 SHORT = 80  # characters of a wrong value that an error repeats
 DEPTH_LIMIT = 64  # of nested metadata
+DISTANCE_LIMIT = 10  # relations: beyond, proximity is below a thousandth
 
 
 def check_text(name: str, text: object, limit: int) -> None:
@@ -30,6 +31,16 @@ def check_text(name: str, text: object, limit: int) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             raise Invalid(f"{name} has a lone surrogate at position {error.start}: it is not valid Unicode") from error
+
+
+def check_distance(given: object) -> int:
+    """
+    Raises:
+        Invalid: It is no whole number of relations from 0 to `DISTANCE_LIMIT`.
+    """
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= DISTANCE_LIMIT:
+        raise Invalid(f"a distance is 0..{DISTANCE_LIMIT} relations, a whole number, not {given!r}")
+    return given
 
 
 def short(value: object) -> str:

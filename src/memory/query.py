@@ -78,6 +78,7 @@ class Scope(NamedTuple):
         tags: A memory needs all of them.
         since, until: Bounds on the last change, UTC; `since` included, `until` not.
         statuses: Superseded memories are left out unless asked for.
+        among: Only of these memories.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -93,6 +94,7 @@ class Scope(NamedTuple):
     since: datetime | None = None
     until: datetime | None = None
     statuses: frozenset[Status] = frozenset({Status.ACTIVE})
+    among: frozenset[MemoryId] = frozenset()
 
     @property
     def filters(self) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ class Memory(NamedTuple):
         content_hash: SHA-256 over what was said, in hexadecimal.
         created_at, updated_at, accessed_at: UTC.
         access_count: How often its details were asked for.
+        keyword_only: It is never embedded.
     """
 
     id: MemoryId
@@ -73,6 +74,7 @@ class Memory(NamedTuple):
     access_count: int
     body_size: int
     flags: tuple[str, ...] = ()
+    keyword_only: bool = False
 
     @property
     def has_details(self) -> bool:

@@ -170,7 +170,7 @@ class _Filling(NamedTuple):
     def done(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
         """Embed what has no vector in it: how many chunks it was, how many the model does not take, and why."""
         store, id = self.store, self.generation.id
-        total, before = store.counts().chunks, store.filled(id)
+        total, before = store.counts().embeddable, store.filled(id)
         done, failed, error = 0, 0, ""
         after = ChunkId(0)
         while excerpts := store.pending(id, after, self.batch):

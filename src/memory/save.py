@@ -47,12 +47,14 @@ class Saved:
     Attributes:
         known: The same was kept before in the same scope; `memory` is that one, and nothing was written.
         chunks: How many the body is cut into, the head of a note among them.
+        renewed: It was there and says now what the draft says.
     """
 
     memory: Memory
     known: bool
     notices: tuple[Notice, ...] = ()
     chunks: int = 1
+    renewed: bool = False
 
 
 class Cutting(NamedTuple):
@@ -96,6 +98,8 @@ class Plan:
     restored: Memory | None = None  # of an export: brings back uid, times and status
     history: tuple[Revision, ...] = ()
     flags: tuple[str, ...] = ()
+    renews: tuple[str, ...] = ()  # see `Entry`
+    entities: tuple[MemoryId, ...] = ()
 
 
 def save(plans: Sequence[Plan], saving: Saving, *, moment: datetime) -> list[Saved]:
@@ -119,7 +123,7 @@ def save(plans: Sequence[Plan], saving: Saving, *, moment: datetime) -> list[Sav
     kept = store.put([next(fresh) if id is None else one for one, id in zip(drafted, known, strict=True)])
     notices = _filled(kept, told, saving, moment=moment)
     return [
-        Saved(one.memory, one.known, () if one.known else clean.notices + notices, len(made.chunks))
+        Saved(one.memory, one.known, () if one.known else clean.notices + notices, len(made.chunks), one.renewed)
         for one, clean, made in zip(kept, guarded, drafted, strict=True)
     ]
 
@@ -148,12 +152,19 @@ def update(former: Whole, changes: Mapping[str, Any], saving: Saving, *, moment:
     draft, flags, said = saving.guard.draft(Draft(**texts | dict(changes)))
     if draft == Draft(**texts):
         return Saved(former.memory, known=True, notices=said)
-    entries, told = _embed([entry(Plan(draft, flags=flags), moment, saving.cutting)], saving)
-    kept = saving.store.replace(former.memory.id, entries[0], revisions=len(former.history))
+    made = entry(Plan(draft, flags=flags), moment, saving.cutting)._replace(grown=_grown(texts, draft))
+    entries, told = _embed([made], saving)
+    kept = saving.store.replace(former.memory.id, entries[0], former=former)
     if kept is None:
         return None
     notices = _filled([kept], told, saving, moment=moment)
     return Saved(kept.memory, known=False, notices=said + notices, chunks=len(entries[0].chunks))
+
+
+def _grown(former: Mapping[str, Any], draft: Draft) -> bool:
+    """Whether an entity has more to say than before and is otherwise as it was: that may happen every minute."""
+    longer = draft.body.startswith(former["body"]) and draft == replace(Draft(**former), body=draft.body)
+    return draft.kind is Kind.ENTITY and longer
 
 
 def _filled(kept: Sequence[Kept], told: tuple[Notice, ...], saving: Saving, *, moment: datetime) -> tuple[Notice, ...]:
@@ -180,8 +191,8 @@ def _filled(kept: Sequence[Kept], told: tuple[Notice, ...], saving: Saving, *, m
 
 def entry(plan: Plan, moment: datetime, cutting: Cutting = _USUAL) -> Entry:
     """Everything but the vectors."""
-    draft = plan.draft
-    if RULES[draft.kind].family != "note" and not draft.what:
+    draft, rule = plan.draft, RULES[plan.draft.kind]
+    if rule.family != "note" and not draft.what:
         draft = replace(draft, what=draft.body[:WHAT_OF_BODY])
     chunks = chunked(draft, cutting)
     pieces = _excerpts(draft, chunks)
@@ -197,6 +208,8 @@ def entry(plan: Plan, moment: datetime, cutting: Cutting = _USUAL) -> Entry:
         restored=plan.restored,
         history=plan.history,
         flags=plan.flags,
+        renews=plan.renews or (rule.one if rule.renewed else ()),
+        entities=plan.entities,
     )
 
 
@@ -212,6 +225,8 @@ def chunked(draft: Draft, cutting: Cutting = _USUAL) -> tuple[Chunk, ...]:
         head = Chunk(0, 0, 0, ChunkType.HEAD, token_count=tokens(f"{draft.title} {draft.what}"))
         pieces = (head, *(_moved(piece) for piece in pieces))
     pieces = pieces or _whole(draft.body)  # nothing but a byte order mark
+    if not pieces:  # an entity of which nothing is known
+        return (Chunk(0, 0, 0, ChunkType.TEXT),)
     if pieces[-1].stop < len(draft.body):  # a body of nothing but white space
         pieces = (*pieces, Chunk(len(pieces), pieces[-1].stop, len(draft.body), ChunkType.TEXT))
     return pieces
@@ -272,13 +287,14 @@ def _indexed_text(piece: Excerpt, draft: Draft) -> str:
 def _embed(entries: list[Entry], saving: Saving) -> tuple[list[Entry], tuple[Notice, ...]]:
     """The entries with their vectors, if there are few to make; as they are with a notice if there is no use in trying."""
     embedders, filling = saving.embedders, saving.filling
-    if not embedders.enabled or not entries:
+    wanted = [one for one in entries if not one.draft.keyword_only]
+    if not embedders.enabled or not wanted:
         return entries, ()
     try:
         embedder = embedders.saving()
-        if filling.policy != "eager" or not embedders.inside or sum(len(one.chunks) for one in entries) > AT_ONCE:
+        if filling.policy != "eager" or not embedders.inside or sum(len(one.chunks) for one in wanted) > AT_ONCE:
             return entries, ()
-        excerpts = [_excerpts(one.draft, one.chunks) for one in entries]
+        excerpts = [_excerpts(one.draft, one.chunks) for one in wanted]
         passages = [[passage(piece, filling.overlap) for piece in some] for some in excerpts]
         with purpose(SAVE):
             made = embedded(embedder, [text for texts in passages for text in texts])
@@ -288,7 +304,8 @@ def _embed(entries: list[Entry], saving: Saving) -> tuple[list[Entry], tuple[Not
         )
     except EmbedError as error:
         return entries, (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
-    return _shared_out(entries, made), ()
+    shared = iter(_shared_out(wanted, made))
+    return [one if one.draft.keyword_only else next(shared) for one in entries], ()
 
 
 def _shared_out(entries: list[Entry], made: Embedded) -> list[Entry]:

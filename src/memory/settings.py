@@ -231,7 +231,32 @@ class ContextSettings(_Section):
     tokens: int = setting(2000, "Size at most, in tokens (estimated).", 1, 1_000_000)
 
 
-TOOLSETS = ("core", "care", "sessions", "all")
+@dataclass(init=False, repr=False, eq=False)
+class ResearchSettings(_Section):
+    """Research runs."""
+
+    run: str = setting("", "The run that commands and tools mean unless they name another, e.g. query_1767225600_4711.")
+    export_memories: bool = setting(
+        False, "Whether `ResearchMemory` writes memories_export_<seconds>.json into the working folder when it closes."
+    )
+
+
+@dataclass(init=False, repr=False, eq=False)
+class GraphSettings(_Section):
+    """The entity graph."""
+
+    limit: int = setting(10, "Entities of an answer.", 1, 10_000)
+    threshold: float = setting(
+        0.5, "Share of the nearest one's likeness from which `search_entities_semantic` shows an entity.", 0, 1
+    )
+    vector_weight: float = setting(
+        0.5, "Weight of the likeness in `search_hybrid`; the rest is that of being near.", 0, 1
+    )
+    keyword_weight: float = setting(0.0, "Weight of keywords in `search_hybrid`, before the two others.", 0, 1)
+    distance: int = setting(3, "Relations that count as near at most.", 0, 10)
+
+
+TOOLSETS = ("core", "care", "sessions", "research", "graph", "all")
 """Of the MCP server; the last one is all of them. They stand here so that a setting is checked without the tools."""
 
 
@@ -247,7 +272,7 @@ class McpSettings(_Section):
 
     toolsets: str = setting(
         "core",
-        "Which tools agents see: core, care, sessions, all; several with commas. Each one takes room in their context.",
+        "Which tools agents see: core, care, sessions, research, graph, all; several with commas. Each one takes room in their context.",
         check=_toolsets,
     )
     warm_start: bool = setting(

@@ -9,11 +9,12 @@ from memory.query import Notice
 from memory.store import State
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from memory.embed.pool import Embedders
     from memory.ledger import Call
-    from memory.record import MemoryId
+    from memory.record import Memory, MemoryId
     from memory.settings import EmbeddingSettings
     from memory.store import Counts, Generation, Store, Waiting
 
@@ -44,7 +45,8 @@ class Embedding(NamedTuple):
 
     Attributes:
         state: "generated": all its chunks have vectors; "pending": some wait; "failed": the model did not take some;
-            "outdated": they are of another model than the settings name; "none": no model is configured.
+            "outdated": they are of another model than the settings name; "none": no model is configured; "excluded": it is
+            found by keyword only.
         chunks: How many wait.
         error: Why some failed.
     """
@@ -111,7 +113,7 @@ def _unfinished(generations: tuple[tuple[Generation, int], ...], embedders: Embe
         return []  # said already
     if not wanted:
         return []  # begun for a model that the settings do not name any more, or rolled back
-    said = f"vectors of {found.space} are begun, or were set aside by a rollback: {filled:,} of {chunks(counts.chunks)}"
+    said = f"vectors of {found.space} are begun, or were set aside by a rollback: {filled:,} of {chunks(counts.embeddable)}"
     return [Notice(said, "`memory reindex` goes on with them; until then the former ones answer.")]
 
 
@@ -122,12 +124,24 @@ def chunks(number: int) -> str:
 
 def embedding(store: Store, embedders: Embedders, id: MemoryId) -> Embedding:
     """See `Embedding`."""
+    return embeddings(store, embedders, list(store.memories([id]).values())).get(id, Embedding("none"))
+
+
+def embeddings(store: Store, embedders: Embedders, memories: Sequence[Memory]) -> dict[MemoryId, Embedding]:
+    """The same of several."""
     if not embedders.enabled:
-        return Embedding("none")
-    waiting = store.unembedded([id]).get(id)
-    if waiting is not None:
-        return Embedding("failed" if waiting.failed else "pending", waiting.chunks, waiting.last_error)
+        return {memory.id: Embedding("none") for memory in memories}
     try:
-        return Embedding("outdated" if embedders.outdated() else "generated")
+        usual = Embedding("outdated" if embedders.outdated() else "generated")
     except EmbedError as error:
-        return Embedding("generated", error=str(error))
+        usual = Embedding("generated", error=str(error))
+    waiting = store.unembedded([memory.id for memory in memories])
+    return {memory.id: _embedding(memory, waiting.get(memory.id), usual) for memory in memories}
+
+
+def _embedding(memory: Memory, waiting: Waiting | None, usual: Embedding) -> Embedding:
+    if memory.keyword_only:
+        return Embedding("excluded")
+    if waiting is None:
+        return usual
+    return Embedding("failed" if waiting.failed else "pending", waiting.chunks, waiting.last_error)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from os.path import isfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memory.draft import SHARED, Draft
 from memory.errors import Invalid
+from memory.joined import SCHEMAS, parsed as joined
 from memory.kinds import GENERAL, Kind, kind
 from memory.limits import TITLE_LIMIT, plain
 from memory.record import Memory, MemoryId, Status
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from memory.store import Store
+    from memory.joined import Strand
+    from memory.store import Store, ToolCall
 
 SCHEMA = "memory.memory/1"
 PAGE = 500  # memories read at a time
@@ -65,19 +67,50 @@ def exported(store: Store) -> Iterator[Exported]:
         after = page[-1].id
 
 
-def parsed(line: str, *, place: str) -> tuple[Plan, Links | None]:
+class Restoring(NamedTuple):
+    """What to save, and what it points to if it was exported with its uid."""
+
+    plan: Plan
+    links: Links | None = None
+
+
+Line: TypeAlias = "Restoring | Strand | ToolCall"
+"""What a line of an export says: a memory, what joins two of them, or a tool that was used."""
+
+
+def parsed(line: str, *, place: str) -> Line:
     """
     One line of an export, or the fields of a draft as a JSON object.
 
     Args:
         place: Where it stands, for the error: "notes.jsonl:12".
 
-    Returns:
-        What to save, and what it points to if it was exported with its uid.
-
     Raises:
         Invalid: It is not such a line; the message begins with the place.
     """
+    values = _object(line, place)
+    if values.get("schema") in SCHEMAS:
+        return _joined(values, place)
+    if values.get("schema", SCHEMA) != SCHEMA:
+        raise Invalid(f"{place}: schema {values['schema']!r} is not {SCHEMA}", hint="Was it made by a newer version?")
+    if unknown := sorted(set(values) - _KNOWN):
+        near = get_close_matches(unknown[0], _KNOWN, n=1)
+        raise Invalid(f"{place}: no field {unknown[0][:60]!r}", hint=f"Did you mean {near[0]!r}?" if near else "")
+    try:
+        draft = _draft(values)
+        if "uid" not in values:
+            return Restoring(Plan(draft))
+        restored = _memory(values, draft)
+        history = tuple(_revision(revision) for revision in values.get("history", []))
+        links = Links(restored.uid, _uid(values.get("parent")), _uid(values.get("superseded_by")))
+        return Restoring(Plan(draft, restored=restored, history=history), links)
+    except Invalid as error:
+        raise Invalid(f"{place}: {error}", hint=error.hint) from error
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+        raise Invalid(f"{place}: not a memory: {error}") from error
+
+
+def _object(line: str, place: str) -> dict[str, Any]:
     try:
         values = json.loads(line)
     except json.JSONDecodeError as error:
@@ -88,23 +121,14 @@ def parsed(line: str, *, place: str) -> tuple[Plan, Links | None]:
         raise Invalid(f"{place}: not a memory: {error}") from error
     if not isinstance(values, dict):
         raise Invalid(f"{place}: expected an object, not {type(values).__name__}")
-    if values.get("schema", SCHEMA) != SCHEMA:
-        raise Invalid(f"{place}: schema {values['schema']!r} is not {SCHEMA}", hint="Was it made by a newer version?")
-    if unknown := sorted(set(values) - _KNOWN):
-        near = get_close_matches(unknown[0], _KNOWN, n=1)
-        raise Invalid(f"{place}: no field {unknown[0][:60]!r}", hint=f"Did you mean {near[0]!r}?" if near else "")
+    return values
+
+
+def _joined(values: Mapping[str, Any], place: str) -> Strand | ToolCall:
     try:
-        draft = _draft(values)
-        if "uid" not in values:
-            return Plan(draft), None
-        restored = _memory(values, draft)
-        history = tuple(_revision(revision) for revision in values.get("history", []))
-        links = Links(restored.uid, _uid(values.get("parent")), _uid(values.get("superseded_by")))
-        return Plan(draft, restored=restored, history=history), links
+        return joined(values["schema"], values)
     except Invalid as error:
         raise Invalid(f"{place}: {error}", hint=error.hint) from error
-    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
-        raise Invalid(f"{place}: not a memory: {error}") from error
 
 
 def _draft(values: Mapping[str, Any]) -> Draft:

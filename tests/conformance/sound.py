@@ -63,13 +63,16 @@ def _generations(db: apsw.Connection) -> None:
 
 
 def _queued(db: apsw.Connection) -> None:
-    """Every chunk either has a vector in the active generation or is queued."""
+    """Every chunk either has a vector in the active generation or is queued; of what is found by keyword only, none is."""
     active = db.execute("select id from generations where state = 'active'").get
     embedded = set()
     if active is not None:
         embedded = {id for (id,) in db.execute(f"select chunk_id from vectors_{active}")}
     queued = {id for (id,) in db.execute("select chunk_id from embed_queue")}
-    chunks = {id for (id,) in db.execute("select id from chunks")}
+    wanted = "select c.id from chunks c join memories m on m.id = c.memory_id where not m.keyword_only"
+    chunks = {id for (id,) in db.execute(wanted)}
+    for (id,) in db.execute("select id from generations").fetchall():
+        assert db.execute(f"select count(*) from vectors_{id} where chunk_id not in ({wanted})").get == 0
     assert not embedded & queued
     assert embedded | queued == chunks
     assert db.execute("select count(*) from embed_queue where (attempts > 0) <> (tried_at is not null)").get == 0

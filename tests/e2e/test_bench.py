@@ -58,3 +58,14 @@ def test_the_embed_bench_measures_every_provider_or_says_that_it_leaves_it_out()
     for name in ("local", "sentence-transformers"):
         left_out = re.search(f"left out .*{name}", done.stdout)
         assert left_out or f"one short query, warm: {name}" in done.stdout
+
+
+@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
+def test_the_entities_bench_compares_the_texts_of_an_entity_and_what_thresholds_do():
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "entities.py")], capture_output=True, text=True, check=False, timeout=300
+    )
+
+    assert done.returncode == 0, done.stderr
+    for what in ("nDCG@10", "the engine's passage", "best observation", "Cosines with", "made, share"):
+        assert what in done.stdout

@@ -5,12 +5,15 @@ from __future__ import annotations
 import shutil
 import tempfile
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 from entries import OTHER, SPACE, at, embedded, note, request, words
+from graph_suite import entity, linked, related
 from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from runs_suite import used
 from sound import sound
 
 from memory.errors import Error
@@ -58,6 +61,17 @@ calls = st.builds(
     cost=eighths,
     error=st.sampled_from(["", "", "down"]),
 )
+types = st.sampled_from(["x", "y"])
+names = st.sampled_from(["e", "E", "f", "é"])
+runs = st.sampled_from([None, "r", "q"])
+tools = st.builds(
+    used,
+    st.integers(0, 9),
+    uid=st.integers(0, 20).map("{:032x}".format),
+    run=runs,
+    agent=st.sampled_from(["a", "b"]),
+    success=st.booleans(),
+)
 budgets = st.none() | st.builds(Budget, st.none() | st.integers(0, 9), st.none() | st.integers(0, 30))
 
 
@@ -72,6 +86,8 @@ def unit(numbers, dimension: int):
 def entries(draw, uids):
     """An entry that says next to nothing, in a few chunks, with vectors for some of them or none."""
     body = draw(texts)
+    kinds = [Kind.NOTE, Kind.DISCOVERY, Kind.PLAN]
+    run = draw(runs) if body else None
     made = note(
         draw(texts),
         body=body,
@@ -85,6 +101,8 @@ def entries(draw, uids):
         session_id=draw(sessions),
         session_iter=draw(st.sampled_from([None, 1, 2, 10])),
         agent_id=draw(agents),
+        kind=draw(st.sampled_from(kinds)) if run else Kind.NOTE,
+        query_id=run,
         unless_known=draw(st.booleans()),
     )
     space = draw(st.sampled_from([None, *SPACES]))
@@ -93,6 +111,14 @@ def entries(draw, uids):
     owners = draw(st.lists(st.integers(0, len(made.chunks) - 1), max_size=4).map(sorted))
     rows = [unit(draw(vectors), space.dimension) for _ in owners]
     return made._replace(embedded=embedded(np.reshape(rows, (-1, space.dimension)), owners, space))
+
+
+@st.composite
+def observed(draw, uids):
+    """An entity of one of few names."""
+    uid = f"{draw(st.integers(0, 3)):08x}{next(uids):024x}"
+    category = draw(st.sampled_from([None, "person", "place"]))
+    return entity(draw(names), uid=uid, body=draw(texts), category=category, moment=at(draw(st.integers(0, 9))))
 
 
 def same_ranking(left, right) -> None:
@@ -128,7 +154,7 @@ class Stores(RuleBasedStateMachine):
         answers = []
         for store in (self.ram, self.sqlite):
             try:
-                answers.append(getattr(store, name)(*args, **options))
+                answers.append(attrgetter(name)(store)(*args, **options))
             except Error as error:
                 answers.append(type(error))
         return answers
@@ -152,6 +178,11 @@ class Stores(RuleBasedStateMachine):
     def some_generation(self, data) -> int:
         return data.draw(st.sampled_from([*(generation.id for generation in self.ram.generations()), 99]))
 
+    def some_entity(self, data) -> MemoryId:
+        """Of others one now and then."""
+        entities = [memory.id for memory in self.ram.page(MemoryId(0), 1000) if memory.kind is Kind.ENTITY]
+        return data.draw(st.sampled_from(entities)) if entities and data.draw(st.integers(0, 4)) else self.some_id(data)
+
     # Changes ---------------------------------------------------------------
 
     @rule(data=st.data())
@@ -171,7 +202,9 @@ class Stores(RuleBasedStateMachine):
     @rule(data=st.data())
     def replace_one(self, data) -> None:
         id = self.some_id(data)
-        self.same("replace", id, data.draw(entries(self.uids)))
+        old = self.ram.memories([id]).get(id)
+        made = observed if old is not None and old.kind is Kind.ENTITY else entries  # nothing turns into another kind
+        self.same("replace", id, data.draw(made(self.uids)))
         self.same("history", id)
 
     @rule(data=st.data())
@@ -195,6 +228,30 @@ class Stores(RuleBasedStateMachine):
     def link(self, data) -> None:
         uids = st.sampled_from([*(memory.uid for memory in self.ram.page(MemoryId(0), 1000)), None, "f" * 32])
         self.same("link", [Links(data.draw(uids) or "", data.draw(uids), data.draw(uids))])
+
+    @rule(data=st.data())
+    def save_entities(self, data) -> None:
+        self.same("put", data.draw(st.lists(observed(self.uids), min_size=1, max_size=3)))
+
+    @rule(data=st.data(), size=st.integers(1, 4))
+    def relate(self, data, size) -> None:
+        some = [related(self.some_entity(data), self.some_entity(data), data.draw(types)) for _ in range(size)]
+        self.same("graph.relate", some)
+        self.same("graph.unrelate", [some[0]._replace(type=data.draw(types))])
+
+    @rule(data=st.data(), size=st.integers(1, 3))
+    def attach(self, data, size) -> None:
+        some = [linked(self.some_entity(data), self.some_id(data), data.draw(st.integers(0, 9))) for _ in range(size)]
+        self.same("graph.attach", some)
+        self.same("graph.detach", [some[0]._replace(memory=self.some_id(data))])
+
+    @rule(some=st.lists(tools, max_size=4))
+    def use_tools(self, some) -> None:
+        self.same("runs.log", some)
+
+    @rule(run=runs, calls=st.booleans(), limit=limits)
+    def clear_runs(self, run, calls, limit) -> None:
+        self.same("runs.clear", run, calls=calls, limit=limit)
 
     @rule(space=st.sampled_from(SPACES))
     def begin(self, space) -> None:
@@ -296,6 +353,23 @@ class Stores(RuleBasedStateMachine):
         for session in ("s", "t", "none"):
             self.same("session", session)
 
+    @rule(data=st.data(), most=st.integers(0, 4), inside=st.booleans(), limit=limits)
+    def ask_the_graph(self, data, most, inside, limit) -> None:
+        ids = [self.some_entity(data) for _ in range(data.draw(st.integers(0, 3)))]
+        self.same("graph.relations", ids, inside=inside)
+        self.same("graph.distances", ids, most)
+        self.same("graph.path", self.some_entity(data), self.some_entity(data), most)
+        self.same("graph.attached", ids, [self.some_id(data)])
+        self.same("graph.names", data.draw(names), limit)
+        self.same("graph.named", ["e", "é", "note"])
+
+    @rule(run=runs, agent=agents, after=st.integers(0, 9), limit=limits)
+    def list_runs(self, run, agent, after, limit) -> None:
+        self.same("runs.latest", limit)
+        self.same("runs.calls", run, agent=agent, after=after, limit=limit)
+        for name in ("r", "q", "none"):
+            self.same("runs.run", name)
+
     @rule(reference=st.sampled_from(["1", "2", "999", "00000000", "00000001", "", "%"]))
     def resolve(self, reference) -> None:
         self.same("resolve", reference)
@@ -331,6 +405,12 @@ class Stores(RuleBasedStateMachine):
             self.same("outline", id)
         self.same("excerpts", self.chunks())
         assert self.sqlite.counts()._replace(bytes=0) == self.ram.counts()
+
+    @invariant()
+    def have_the_same_graph_and_runs(self) -> None:
+        for name in ("graph.all_relations", "graph.all_attached", "graph.counts", "runs.calls"):
+            self.same(name)
+        self.same("runs.latest", 9)
 
     @invariant()
     def have_spent_the_same(self) -> None:

@@ -29,6 +29,8 @@ COMMANDS = {
     "list": "memory.cli.find:list_",
     "context": "memory.cli.find:context",
     "session": "memory.cli.session:session",
+    "run": "memory.cli.run:run",
+    "graph": "memory.cli.graph:graph",
     "import": "memory.cli.transfer:import_",
     "watch": "memory.cli.watch:watch",
     "export": "memory.cli.transfer:export",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     default=Granularity.COARSE.value,
     help="What one hit is: a chunk (fine), its section (medium), its memory (coarse).",
 )
+@click.option("--near", multiple=True, metavar="NAME", help="Only what is near an entity; may be repeated.")
+@click.option(
+    "--within", type=click.IntRange(0, 10), default=1, show_default=True, metavar="N", help="Relations that are near."
+)
 @click.option("--explain", is_flag=True, help="Say why: words and weights, the gate, both legs, milliseconds.")
 @as_json
 @click.pass_context
@@ -39,6 +44,8 @@ def search(
     mode: str | None,
     granularity: str,
     *,
+    near: tuple[str, ...],
+    within: int,
     explain: bool,
     as_json: bool,
     **where: Any,
@@ -55,6 +62,8 @@ def search(
         _words(context, text), limit, Granularity(granularity), Mode(mode or config.search.mode), scope(**where)
     )
     with opened(context, config) as engine:
+        if near:
+            query = replace(query, scope=query.scope._replace(among=engine.graph.near(near, within)))
         answer = engine.search(query)
         missing = "" if answer.hits else _nothing(engine)
     if as_json:

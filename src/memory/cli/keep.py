@@ -26,6 +26,7 @@ from memory.kinds import CATEGORIES
 @click.option("--project", default=HERE, metavar="NAME", help="Its project; this folder's by default, '' for none.")
 @click.option("--source", metavar="NAME", help="The program it comes from, e.g. claude-code.")
 @click.option("--supersedes", metavar="ID", help="The memory that no longer holds.")
+@click.option("--entity", "entities", multiple=True, metavar="NAME", help="An entity it is about; may be repeated.")
 @as_json
 @click.pass_context
 def save(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
@@ -48,7 +49,7 @@ def save(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
         source=given["source"] or None,
     )
     with opened(context) as engine:
-        result = engine.save(draft, supersedes=given["supersedes"])
+        result = engine.save(draft, supersedes=given["supersedes"], entities=given["entities"])
     if as_json:
         from memory.render import data
 

@@ -59,6 +59,7 @@ def scoped(command: Command) -> Command:
         click.option("--session", metavar="ID", help="Only of a session."),
         click.option("--iter", "iteration", metavar="N", help="Only of an iteration of a session: 2, v2."),
         click.option("--task", metavar="CODE", help="Only of a task."),
+        click.option("--run", metavar="ID", help="Only of a research run."),
         click.option("--since", metavar="WHEN", help="Only changed since: 2026-03-01, 7d, 12h, 2w."),
         click.option("--superseded", is_flag=True, help="Also those that no longer hold."),
     )
@@ -94,6 +95,7 @@ def scope(
         sessions=frozenset(_given(names["session"])),
         iterations=frozenset(() if number is None else (number,)),
         tasks=frozenset(_given(names["task"])),
+        runs=frozenset(_given(names["run"])),
         tags=frozenset(tags),
         since=moment(since) if since else None,
         statuses=frozenset() if superseded else frozenset({Status.ACTIVE}),

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.cli.options import settings
-from memory.config import located
+from memory.config import load, located
 from memory.errors import ConfigError, Invalid
 
 if TYPE_CHECKING:
@@ -28,10 +27,11 @@ PORT = 8377
     "toolsets",
     multiple=True,
     metavar="NAME",
-    help="Which tools: core, care, sessions, all; may be repeated.",
+    help="Which tools: core, care, sessions, research, graph, all; may be repeated.",
 )
+@click.option("--run", metavar="ID", help="The research run that its tools mean unless they name another.")
 @click.pass_context
-def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, http: bool) -> None:
+def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run: str | None, http: bool) -> None:
     """
     Serve the memory to agents by the Model Context Protocol, on standard input and output.
 
@@ -49,7 +49,7 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, http
             "memory: waiting for an agent on standard input; `memory setup AGENT` registers this. Ctrl-C ends.",
             err=True,
         )
-    keeper = _keeper(context)
+    keeper = _keeper(context, run)
     folder = keeper.config().folder if http else ""  # there is no token without settings
     from memory.mcp.toolsets import chosen
 
@@ -84,8 +84,9 @@ def _configured(keeper: Keeper) -> list[str]:
         return ["core"]
 
 
-def _keeper(context: click.Context) -> Keeper:
+def _keeper(context: click.Context, run: str | None) -> Keeper:
     from memory.mcp.keeper import Keeper
 
     home, file = context.find_root().obj
-    return Keeper(lambda: settings(context), located(file, env=os.environ, flags={"home": home}))
+    flags = {"home": home, "research.run": run}
+    return Keeper(lambda: load(file, flags=flags), located(file, env=os.environ, flags={"home": home}))

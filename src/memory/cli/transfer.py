@@ -11,12 +11,15 @@ import click
 
 from memory.cli.options import HERE, PATH, as_json, encoded, named_project, opened, progress, show, standard_input, tell
 from memory.errors import Invalid, StoreError
+from memory.joined import Attaching, Relating
 from memory.kinds import Kind
 from memory.limits import plain
 from memory.project import project as named, repository
 from memory.query import Notice, Scope
-from memory.save import Saved
-from memory.transfer import files, markdown, parsed, same
+from memory.save import Saved, content_hash
+from memory.store import ToolCall
+from memory.text.observations import observations
+from memory.transfer import Restoring, files, markdown, parsed, same
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.record import Memory
     from memory.save import Plan
-    from memory.store import Links
+    from memory.transfer import Line
 
 
 @click.command(short_help="Print every memory as a line of JSON.")
@@ -36,25 +39,37 @@ if TYPE_CHECKING:
 @click.pass_context
 def export(context: click.Context, /, output: str | None, *, as_json: bool) -> None:
     """
-    Print every memory as a line of JSON, with its details and its history; `memory import` reads it back.
+    Print every memory as a line of JSON, with its details and its history, then what joins them and the tool calls of
+    research runs; `memory import` reads it back.
 
     \b
         memory export > memories.jsonl
     """
     from memory.render import data
 
+    count = 0
+
+    def records(engine: Engine) -> Iterator[dict[str, Any]]:
+        nonlocal count
+        for found in engine.exported():
+            count += 1
+            yield data.exported(found)
+        yield from map(data.strand, engine.graph.strands())
+        yield from (data.tool_call(call) for _, call in engine.runs.calls())
+
     with opened(context) as engine:
         if output is None:
-            for found in engine.exported():
-                show(data.exported(found))
+            for record in records(engine):
+                show(record)
             return
-        count = _written(Path(output), (data.exported(found) for found in engine.exported()))
+        joined = _written(Path(output), records(engine)) - count
     if as_json:
-        show(data.document("export", {"file": output, "memories": count}))
+        show(data.document("export", {"file": output, "memories": count, "joined": joined}))
     else:
         from memory.render.text import counted
 
-        click.echo(f"{counted(count, 'memory', 'memories')} in {output}")
+        more = f", with {counted(joined, 'relation, link or tool call', 'relations, links and tool calls')}"
+        click.echo(f"{counted(count, 'memory', 'memories')}{more if joined else ''} in {output}")
 
 
 def _written(path: Path, records: Iterable[dict[str, Any]]) -> int:
@@ -114,7 +129,8 @@ class Imported(NamedTuple):
 
 def _lines(engine: Engine, path: str) -> Imported:
     """Look at every line before the first is kept: a bad one changes nothing."""
-    plans = list(_parsed(path))
+    lines = list(_parsed(path))
+    plans = [line for line in lines if isinstance(line, Restoring)]
     saved: list[Saved] = []
     try:
         with progress("importing") as report:
@@ -122,13 +138,30 @@ def _lines(engine: Engine, path: str) -> Imported:
                 saved += engine.restore([plan for plan, _ in batch])
                 report(len(saved), len(plans))
         engine.link([links for _, links in plans if links is not None])
+        updated = sum(_grown(engine, plan, one) for (plan, _), one in zip(plans, saved, strict=True))
+        ids = {plan.restored.uid: one.memory.id for (plan, _), one in zip(plans, saved, strict=True) if plan.restored}
+        tied = engine.graph.tie([line for line in lines if isinstance(line, Relating | Attaching)], ids)
+        engine.runs.log_all([line for line in lines if isinstance(line, ToolCall)])
     except StoreError as error:
         hint = f"{len(saved):,} of {len(plans):,} were kept before. Repeat the import to go on."
         raise type(error)(str(error), hint=hint) from error
-    return _counted(saved, updated=0)
+    found = _counted(saved, updated=0)
+    found = found._replace(known=found.known - updated, updated=updated)
+    if not tied.loose:
+        return found
+    loose = Notice(f"{tied.loose:,} relations or links join something that is not here: left out")
+    return found._replace(notices=(*found.notices, loose))
 
 
-def _parsed(path: str) -> Iterator[tuple[Plan, Links | None]]:
+def _grown(engine: Engine, plan: Plan, saved: Saved) -> bool:
+    """Add what is said of an entity that was here already under its name; whether that was something new."""
+    same = saved.memory.content_hash == content_hash(plan.draft)
+    if not saved.known or same or plan.draft.kind is not Kind.ENTITY:
+        return False
+    return not engine.graph.observe(saved.memory.id, observations(plan.draft.body)).saved.known
+
+
+def _parsed(path: str) -> Iterator[Line]:
     try:
         content = standard_input() if path == "-" else Path(path).read_bytes()
         text = content.decode("utf-8-sig")
@@ -218,7 +251,7 @@ def keep(engine: Engine, draft: Draft, old: Memory | None) -> tuple[Saved, bool]
     return saved, not saved.known  # it may differ from its file in a secret alone
 
 
-def _batches(plans: list[tuple[Plan, Links | None]], engine: Engine) -> Iterable[list[tuple[Plan, Links | None]]]:
+def _batches(plans: list[Restoring], engine: Engine) -> Iterable[list[Restoring]]:
     size = engine.config.embedding.batch_size
     rest = iter(plans)
     return iter(lambda: list(islice(rest, size)), [])

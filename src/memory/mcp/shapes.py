@@ -132,3 +132,108 @@ LISTED: Schema = enveloped(sessions=ROWS, total_sessions=NUMBER)
 WRITTEN: Schema = enveloped(file_path=MAYBE, memory_id=MAYBE_NUMBER, bytes_written=MAYBE_NUMBER)
 DELETED: Schema = enveloped(memory_id=MAYBE_NUMBER)
 CLEANED: Schema = enveloped(memories_deleted=NUMBER, chunks_deleted=NUMBER, dry_run=FLAG)
+
+# Tools of the entity graph.
+
+REAL: Schema = {"type": "number"}
+NAMES: Schema = several({"type": ["string", "integer"]})
+ENTITY: Schema = record(
+    id=NUMBER,
+    uid=TEXT,
+    name=TEXT,
+    entityType=MAYBE,
+    embedding_status=TEXT,
+    created_at=REAL,
+    updated_at=REAL,
+    flags=TEXTS,
+)
+_KNOWN: dict[str, Schema] = {**ENTITY["properties"], "observations": TEXTS}
+KNOWN: Schema = record(**_KNOWN)
+FOUND: Schema = record(**_KNOWN, score=REAL)
+RELATION: Schema = record(**{"from": TEXT, "to": TEXT, "relationType": TEXT})
+RELATIONS: Schema = several(RELATION)
+
+
+def told(**properties: Schema) -> Schema:
+    return record(about=TEXT, **properties, notices=NOTICES)
+
+
+CREATED: Schema = told(
+    created=several(ENTITY), duplicates=several(record(**ENTITY["properties"], added=TEXTS, known=TEXTS))
+)
+RELATED: Schema = told(created=RELATIONS, duplicates=RELATIONS)
+UNRELATED: Schema = told(deleted=RELATIONS, unknown=RELATIONS)
+OBSERVED: Schema = told(results=several(ENTITY))
+RENAMED: Schema = told(entity=ENTITY, former_name=TEXT)
+LINKED: Schema = told(entity=TEXT, linked=several(POINTER), duplicates=several(POINTER))
+UNLINKED: Schema = told(entity=TEXT, unlinked=several(POINTER), unknown=several(POINTER))
+REMOVED: Schema = told(deleted=several(record(id=NUMBER, uid=TEXT, name=TEXT)), unknown=NAMES)
+GENERATED: Schema = told(
+    generated=NUMBER,
+    failed=several(record(id=NUMBER, name=TEXT, error=TEXT)),
+    unchanged=NUMBER,
+    excluded=NUMBER,
+    model=MAYBE,
+)
+OPENED: Schema = told(entities=several(KNOWN), relations=RELATIONS, total_relations=NUMBER, unknown=NAMES)
+READ: Schema = told(
+    entities=several(KNOWN), relations=RELATIONS, total_entities=NUMBER, total_relations=NUMBER, offset=NUMBER
+)
+NODES: Schema = told(query=TEXT, tier=TEXT, entities=several(FOUND), relations=RELATIONS)
+ALIKE: Schema = told(
+    query=TEXT,
+    tier=TEXT,
+    threshold=REAL,
+    entities=several(record(**ENTITY["properties"], score=REAL, similarity=REAL)),
+)
+NEAR: Schema = told(
+    query=TEXT,
+    tier=TEXT,
+    context_nodes=TEXTS,
+    entities=several(
+        record(**FOUND["properties"], similarity=REAL, distance=MAYBE_NUMBER, keyword=REAL),
+    ),
+)
+AROUND: Schema = told(query=TEXT, tier=TEXT, entity=TEXT, max_distance=NUMBER, near=NUMBER, hits=several(HIT))
+PATH: Schema = told(source=TEXT, target=TEXT, found=FLAG, length=MAYBE_NUMBER, path=TEXTS, relations=RELATIONS)
+ABOUT: Schema = told(entity=TEXT, memories=several(POINTER), total_memories=NUMBER)
+GRAPH: Schema = told(
+    total_entities=NUMBER,
+    total_relations=NUMBER,
+    total_observations=NUMBER,
+    linked_memories=NUMBER,
+    isolated_entities=NUMBER,
+    entity_types={"type": "object"},
+    relation_types={"type": "object"},
+    embedding_status={"type": "object"},
+)
+
+# Tools of research runs.
+
+SAID: Schema = record(
+    id=TEXT,
+    memory_id=NUMBER,
+    query_id=TEXT,
+    type=TEXT,
+    agent=MAYBE,
+    content=TEXT,
+    size=NUMBER,
+    metadata={"type": "object"},
+    created_at=TEXT,
+    flags=TEXTS,
+)
+LATEST: Schema = told(query_id=TEXT, memories=several(SAID), more=FLAG)
+SHARED: Schema = record(
+    known=FLAG,
+    renewed=FLAG,
+    memory=NAME,
+    query_id=TEXT,
+    type=TEXT,
+    agent=TEXT,
+    created_at=TEXT,
+    notices=NOTICES,
+)
+BRIEFING: Schema = record(
+    query_id=TEXT, context=TEXT, tokens=NUMBER, memories=several(POINTER), omitted=NUMBER, notices=NOTICES
+)
+LOGGED: Schema = record(call_id=NUMBER, query_id=TEXT, notices=NOTICES)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Schema: TypeAlias = "dict[str, Any]"
 """A JSON Schema, as JSON has it."""
 
-Sort = Literal["string", "integer", "number", "boolean", "strings", "id"]
+Sort = Literal["string", "integer", "number", "boolean", "strings", "id", "ids", "objects"]
 """What an argument takes; an id is a text or, as some programs know it, a number."""
 
 
@@ -32,6 +32,8 @@ class Parameter:
         meaning: What it says, for the agent: a clause.
         low, high: Range of an integer; what is beyond is taken as the bound, with a notice (CAP X23).
         strict: What is beyond is refused.
+        fields: Of each of the objects.
+        also: Other names that it is taken by: what other servers call it. The schema does not name them.
     """
 
     name: str
@@ -42,6 +44,8 @@ class Parameter:
     low: int = 0
     high: int = 0
     strict: bool = False
+    fields: tuple[Parameter, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -49,8 +53,11 @@ class Parameter:
         match self.sort:
             case "strings":
                 return {"type": "array", "items": {"type": "string"}} | said
-            case "id":
-                return {"type": ["string", "integer"]} | said
+            case "id" | "ids":
+                one: Schema = {"type": ["string", "integer"]}
+                return (one if self.sort == "id" else {"type": "array", "items": one}) | said
+            case "objects":
+                return {"type": "array", "items": _object(self.fields)} | said
             case "integer":
                 return {"type": "integer", "minimum": self.low, "maximum": self.high} | said
             case "string" if self.choices:
@@ -116,15 +123,19 @@ class Tool:
     @property
     def input(self) -> Schema:
         """The JSON Schema of its arguments; no others are taken."""
-        schema: Schema = {"type": "object", "properties": {one.name: one.schema for one in self.parameters}}
-        if required := [one.name for one in self.parameters if one.required]:
-            schema["required"] = required
-        return schema | {"additionalProperties": False}
+        return _object(self.parameters)
 
     def wants_place(self, arguments: Mapping[str, Any]) -> bool:
         """Whether the client's project has to be found out for these arguments."""
         given = arguments.get(self.placed) if self.placed else None
         return bool(self.placed) and (given == HERE or (given is None and self.always))
+
+
+def _object(parameters: tuple[Parameter, ...]) -> Schema:
+    schema: Schema = {"type": "object", "properties": {one.name: one.schema for one in parameters}}
+    if required := [one.name for one in parameters if one.required]:
+        schema["required"] = required
+    return schema | {"additionalProperties": False}
 
 
 HERE = "."
@@ -138,17 +149,34 @@ def checked(tool: Tool, arguments: Mapping[str, object]) -> tuple[dict[str, Any]
     Raises:
         Invalid: One is missing, unknown or of another type; the sentence says what would be right.
     """
-    known = {one.name: one for one in tool.parameters}
-    for name in arguments:
-        if name not in known:
-            raise Invalid(f"{tool.name} has no argument {name[:60]!r}", hint=_nearest(name, list(known)))
-    given = {name: value for name, value in arguments.items() if value is not None}
-    for one in tool.parameters:
-        if one.required and one.name not in given:
-            raise Invalid(f"{tool.name} needs {one.name!r}", hint=one.meaning)
     notices: list[Notice] = []
-    found = {name: _value(known[name], value, notices) for name, value in given.items()}
-    return found, tuple(notices)
+    return _fields(arguments, tool.parameters, f"{tool.name} has no argument", tool.name, notices), tuple(notices)
+
+
+def _fields(
+    given: Mapping[str, object], parameters: tuple[Parameter, ...], unknown: str, owner: str, notices: list[Notice]
+) -> dict[str, Any]:
+    """
+    Args:
+        unknown: What is said of a name that is none.
+        owner: The tool, or the place of the object: "entities[2]".
+    """
+    known = {name: one for one in parameters for name in (one.name, *one.also)}
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise Invalid(f"{unknown} {name[:60]!r}", hint=_nearest(name, [one.name for one in parameters]))
+        if value is None:
+            continue
+        one = known[name]
+        if one.name in found:
+            raise Invalid(f"{owner} has {one.name!r} twice, once as {name!r}", hint="Give it once.")
+        place = f"{owner}.{name}" if "[" in owner else name
+        found[one.name] = _value(one, value, notices, place=place)
+    for one in parameters:
+        if one.required and one.name not in found:
+            raise Invalid(f"{owner} needs {one.name!r}", hint=one.meaning)
+    return found
 
 
 def _nearest(name: str, known: list[str]) -> str:
@@ -157,23 +185,25 @@ def _nearest(name: str, known: list[str]) -> str:
     return f"Did you mean {near[0]!r}? {there}" if near else there
 
 
-def _value(one: Parameter, value: object, notices: list[Notice]) -> object:  # noqa: PLR0911  # one answer a case
+def _value(one: Parameter, value: object, notices: list[Notice], *, place: str) -> object:  # noqa: PLR0911  # one answer a case
     match one.sort, value:
         case ("boolean", bool()) | ("string", str()) if not one.choices or value in one.choices:
             return value
         case "number", int() | float() if not isinstance(value, bool):
             return float(value)
-        case "id", float() if value.is_integer():
-            return int(value)
-        case "id", str() | int() if not isinstance(value, bool):
-            return value
+        case "id", _ if (id := _id(value)) is not None:
+            return id
+        case "ids", list() if None not in (ids := tuple(map(_id, value))):
+            return ids
+        case "objects", list():
+            return tuple(_record(one, item, notices, place=f"{place}[{n}]") for n, item in enumerate(value))
         case "strings", list() if all(isinstance(item, str) for item in value):
             return tuple(value)
         case "integer", float() if value.is_integer():
-            return _value(one, int(value), notices)
+            return _value(one, int(value), notices, place=place)
         case "integer", int() if not isinstance(value, bool) and (one.low <= value <= one.high or not one.strict):
             if (bound := min(max(value, one.low), one.high)) != value:
-                said = f"{one.name} {short(value)} is not in {one.low}..{one.high}: {bound} was taken"
+                said = f"{place} {short(value)} is not in {one.low}..{one.high}: {bound} was taken"
                 notices.append(Notice(said))
             return bound
     wanted = {
@@ -181,10 +211,30 @@ def _value(one: Parameter, value: object, notices: list[Notice]) -> object:  # n
         "string": f"one of {', '.join(one.choices)}" if one.choices else "text",
         "strings": "a list of texts",
         "id": "an id",
+        "ids": "a list of ids",
+        "objects": "a list of objects",
         "number": "a number",
         "integer": f"a whole number from {one.low} to {one.high}",
     }
-    raise Invalid(f"{one.name} must be {wanted[one.sort]}, not {str(value)[:60]!r} ({_sort(value)})")
+    raise Invalid(f"{place} must be {wanted[one.sort]}, not {str(value)[:60]!r} ({_sort(value)})")
+
+
+def _id(value: object) -> str | int | None:
+    """None if it is no id."""
+    match value:
+        case bool():
+            return None
+        case str() | int():
+            return value
+        case float() if value.is_integer():
+            return int(value)
+    return None
+
+
+def _record(one: Parameter, value: object, notices: list[Notice], *, place: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Invalid(f"{place} must be an object, not {str(value)[:60]!r} ({_sort(value)})")
+    return _fields(value, one.fields, f"{place} has no field", place, notices)
 
 
 def _sort(value: object) -> str:

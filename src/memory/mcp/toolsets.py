@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.errors import Invalid
 from memory.limits import short
-from memory.mcp import daily, sessions, upkeep
+from memory.mcp import daily, graph, research, sessions, upkeep
 from memory.settings import TOOLSETS
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory.mcp.tool import Tool
 
 ALL = TOOLSETS[-1]
-EVERY: tuple[Tool, ...] = (*daily.TOOLS, *upkeep.TOOLS, *sessions.TOOLS)
+EVERY: tuple[Tool, ...] = (*daily.TOOLS, *upkeep.TOOLS, *sessions.TOOLS, *research.TOOLS, *graph.TOOLS)
 
 
 def toolsets() -> tuple[str, ...]:
@@ -26,7 +26,8 @@ def toolsets() -> tuple[str, ...]:
 
 def chosen(names: Iterable[str]) -> tuple[Tool, ...]:
     """
-    The tools of some toolsets, always in the same order; "all" is every one.
+    The tools of some toolsets, always in the same order; "all" is every one. Of two with the same name the later: it
+    takes whatever the other does, and more.
 
     Raises:
         Invalid: There is no such toolset.
@@ -40,7 +41,7 @@ def chosen(names: Iterable[str]) -> tuple[Tool, ...]:
                 f"no toolset {name!r}",
                 hint=f"{f'Did you mean {near[0]!r}? ' if near else ''}There are: {', '.join(known)}.",
             )
-    return tuple(tool for tool in EVERY if ALL in wanted or tool.toolset in wanted)
+    return tuple({tool.name: tool for tool in EVERY if ALL in wanted or tool.toolset in wanted}.values())
 
 
 def unknown(name: str, known: Collection[str]) -> str:

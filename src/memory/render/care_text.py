@@ -26,7 +26,9 @@ def status(found: Status, database: str) -> str:
         f"model: {found.configured or 'none'}",
     ]
     for generation, filled in found.generations:
-        lines.append(f"vectors {generation.state}: {generation.space}, {filled:,} of {counted(counts.chunks, 'chunk')}")
+        lines.append(
+            f"vectors {generation.state}: {generation.space}, {filled:,} of {counted(counts.embeddable, 'chunk')}"
+        )
     if counts.queued:
         lines.append(
             f"waiting for a vector: {counted(counts.queued, 'chunk')} of "

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from memory.context import Context
     from memory.engine import Details
     from memory.errors import Error
+    from memory.joined import Strand
     from memory.query import Answer, Hit, Notice
     from memory.record import Memory
     from memory.save import Saved
-    from memory.store import Revision
+    from memory.store import Revision, ToolCall
     from memory.transfer import Exported
 
 
@@ -64,6 +65,7 @@ def whole(memory: Memory) -> dict[str, Any]:
         "accessed_at": memory.accessed_at and iso(memory.accessed_at),
         "access_count": memory.access_count,
         "body_size": memory.body_size,
+        "keyword_only": memory.keyword_only,
     }
 
 
@@ -73,7 +75,13 @@ def notices(found: tuple[Notice, ...]) -> list[dict[str, str]]:
 
 def saved(result: Saved) -> dict[str, Any]:
     return document(
-        "save", {"known": result.known, "memory": pointer(result.memory), "notices": notices(result.notices)}
+        "save",
+        {
+            "known": result.known,
+            "renewed": result.renewed,
+            "memory": pointer(result.memory),
+            "notices": notices(result.notices),
+        },
     )
 
 
@@ -97,6 +105,17 @@ def exported(found: Exported) -> dict[str, Any]:
     ]
     values = {**_portable(found.memory), "parent": found.parent, "superseded_by": found.superseded_by}
     return document("memory", {**values, "body": found.body, "history": history})
+
+
+def strand(one: Strand) -> dict[str, Any]:
+    """A line of an export: what joins two memories."""
+    name = "relation" if "type" in one._fields else "attached"
+    return document(name, one._asdict() | {"created_at": iso(one.created_at)})
+
+
+def tool_call(call: ToolCall) -> dict[str, Any]:
+    """A line of an export: a tool that was used."""
+    return document("tool_call", call._asdict() | {"moment": iso(call.moment)})
 
 
 def _portable(memory: Memory) -> dict[str, Any]:

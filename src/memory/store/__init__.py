@@ -6,7 +6,25 @@ from typing import TYPE_CHECKING, Protocol
 
 from memory.accounts import Accounts
 from memory.store.sessions import Sessions
-from memory.store.values import Aged, Counts, Entry, Generation, Kept, Links, Revision, Session, State, Waiting, Whole
+from memory.store.values import (
+    Aged,
+    Attached,
+    Cleared,
+    Counts,
+    Entry,
+    Generation,
+    GraphCounts,
+    Kept,
+    Links,
+    Relation,
+    Revision,
+    Run,
+    Session,
+    State,
+    ToolCall,
+    Waiting,
+    Whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +33,8 @@ if TYPE_CHECKING:
     from memory.query import Ranking, Scope, Searched, Term
     from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.space import Space, Vectors, Window
+    from memory.store.graph import Graph
+    from memory.store.runs import Runs
 
 __all__ = [
     "RESOLVED",
@@ -23,15 +43,21 @@ __all__ = [
     "SPARSE",
     "UID_PREFIX",
     "Aged",
+    "Attached",
+    "Cleared",
     "Counts",
     "Entry",
     "Generation",
+    "GraphCounts",
     "Kept",
     "Links",
+    "Relation",
     "Revision",
+    "Run",
     "Session",
     "State",
     "Store",
+    "ToolCall",
     "Waiting",
     "Whole",
 ]
@@ -55,7 +81,8 @@ class Store(Accounts, Sessions, Protocol):
 
     Memories and bodies are the truth; chunks, the keyword index and vectors are derived from them and can be
     rebuilt. Every method is one transaction: it happens whole or not at all. Calls may come from any thread, and
-    other processes may use the same store. A chunk either has a vector in the active generation or is queued.
+    other processes may use the same store. A chunk either has a vector in the active generation or is queued, unless
+    its memory is found by keyword only: then it has neither, in no generation.
 
     Implementations are checked by `tests/conformance/store_suite.py`.
 
@@ -63,18 +90,29 @@ class Store(Accounts, Sessions, Protocol):
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
 
+    @property
+    def graph(self) -> Graph:
+        """Its part for relations between entities."""
+        ...
+
+    @property
+    def runs(self) -> Runs:
+        """Its part for research runs."""
+        ...
+
     # Memories ------------------------------------------------------------
 
     def put(self, entries: Sequence[Entry]) -> Sequence[Kept]:
         """
         Keep entries, all in one transaction. The first vectors of a store found its active generation.
 
-        An entry whose uid is there is known, whatever it says. Vectors of a space that has no living generation
+        An entry whose uid is there is known, whatever it says, and so is one of which its kind has only one. One that
+        renews another says the new in its place, as `replace` does. Vectors of a space that has no living generation
         are not kept; their chunks are queued.
 
         Raises:
-            NotFound: An entry supersedes or descends from a memory that is not there.
-            Invalid: It supersedes one that was superseded already.
+            NotFound: An entry supersedes or descends from a memory, or is about an entity, that is not there.
+            Invalid: It supersedes one that was superseded already, or an entity; or it is an entity about another.
         """
         ...
 
@@ -82,17 +120,18 @@ class Store(Accounts, Sessions, Protocol):
         """For each entry the memory that `put` would answer it with instead of keeping it, as things stand now."""
         ...
 
-    def replace(self, id: MemoryId, entry: Entry, *, revisions: int | None = None) -> Kept | None:
+    def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Kept | None:
         """
         Put new texts in place of a memory's; id, uid, creation time, status and counts stay, the old texts go to
-        its history.
+        its history, unless the entry has only grown.
 
         Args:
-            revisions: How many revisions the caller knows of. If there are more, somebody else was faster: nothing
-                is written and the answer is None (compare and set).
+            former: What the caller knows of it. If it has another body or more revisions by now, somebody else was
+                faster: nothing is written and the answer is None (compare and set).
 
         Raises:
             NotFound: No such memory, or it descends from one that is not there.
+            Invalid: There is another memory of which its kind has only one, or it would become of such a kind.
         """
         ...
 
@@ -293,6 +332,13 @@ class Store(Accounts, Sessions, Protocol):
 
         Args:
             vector: Shape (dimension,), length 1.
+        """
+        ...
+
+    def likeness(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
+        """
+        Cosine of each memory in scope with `vector`, by its window that is nearest, up to 1e-5; what has no vector is
+        left out.
         """
         ...
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from memory.draft import SHARED
 from memory.errors import Invalid, NotFound
-from memory.kinds import RULES
+from memory.kinds import RULES, Kind, check_kind
 from memory.query import NONE, Scored
 from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Status
 from memory.store import (
@@ -38,7 +38,9 @@ from memory.store import (
     Whole,
 )
 from memory.store.columns import WEIGHTS
+from memory.store.ram_graph import RamGraph
 from memory.store.ram_ledger import RamLedger
+from memory.store.ram_runs import RamRuns
 from memory.store.ram_sessions import ordered, session, sum_of, tally
 from memory.store.stems import stems
 
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from memory.ledger import Budget, Call, Outage
     from memory.query import Ranking, Scope, Searched, Term
     from memory.space import Space, Vectors, Window
-    from memory.store import Entry, Links
+    from memory.store import Entry, Links, ToolCall
 
 K1, B = 1.2, 0.75  # of FTS5's bm25()
 FLOOR = 1e-6  # its idf of a term that more than half of all rows hold
@@ -80,7 +82,7 @@ class _Place:
 
 
 @dataclass
-class _Data:
+class Data:
     """Values are never changed, so that copies of the dictionaries are a snapshot."""
 
     memories: dict[MemoryId, Memory] = field(default_factory=dict)
@@ -91,10 +93,13 @@ class _Data:
     generations: dict[int, Generation] = field(default_factory=dict)
     fingerprints: dict[int, Vectors] = field(default_factory=dict)
     vectors: dict[tuple[int, ChunkId, int], Vectors] = field(default_factory=dict)
+    relations: dict[tuple[MemoryId, MemoryId, str], datetime] = field(default_factory=dict)
+    attached: dict[tuple[MemoryId, MemoryId], datetime] = field(default_factory=dict)
+    calls: dict[int, ToolCall] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)  # the last id of each sort
 
-    def copy(self) -> _Data:
-        return _Data(*(dict(getattr(self, one.name)) for one in fields(self)))
+    def copy(self) -> Data:
+        return Data(*(dict(getattr(self, one.name)) for one in fields(self)))
 
     def next(self, sort: str) -> int:
         self.used[sort] = self.used.get(sort, 0) + 1
@@ -105,50 +110,72 @@ class RamStore:
     """The store in dictionaries. Every method's promise stands in `memory.store.Store`."""
 
     def __init__(self) -> None:
-        self._data = _Data()
+        self.data = Data()
         self._ledger = RamLedger()
         self._searches: list[Searched] = []
-        self._lock = RLock()
+        self.lock = RLock()
 
     @contextmanager
-    def _change(self) -> Generator[_Data]:
-        with self._lock:
-            before = self._data.copy()
+    def change(self) -> Generator[Data]:
+        with self.lock:
+            before = self.data.copy()
             try:
-                yield self._data
+                yield self.data
             except BaseException:
-                self._data = before
+                self.data = before
                 raise
+
+    @property
+    def graph(self) -> RamGraph:
+        return RamGraph(self)
+
+    @property
+    def runs(self) -> RamRuns:
+        return RamRuns(self)
 
     # Memories ------------------------------------------------------------
 
     def put(self, entries: Sequence[Entry]) -> Sequence[Kept]:
-        with self._change():
+        with self.change():
             return [self._put(entry) for entry in entries]
 
     def _put(self, entry: Entry) -> Kept:
-        data = self._data
+        data = self.data
         if (same := self._known(entry)) is not None:
-            if entry.supersedes is not None and entry.supersedes != same:
-                self._supersede(entry.supersedes, by=same)
+            self._around(same, entry)
             return Kept(data.memories[same], known=True, queued=0)
         self._check_parent(entry)
+        if entry.renews and (same := self._one(entry, entry.renews)) is not None:
+            self._around(same, entry)
+            return self._replaced(self._memory(same), entry)._replace(renewed=True)
         id = MemoryId(data.next("memory"))
         data.memories[id] = _new(id, entry)
         data.bodies[id] = entry.draft.body
         data.history[id] = tuple(old._replace(memory=old.memory._replace(id=id)) for old in entry.history)
         queued = self._put_chunks(id, entry)
-        if entry.supersedes is not None:
-            self._supersede(entry.supersedes, by=id)
+        self._around(id, entry)
         return Kept(data.memories[id], known=False, queued=queued)
 
+    def _around(self, id: MemoryId, entry: Entry) -> None:
+        if entry.supersedes is not None and entry.supersedes != id:
+            self._supersede(entry.supersedes, by=id)
+        for entity in entry.entities:
+            if entry.draft.kind is Kind.ENTITY:
+                raise Invalid("an entity is not about another")
+            if self._memory(entity).kind is not Kind.ENTITY:
+                raise NotFound(f"no entity {entity}")
+            self.data.attached.setdefault((entity, id), entry.moment)
+
     def _put_chunks(self, id: MemoryId, entry: Entry) -> int:
-        data = self._data
+        data = self.data
         ids = [ChunkId(data.next("chunk")) for _ in entry.chunks]
         for new, chunk, grams in zip(ids, entry.chunks, entry.grams, strict=True):
             words = tuple(stems(text) for text in _columns(data.memories[id], entry.draft.body, chunk, grams))
             data.pieces[new] = _Piece(id, chunk, words)
-            data.queue[new] = _Place()
+            if not entry.draft.keyword_only:
+                data.queue[new] = _Place()
+        if entry.draft.keyword_only:
+            return 0
         if (given := entry.embedded) is not None:
             generation = self._living(given.space)
             if generation is None and not data.generations:
@@ -159,51 +186,81 @@ class RamStore:
         return sum(new in data.queue for new in ids)
 
     def known(self, entries: Sequence[Entry]) -> Sequence[MemoryId | None]:
-        with self._lock:
+        with self.lock:
             return [self._known(entry) for entry in entries]
 
     def _known(self, entry: Entry) -> MemoryId | None:
-        for memory in self._data.memories.values():
+        for memory in self.data.memories.values():
             if memory.uid == entry.uid:
                 return memory.id
-        if not entry.unless_known or RULES[entry.draft.kind].repeats:
+        rule = RULES[entry.draft.kind]
+        if entry.renews:
+            found = self._one(entry, entry.renews) if entry.restored else None
+            newer = found and entry.restored and self._memory(found).updated_at >= entry.restored.updated_at
+            return found if newer else None
+        if rule.one:
+            return self._one(entry, rule.one)
+        if not entry.unless_known or rule.repeats:
             return None
-        for memory in self._data.memories.values():
+        for memory in self.data.memories.values():
             same = all(getattr(memory, name) == getattr(entry.draft, name) for name in SAME)
             if same and memory.content_hash == entry.content_hash and memory.status is Status.ACTIVE:
                 return memory.id
         return None
+
+    def _one(self, entry: Entry, fields: Sequence[str]) -> MemoryId | None:
+        found = [
+            memory
+            for memory in self.data.memories.values()
+            if memory.kind is entry.draft.kind
+            and (memory.status is Status.ACTIVE or memory.kind is Kind.ENTITY)
+            and all(getattr(memory, name) == getattr(entry.draft, name) for name in fields)
+        ]
+        return max(found, key=lambda memory: (memory.updated_at, memory.id)).id if found else None
 
     def _check_parent(self, entry: Entry) -> None:
         if entry.draft.parent_id is not None:
             self._memory(entry.draft.parent_id)
 
     def _supersede(self, id: MemoryId, *, by: MemoryId) -> None:
+        if self._memory(id).kind is Kind.ENTITY:
+            raise Invalid(f"memory {id} is an entity: it cannot be superseded")
         if self._memory(id).status is Status.SUPERSEDED:
             if self._memory(id).superseded_by == by:
                 return
             raise Invalid(f"memory {id} was superseded already")
-        self._data.memories[id] = self._memory(id)._replace(status=Status.SUPERSEDED, superseded_by=by)
+        self.data.memories[id] = self._memory(id)._replace(status=Status.SUPERSEDED, superseded_by=by)
 
     def _memory(self, id: MemoryId) -> Memory:
-        if id not in self._data.memories:
+        if id not in self.data.memories:
             raise NotFound(f"no memory {id}")
-        return self._data.memories[id]
+        return self.data.memories[id]
 
-    def replace(self, id: MemoryId, entry: Entry, *, revisions: int | None = None) -> Kept | None:
-        with self._change() as data:
+    def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Kept | None:
+        with self.change() as data:
             old = self._memory(id)
-            if revisions is not None and revisions != len(data.history[id]):
+            if former is not None and (len(data.history[id]), old.content_hash) != (
+                len(former.history),
+                former.memory.content_hash,
+            ):
                 return None
             self._check_parent(entry)
+            check_kind(old.kind, entry.draft.kind)
+            if (one := RULES[old.kind].one) and self._one(entry, one) not in {None, id}:
+                raise Invalid(f"there is another {old.kind} of the same {', '.join(one)}")
+            return self._replaced(old, entry)
+
+    def _replaced(self, old: Memory, entry: Entry) -> Kept:
+        data, id = self.data, old.id
+        if not entry.grown:
             data.history[id] = (Revision(entry.moment, old, data.bodies[id]), *data.history[id])
-            self._forget_chunks(id)
-            data.memories[id] = old._replace(**_said(entry))
-            data.bodies[id] = entry.draft.body
-            return Kept(data.memories[id], known=False, queued=self._put_chunks(id, entry))
+        self._forget_chunks(id)
+        data.memories[id] = old._replace(**_said(entry))
+        data.bodies[id] = entry.draft.body
+        return Kept(data.memories[id], known=False, queued=self._put_chunks(id, entry))
 
     def link(self, links: Sequence[Links]) -> None:
-        with self._change() as data:
+        with self.change() as data:
             ids: dict[str | None, MemoryId] = {memory.uid: id for id, memory in data.memories.items()}
             for uid, parent, successor in links:
                 if (id := ids.get(uid)) is None:
@@ -216,12 +273,14 @@ class RamStore:
                 data.memories[id] = memory
 
     def delete(self, id: MemoryId) -> bool:
-        with self._change() as data:
+        with self.change() as data:
             if id not in data.memories:
                 return False
             self._forget_chunks(id)
             gone = data.memories.pop(id)
             del data.bodies[id], data.history[id]
+            data.relations = {key: at for key, at in data.relations.items() if id not in key[:2]}
+            data.attached = {key: at for key, at in data.attached.items() if id not in key}
             heir = None if gone.superseded_by == id else gone.superseded_by
             for other in list(data.memories.values()):
                 if other.parent_id == id:
@@ -231,7 +290,7 @@ class RamStore:
             return True
 
     def _forget_chunks(self, id: MemoryId) -> None:
-        data = self._data
+        data = self.data
         gone = {chunk for chunk, piece in data.pieces.items() if piece.memory == id}
         data.pieces = {chunk: piece for chunk, piece in data.pieces.items() if chunk not in gone}
         data.queue = {chunk: waiting for chunk, waiting in data.queue.items() if chunk not in gone}
@@ -239,83 +298,84 @@ class RamStore:
 
     def resolve(self, reference: str) -> Sequence[tuple[MemoryId, str]]:
         prefix = reference.lower().replace("-", "")
-        with self._lock:
-            named = [m for m in self._data.memories.values() if _digits(reference) and m.id == int(reference)]
-            begun = [m for m in self._data.memories.values() if len(prefix) >= UID_PREFIX and m.uid.startswith(prefix)]
+        with self.lock:
+            named = [m for m in self.data.memories.values() if _digits(reference) and m.id == int(reference)]
+            begun = [m for m in self.data.memories.values() if len(prefix) >= UID_PREFIX and m.uid.startswith(prefix)]
         found = named + sorted((m for m in begun if m not in named), key=lambda m: m.uid)
         return [(memory.id, memory.uid) for memory in found][:RESOLVED]
 
     def memories(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
-        with self._lock:
-            return {id: self._data.memories[id] for id in ids if id in self._data.memories}
+        with self.lock:
+            return {id: self.data.memories[id] for id in ids if id in self.data.memories}
 
     def body(self, id: MemoryId) -> str | None:
-        with self._lock:
-            return self._data.bodies.get(id)
+        with self.lock:
+            return self.data.bodies.get(id)
 
     def whole(self, id: MemoryId) -> Whole | None:
-        with self._lock:
-            data = self._data
+        with self.lock:
+            data = self.data
             found = data.memories.get(id)
             return None if found is None else Whole(found, data.bodies[id], data.history.get(id, ()))
 
     def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
-        with self._change() as data:
+        with self.change() as data:
             for id in set(ids) & set(data.memories):
                 old = data.memories[id]
                 data.memories[id] = old._replace(accessed_at=moment, access_count=old.access_count + 1)
 
     def history(self, id: MemoryId) -> Sequence[Revision]:
-        with self._lock:
-            return list(self._data.history.get(id, ()))
+        with self.lock:
+            return list(self.data.history.get(id, ()))
 
     def recent(self, scope: Scope, limit: int, after: Memory | None = None) -> Sequence[Memory]:
-        with self._lock:
-            found = [memory for memory in self._data.memories.values() if _inside(memory, scope)]
+        with self.lock:
+            found = [memory for memory in self.data.memories.values() if _inside(memory, scope)]
         if after is not None:
             found = [memory for memory in found if (memory.updated_at, memory.id) < (after.updated_at, after.id)]
         return sorted(found, key=lambda memory: (memory.updated_at, memory.id), reverse=True)[:limit]
 
     def count(self, scope: Scope) -> int:
-        with self._lock:
-            return sum(_inside(memory, scope) for memory in self._data.memories.values())
+        with self.lock:
+            return sum(_inside(memory, scope) for memory in self.data.memories.values())
 
     def page(self, after: MemoryId, limit: int) -> Sequence[Memory]:
-        with self._lock:
-            return [self._data.memories[id] for id in sorted(self._data.memories) if id > after][:limit]
+        with self.lock:
+            return [self.data.memories[id] for id in sorted(self.data.memories) if id > after][:limit]
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
-        with self._lock:
-            return {id: self._excerpt(id) for id in ids if id in self._data.pieces}
+        with self.lock:
+            return {id: self._excerpt(id) for id in ids if id in self.data.pieces}
 
     def _excerpt(self, id: ChunkId) -> Excerpt:
-        piece = self._data.pieces[id]
-        memory, body, chunk = self._data.memories[piece.memory], self._data.bodies[piece.memory], piece.chunk
+        piece = self.data.pieces[id]
+        memory, body, chunk = self.data.memories[piece.memory], self.data.bodies[piece.memory], piece.chunk
         before = body[max(0, chunk.start - OVERLAP) : chunk.start]
         said = (memory.title, memory.what, memory.why, memory.impact, memory.tags)
         return Excerpt(id, memory.id, chunk, _text(memory, body, chunk), before, *said)
 
     def outline(self, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
-        with self._lock:
-            found = [(chunk, piece.chunk) for chunk, piece in self._data.pieces.items() if piece.memory == id]
+        with self.lock:
+            found = [(chunk, piece.chunk) for chunk, piece in self.data.pieces.items() if piece.memory == id]
         return sorted(found, key=lambda pair: pair[1].index)
 
     def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
-        with self._lock:
-            return {id: self.outline(id) for id in ids if id in self._data.memories}
+        with self.lock:
+            return {id: self.outline(id) for id in ids if id in self.data.memories}
 
     def counts(self) -> Counts:
-        with self._lock:
-            memories = self._data.memories.values()
+        with self.lock:
+            memories = self.data.memories.values()
             waiting = self._waiting()
             failed = [one for one in waiting.values() if one.failed]
             return Counts(
                 memories=len(memories),
                 superseded=sum(memory.status is Status.SUPERSEDED for memory in memories),
-                chunks=len(self._data.pieces),
-                queued=len(self._data.queue),
+                chunks=len(self.data.pieces),
+                keyword_only=len(self.data.pieces) - len(self._embeddable()),
+                queued=len(self.data.queue),
                 failed=sum(one.failed for one in failed),
-                last_error=max(self._tried(self._data.queue), default=(None, 0, ""))[2],
+                last_error=max(self._tried(self.data.queue), default=(None, 0, ""))[2],
                 waiting_memories=len(waiting),
                 failed_memories=len(failed),
                 kinds=tally(str(memory.kind) for memory in memories),
@@ -326,7 +386,7 @@ class RamStore:
     # Keywords ------------------------------------------------------------
 
     def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
-        with self._lock:
+        with self.lock:
             found: list[Term] = []
             seen: set[tuple[tuple[str, ...], bool]] = set()
             for term in terms:
@@ -343,21 +403,21 @@ class RamStore:
             longer = len(self._frequencies(term._replace(prefix=True)))
             if longer > rows:
                 term, rows = term._replace(prefix=True), longer
-        total = len(self._data.pieces)
+        total = len(self.data.pieces)
         return term._replace(rows=rows, weight=math.log(1 + (total - rows + 0.5) / (rows + 0.5)))
 
     def by_keyword(self, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
-        with self._lock:
-            return tuple(one for one in self._scores(terms) if _inside(self._data.memories[one.memory], scope))[:k]
+        with self.lock:
+            return tuple(one for one in self._scores(terms) if _inside(self.data.memories[one.memory], scope))[:k]
 
     def keyword_scores(self, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
         wanted = set(ids)
-        with self._lock:
+        with self.lock:
             return tuple(one for one in self._scores(terms) if one.chunk in wanted)
 
     def _scores(self, terms: Sequence[Term]) -> Ranking:
         """Every chunk that holds a term, best first: https://www.sqlite.org/fts5.html#the_bm25_function."""
-        pieces = self._data.pieces
+        pieces = self.data.pieces
         average = sum(piece.length for piece in pieces.values()) / max(1, len(pieces))
         scores: dict[ChunkId, float] = {}
         bits: dict[ChunkId, int] = {}
@@ -375,36 +435,36 @@ class RamStore:
     def _frequencies(self, term: Term) -> dict[ChunkId, float]:
         """How often each chunk that holds a term holds it, by the weights of the columns."""
         phrase = stems(term.text)
-        found = {id: _often(piece.words, phrase, prefix=term.prefix) for id, piece in self._data.pieces.items()}
+        found = {id: _often(piece.words, phrase, prefix=term.prefix) for id, piece in self.data.pieces.items()}
         return {id: often for id, often in found.items() if often}
 
     # Vectors -------------------------------------------------------------
 
     def generations(self) -> Sequence[Generation]:
-        with self._lock:
-            return list(self._data.generations.values())
+        with self.lock:
+            return list(self.data.generations.values())
 
     def filled(self, generation: int) -> int:
-        with self._lock:
+        with self.lock:
             return len(self._embedded(generation))
 
     def _embedded(self, generation: int) -> set[ChunkId]:
-        return {chunk for own, chunk, _ in self._data.vectors if own == generation}
+        return {chunk for own, chunk, _ in self.data.vectors if own == generation}
 
     def _need(self, generation: int) -> Generation:
-        if generation not in self._data.generations:
+        if generation not in self.data.generations:
             raise NotFound(f"no generation {generation} of vectors")
-        return self._data.generations[generation]
+        return self.data.generations[generation]
 
     def _in_state(self, state: State) -> Generation | None:
-        return next((found for found in self._data.generations.values() if found.state is state), None)
+        return next((found for found in self.data.generations.values() if found.state is state), None)
 
     def _living(self, space: Space) -> Generation | None:
         found = (self._in_state(State.ACTIVE), self._in_state(State.BUILDING))
         return next((generation for generation in found if generation is not None and generation.space == space), None)
 
     def begin(self, space: Space) -> Generation:
-        with self._change() as data:
+        with self.change() as data:
             if (found := self._living(space)) is not None:
                 return found
             state = State.BUILDING if self._in_state(State.ACTIVE) else State.ACTIVE
@@ -417,21 +477,25 @@ class RamStore:
                 self._queue(new.id)
             return data.generations[new.id]
 
+    def _embeddable(self) -> set[ChunkId]:
+        data = self.data
+        return {id for id, piece in data.pieces.items() if not data.memories[piece.memory].keyword_only}
+
     def _queue(self, active: int) -> None:
-        missing = sorted(set(self._data.pieces) - self._embedded(active))
-        self._data.queue = {id: self._data.queue.get(id, _Place()) for id in missing}
+        missing = sorted(self._embeddable() - self._embedded(active))
+        self.data.queue = {id: self.data.queue.get(id, _Place()) for id in missing}
 
     def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
-        with self._lock:
+        with self.lock:
             self._need(generation)
-            ids = sorted(set(self._data.pieces) - self._embedded(generation))
+            ids = sorted(self._embeddable() - self._embedded(generation))
             return [self._excerpt(id) for id in ids if id > after][:limit]
 
     def fill(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
-        with self._change() as data:
+        with self.change() as data:
             if generation not in data.generations:
                 return 0
-            alive = {ChunkId(window.chunk) for window in windows} & set(data.pieces)
+            alive = {ChunkId(window.chunk) for window in windows} & self._embeddable()
             kept = {key: old for key, old in data.vectors.items() if key[0] != generation or key[1] not in alive}
             new = {(generation, ChunkId(w.chunk), w.window): vectors[w.row].copy() for w in windows if w.chunk in alive}
             data.vectors = kept | new
@@ -440,18 +504,18 @@ class RamStore:
             return len(alive)
 
     def queued(self) -> int:
-        with self._lock:
-            return len(self._data.queue)
+        with self.lock:
+            return len(self.data.queue)
 
     def waiting(self, limit: int, tried_before: datetime | None = None) -> Sequence[Excerpt]:
-        with self._lock:
-            due = [(place.attempts, id) for id, place in self._data.queue.items() if place.due(tried_before)]
+        with self.lock:
+            due = [(place.attempts, id) for id, place in self.data.queue.items() if place.due(tried_before)]
             return [self._excerpt(id) for _, id in sorted(due)[:limit]]
 
     def claim(
         self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime
     ) -> Sequence[Excerpt]:
-        with self._change() as data:
+        with self.change() as data:
             free = [
                 (place.attempts, id)
                 for id, place in data.queue.items()
@@ -462,28 +526,28 @@ class RamStore:
             return [self._excerpt(id) for id in ids]
 
     def release(self, ids: Sequence[ChunkId]) -> None:
-        with self._change() as data:
+        with self.change() as data:
             data.queue |= {id: replace(data.queue[id], claimed_until=None) for id in set(ids) & set(data.queue)}
 
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
-        with self._change() as data:
+        with self.change() as data:
             for id in set(ids) & set(data.queue):
                 data.queue[id] = _Place(data.queue[id].attempts + 1, error, moment)
 
     def unembedded(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Waiting]:
-        with self._lock:
+        with self.lock:
             return {id: waiting for id, waiting in self._waiting().items() if id in ids}
 
     def failures(self, limit: int) -> Sequence[Waiting]:
-        with self._lock:
+        with self.lock:
             found = sorted(self._waiting().items())
             tried = [(waiting.tried_at, waiting) for _, waiting in found if waiting.tried_at is not None]
         return [waiting for _, waiting in sorted(tried, key=lambda pair: pair[0], reverse=True)][:limit]
 
     def _waiting(self) -> dict[MemoryId, Waiting]:
         queued: dict[MemoryId, list[ChunkId]] = {}
-        for id in self._data.queue:
-            queued.setdefault(self._data.pieces[id].memory, []).append(id)
+        for id in self.data.queue:
+            queued.setdefault(self.data.pieces[id].memory, []).append(id)
         found: dict[MemoryId, Waiting] = {}
         for memory, chunks in queued.items():
             tried = self._tried(chunks)
@@ -493,11 +557,11 @@ class RamStore:
 
     def _tried(self, chunks: Iterable[ChunkId]) -> list[tuple[datetime, ChunkId, str]]:
         """Of these chunks those that failed; the latest failure is the greatest."""
-        places = [(id, self._data.queue[id]) for id in chunks]
+        places = [(id, self.data.queue[id]) for id in chunks]
         return [(place.tried_at, id, place.error) for id, place in places if place.tried_at is not None]
 
     def activate(self, generation: int, *, instead_of: int | None, former: State = State.RETIRED) -> bool:
-        with self._change() as data:
+        with self.change() as data:
             self._need(generation)
             before = self._in_state(State.ACTIVE)
             if (before.id if before else None) != instead_of:
@@ -515,17 +579,17 @@ class RamStore:
             return True
 
     def fingerprint(self, generation: int) -> Vectors | None:
-        with self._lock:
+        with self.lock:
             self._need(generation)
-            return self._data.fingerprints.get(generation)
+            return self.data.fingerprints.get(generation)
 
     def mark(self, generation: int, fingerprint: Vectors) -> None:
-        with self._change() as data:
+        with self.change() as data:
             if generation in data.generations:
                 data.fingerprints.setdefault(generation, fingerprint.copy())
 
     def clear(self, generation: int) -> None:
-        with self._change() as data:
+        with self.change() as data:
             cleared = self._need(generation)
             data.fingerprints.pop(generation, None)
             data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
@@ -533,70 +597,80 @@ class RamStore:
                 self._queue(generation)
 
     def drop(self, generation: int) -> None:
-        with self._change() as data:
+        with self.change() as data:
             if generation in data.generations and data.generations[generation].state is not State.ACTIVE:
                 del data.generations[generation]
                 data.fingerprints.pop(generation, None)
                 data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
-        with self._lock:
+        with self.lock:
             self._need(generation)
             best: dict[ChunkId, float] = {}
-            for (own, chunk, _), stored in self._data.vectors.items():
-                if own == generation and _inside(self._data.memories[self._data.pieces[chunk].memory], scope):
+            for (own, chunk, _), stored in self.data.vectors.items():
+                if own == generation and _inside(self.data.memories[self.data.pieces[chunk].memory], scope):
                     best[chunk] = max(best.get(chunk, -2.0), _cosine(stored, vector))
             ranked = sorted(best, key=lambda chunk: (-best[chunk], chunk))[:k]
-            return tuple(Scored(id, self._data.pieces[id].memory, best[id], cosine=best[id]) for id in ranked)
+            return tuple(Scored(id, self.data.pieces[id].memory, best[id], cosine=best[id]) for id in ranked)
+
+    def likeness(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
+        with self.lock:
+            self._need(generation)
+            best: dict[MemoryId, float] = {}
+            for (own, chunk, _), stored in self.data.vectors.items():
+                memory = self.data.pieces[chunk].memory
+                if own == generation and _inside(self.data.memories[memory], scope):
+                    best[memory] = max(best.get(memory, -2.0), _cosine(stored, vector))
+            return best
 
     def cosines(
         self, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]
     ) -> Mapping[ChunkId, tuple[float, float]]:
-        with self._lock:
+        with self.lock:
             self._need(generation)
             found: dict[ChunkId, tuple[float, float]] = {}
-            for (own, chunk, _), stored in self._data.vectors.items():
+            for (own, chunk, _), stored in self.data.vectors.items():
                 if own == generation and chunk in ids:
                     pair = (_cosine(stored, vector), _cosine(stored, other))
                     found[chunk] = max(found.get(chunk, pair), pair)
             return found
 
     def centre(self, generation: int) -> tuple[Vectors, int]:
-        with self._lock:
+        with self.lock:
             dimension = self._need(generation).space.dimension
-            own = [vector for key, vector in self._data.vectors.items() if key[0] == generation]
+            own = [vector for key, vector in self.data.vectors.items() if key[0] == generation]
             return np.asarray(own, dtype=np.float64).reshape(-1, dimension).sum(axis=0), len(own)
 
     # Sessions ------------------------------------------------------------
 
     def by_iteration(self, scope: Scope, limit: int, *, latest_first: bool = True) -> Sequence[Memory]:
-        with self._lock:
+        with self.lock:
             return ordered(self._all(scope), latest_first=latest_first)[:limit]
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
-        with self._lock:
-            return {id: self._data.bodies[id] for id in ids if id in self._data.bodies}
+        with self.lock:
+            return {id: self.data.bodies[id] for id in ids if id in self.data.bodies}
 
     def sessions(self, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
-        with self._lock:
+        with self.lock:
             of: dict[str, list[Memory]] = {}
-            for one in self._data.memories.values():
+            for one in self.data.memories.values():
                 if one.session_id is not None and agent in (None, one.agent_id):
                     of.setdefault(one.session_id, []).append(one)
             found = [session(id, kept, sum(self._sizes(kept))) for id, kept in of.items()]
         return sorted(sorted(found, key=lambda one: one.id), key=lambda one: one.active, reverse=True)[:limit], len(of)
 
     def session(self, id: str) -> Session | None:
-        with self._lock:
-            kept = [one for one in self._data.memories.values() if one.session_id == id]
+        with self.lock:
+            kept = [one for one in self.data.memories.values() if one.session_id == id]
             return session(id, kept, sum(self._sizes(kept))) if kept else None
 
     def aged(self, scope: Scope, before: datetime) -> Aged:
-        with self._lock:
+        with self.lock:
             return sum_of(self._sizes(self._aged(scope, before)))
 
     def forget(self, scope: Scope, before: datetime, limit: int) -> Aged:
-        with self._change():
+        with self.change():
             gone = self._aged(scope, before)[:limit]
             counted = sum_of(self._sizes(gone))
             for one in gone:
@@ -604,7 +678,7 @@ class RamStore:
             return counted
 
     def _all(self, scope: Scope) -> list[Memory]:
-        return [one for one in self._data.memories.values() if _inside(one, scope)]
+        return [one for one in self.data.memories.values() if _inside(one, scope)]
 
     def _aged(self, scope: Scope, before: datetime) -> list[Memory]:
         return sorted((one for one in self._all(scope) if one.created_at < before), key=lambda one: one.id)
@@ -641,11 +715,11 @@ class RamStore:
     # Searches ------------------------------------------------------------
 
     def searched(self, one: Searched) -> None:
-        with self._lock:
+        with self.lock:
             self._searches.append(one)
 
     def searches(self, since: datetime | None = None) -> Sequence[Searched]:
-        with self._lock:
+        with self.lock:
             found = [one for one in self._searches if since is None or one.moment >= since]
         return sorted(found, key=lambda one: one.moment)[-SEARCHES:]
 
@@ -723,6 +797,7 @@ def _inside(memory: Memory, scope: Scope) -> bool:
         (scope.tasks, memory.task_code),
         (scope.runs, memory.query_id),
         (scope.statuses, memory.status),
+        (scope.among, memory.id),
     )
     return (
         all(not values or value in values for values, value in allowed)

@@ -76,6 +76,9 @@ class Entry(NamedTuple):
         restored: An import brings back the times, the status and the counts of this one; `link` what it points to.
         history: What it said before, latest first.
         flags: What a reader should know of its text; words without spaces.
+        renews: Put the draft in place of the last changed active memory of its kind that has these fields in common.
+        grown: It says all that the former said and more, so that nothing of that need go to the history.
+        entities: The memory is about these entities.
     """
 
     draft: Draft
@@ -90,6 +93,9 @@ class Entry(NamedTuple):
     restored: Memory | None = None
     history: tuple[Revision, ...] = ()
     flags: tuple[str, ...] = ()
+    renews: tuple[str, ...] = ()
+    grown: bool = False
+    entities: tuple[MemoryId, ...] = ()
 
 
 class Kept(NamedTuple):
@@ -99,11 +105,13 @@ class Kept(NamedTuple):
     Attributes:
         memory: The new one, or the one that was known already.
         queued: Chunks that wait for a vector.
+        renewed: It was there and says now what the entry says.
     """
 
     memory: Memory
     known: bool
     queued: int
+    renewed: bool = False
 
 
 class Counts(NamedTuple):
@@ -112,6 +120,7 @@ class Counts(NamedTuple):
     memories: int
     superseded: int
     chunks: int
+    keyword_only: int  # of the chunks, those that are never embedded
     queued: int
     failed: int  # of the queued, those whose embedding was tried and failed
     last_error: str  # of the latest failure
@@ -120,6 +129,11 @@ class Counts(NamedTuple):
     kinds: tuple[tuple[str, int], ...]
     projects: tuple[tuple[str, int], ...]
     bytes: int
+
+    @property
+    def embeddable(self) -> int:
+        """Chunks that have a vector or wait for one."""
+        return self.chunks - self.keyword_only
 
 
 class Session(NamedTuple):
@@ -169,3 +183,94 @@ class Waiting(NamedTuple):
     failed: int
     last_error: str
     tried_at: datetime | None
+
+
+class Relation(NamedTuple):
+    """
+    That one entity has to do with another.
+
+    Attributes:
+        type: How, in a word or a few: "depends_on".
+    """
+
+    source: MemoryId
+    target: MemoryId
+    type: str
+    created_at: datetime
+
+
+class Attached(NamedTuple):
+    """That a memory is about an entity."""
+
+    entity: MemoryId
+    memory: MemoryId
+    created_at: datetime
+
+
+class GraphCounts(NamedTuple):
+    """
+    How much there is in the graph.
+
+    Attributes:
+        types: How many relations of each type, most first; of as many by name.
+        categories: The same of the entities' types; entities of none are left out.
+        isolated: Entities without a relation.
+        attached: Links between entities and memories.
+    """
+
+    entities: int
+    relations: int
+    attached: int
+    isolated: int
+    types: tuple[tuple[str, int], ...]
+    categories: tuple[tuple[str, int], ...]
+
+
+class ToolCall(NamedTuple):
+    """
+    A tool that an agent used (CAP C10).
+
+    Attributes:
+        uid: 32 hexadecimal digits, the same in every export.
+        run: The research run; None if it belongs to none.
+        type: One of "builtin", "http", "mcp".
+        parameters, result: Text, as a rule JSON.
+    """
+
+    uid: str
+    run: str | None
+    agent: str
+    type: str
+    tool: str
+    parameters: str
+    result: str
+    success: bool
+    moment: datetime
+
+
+class Run(NamedTuple):
+    """
+    What is kept of a research run.
+
+    Attributes:
+        memories: Of the seven research kinds.
+        calls, failed_calls: Tools that were used, and those of them without success.
+        earliest, latest: When its first memory was made, and its last changed; of a run of calls alone, of these.
+        kinds, agents: How many memories of each, most first; of as many by name.
+    """
+
+    id: str
+    memories: int
+    calls: int
+    failed_calls: int
+    earliest: datetime
+    latest: datetime
+    kinds: tuple[tuple[str, int], ...]
+    agents: tuple[tuple[str, int], ...]
+
+
+class Cleared(NamedTuple):
+    """What was removed of research runs."""
+
+    memories: int
+    calls: int

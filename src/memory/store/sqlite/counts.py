@@ -35,6 +35,9 @@ def counts(db: apsw.Connection) -> Counts:
         memories=memories,
         superseded=superseded,
         chunks=one("select value from counters where name = 'chunks'"),
+        keyword_only=one(
+            "select count(*) from chunks where memory_id in (select id from memories where keyword_only = 1)"
+        ),
         queued=queued,
         failed=failed,
         last_error=one(f"select last_error from embed_queue {latest}") or "",

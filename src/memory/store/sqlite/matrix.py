@@ -70,6 +70,19 @@ class Matrix:
             db: In a transaction, so that what is read belongs together.
             scope: None looks at all chunks.
         """
+        held = self._current(db, generation)
+        if held is None:
+            return None
+        return _nearest(held, vector, count, None if scope is None else within(db, scope))
+
+    def likeness(
+        self, db: apsw.Connection, generation: int, vector: Vectors, memories: Sequence[int]
+    ) -> dict[int, float] | None:
+        """The best product of each of these memories, up to `LAST_DIGITS`; None if the matrix is not held."""
+        held = self._current(db, generation)
+        return None if held is None else _likeness(held, vector, memories)
+
+    def _current(self, db: apsw.Connection, generation: int) -> _Held | None:
         vectors, changes, dimension = db.execute(
             "select vectors, changes, dimension from generations where id = ?", (generation,)
         ).get
@@ -80,9 +93,7 @@ class Matrix:
                 if self._seen == (generation, changes) and vectors * dimension * 4 <= MOST_BYTES:
                     self._held = held = _read(db, generation, changes, dimension)
                 self._seen = (generation, changes)
-        if held is None:
-            return None
-        return _nearest(held, vector, count, None if scope is None else within(db, scope))
+        return held
 
 
 def _read(db: apsw.Connection, generation: int, changes: int, dimension: int) -> _Held:
@@ -126,6 +137,18 @@ def _nearest(held: _Held, vector: Vectors, count: int, inside: Sequence[int] | N
             return chunks
         size *= 2  # several windows of one chunk were among the best
     return None
+
+
+def _likeness(held: _Held, vector: Vectors, memories: Sequence[int]) -> dict[int, float]:
+    import numpy as np
+
+    among = np.flatnonzero(np.isin(held.memories, memories))
+    if not len(among):
+        return {}
+    owners = held.memories[among]
+    firsts = np.flatnonzero(np.diff(owners, prepend=-1))  # all rows of a memory stand together
+    best = np.maximum.reduceat(_products(held.rows, vector, among), firsts)
+    return dict(zip(owners[firsts].tolist(), best.tolist(), strict=True))
 
 
 def _products(rows: Vectors, vector: Vectors, among: NDArray[np.int64] | None) -> Vectors:

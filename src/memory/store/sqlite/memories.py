@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from memory.errors import Invalid, NotFound
-from memory.kinds import RULES
+from memory.kinds import RULES, Kind, check_kind
 from memory.record import OVERLAP, Excerpt, MemoryId, Status
 from memory.store import RESOLVED, SAME, UID_PREFIX, Kept, Revision
 from memory.store.sqlite import vectors
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from memory.draft import Draft
     from memory.record import ChunkId, Memory
     from memory.space import Embedded
-    from memory.store import Entry, Links
+    from memory.store import Entry, Links, Whole
     from memory.store.sqlite.rows import Row
 
 _EXCERPT = f"""
@@ -40,11 +41,13 @@ _WHOLE = """
 def put(db: apsw.Connection, entry: Entry) -> Kept:
     """See `Store.put`."""
     if (same := known(db, entry)) is not None:
-        if entry.supersedes is not None and entry.supersedes != same:
-            _supersede(db, entry.supersedes, by=same)
+        _around(db, same, entry)
         return Kept(fetched(db, same), known=True, queued=0)
-    values = _values(entry) | _first(entry)
     _check_parent(db, entry)
+    if entry.renews and (same := _one(db, entry.draft, entry.renews)) is not None:
+        _around(db, same, entry)
+        return _replaced(db, fetched(db, same), entry)._replace(renewed=True)
+    values = _values(entry) | _first(entry)
     new = memory(
         db.execute(
             f"insert into memories ({', '.join(values)}) values ({', '.join('?' * len(values))}) returning {MEMORY}",
@@ -56,19 +59,29 @@ def put(db: apsw.Connection, entry: Entry) -> Kept:
     for revision in reversed(entry.history):
         _remember(db, id, revision)
     queued = _put_chunks(db, id, entry)
-    if entry.supersedes is not None:
-        _supersede(db, entry.supersedes, by=id)
+    _around(db, id, entry)
     return Kept(new, known=False, queued=queued)
 
 
-def replace(db: apsw.Connection, id: MemoryId, entry: Entry, revisions: int | None) -> Kept | None:
+def replace(db: apsw.Connection, id: MemoryId, entry: Entry, former: Whole | None) -> Kept | None:
     """See `Store.replace`."""
     old = fetched(db, id)
-    known = db.execute("select count(*) from history where memory_id = ?", (id,)).get
-    if revisions is not None and revisions != known:
-        return None
+    if former is not None:
+        revisions = db.execute("select count(*) from history where memory_id = ?", (id,)).get
+        if (revisions, old.content_hash) != (len(former.history), former.memory.content_hash):
+            return None
     _check_parent(db, entry)
-    _remember(db, id, Revision(entry.moment, old, body(db, id) or ""))
+    check_kind(old.kind, entry.draft.kind)
+    if (one := RULES[old.kind].one) and (other := _one(db, entry.draft, one)) not in {None, id}:
+        names = ", ".join(f"{name} {getattr(entry.draft, name)!r}" for name in one)
+        raise Invalid(f"there is another {old.kind} of {names}: memory {other}")
+    return _replaced(db, old, entry)
+
+
+def _replaced(db: apsw.Connection, old: Memory, entry: Entry) -> Kept:
+    id = old.id
+    if not entry.grown:
+        _remember(db, id, Revision(entry.moment, old, body(db, id) or ""))
     vectors.forget_memory(db, id)
     db.execute("delete from chunks where memory_id = ?", (id,))
     values = _values(entry)
@@ -161,7 +174,7 @@ def pending(db: apsw.Connection, generation: int, after: ChunkId, limit: int) ->
     vectors.need(db, generation)
     rows = db.execute(
         f"""select {_EXCERPT} from chunks c {_WHOLE}
-            where c.id > ? and not exists (select 1 from vectors_{generation} v where v.chunk_id = c.id)
+            where c.id > ? and m.keyword_only = 0 and not exists (select 1 from vectors_{generation} v where v.chunk_id = c.id)
             order by c.id limit ?""",
         (after, limit),
     )
@@ -205,9 +218,36 @@ def _queued(db: apsw.Connection, limit: int, condition: str, values: Sequence[st
 def known(db: apsw.Connection, entry: Entry) -> MemoryId | None:
     """See `Store.known`."""
     found: MemoryId | None = db.execute("select id from memories where uid = ?", (entry.uid,)).get
-    if found is not None or not entry.unless_known or RULES[entry.draft.kind].repeats:
+    if found is not None:
         return found
-    return _alike(db, entry)
+    rule = RULES[entry.draft.kind]
+    if entry.renews:
+        return _newer(db, entry, entry.restored) if entry.restored else None
+    if rule.one:
+        return _one(db, entry.draft, rule.one)
+    return None if rule.repeats or not entry.unless_known else _alike(db, entry)
+
+
+def _newer(db: apsw.Connection, entry: Entry, restored: Memory) -> MemoryId | None:
+    """What an entry of an export would take the place of, if that was changed since."""
+    found = _one(db, entry.draft, entry.renews)
+    return None if found is None or fetched(db, found).updated_at < restored.updated_at else found
+
+
+def _one(db: apsw.Connection, draft: Draft, fields: Sequence[str]) -> MemoryId | None:
+    """
+    The active memory of a draft's kind that has these fields in common with it, the last changed if there are more.
+    The name of an entity is taken whatever became of it.
+    """
+    same = " and ".join(f"{name} is ?" for name in fields)
+    status = "" if draft.kind is Kind.ENTITY else "and status = 'active'"
+    found: MemoryId | None = db.execute(
+        # The kind in plain text: an index of one kind is not taken for a bound value.
+        f"""select id from memories where kind = '{draft.kind}' {status} and {same}
+            order by updated_at desc, id desc limit 1""",
+        [getattr(draft, name) for name in fields],
+    ).get
+    return found
 
 
 def _alike(db: apsw.Connection, entry: Entry) -> MemoryId | None:
@@ -261,10 +301,24 @@ def _remember(db: apsw.Connection, id: MemoryId, revision: Revision) -> None:
     )
 
 
+def _around(db: apsw.Connection, id: MemoryId, entry: Entry) -> None:
+    """What is written of other memories with a memory that is there now."""
+    if entry.supersedes is not None and entry.supersedes != id:
+        _supersede(db, entry.supersedes, by=id)
+    for entity in entry.entities:
+        if entry.draft.kind is Kind.ENTITY:
+            raise Invalid("an entity is not about another", hint="Relate them.")
+        if fetched(db, entity).kind is not Kind.ENTITY:
+            raise NotFound(f"no entity {entity}")
+        db.execute("insert or ignore into entity_memories values (?, ?, ?)", (entity, id, iso(entry.moment)))
+
+
 def _supersede(db: apsw.Connection, id: MemoryId, *, by: MemoryId) -> None:
     old = fetched(db, id)
     if old.status is Status.SUPERSEDED and old.superseded_by == by:
         return  # the same request once more
+    if old.kind is Kind.ENTITY:
+        raise Invalid(f"memory {id} is an entity: it cannot be superseded", hint="Change what it says, or delete it.")
     if old.status is Status.SUPERSEDED:
         hint = f"Supersede {old.superseded_by} instead." if old.superseded_by else ""
         raise Invalid(f"memory {id} was superseded already", hint=hint)
@@ -277,6 +331,8 @@ def _put_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> int:
     names = ", ".join(rows[0])
     insert = f"insert into chunks ({names}) values ({', '.join('?' * len(rows[0]))}) returning id"
     ids: list[int] = [db.execute(insert, tuple(values.values())).get for values in rows]
+    if entry.draft.keyword_only:
+        return 0
     embedded = _embed(db, ids, entry.embedded, iso(entry.moment)) if entry.embedded else set()
     waiting = [(chunk_id,) for chunk_id in ids if chunk_id not in embedded]
     db.executemany("insert into embed_queue (chunk_id) values (?)", waiting)

@@ -79,14 +79,20 @@ def _waiting(rows: Iterable[Row]) -> list[Waiting]:
     ]
 
 
+_KEYWORD_ONLY = "select id from chunks where memory_id in (select id from memories where keyword_only = 1)"
+
+
 def renew(db: apsw.Connection, active: int | None) -> None:
-    """Queue the chunks that have no vector in the active generation, and no others; failures that hold stay noted."""
-    db.execute("delete from embed_queue where chunk_id not in (select id from chunks)")
+    """
+    Queue the chunks that have no vector in the active generation, and no others; failures that hold stay noted. Chunks
+    that are never embedded are not queued.
+    """
+    db.execute(
+        f"delete from embed_queue where chunk_id not in (select id from chunks) or chunk_id in ({_KEYWORD_ONLY})"
+    )
+    missing = f"insert or ignore into embed_queue (chunk_id) select id from chunks where id not in ({_KEYWORD_ONLY})"
     if active is None:
-        db.execute("insert or ignore into embed_queue (chunk_id) select id from chunks")
+        db.execute(missing)
         return
     db.execute(f"delete from embed_queue where chunk_id in (select chunk_id from vectors_{active})")
-    db.execute(
-        f"""insert or ignore into embed_queue (chunk_id)
-            select id from chunks where id not in (select chunk_id from vectors_{active})"""
-    )
+    db.execute(f"{missing} and id not in (select chunk_id from vectors_{active})")

@@ -26,7 +26,7 @@ Row: TypeAlias = "tuple[Any, ...]"
 MEMORY = (
     "id, uid, kind, category, title, what, why, impact, description, tags, related_files, metadata, project, source, "
     "agent_id, session_id, session_iter, task_code, query_id, parent_id, status, superseded_by, content_hash, "
-    "created_at, updated_at, accessed_at, access_count, body_size, flags"
+    "created_at, updated_at, accessed_at, access_count, body_size, flags, keyword_only"
 )
 """The columns of `memories`, in the order of the fields of `Memory`."""
 
@@ -45,6 +45,7 @@ _FILTERS = {
     "task_code": "tasks",
     "query_id": "runs",
     "status": "statuses",
+    "id": "among",
 }
 
 
@@ -108,6 +109,7 @@ def _memory(values: dict[str, Any]) -> Memory:
             "updated_at": moment(values["updated_at"]),
             "accessed_at": values["accessed_at"] and moment(values["accessed_at"]),
             "flags": tuple(values.get("flags", "").split()),
+            "keyword_only": bool(values.get("keyword_only")),
         }
     )
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.space import Space, Vectors, Window
     from memory.store import Aged, Counts, Entry, Generation, Kept, Links, Revision, Session, Waiting
+    from memory.store.sqlite.graph import SqliteGraph
+    from memory.store.sqlite.runs import SqliteRuns
 
 
 class SqliteStore:
@@ -41,6 +43,18 @@ class SqliteStore:
     def path(self) -> str:
         return self._db.path
 
+    @property
+    def graph(self) -> SqliteGraph:
+        from memory.store.sqlite.graph import SqliteGraph  # a search does without
+
+        return SqliteGraph(self._db)
+
+    @property
+    def runs(self) -> SqliteRuns:
+        from memory.store.sqlite.runs import SqliteRuns
+
+        return SqliteRuns(self._db)
+
     # Memories ------------------------------------------------------------
 
     def put(self, entries: Sequence[Entry]) -> Sequence[Kept]:
@@ -51,9 +65,9 @@ class SqliteStore:
         with self._db.read() as db:
             return [memories.known(db, entry) for entry in entries]
 
-    def replace(self, id: MemoryId, entry: Entry, *, revisions: int | None = None) -> Kept | None:
+    def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Kept | None:
         with self._db.write() as db:
-            return memories.replace(db, id, entry, revisions)
+            return memories.replace(db, id, entry, former)
 
     def link(self, links: Sequence[Links]) -> None:
         with self._db.write() as db:
@@ -217,6 +231,10 @@ class SqliteStore:
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
         with self._db.read_vectors() as db:
             return vector_rows.by_vector(db, generation, vector, scope, k, matrix=self._matrix)
+
+    def likeness(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
+        with self._db.read_vectors() as db:
+            return vector_rows.likeness(db, generation, vector, scope, matrix=self._matrix)
 
     def cosines(
         self, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]

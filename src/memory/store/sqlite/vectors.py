@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.errors import NotFound
-from memory.query import Scored
+from memory.query import EVERYTHING, Scored
+from memory.record import MemoryId
 from memory.store import Generation, State
 from memory.store.sqlite import queue
-from memory.store.sqlite.rows import broad, key, listed, where
+from memory.store.sqlite.rows import broad, key, listed, where, within
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -179,7 +180,12 @@ def fill(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequen
     if not there(db, generation):
         return 0
     named = listed({window.chunk for window in windows})
-    alive = {id for (id,) in db.execute("select id from chunks where id in (select value from json_each(?))", (named,))}
+    rows = db.execute(
+        """select c.id from chunks c cross join memories m on m.id = c.memory_id
+           where c.id in (select value from json_each(?)) and m.keyword_only = 0""",
+        (named,),
+    )
+    alive = {int(id) for (id,) in rows}
     forget(db, generation, alive)
     add(db, generation, vectors, [window for window in windows if window.chunk in alive])
     if generation == active(db):
@@ -292,6 +298,27 @@ def _ranked_then_filtered(
 
 def _ranking(rows: Iterable[Row]) -> Ranking:
     return tuple(Scored(id, memory, cosine, cosine=cosine) for id, memory, cosine in rows)
+
+
+def likeness(
+    db: apsw.Connection, generation: int, vector: Vectors, scope: Scope, *, matrix: Matrix
+) -> Mapping[MemoryId, float]:
+    """See `Store.likeness`."""
+    need(db, generation)
+    exactly = scope == EVERYTHING._replace(among=scope.among)
+    ids = list(scope.among) if exactly and scope.among else within(db, scope) or []
+    found = matrix.likeness(db, generation, vector, ids)
+    if found is None:
+        rows: Iterable[Row] = db.execute(
+            f"""select c.memory_id, 1 - min(vec_distance_cosine(v.embedding, ?))
+                from json_each(?) wanted
+                cross join chunks c on c.memory_id = wanted.value
+                cross join vectors_{generation} v on v.chunk_id = c.id
+                group by c.memory_id""",
+            (vector.tobytes(), listed(ids)),
+        )
+        found = dict(rows)
+    return {MemoryId(id): cosine for id, cosine in found.items()}
 
 
 def cosines(

@@ -1,0 +1,215 @@
+"""Searching entities by their meaning and by how near they are to others in the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.errors import EmbedError, Invalid, NotFound, SpaceMismatch
+from memory.kinds import Kind
+from memory.legs import Legs, Trace
+from memory.limits import check_distance
+from memory.query import EVERYTHING, Notice, Query, Scope, Tier
+from memory.rank.judge import coverage, held_by_memory
+from memory.rank.proximity import relevance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from memory.embed.pool import Embedders
+    from memory.fill import Filling
+    from memory.legs import Fusing
+    from memory.query import Ranking, Step
+    from memory.record import Memory, MemoryId
+    from memory.store import Store
+
+WORDS = 1000
+"""Chunks whose keyword scores count, at least: a common word may stand in all."""
+
+ATTEMPTS = 5
+"""How often a search begins anew when the vectors are replaced under it."""
+
+ENTITIES = Scope(kinds=frozenset({Kind.ENTITY}))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """
+    What is looked for near what; see `memory.rank.proximity.relevance` for the weights.
+
+    Attributes:
+        around: The entities of the context; without any, nothing is near.
+        distance: Relations that count as near at most, 0..10.
+        vector_weight, keyword_weight: 0..1.
+
+    Raises:
+        Invalid: One of them is not in its range, or the query is none.
+    """
+
+    query: Query
+    around: tuple[MemoryId, ...] = ()
+    distance: int = 3
+    vector_weight: float = 0.5
+    keyword_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_distance(self.distance)
+        for name in ("vector_weight", "keyword_weight"):
+            weight = getattr(self, name)
+            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
+                raise Invalid(f"{name} is 0..1, not {weight!r}")
+
+
+class Near(NamedTuple):
+    """
+    One entity that was found.
+
+    Attributes:
+        score: See `memory.rank.proximity.relevance`, 0..1.
+        similarity: Cosine of at least 0; where no vector was compared, the share of the query's weight that it holds.
+        distance: Relations between it and the nearest entity of the context; None if it is not near.
+        keyword: Its BM25 as a share of the best, 0..1; 0 if keywords do not count.
+    """
+
+    memory: Memory
+    score: float
+    similarity: float
+    distance: int | None
+    keyword: float
+
+
+class Nearby(NamedTuple):
+    """
+    Entities, best first, with how they were found.
+
+    Attributes:
+        tier: HYBRID; KEYWORD if the meaning could not be looked at.
+    """
+
+    hits: tuple[Near, ...]
+    tier: Tier
+    steps: tuple[Step, ...]
+    notices: tuple[Notice, ...]
+
+    @property
+    def seconds(self) -> float:
+        return sum(step.seconds for step in self.steps)
+
+
+def nearby(
+    wanted: Wanted,
+    store: Store,
+    embedders: Callable[[], Embedders],
+    fusing: Fusing,
+    *,
+    filling: Callable[[], Filling],
+) -> Nearby:
+    """
+    The entities that come first by `relevance`, exactly: as if every entity had been scored, by keyword the first `WORDS`.
+
+    Without an embedder, or when it fails, the share of the query's weight stands in for the likeness, and a notice
+    says so (CAP E28).
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
+    return _Search(wanted, store, embedders, fusing, filling=filling).answer()
+
+
+class _Search:
+    def __init__(
+        self,
+        wanted: Wanted,
+        store: Store,
+        embedders: Callable[[], Embedders],
+        fusing: Fusing,
+        *,
+        filling: Callable[[], Filling],
+    ) -> None:
+        self._wanted, self._store, self._depth = wanted, store, max(fusing.candidates, wanted.query.limit)
+        self._trace = Trace()
+        self._legs = Legs(wanted.query, store, embedders, fusing, filling=filling, trace=self._trace)
+
+    def answer(self) -> Nearby:
+        self._legs.plan()
+        distances = self._store.graph.distances(self._wanted.around, self._wanted.distance)
+        self._trace.step("graph", len(distances))
+        words: Ranking = ()
+        if self._wanted.keyword_weight or not self._legs.two:
+            words = self._words()
+        likeness = self._by_meaning(distances, words)
+        tier = Tier.KEYWORD if likeness is None else Tier.HYBRID
+        if likeness is None:
+            terms, words = self._legs.terms, words or self._words()
+            likeness = {memory: coverage(terms, held) for memory, held in held_by_memory(words).items()}
+        hits = self._hits(distances, likeness, words)
+        self._trace.step("read", len(hits))
+        return Nearby(hits, tier, tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices)))
+
+    def _words(self) -> Ranking:
+        """The entities that come first by keyword; nothing is said of the others' words."""
+        found = self._store.by_keyword(self._legs.terms, ENTITIES, max(WORDS, self._depth))
+        self._trace.step("keyword", len(found))
+        return found
+
+    def _by_meaning(self, distances: Mapping[MemoryId, int], words: Ranking) -> Mapping[MemoryId, float] | None:
+        """The likeness of all that could come first; None if the meaning cannot be looked at, which is said."""
+        if not self._legs.two:
+            self._trace.notices.append(Notice("by keyword, not by meaning: no embedder is configured"))
+            return None
+        if self._legs.bare():
+            return {}
+        known = distances.keys() | {scored.memory for scored in words}
+        try:
+            for _ in range(ATTEMPTS - 1):
+                try:
+                    return self._likeness(known)
+                except NotFound:  # the generation
+                    self._legs.renew(vector=True)
+            return self._likeness(known)
+        except (EmbedError, SpaceMismatch) as error:
+            self._trace.notices.append(Notice(f"by keyword, not by meaning: {error}", error.hint))
+            return None
+
+    def _likeness(self, known: Collection[MemoryId]) -> dict[MemoryId, float]:
+        """Of these entities, and of as many others as are asked for: the most alike, for they have nothing else."""
+        exactly = EVERYTHING._replace(among=frozenset(known))
+        if not self._wanted.vector_weight:
+            return _clamped(self._legs.likeness(exactly)) if known else {}
+        found = self._legs.nearest(self._depth)
+        others = [scored for scored in found if scored.memory not in known]
+        if len(found) == self._depth and len({scored.memory for scored in others}) < self._wanted.query.limit:
+            return _clamped(self._legs.likeness(ENTITIES))  # most of what there is, is known
+        alike = {scored.memory: scored.score for scored in reversed(others)}  # the best chunk of each comes first
+        return _clamped(alike | dict(self._legs.likeness(exactly) if known else {}))
+
+    def _hits(
+        self, distances: Mapping[MemoryId, int], likeness: Mapping[MemoryId, float], words: Ranking
+    ) -> tuple[Near, ...]:
+        """The best, read; what was deleted meanwhile is left out, and so is what nothing speaks for."""
+        wanted = self._wanted
+        keywords: dict[MemoryId, float] = {}
+        if wanted.keyword_weight and words:
+            keywords = {scored.memory: scored.score / words[0].score for scored in reversed(words)}
+        found: list[tuple[float, MemoryId, tuple[float, int | None, float]]] = []
+        for id in {*_foremost(distances, likeness, wanted.query.limit), *keywords}:
+            facts = (likeness.get(id, 0.0), distances.get(id), keywords.get(id, 0.0))
+            score = relevance(*facts, vector_weight=wanted.vector_weight, keyword_weight=wanted.keyword_weight)
+            if score > 0:
+                found.append((-score, id, facts))
+        first = sorted(found)[: wanted.query.limit]
+        memories = self._store.memories([id for _, id, _ in first])
+        return tuple(Near(memories[id], -score, *facts) for score, id, facts in first if id in memories)
+
+
+def _clamped(cosines: Mapping[MemoryId, float]) -> dict[MemoryId, float]:
+    return {id: min(1.0, max(0.0, cosine)) for id, cosine in cosines.items()}
+
+
+def _foremost(distances: Mapping[MemoryId, int], likeness: Mapping[MemoryId, float], limit: int) -> Iterator[MemoryId]:
+    """At each distance the most alike: no other of that distance can come before them."""
+    rings: dict[int | None, list[tuple[float, MemoryId]]] = {}
+    for id in distances.keys() | likeness.keys():
+        rings.setdefault(distances.get(id), []).append((-likeness.get(id, 0.0), id))
+    return (id for ring in rings.values() for _, id in nsmallest(limit, ring))

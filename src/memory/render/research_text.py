@@ -1,0 +1,107 @@
+"""Results about research runs as text: fenced lines for an agent, tables for a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.context import line
+from memory.record import INSTRUCTIONS
+from memory.render.recall import notices
+from memory.render.sessions_text import _one_line, _row, _shares, _table
+from memory.render.text import counted
+from memory.text.fence import MARK, fenced, seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memory.query import Answer
+    from memory.record import Memory
+    from memory.save import Saved
+    from memory.store import Cleared, Run
+
+SHOWN = 2_000  # characters of one content among several
+WHOLE = 20_000  # of the latest, which is read to be followed
+
+
+def said(found: Iterable[tuple[Memory, str]], most: int = SHOWN) -> str:
+    """Lines such as "Discovery by worker-1: …" (CAP C29), fenced."""
+    return fenced("\n".join(_line(f"{memory.kind.capitalize()} by", memory, body, most) for memory, body in found))
+
+
+def answer(found: Answer, *, missing: str) -> str:
+    """
+    Lines such as "[discovery] by worker-1: …" (CAP C28), best first, fenced.
+
+    Args:
+        missing: What to say if nothing was found.
+    """
+    why = f": {found.verdict.why}" if found.verdict else ""
+    head = f"{counted(len(found.hits), 'memory', 'memories')} found (tier {found.tier}{why})."
+    text = fenced("\n".join(_line(f"[{hit.memory.kind}] by", hit.memory, hit.text, SHOWN) for hit in found.hits))
+    return "\n".join([head, (text or missing).rstrip(), *notices(found.notices)]) + "\n"
+
+
+def _line(head: str, memory: Memory, body: str, most: int) -> str:
+    """Who said what; further lines are indented, so that none of them begins another memory."""
+    mark = f"{MARK} " if INSTRUCTIONS in memory.flags else ""
+    text = seen(body.strip())
+    if len(text) > most:
+        text = f"{text[:most].rstrip()}… [{len(body):,} characters; memory_details {memory.uid[:8]} shows all]"
+    return "\n  ".join(f"{head} {line(memory.agent_id or 'somebody')}: {mark}{text}".splitlines())
+
+
+def kept(result: Saved) -> str:
+    memory = result.memory
+    done = (
+        "Already kept, nothing was written"
+        if result.known
+        else "Kept in place of the former"
+        if result.renewed
+        else "Kept"
+    )
+    where = f"{memory.kind} {memory.id} by {line(memory.agent_id or '')} in run {line(memory.query_id or '')}"
+    return "\n".join([f"{done}: {where}.", *notices(result.notices)]) + "\n"
+
+
+def runs(found: Sequence[Run]) -> str:
+    """A table, one run a line."""
+    rows = [
+        (
+            _one_line(one.id),
+            f"{one.latest:%Y-%m-%d %H:%M}",
+            counted(one.memories, "memory", "memories"),
+            counted(one.calls, "tool call") if one.calls else "",
+            _shares(one.kinds),
+        )
+        for one in found
+    ]
+    return _table(rows)
+
+
+def stats(found: Run) -> str:
+    calls = f"{found.calls:,}" + (f" ({found.failed_calls:,} without success)" if found.failed_calls else "")
+    rows = [
+        ("run", _one_line(found.id)),
+        ("memories", f"{found.memories:,}" + (f" ({_shares(found.kinds)})" if found.kinds else "")),
+        ("agents", _shares(found.agents)),
+        ("tool calls", calls if found.calls else ""),
+        ("made", f"{found.earliest:%Y-%m-%d %H:%M} to {found.latest:%Y-%m-%d %H:%M} UTC"),
+    ]
+    return _table([row for row in rows if row[1]])
+
+
+def shown(found: Run, memories: Sequence[Memory]) -> str:
+    """The numbers of a run, then memories."""
+    return "\n\n".join(filter(None, [stats(found), _table([_row(memory) for memory in memories]) if memories else ""]))
+
+
+def cleared(id: str | None, gone: Cleared) -> str:
+    """
+    Args:
+        id: None is all runs.
+    """
+    return f"deleted {amount(*gone)} of {'all runs' if id is None else f'run {_one_line(id)}'}"
+
+
+def amount(memories: int, calls: int) -> str:
+    return f"{counted(memories, 'memory', 'memories')} and {counted(calls, 'tool call')}"

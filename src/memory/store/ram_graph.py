@@ -1,0 +1,131 @@
+"""`RamGraph`: relations between entities and links to memories, the obvious way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.errors import Invalid, NotFound
+from memory.kinds import Kind
+from memory.store import Attached, GraphCounts, Relation
+from memory.store.ram_sessions import tally
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.record import Memory, MemoryId
+    from memory.store.ram import RamStore
+
+
+class RamGraph:
+    """See `memory.store.graph.Graph`."""
+
+    def __init__(self, store: RamStore) -> None:
+        self._store = store
+
+    def named(self, names: Sequence[str]) -> Mapping[str, MemoryId]:
+        with self._store.lock:
+            return {one.title: one.id for one in self._entities() if one.title in names}
+
+    def names(self, after: str = "", limit: int = 1000) -> Sequence[str]:
+        with self._store.lock:
+            return sorted(one.title for one in self._entities() if one.title > after)[:limit]
+
+    def relate(self, relations: Sequence[Relation]) -> Sequence[bool]:
+        with self._store.change() as data:
+            for one in relations:
+                self._check_entities(one.source, one.target)
+            answers = []
+            for source, target, type, moment in relations:
+                answers.append((source, target, type) not in data.relations)
+                data.relations.setdefault((source, target, type), moment)
+            return answers
+
+    def unrelate(self, relations: Sequence[Relation]) -> Sequence[bool]:
+        with self._store.change() as data:
+            return [data.relations.pop(one[:3], None) is not None for one in relations]
+
+    def relations(self, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
+        among = all if inside else any
+        return [one for one in self._relations() if among(end in ids for end in (one.source, one.target))]
+
+    def all_relations(self, after: Relation | None = None, limit: int = 1000) -> Sequence[Relation]:
+        return [one for one in self._relations() if after is None or one[:3] > after[:3]][:limit]
+
+    def _relations(self) -> list[Relation]:
+        with self._store.lock:
+            return [Relation(*key, moment) for key, moment in sorted(self._store.data.relations.items())]
+
+    def distances(self, ids: Sequence[MemoryId], most: int) -> Mapping[MemoryId, int]:
+        with self._store.lock:
+            found = {one.id: 0 for one in self._entities() if one.id in ids}
+            for step in range(1, most + 1):
+                near = [id for here, id, _ in self._ways() if here in found]
+                found |= {id: step for id in near if id not in found}
+            return found
+
+    def path(self, source: MemoryId, target: MemoryId, most: int) -> Sequence[Relation] | None:
+        with self._store.lock:
+            away = self.distances([target], most)
+            if source not in away:
+                return None
+            path: list[Relation] = []
+            while source != target:
+                nearer = [way for way in self._ways() if way[0] == source and away.get(way[1]) == away[source] - 1]
+                _, source, relation = min(nearer)
+                path.append(relation)
+            return path
+
+    def _ways(self) -> list[tuple[MemoryId, MemoryId, Relation]]:
+        """From one end of each relation to the other, both ways."""
+        forth = [(one.source, one.target, one) for one in self._relations()]
+        return forth + [(one.target, one.source, one) for one in self._relations()]
+
+    def attach(self, links: Sequence[Attached]) -> Sequence[bool]:
+        with self._store.change() as data:
+            for one in links:
+                self._check_entities(one.entity)
+                if one.memory not in data.memories:
+                    raise NotFound(f"no memory {one.memory}")
+            if any(data.memories[one.memory].kind is Kind.ENTITY for one in links):
+                raise Invalid("a memory is an entity itself")
+            answers = []
+            for entity, memory, moment in links:
+                answers.append((entity, memory) not in data.attached)
+                data.attached.setdefault((entity, memory), moment)
+            return answers
+
+    def detach(self, links: Sequence[Attached]) -> Sequence[bool]:
+        with self._store.change() as data:
+            return [data.attached.pop(one[:2], None) is not None for one in links]
+
+    def attached(self, entities: Sequence[MemoryId] = (), memories: Sequence[MemoryId] = ()) -> Sequence[Attached]:
+        return [one for one in self._attached() if one.entity in entities or one.memory in memories]
+
+    def all_attached(self, after: Attached | None = None, limit: int = 1000) -> Sequence[Attached]:
+        return [one for one in self._attached() if after is None or one[:2] > after[:2]][:limit]
+
+    def _attached(self) -> list[Attached]:
+        with self._store.lock:
+            return [Attached(*key, moment) for key, moment in sorted(self._store.data.attached.items())]
+
+    def counts(self) -> GraphCounts:
+        with self._store.lock:
+            entities, relations = self._entities(), self._relations()
+            joined = {end for one in relations for end in (one.source, one.target)}
+            return GraphCounts(
+                entities=len(entities),
+                relations=len(relations),
+                attached=len(self._attached()),
+                isolated=sum(one.id not in joined for one in entities),
+                types=tally(one.type for one in relations),
+                categories=tally(one.category for one in entities if one.category is not None),
+            )
+
+    def _entities(self) -> list[Memory]:
+        return [one for one in self._store.data.memories.values() if one.kind is Kind.ENTITY]
+
+    def _check_entities(self, *ids: MemoryId) -> None:
+        there = {one.id for one in self._entities()}
+        for id in ids:
+            if id not in there:
+                raise NotFound(f"no entity {id}")

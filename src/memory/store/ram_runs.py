@@ -1,0 +1,87 @@
+"""`RamRuns`: research runs and the tools used in them, the obvious way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.kinds import RESEARCH_KINDS
+from memory.store import Cleared, Run
+from memory.store.ram_sessions import tally
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.record import Memory
+    from memory.store import ToolCall
+    from memory.store.ram import RamStore
+
+
+class RamRuns:
+    """See `memory.store.runs.Runs`."""
+
+    def __init__(self, store: RamStore) -> None:
+        self._store = store
+
+    def latest(self, limit: int) -> tuple[Sequence[Run], int]:
+        with self._store.lock:
+            names = {one.query_id for one in self._memories(None)} | {call.run for _, call in self._calls(None)}
+            found = [run for name in names if name is not None and (run := self.run(name)) is not None]
+        return sorted(sorted(found, key=lambda one: one.id), key=lambda one: one.latest, reverse=True)[:limit], len(
+            found
+        )
+
+    def run(self, id: str) -> Run | None:
+        with self._store.lock:
+            memories = self._memories(id)
+            calls = [call for _, call in self._calls(id)]
+        if not memories and not calls:
+            return None
+        return Run(
+            id=id,
+            memories=len(memories),
+            calls=len(calls),
+            failed_calls=sum(not call.success for call in calls),
+            earliest=min([one.created_at for one in memories] or [call.moment for call in calls]),
+            latest=max([one.updated_at for one in memories] or [call.moment for call in calls]),
+            kinds=tally(one.kind for one in memories),
+            agents=tally(one.agent_id for one in memories if one.agent_id is not None),
+        )
+
+    def log(self, calls: Sequence[ToolCall]) -> Sequence[int]:
+        with self._store.change() as data:
+            ids = {call.uid: id for id, call in data.calls.items()}
+            for one in calls:
+                if one.uid not in ids:
+                    ids[one.uid] = data.next("call")
+                    data.calls[ids[one.uid]] = one
+            return [ids[one.uid] for one in calls]
+
+    def calls(
+        self, run: str | None = None, *, agent: str | None = None, after: int = 0, limit: int = 1000
+    ) -> Sequence[tuple[int, ToolCall]]:
+        with self._store.lock:
+            found = self._calls(run)
+        return [(id, call) for id, call in found if id > after and agent in (None, call.agent)][:limit]
+
+    def clear(self, run: str | None, *, calls: bool = False, limit: int = 1000) -> Cleared:
+        with self._store.change() as data:
+            gone = self._memories(run)[:limit]
+            for one in gone:
+                self._store.delete(one.id)
+            used = self._calls(run)[:limit] if calls and not self._memories(run) else []
+            for id, _ in used:
+                del data.calls[id]
+            return Cleared(len(gone), len(used))
+
+    def _memories(self, run: str | None) -> list[Memory]:
+        """Of a research kind, of this run or of any; lowest id first."""
+        every = sorted(self._store.data.memories.values(), key=lambda one: one.id)
+        return [
+            one
+            for one in every
+            if one.kind in RESEARCH_KINDS and one.query_id is not None and run in (None, one.query_id)
+        ]
+
+    def _calls(self, run: str | None) -> list[tuple[int, ToolCall]]:
+        """Of this run, or of any and of none; lowest id first."""
+        return [(id, call) for id, call in sorted(self._store.data.calls.items()) if run in (None, call.run)]

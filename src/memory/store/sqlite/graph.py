@@ -1,0 +1,293 @@
+"""Relations between entities, and links from entities to memories."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from memory.errors import Invalid, NotFound
+from memory.store import Attached, GraphCounts, Relation
+from memory.store.sqlite import sessions
+from memory.store.sqlite.rows import listed, moment
+from memory.times import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    import apsw
+
+    from memory.record import MemoryId
+    from memory.store.sqlite.database import Database
+    from memory.store.sqlite.rows import Row
+
+# `kind = 'entity'` stands in plain text everywhere: SQLite takes the index of the names for no bound value.
+_RELATION = "select source, target, type, created_at from relations"
+_ATTACHED = "select entity, memory, created_at from entity_memories"
+_AMONG = "in (select value from json_each(?1))"
+
+
+class SqliteGraph:
+    """See `memory.store.graph.Graph`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def named(self, names: Sequence[str]) -> Mapping[str, MemoryId]:
+        with self._database.read() as db:
+            found: Iterable[Row] = db.execute(
+                "select title, id from memories where kind = 'entity' and title in (select value from json_each(?))",
+                (_json(names),),
+            )
+            return dict(found)
+
+    def names(self, after: str = "", limit: int = 1000) -> Sequence[str]:
+        with self._database.read() as db:
+            found = db.execute(
+                "select title from memories where kind = 'entity' and title > ? order by title limit ?", (after, limit)
+            )
+            return [title for (title,) in found]
+
+    def relate(self, relations: Sequence[Relation]) -> Sequence[bool]:
+        triples = [one[:3] for one in relations]
+        with self._database.write() as db:
+            _check_ends(db, relations)
+            added: Iterable[Row] = db.execute(
+                # Of what says the same, the first stays; `true` tells "on conflict" from a join.
+                """insert into relations (source, target, type, created_at)
+                   select value ->> 0, value ->> 1, value ->> 2, value ->> 3 from json_each(?) where true
+                   on conflict do nothing returning source, target, type""",
+                (_json([(*one[:3], iso(one.created_at)) for one in relations]),),
+            )
+            return _first_of(triples, added)
+
+    def unrelate(self, relations: Sequence[Relation]) -> Sequence[bool]:
+        triples = [one[:3] for one in relations]
+        with self._database.write() as db:
+            removed: Iterable[Row] = db.execute(
+                """delete from relations
+                   where (source, target, type) in (select value ->> 0, value ->> 1, value ->> 2 from json_each(?))
+                   returning source, target, type""",
+                (_json(triples),),
+            )
+            return _first_of(triples, removed)
+
+    def relations(self, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
+        with self._database.read() as db:
+            return _relations(db, ids, inside=inside)
+
+    def all_relations(self, after: Relation | None = None, limit: int = 1000) -> Sequence[Relation]:
+        first = "" if after is None else "where (source, target, type) > (?, ?, ?)"
+        values = () if after is None else after[:3]
+        with self._database.read() as db:
+            rows: Iterable[Row] = db.execute(
+                f"{_RELATION} {first} order by source, target, type limit ?", (*values, limit)
+            )
+            return [_relation(row) for row in rows]
+
+    def distances(self, ids: Sequence[MemoryId], most: int) -> Mapping[MemoryId, int]:
+        with self._database.read() as db:
+            total = _count(db)
+            frontier = _entities(db, ids)
+            found = dict.fromkeys(frontier, 0)
+            for step in range(1, most + 1):
+                if total - len(found) < len(frontier):  # behind a hub: see `_next_to`
+                    frontier = _next_to(db, _entities(db) - found.keys(), frontier)
+                else:
+                    frontier = _neighbours(db, frontier) - found.keys()
+                if not frontier:
+                    break
+                found |= dict.fromkeys(frontier, step)
+            return found
+
+    def path(self, source: MemoryId, target: MemoryId, most: int) -> Sequence[Relation] | None:
+        with self._database.read() as db:
+            if len(_entities(db, (source, target))) < len({source, target}):
+                return None
+            levels = _levels(db, source, target, most)
+            return None if levels is None else _walk(db, source, levels)
+
+    def attach(self, links: Sequence[Attached]) -> Sequence[bool]:
+        pairs = [one[:2] for one in links]
+        with self._database.write() as db:
+            _check_links(db, links)
+            added: Iterable[Row] = db.execute(
+                """insert into entity_memories (entity, memory, created_at)
+                   select value ->> 0, value ->> 1, value ->> 2 from json_each(?) where true
+                   on conflict do nothing returning entity, memory""",
+                (_json([(*one[:2], iso(one.created_at)) for one in links]),),
+            )
+            return _first_of(pairs, added)
+
+    def detach(self, links: Sequence[Attached]) -> Sequence[bool]:
+        pairs = [one[:2] for one in links]
+        with self._database.write() as db:
+            removed: Iterable[Row] = db.execute(
+                """delete from entity_memories
+                   where (entity, memory) in (select value ->> 0, value ->> 1 from json_each(?))
+                   returning entity, memory""",
+                (_json(pairs),),
+            )
+            return _first_of(pairs, removed)
+
+    def attached(self, entities: Sequence[MemoryId] = (), memories: Sequence[MemoryId] = ()) -> Sequence[Attached]:
+        with self._database.read() as db:
+            rows: Iterable[Row] = db.execute(
+                f"""{_ATTACHED} where entity in (select value from json_each(?))
+                    union
+                    {_ATTACHED} where memory in (select value from json_each(?))
+                    order by entity, memory""",
+                (listed(entities), listed(memories)),
+            )
+            return [Attached(entity, memory, moment(at)) for entity, memory, at in rows]
+
+    def all_attached(self, after: Attached | None = None, limit: int = 1000) -> Sequence[Attached]:
+        first = "" if after is None else "where (entity, memory) > (?, ?)"
+        values = () if after is None else after[:2]
+        with self._database.read() as db:
+            rows: Iterable[Row] = db.execute(f"{_ATTACHED} {first} order by entity, memory limit ?", (*values, limit))
+            return [Attached(entity, memory, moment(at)) for entity, memory, at in rows]
+
+    def counts(self) -> GraphCounts:
+        with self._database.read() as db:
+
+            def one(sql: str) -> int:
+                return int(db.execute(f"select count(*) from {sql}").get)
+
+            types = db.execute("select type, count(*) from relations group by type order by 2 desc, 1")
+            return GraphCounts(
+                entities=_count(db),
+                relations=one("relations"),
+                attached=one("entity_memories"),
+                isolated=one(
+                    """memories m where m.kind = 'entity'
+                       and not exists (select 1 from relations r where r.source = m.id)
+                       and not exists (select 1 from relations r where r.target = m.id)"""
+                ),
+                types=tuple((type, count) for type, count in types),
+                categories=sessions._tally(db, "category", "kind = 'entity'", []),
+            )
+
+
+def _relations(db: apsw.Connection, ids: Iterable[MemoryId], *, inside: bool) -> list[Relation]:
+    """See `Graph.relations`."""
+    # +: to look for each source with each target would take as many steps as there are pairs of them.
+    either = f"{_RELATION} where source {_AMONG} and +target {_AMONG}"
+    if not inside:
+        either = f"{_RELATION} where source {_AMONG} union {_RELATION} where target {_AMONG}"
+    rows: Iterable[Row] = db.execute(f"{either} order by source, target, type", (listed(ids),))
+    return [_relation(row) for row in rows]
+
+
+def _count(db: apsw.Connection) -> int:
+    count: int = db.execute("select count(*) from memories where kind = 'entity'").get
+    return count
+
+
+def _entities(db: apsw.Connection, ids: Iterable[MemoryId] | None = None) -> set[MemoryId]:
+    """Those of these that are there, or all."""
+    every = "select id from memories where kind = 'entity'"
+    rows = db.execute(every) if ids is None else db.execute(f"{every} and id {_AMONG}", (listed(ids),))
+    return {id for (id,) in rows}
+
+
+def _next_to(db: apsw.Connection, ids: Iterable[MemoryId], others: Iterable[MemoryId]) -> set[MemoryId]:
+    """
+    Those of these that have a relation to one of the others.
+
+    Where fewer are left than were found last, it is quicker to ask what is left: S. Beamer, K. Asanović and D. Patterson,
+    "Direction-Optimizing Breadth-First Search", SC 2012, section III.
+    """
+    rows = db.execute(
+        f"""select source from relations where source {_AMONG} and +target in (select value from json_each(?2))
+            union all
+            select target from relations where target {_AMONG} and +source in (select value from json_each(?2))""",
+        (listed(ids), listed(others)),
+    )
+    return {id for (id,) in rows}
+
+
+def _neighbours(db: apsw.Connection, ids: Iterable[MemoryId]) -> set[MemoryId]:
+    """The other ends of all relations of these."""
+    rows = db.execute(
+        f"select target from relations where source {_AMONG} union all select source from relations where target {_AMONG}",
+        (listed(ids),),
+    )
+    return {id for (id,) in rows}
+
+
+def _levels(db: apsw.Connection, source: MemoryId, target: MemoryId, most: int) -> list[set[MemoryId]] | None:
+    """
+    The entities on shortest paths, step by step from the source on; None if no path is short enough.
+
+    From the source on as far as half the way, those that lead to the target; from there on all of that distance to it.
+    It is looked for from both ends, further from the one with fewer to go on from: from one end alone, a search comes
+    by nearly everything before it is half as far again.
+    """
+    ahead, back = [{source}], [{target}]
+    while not ahead[-1] & back[-1]:
+        if len(ahead) + len(back) - 2 >= most:
+            return None
+        side = min(ahead, back, key=lambda levels: len(levels[-1]))
+        side.append(_neighbours(db, side[-1]).difference(*side))
+        if not side[-1]:
+            return None
+    levels = [ahead.pop() & back.pop()]
+    for level in reversed(ahead):
+        levels.insert(0, level & _neighbours(db, levels[0]))
+    return levels + back[::-1]
+
+
+def _walk(db: apsw.Connection, source: MemoryId, levels: Sequence[set[MemoryId]]) -> list[Relation]:
+    """From each entity on to the lowest of the next level, by the first of the relations that join them."""
+    stations = [source]
+    for level in levels[1:]:
+        stations.append(min(level & _neighbours(db, stations[-1:])))
+    relations = _relations(db, stations, inside=True)
+    return [
+        next(one for one in relations if {one.source, one.target} == {here, there})
+        for here, there in pairwise(stations)
+    ]
+
+
+def _check_ends(db: apsw.Connection, relations: Sequence[Relation]) -> None:
+    ends = [id for one in relations for id in (one.source, one.target)]
+    there = _entities(db, ends)
+    for id in ends:
+        if id not in there:
+            raise NotFound(f"no entity {id}")
+
+
+def _check_links(db: apsw.Connection, links: Sequence[Attached]) -> None:
+    ids = [id for one in links for id in (one.entity, one.memory)]
+    rows: Iterable[Row] = db.execute(f"select id, kind = 'entity' from memories where id {_AMONG}", (listed(ids),))
+    entities: dict[MemoryId, int] = dict(rows)
+    for one in links:
+        if not entities.get(one.entity):
+            raise NotFound(f"no entity {one.entity}")
+        if one.memory not in entities:
+            raise NotFound(f"no memory {one.memory}")
+    for one in links:
+        if entities[one.memory]:
+            raise Invalid(f"memory {one.memory} is an entity itself", hint="Relate the two instead.")
+
+
+def _first_of(given: Iterable[Row], rows: Iterable[Row]) -> list[bool]:
+    """For each of those given whether it is among the rows; of the same twice, for the first."""
+    left = set(rows)
+    answers = []
+    for one in given:
+        answers.append(one in left)
+        left.discard(one)
+    return answers
+
+
+def _relation(row: Row) -> Relation:
+    source, target, type, at = row
+    return Relation(source, target, type, moment(at))
+
+
+def _json(values: Any) -> str:
+    """One bound value however many there are."""
+    return json.dumps(values, ensure_ascii=False)  # what is not Unicode is refused, not written as something else

@@ -1,0 +1,141 @@
+"""Research runs, and the tools used in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.kinds import RESEARCH_KINDS
+from memory.store import Cleared, Run, ToolCall
+from memory.store.sqlite import memories, sessions
+from memory.store.sqlite.rows import moment, packed
+from memory.times import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import apsw
+
+    from memory.store.sqlite.database import Database
+    from memory.store.sqlite.rows import Row, Values
+
+_RESEARCH = "kind in ('" + "', '".join(RESEARCH_KINDS) + "')"
+
+_CALL = "uid, query_id, agent_name, tool_type, tool_name, parameters, result, success, timestamp"
+
+
+class SqliteRuns:
+    """See `memory.store.runs.Runs`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def latest(self, limit: int) -> tuple[Sequence[Run], int]:
+        with self._database.read() as db:
+            rows = db.execute(
+                f"""with kept (run, active) as materialized (
+                        select query_id, max(updated_at) from memories
+                        where query_id is not null and {_RESEARCH} group by query_id
+                    )
+                    select run, active from kept
+                    union all
+                    select query_id, max(timestamp) from tool_calls
+                    where query_id is not null and query_id not in (select run from kept) group by query_id
+                    order by active desc, run"""
+            )
+            ids: list[str] = [run for run, _ in rows]
+            found = [_run(db, id) for id in ids[:limit]]
+            return [one for one in found if one is not None], len(ids)
+
+    def run(self, id: str) -> Run | None:
+        with self._database.read() as db:
+            return _run(db, id)
+
+    def log(self, calls: Sequence[ToolCall]) -> Sequence[int]:
+        with self._database.write() as db:
+            uids = packed([one.uid for one in calls])
+            rows: Iterable[Row] = db.execute(
+                "select uid, id from tool_calls where uid in (select value from json_each(?))", (uids,)
+            )
+            ids: dict[str, int] = dict(rows)
+            for one in calls:
+                if one.uid not in ids:
+                    ids[one.uid] = _log(db, one)
+            return [ids[one.uid] for one in calls]
+
+    def calls(
+        self, run: str | None = None, *, agent: str | None = None, after: int = 0, limit: int = 1000
+    ) -> Sequence[tuple[int, ToolCall]]:
+        condition = "id > ?"
+        values: Values = [after]
+        if run is not None:
+            condition += " and query_id = ?"
+            values.append(run)
+        if agent is not None:  # +: the calls of a run are fewer than those of an agent
+            condition += f" and {'' if run is None else '+'}agent_name = ?"
+            values.append(agent)
+        with self._database.read() as db:
+            rows = db.execute(
+                f"select id, {_CALL} from tool_calls where {condition} order by id limit ?", (*values, limit)
+            )
+            return [_call(row) for row in rows]
+
+    def clear(self, run: str | None, *, calls: bool = False, limit: int = 1000) -> Cleared:
+        of = "query_id is not null" if run is None else "query_id = ?"
+        values = () if run is None else (run,)
+        with self._database.write() as db:
+            found: Iterable[Row] = db.execute(
+                # +: not by reading every memory there is in the order of the ids.
+                f"select id from memories where {of} and {_RESEARCH} order by +id limit ?",
+                (*values, limit),
+            ).fetchall()
+            removed = sum(memories.delete(db, id) for (id,) in found)
+            left = db.execute(f"select 1 from memories where {of} and {_RESEARCH} limit 1", values).get
+            return Cleared(removed, _remove_calls(db, run, limit) if calls and left is None else 0)
+
+
+def _run(db: apsw.Connection, id: str) -> Run | None:
+    """See `Runs.run`."""
+    of = f"query_id = ? and {_RESEARCH}"
+    kept, *times = db.execute(f"select count(*), min(created_at), max(updated_at) from memories where {of}", (id,)).get
+    used, failed, *times_of_calls = db.execute(
+        """select count(*), count(*) filter (where success = 0), min(timestamp), max(timestamp)
+           from tool_calls where query_id = ?""",
+        (id,),
+    ).get
+    if not kept and not used:
+        return None
+    earliest, latest = map(moment, times if kept else times_of_calls)
+    return Run(
+        id=id,
+        memories=kept,
+        calls=used,
+        failed_calls=failed,
+        earliest=earliest,
+        latest=latest,
+        kinds=sessions._tally(db, "kind", of, [id]),
+        agents=sessions._tally(db, "agent_id", of, [id]),
+    )
+
+
+def _log(db: apsw.Connection, call: ToolCall) -> int:
+    id: int = db.execute(
+        f"insert into tool_calls ({_CALL}) values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning id",
+        (*call[:-1], iso(call.moment)),
+    ).get
+    return id
+
+
+def _call(row: Row) -> tuple[int, ToolCall]:
+    id, *said, success, at = row
+    return id, ToolCall._make([*said, bool(success), moment(at)])
+
+
+def _remove_calls(db: apsw.Connection, run: str | None, limit: int) -> int:
+    of, values = ("1", (limit,)) if run is None else ("query_id = ?", (run, limit))
+    return len(
+        db.execute(
+            f"""delete from tool_calls where id in (select id from tool_calls where {of} order by id limit ?)
+                returning 1""",
+            values,
+        ).fetchall()
+    )

@@ -1,0 +1,442 @@
+"""What every store promises where entities are related to each other and to memories; see `store_suite`."""
+
+from __future__ import annotations
+
+from datetime import timedelta, timezone
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from entries import START, at, note
+from store_suite import BEYOND, kept, put
+
+from memory.errors import Invalid, NotFound
+from memory.kinds import Kind
+from memory.query import EVERYTHING, Scope
+from memory.record import MemoryId
+from memory.store import Attached, GraphCounts, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.store import Entry, Store
+
+NO_ENTITIES = (MemoryId(0), MemoryId(-1), MemoryId(999), MemoryId(BEYOND))
+
+
+def entity(name: str, **fields: Any) -> Entry:
+    return note("", title=name, kind=Kind.ENTITY, **fields)
+
+
+def entities(store: Store, *names: str) -> list[MemoryId]:
+    return kept(store, *map(entity, names))
+
+
+def related(source: int, target: int, type: str = "knows", moment: float = 0) -> Relation:
+    return Relation(MemoryId(source), MemoryId(target), type, at(moment))
+
+
+def linked(entity: int, memory: int, moment: float = 0) -> Attached:
+    return Attached(MemoryId(entity), MemoryId(memory), at(moment))
+
+
+def chained(store: Store, *ids: MemoryId) -> list[Relation]:
+    """Relate each to the next, every other one the other way round."""
+    chain = [related(*((a, b) if n % 2 else (b, a))) for n, (a, b) in enumerate(pairwise(ids))]
+    store.graph.relate(chain)
+    return chain
+
+
+class Names:
+    def test_entities_are_found_by_their_names(self, store: Store) -> None:
+        names = ["Ada", "ada", "数据库", "🦊", 'a "quoted" one', "it's", "%", "1", "null", "[1]"]
+        ids = entities(store, *names)
+        kept(store, note("a note", title="Bob"))
+
+        assert store.graph.named(names) == dict(zip(names, ids, strict=True))
+        assert store.graph.named(["Bob", "ADA", "Ad", "", "a\0", "Ada\0", "Ada", "Ada"]) == {"Ada": ids[0]}
+        assert store.graph.named([]) == {}
+
+    def test_names_come_by_code_points_a_page_at_a_time(self, store: Store) -> None:
+        names = ["b", "Z", "é", "a", "ab", "z", "数据", "\uffee", "🦊", "10", "9"]
+        entities(store, *names)
+        kept(store, note("a note", title="c"))
+
+        assert store.graph.names() == sorted(names)
+        for size in (1, 2, 5, 10, 11, 12):
+            pages, after = [], ""
+            while len(pages) <= len(names) and (page := store.graph.names(after, size)):
+                pages += page
+                after = page[-1]
+            assert pages == sorted(names)
+        assert store.graph.names("abc", 2) == ["b", "z"]
+
+    def test_a_name_is_free_again_when_its_entity_is_gone(self, store: Store) -> None:
+        first, other = entities(store, "Ada", "Bob")
+        store.graph.relate([related(first, other)])
+        store.delete(first)
+        assert store.graph.named(["Ada"]) == {}
+
+        again = entities(store, "Ada")[0]
+
+        assert store.graph.named(["Ada"]) == {"Ada": again}
+        assert store.graph.relations([again]) == []
+
+
+class Relating:
+    def test_what_is_related_once_stays_as_it_was(self, store: Store) -> None:
+        a, b = entities(store, "a", "b")
+
+        assert store.graph.relate([related(a, b, moment=1)]) == [True]
+        assert store.graph.relate([related(a, b, moment=2), related(b, a, moment=3)]) == [False, True]
+
+        assert store.graph.all_relations() == [related(a, b, moment=1), related(b, a, moment=3)]
+
+    def test_of_the_same_relation_twice_the_first_is_kept(self, store: Store) -> None:
+        a, b = entities(store, "a", "b")
+
+        new = store.graph.relate([related(a, b, moment=5), related(a, b, "likes"), related(a, b, moment=1)])
+
+        assert new == [True, True, False]
+        assert store.graph.all_relations() == [related(a, b, moment=5), related(a, b, "likes")]
+
+    @pytest.mark.parametrize("type", ["", "is part of", "数据", "🦊", "it's", '"', "1", "null", "\\u0041", "[]", "\n"])
+    def test_a_type_is_kept_to_the_last_character(self, store: Store, type: str) -> None:
+        a, b = entities(store, "a", "b")
+        relation = related(a, b, type)
+
+        store.graph.relate([relation])
+
+        assert store.graph.relations([a]) == [relation]
+        assert store.graph.unrelate([relation]) == [True]
+
+    def test_an_entity_may_be_related_to_itself(self, store: Store) -> None:
+        a, b = entities(store, "a", "b")
+
+        assert store.graph.relate([related(a, a)]) == [True]
+
+        assert store.graph.relations([a]) == store.graph.relations([a, b], inside=True) == [related(a, a)]
+        assert store.graph.distances([a], 3) == {a: 0}
+
+    @pytest.mark.parametrize("absent", NO_ENTITIES)
+    def test_nothing_is_related_if_an_end_is_not_there(self, store: Store, absent: MemoryId) -> None:
+        a, b = entities(store, "a", "b")
+
+        for wrong in (related(a, absent), related(absent, a)):
+            with pytest.raises(NotFound):
+                store.graph.relate([related(a, b), wrong, related(b, a)])
+        assert store.graph.all_relations() == []
+
+    def test_only_entities_are_related(self, store: Store) -> None:
+        a, memory = kept(store, entity("a"), note())
+
+        for wrong in (related(a, memory), related(memory, a), related(memory, memory)):
+            with pytest.raises(NotFound):
+                store.graph.relate([wrong])
+
+    def test_moments_are_kept_whatever_their_zone(self, store: Store) -> None:
+        a, b = entities(store, "a", "b")
+        zoned = at(1.5).astimezone(timezone(timedelta(hours=-9)))
+
+        store.graph.relate([related(a, b)._replace(created_at=zoned)])
+
+        assert store.graph.all_relations()[0].created_at == at(1.5)
+
+    def test_what_is_unrelated_is_gone_and_nothing_else(self, store: Store) -> None:
+        a, b = entities(store, "a", "b")
+        every = [related(a, b), related(a, b, "likes"), related(b, a), related(a, a)]
+        store.graph.relate(every)
+
+        gone = store.graph.unrelate([related(a, b, moment=9), related(b, b), related(a, b, "Knows"), related(a, b)])
+
+        assert gone == [True, False, False, False]
+        assert store.graph.all_relations() == [related(a, a), related(a, b, "likes"), related(b, a)]
+        assert store.graph.unrelate([related(a, id) for id in NO_ENTITIES]) == [False] * 4
+
+    def test_nothing_is_a_request_too(self, store: Store) -> None:
+        assert store.graph.relate([]) == store.graph.unrelate([]) == []
+        assert store.graph.attach([]) == store.graph.detach([]) == []
+        assert store.graph.relations([]) == store.graph.relations([], inside=True) == store.graph.attached() == []
+        assert store.graph.distances([], 3) == {}
+
+    def test_relations_go_with_either_end(self, store: Store) -> None:
+        a, b, c = entities(store, "a", "b", "c")
+        store.graph.relate([related(a, b), related(b, a), related(b, b), related(a, c), related(c, a)])
+
+        store.delete(b)
+
+        assert store.graph.all_relations() == [related(a, c), related(c, a)]
+
+    def test_what_is_related_outlives_a_change_of_an_entity(self, store: Store) -> None:
+        a, b, memory = kept(store, entity("a"), entity("b"), note())
+        store.graph.relate([related(a, b)])
+        store.graph.attach([linked(a, memory)])
+
+        store.replace(a, entity("A", body="observed"))
+
+        assert store.graph.named(["a", "A"]) == {"A": a}
+        assert (store.graph.relations([a]), store.graph.attached([a])) == ([related(a, b)], [linked(a, memory)])
+
+
+class Relations:
+    def test_those_that_begin_or_end_at_one_of_these_come_in_order(self, store: Store) -> None:
+        a, b, c, d = entities(store, "a", "b", "c", "d")
+        every = [
+            related(a, a),
+            related(a, b, "y"),
+            related(a, b, "z"),
+            related(b, a, "x"),
+            related(b, c),
+            related(c, d),
+            related(d, a),
+        ]
+        store.graph.relate(every[::-1])
+
+        assert store.graph.relations([a]) == [every[n] for n in (0, 1, 2, 3, 6)]
+        assert store.graph.relations([d, c, d, *NO_ENTITIES]) == every[4:]
+        assert store.graph.relations([b, c, d, a]) == every
+        assert store.graph.relations(NO_ENTITIES) == []
+
+    def test_inside_are_those_that_begin_and_end_there(self, store: Store) -> None:
+        a, b, c = entities(store, "a", "b", "c")
+        store.graph.relate([related(a, b), related(b, a), related(b, c), related(a, a), related(c, c)])
+
+        assert store.graph.relations([b, a], inside=True) == [related(a, a), related(a, b), related(b, a)]
+        assert store.graph.relations([a, c], inside=True) == [related(a, a), related(c, c)]
+        assert store.graph.relations([b, *NO_ENTITIES], inside=True) == []
+
+    @pytest.mark.parametrize("gone", [False, True])
+    @pytest.mark.parametrize("size", [1, 2, 3, 7, 8])
+    def test_all_relations_come_a_page_at_a_time(self, store: Store, size: int, gone: bool) -> None:
+        a, b, c = entities(store, "a", "b", "c")
+        every = [related(s, t, type) for s in (a, b) for t in (a, c) for type in ("x", "é")][:7]
+        store.graph.relate(every[::-1])
+
+        found: Sequence[Relation] = store.graph.all_relations(limit=size)
+        pages = list(found)
+        while found and len(pages) <= len(every):
+            if gone:  # the place to go on from need not be there
+                store.graph.unrelate(found[-1:])
+            found = store.graph.all_relations(found[-1], size)
+            pages += found
+
+        assert pages == every
+
+
+class Distances:
+    def test_it_does_not_matter_which_way_relations_point(self, store: Store) -> None:
+        a, b, c, d, alone = entities(store, "a", "b", "c", "d", "alone")
+        chained(store, a, b, c, d)
+
+        assert store.graph.distances([a], 9) == {a: 0, b: 1, c: 2, d: 3}
+        assert store.graph.distances([c], 1) == {c: 0, b: 1, d: 1}
+        assert store.graph.distances([c], 0) == {c: 0}
+        assert store.graph.distances([alone], 9) == {alone: 0}
+
+    def test_the_nearest_of_several_counts(self, store: Store) -> None:
+        ids = entities(store, *"abcdefg")
+        chained(store, *ids)
+
+        assert store.graph.distances([ids[0], ids[6], ids[0]], 2) == dict(
+            zip([*ids[:3], *ids[4:]], [0, 1, 2, 2, 1, 0], strict=True)
+        )
+
+    def test_cycles_end(self, store: Store) -> None:
+        ids = entities(store, *"abcde")
+        chained(store, *ids, ids[0])
+
+        assert store.graph.distances(ids[:1], 1000) == dict(zip(ids, [0, 1, 2, 2, 1], strict=True))
+
+    def test_only_entities_that_are_there_are_near(self, store: Store) -> None:
+        a, b, memory = kept(store, entity("a"), entity("b"), note())
+        chained(store, a, b)
+        store.graph.attach([linked(a, memory)])
+
+        assert store.graph.distances([memory, *NO_ENTITIES], 3) == {}
+        assert store.graph.distances([memory, a, *NO_ENTITIES], 3) == {a: 0, b: 1}
+
+    def test_a_hub_has_everybody_near(self, store: Store) -> None:
+        hub, far, *spokes = entities(store, "hub", "far", *map(str, range(60)))
+        store.graph.relate([related(hub, id) if id % 2 else related(id, hub) for id in spokes])
+        store.graph.relate([related(spokes[7], far)])
+
+        assert store.graph.distances([hub], 1) == {hub: 0} | dict.fromkeys(spokes, 1)
+        assert store.graph.distances([hub], 3) == {hub: 0, far: 2} | dict.fromkeys(spokes, 1)
+        from_far = dict.fromkeys(spokes, 3) | {far: 0, spokes[7]: 1, hub: 2}
+        assert store.graph.distances([far], 3) == store.graph.distances([far], 99) == from_far
+
+
+class Paths:
+    def test_a_path_leads_from_the_source_to_the_target(self, store: Store) -> None:
+        ids = entities(store, *"abcd")
+        chain = chained(store, *ids)
+
+        assert store.graph.path(ids[0], ids[3], 9) == chain
+        assert store.graph.path(ids[3], ids[0], 9) == chain[::-1]
+        assert store.graph.path(ids[1], ids[1], 9) == store.graph.path(ids[1], ids[1], 0) == []
+
+    def test_a_path_is_no_longer_than_it_may_be(self, store: Store) -> None:
+        ids = entities(store, *"abcdef")
+        chain = chained(store, *ids)
+
+        for length in range(1, 6):
+            assert store.graph.path(ids[0], ids[length], length) == chain[:length]
+            assert store.graph.path(ids[0], ids[length], length - 1) is None
+
+    def test_there_is_no_path_to_what_is_not_joined_or_not_there(self, store: Store) -> None:
+        a, b, c, d, alone = entities(store, "a", "b", "c", "d", "alone")
+        memory = put(store, note()).memory.id
+        chained(store, a, b)
+        chained(store, c, d)
+
+        for target in (d, alone, memory, *NO_ENTITIES):
+            assert store.graph.path(a, target, 9) is None
+            assert store.graph.path(target, a, 9) is None
+        for id in (memory, *NO_ENTITIES):
+            assert store.graph.path(id, id, 9) is None
+
+    def test_of_paths_of_one_length_the_one_by_the_lowest_entities_is_given(self, store: Store) -> None:
+        start, low, high, lower, higher, end = entities(store, *"abcdef")
+        store.graph.relate([related(start, low), related(start, high), related(lower, end), related(higher, end)])
+        store.graph.relate([related(low, higher), related(high, lower)])
+
+        assert store.graph.path(start, end, 3) == [related(start, low), related(low, higher), related(higher, end)]
+        assert store.graph.path(end, start, 3) == [related(lower, end), related(high, lower), related(start, high)]
+
+    def test_of_relations_between_two_the_first_is_given(self, store: Store) -> None:
+        a, b = entities(store, "a", "b")
+        store.graph.relate([related(b, a, "a"), related(a, b, "y"), related(a, b, "x"), related(a, a), related(b, b)])
+
+        assert store.graph.path(a, b, 1) == store.graph.path(b, a, 1) == [related(a, b, "x")]
+
+    def test_a_short_cut_is_taken(self, store: Store) -> None:
+        ids = entities(store, *"abcdefgh")
+        chained(store, *ids, ids[0])
+        store.graph.relate([related(ids[6], ids[1], "short")])
+
+        assert store.graph.path(ids[0], ids[5], 9) == [
+            related(ids[1], ids[0]),
+            related(ids[6], ids[1], "short"),
+            related(ids[5], ids[6]),
+        ]
+
+
+class Attaching:
+    def test_what_is_linked_once_stays_as_it_was(self, store: Store) -> None:
+        a, b, memory, other = kept(store, entity("a"), entity("b"), note("x"), note("y"))
+
+        assert store.graph.attach([linked(a, memory, 1), linked(b, memory), linked(a, memory, 2)]) == [
+            True,
+            True,
+            False,
+        ]
+        assert store.graph.attach([linked(a, memory, 3), linked(a, other)]) == [False, True]
+
+        assert store.graph.all_attached() == [linked(a, memory, 1), linked(a, other), linked(b, memory)]
+
+    @pytest.mark.parametrize("absent", NO_ENTITIES)
+    def test_nothing_is_linked_if_an_end_is_not_there(self, store: Store, absent: MemoryId) -> None:
+        a, memory = kept(store, entity("a"), note())
+
+        for wrong in (linked(absent, memory), linked(a, absent), linked(memory, memory)):
+            with pytest.raises(NotFound):
+                store.graph.attach([linked(a, memory), wrong])
+        assert store.graph.all_attached() == []
+
+    def test_entities_are_related_and_not_linked(self, store: Store) -> None:
+        a, b, memory = kept(store, entity("a"), entity("b"), note())
+
+        for wrong in (linked(a, b), linked(a, a)):
+            with pytest.raises(Invalid):
+                store.graph.attach([linked(a, memory), wrong])
+        with pytest.raises(NotFound):
+            store.graph.attach([linked(a, b), linked(a, 999)])
+        assert store.graph.all_attached() == []
+
+    def test_links_are_found_from_both_sides(self, store: Store) -> None:
+        a, b, x, y, z = kept(store, entity("a"), entity("b"), note("x"), note("y"), note("z"))
+        store.graph.attach([linked(b, y), linked(b, x), linked(a, z), linked(a, x)])
+
+        assert store.graph.attached([a]) == [linked(a, x), linked(a, z)]
+        assert store.graph.attached(memories=[x]) == [linked(a, x), linked(b, x)]
+        assert store.graph.attached([a, a], [x, y]) == [linked(a, x), linked(a, z), linked(b, x), linked(b, y)]
+        assert store.graph.attached([x], [a]) == store.graph.attached(NO_ENTITIES, NO_ENTITIES) == []
+
+    def test_what_is_detached_is_gone_and_nothing_else(self, store: Store) -> None:
+        a, b, x = kept(store, entity("a"), entity("b"), note("x"))
+        store.graph.attach([linked(a, x), linked(b, x)])
+
+        assert store.graph.detach([linked(a, x, 9), linked(x, a), linked(a, x), linked(b, BEYOND)]) == [
+            True,
+            False,
+            False,
+            False,
+        ]
+        assert store.graph.all_attached() == [linked(b, x)]
+
+    @pytest.mark.parametrize("gone", [False, True])
+    @pytest.mark.parametrize("size", [1, 2, 5, 6])
+    def test_all_links_come_a_page_at_a_time(self, store: Store, size: int, gone: bool) -> None:
+        a, b, x, y, z = kept(store, entity("a"), entity("b"), note("x"), note("y"), note("z"))
+        every = [linked(a, x), linked(a, z), linked(b, x), linked(b, y), linked(b, z)]
+        store.graph.attach(every[::-1])
+
+        found: Sequence[Attached] = store.graph.all_attached(limit=size)
+        pages = list(found)
+        while found and len(pages) <= len(every):
+            if gone:
+                store.graph.detach(found[-1:])
+            found = store.graph.all_attached(found[-1], size)
+            pages += found
+
+        assert pages == every
+
+    def test_links_go_with_what_they_join(self, store: Store) -> None:
+        a, b, x, y = kept(store, entity("a"), entity("b"), note("x"), note("y", moment=at(9)))
+        store.graph.attach([linked(a, x), linked(a, y), linked(b, x), linked(b, y)])
+
+        store.delete(a)
+        assert store.graph.all_attached() == [linked(b, x), linked(b, y)]
+        store.forget(Scope(kinds=frozenset({Kind.NOTE})), at(1), 10)
+        assert store.graph.all_attached() == [linked(b, y)]
+        assert set(store.memories([a, b, x, y])) == {b, y}
+
+
+class Counting:
+    def test_an_empty_graph_counts_nothing(self, store: Store) -> None:
+        kept(store, note("no entity", category="bug"))
+
+        assert store.graph.counts() == GraphCounts(0, 0, 0, 0, (), ())
+
+    def test_there_is_as_much_as_was_kept(self, store: Store) -> None:
+        a, b, c, d, *_ = kept(
+            store,
+            entity("a", category="person"),
+            entity("b", category="place"),
+            entity("c", category="thing"),
+            entity("d", category="thing"),
+            entity("e"),
+            note("no entity", category="bug"),
+        )
+        memory = put(store, note()).memory.id
+        store.graph.relate([related(a, b, "x"), related(b, a, "y"), related(b, b, "y"), related(c, c, "b")])
+        store.graph.attach([linked(d, memory), linked(a, memory)])
+
+        assert store.graph.counts() == GraphCounts(
+            entities=5,
+            relations=4,
+            attached=2,
+            isolated=2,
+            types=(("y", 2), ("b", 1), ("x", 1)),
+            categories=(("thing", 2), ("person", 1), ("place", 1)),
+        )
+
+    def test_entities_are_memories_like_others(self, store: Store) -> None:
+        id = entities(store, "Ada")[0]
+
+        assert [one.id for one in store.recent(EVERYTHING, 5)] == [id]
+        assert store.memories([id])[id].created_at == START
+
+
+class GraphSuite(Names, Relating, Relations, Distances, Paths, Attaching, Counting):
+    """All of them; one class a part of the protocol."""

@@ -1,0 +1,340 @@
+"""What every store promises of memories of which there is only one, and of those that are never embedded; see `store_suite`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from entries import OTHER, SPACE, at, directions, embedded, note, unit, words
+from store_suite import heads, kept, nothing_was_kept, put
+
+from memory.errors import Invalid, NotFound
+from memory.kinds import BY_AUTHOR, Kind
+from memory.query import ACTIVE, EVERYTHING, Scope
+from memory.record import MemoryId
+from memory.space import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.store import Entry, Store
+
+
+def feedback(body: str, agent: str | None = "boss", run: str = "r", moment: float = 0, **fields: Any) -> Entry:
+    made = note(body, body=body, kind=Kind.FEEDBACK, agent_id=agent, query_id=run, moment=at(moment), **fields)
+    return made._replace(renews=BY_AUTHOR, unless_known=True)
+
+
+def entity(name: str, body: str = "", moment: float = 0, **fields: Any) -> Entry:
+    return note(title=name, body=body, kind=Kind.ENTITY, moment=at(moment), unless_known=True, **fields)
+
+
+def unsaid(body: str = "secret", **fields: Any) -> Entry:
+    return note(body, body=body, keyword_only=True, **fields)
+
+
+def feedbacks(store: Store, **fields: Any) -> Sequence[str]:
+    scope = EVERYTHING._replace(kinds=frozenset({Kind.FEEDBACK}), **fields)
+    return [store.body(memory.id) for memory in store.recent(scope, 100)]
+
+
+class Renewing:
+    def test_what_an_author_says_again_takes_the_place_of_what_was_said(self, store: Store) -> None:
+        first = put(store, feedback("one", moment=1))
+        second = put(store, feedback("two", moment=2, metadata={"iteration": 3}))
+
+        assert (first.known, first.renewed, second.known, second.renewed) == (False, False, False, True)
+        assert second.memory.id == first.memory.id
+        assert second.memory.uid == first.memory.uid
+        assert (second.memory.created_at, second.memory.updated_at) == (at(1), at(2))
+        assert second.memory.metadata == {"iteration": 3}
+        assert feedbacks(store) == ["two"]
+        assert [old.body for old in store.history(first.memory.id)] == ["one"]
+
+    def test_each_author_in_each_run_has_one(self, store: Store) -> None:
+        for round in ("old", "new"):
+            for agent in ("a", "b", None):
+                for run in ("r", "s"):
+                    put(store, feedback(f"{round} {agent} {run}", agent, run))
+
+        assert sorted(feedbacks(store)) == ["new None r", "new None s", "new a r", "new a s", "new b r", "new b s"]
+
+    def test_in_one_put_the_last_one_stays(self, store: Store) -> None:
+        ids = kept(store, feedback("one"), feedback("two"), feedback("three"))
+
+        assert len(set(ids)) == 1
+        assert feedbacks(store) == ["three"]
+
+    def test_the_same_words_once_more_bring_the_new_time_and_metadata(self, store: Store) -> None:
+        put(store, feedback("same", moment=1))
+        again = put(store, feedback("same", moment=9, metadata={"iteration": 2}))
+
+        assert (again.renewed, again.memory.updated_at, again.memory.metadata) == (True, at(9), {"iteration": 2})
+
+    def test_the_index_and_the_vectors_are_those_of_what_is_said_now(self, store: Store) -> None:
+        before = unit(1)
+        put(store, feedback("zebra", embedded=embedded([before] * 2)))
+        generation = store.generations()[0].id
+        put(store, feedback("giraffe"))
+
+        assert store.by_keyword(store.weigh(words("zebra")), ACTIVE, 5) == ()
+        assert len(store.by_keyword(store.weigh(words("giraffe")), ACTIVE, 5)) == 2
+        assert store.by_vector(generation, before, ACTIVE, 5) == ()
+        assert store.queued() == 2
+
+    def test_of_several_the_last_changed_is_renewed(self, store: Store) -> None:
+        plain = [
+            note(body, body=body, kind=Kind.DISCOVERY, agent_id="a", query_id="r", moment=at(n))
+            for n, body in ((1, "x"), (5, "y"), (3, "z"))
+        ]
+        ids = kept(store, *plain)
+        renewed = note("new", body="new", kind=Kind.DISCOVERY, agent_id="a", query_id="r", moment=at(9))
+
+        assert put(store, renewed._replace(renews=BY_AUTHOR)).memory.id == ids[1]
+        assert [store.body(id) for id in ids] == ["x", "new", "z"]
+
+    def test_what_was_superseded_is_not_renewed(self, store: Store) -> None:
+        old = put(store, feedback("one")).memory.id
+        put(store, note("instead", supersedes=old))
+
+        assert put(store, feedback("two")).memory.id != old
+        assert sorted(feedbacks(store)) == ["one", "two"]
+
+    @pytest.mark.parametrize("later", [True, False])
+    def test_an_import_brings_back_what_is_newer_only(self, store: Store, later: bool) -> None:
+        here = put(store, feedback("here", moment=5)).memory
+        there = here._replace(id=MemoryId(0), uid="ab" * 16, updated_at=at(9 if later else 1))
+        entry = feedback("there", uid=there.uid)._replace(restored=there, unless_known=False)
+
+        found = put(store, entry)
+
+        assert (found.memory.id, found.known) == (here.id, not later)
+        assert feedbacks(store) == ["there" if later else "here"]
+
+    def test_a_parent_that_is_not_there_changes_nothing(self, store: Store) -> None:
+        put(store, feedback("one"))
+
+        with pytest.raises(NotFound):
+            put(store, feedback("two", parent_id=MemoryId(99)))
+
+        assert feedbacks(store) == ["one"]
+
+
+class Naming:
+    def test_a_name_is_known_whatever_is_said_of_it(self, store: Store) -> None:
+        first = put(store, entity("Python", "- a language"))
+        second = put(store, entity("Python", "- a snake", category="animal"))
+
+        assert (second.known, second.memory.id) == (True, first.memory.id)
+        assert store.known([entity("Python"), entity("python")]) == [first.memory.id, None]
+        assert store.body(first.memory.id) == "- a language"
+
+    def test_another_kind_may_have_the_title(self, store: Store) -> None:
+        put(store, note(title="Python"))
+
+        assert not put(store, entity("Python")).known
+        assert not put(store, note("another", title="Python")).known
+
+    def test_a_name_in_use_is_not_taken(self, store: Store) -> None:
+        python, java = kept(store, entity("Python"), entity("Java"))
+
+        with pytest.raises(Invalid, match=r"another entity"):
+            store.replace(java, entity("Python"))
+
+        assert store.memories([java])[java].title == "Java"
+        assert store.replace(java, entity("Kotlin")) is not None
+        assert store.replace(python, entity("Java")) is not None
+
+    def test_it_keeps_its_own_name(self, store: Store) -> None:
+        (id,) = kept(store, entity("Python"))
+
+        assert store.replace(id, entity("Python", "- more")) is not None
+
+    def test_a_name_is_free_again_when_it_was_deleted(self, store: Store) -> None:
+        (id,) = kept(store, entity("Python"))
+        store.delete(id)
+
+        assert not put(store, entity("Python")).known
+
+    def test_an_import_of_a_known_name_changes_nothing(self, store: Store) -> None:
+        here = put(store, entity("Python", "- a language")).memory
+        there = here._replace(id=MemoryId(0), uid="ab" * 16)
+
+        found = put(store, entity("Python", "- a snake", uid=there.uid)._replace(restored=there, unless_known=False))
+
+        assert (found.known, found.memory.id) == (True, here.id)
+
+    def test_an_entity_is_not_superseded(self, store: Store) -> None:
+        (id,) = kept(store, entity("Python"))
+
+        with pytest.raises(Invalid, match="entity"):
+            put(store, note("instead", supersedes=id))
+
+        assert store.counts().memories == 1
+
+
+    def test_a_memory_does_not_become_an_entity_nor_an_entity_another(self, store: Store) -> None:
+        python, other = kept(store, entity("Python"), note("x"))
+
+        for id, changed in ((other, entity("Java")), (python, note("x")), (other, feedback("x"))):
+            with pytest.raises(Invalid, match="cannot become"):
+                store.replace(id, changed)
+
+    def test_an_entity_is_not_about_another(self, store: Store) -> None:
+        (python,) = kept(store, entity("Python"))
+
+        with pytest.raises(Invalid, match="not about"):
+            put(store, entity("Java")._replace(entities=(python,)))
+        assert store.counts().memories == 1
+
+
+class Growing:
+    def test_what_has_only_grown_leaves_no_history(self, store: Store) -> None:
+        id = put(store, entity("Python", "- a")).memory.id
+        after = store.replace(id, entity("Python", "- a\n- b", moment=3)._replace(grown=True))
+
+        assert after is not None
+        assert (after.memory.updated_at, store.body(id), list(store.history(id))) == (at(3), "- a\n- b", [])
+
+    def test_somebody_who_was_faster_is_noticed_without_a_history(self, store: Store) -> None:
+        id = put(store, entity("Python", "- a")).memory.id
+        former = store.whole(id)
+        store.replace(id, entity("Python", "- a\n- b")._replace(grown=True), former=former)
+
+        assert store.replace(id, entity("Python", "- a\n- c")._replace(grown=True), former=former) is None
+        assert store.body(id) == "- a\n- b"
+
+    def test_somebody_who_went_back_is_noticed_by_the_history(self, store: Store) -> None:
+        id = put(store, entity("Python", "- a")).memory.id
+        former = store.whole(id)
+        store.replace(id, entity("Python", "- b"))
+        store.replace(id, entity("Python", "- a"))
+
+        assert store.replace(id, entity("Python", "- c"), former=former) is None
+
+
+class About:
+    def test_a_memory_is_linked_to_entities_as_it_is_kept(self, store: Store) -> None:
+        python, java = kept(store, entity("Python"), entity("Java"))
+        new = put(store, note("x", moment=at(4))._replace(entities=(java, python)))
+
+        links = store.graph.attached(memories=[new.memory.id])
+        assert [(link.entity, link.memory, link.created_at) for link in links] == [
+            (python, new.memory.id, at(4)),
+            (java, new.memory.id, at(4)),
+        ]
+
+    def test_one_that_is_known_is_linked_too(self, store: Store) -> None:
+        (python,) = kept(store, entity("Python"))
+        first = put(store, note("x"))
+        again = put(store, note("x")._replace(entities=(python,), unless_known=True))
+
+        assert again.known
+        assert [link.memory for link in store.graph.attached([python])] == [first.memory.id]
+
+    @pytest.mark.parametrize("wrong", ["gone", "a note"])
+    def test_what_is_no_entity_keeps_nothing(self, store: Store, wrong: str) -> None:
+        id = MemoryId(99) if wrong == "gone" else put(store, note("a note")).memory.id
+        before = store.counts()
+
+        with pytest.raises(NotFound):
+            put(store, note("x")._replace(entities=(id,)))
+
+        assert store.counts() == before
+        assert store.graph.attached([id]) == []
+
+    def test_only_of_some_memories(self, store: Store) -> None:
+        a, b, c = kept(store, note("zebra one"), note("zebra two"), note("zebra three"))
+        some = Scope(among=frozenset({a, c, MemoryId(77)}))
+
+        assert {memory.id for memory in store.recent(some, 10)} == {a, c}
+        assert {one.memory for one in store.by_keyword(store.weigh(words("zebra")), some, 10)} == {a, c}
+        assert store.count(Scope(among=frozenset({MemoryId(77)}))) == 0
+        assert store.count(ACTIVE) == len({a, b, c})
+
+
+class KeywordOnly:
+    def test_it_is_neither_queued_nor_embedded(self, store: Store) -> None:
+        put(store, note("usual"))
+        made = put(store, unsaid(embedded=embedded(directions(2))))
+
+        assert (made.queued, made.memory.keyword_only) == (0, True)
+        assert store.queued() == 1
+        counts = store.counts()
+        assert (counts.chunks, counts.keyword_only, counts.embeddable) == (3, 2, 1)
+        assert store.unembedded([made.memory.id]) == {}
+
+    def test_no_generation_ever_asks_for_it(self, store: Store) -> None:
+        kept(store, unsaid(), note("usual"))
+        first = store.begin(SPACE)
+        assert [one.what for one in store.pending(first.id, 0, 10)] == ["usual"]
+        assert store.queued() == 1
+
+        second = store.begin(OTHER)
+        store.fill(second.id, directions(1), [Window(heads(store, MemoryId(2))[0], 0, 0)])
+        store.activate(second.id, instead_of=first.id)
+        assert store.queued() == 0
+        store.clear(second.id)
+
+        assert [one.what for one in store.waiting(10)] == ["usual"]
+
+    def test_a_vector_that_came_too_late_is_not_kept(self, store: Store) -> None:
+        id = put(store, note("said", embedded=embedded([unit(1)]))).memory.id
+        generation = store.generations()[0].id
+        store.replace(id, unsaid("said"))
+
+        named = [chunk for chunk, _ in store.outline(id)]
+        done = store.fill(generation, directions(2), [Window(chunk, 0, row) for row, chunk in enumerate(named)])
+
+        assert (done, store.filled(generation)) == (0, 0)
+        assert store.by_vector(generation, unit(1), EVERYTHING, 5) == ()
+
+    def test_it_may_be_embedded_later(self, store: Store) -> None:
+        id = put(store, unsaid()).memory.id
+        after = store.replace(id, note("said", body="said"))
+
+        assert after is not None
+        assert (after.queued, store.queued(), after.memory.keyword_only) == (2, 2, False)
+
+    def test_its_history_says_what_it_was(self, store: Store) -> None:
+        id = put(store, unsaid()).memory.id
+        store.replace(id, note("said"))
+
+        assert [old.memory.keyword_only for old in store.history(id)] == [True]
+
+    def test_a_repair_leaves_it_alone(self, store: Store) -> None:
+        kept(store, unsaid(), note("usual"))
+
+        assert list(store.check()) == []
+        store.repair()
+        assert store.queued() == 1
+
+
+class Likeness:
+    @pytest.mark.parametrize("seed", range(3))
+    def test_it_is_the_cosine_of_the_nearest_window(self, store: Store, seed: int) -> None:
+        rows = directions(40, seed=seed)
+        ids = [
+            put(store, note(f"m{n}", body="x", embedded=embedded(rows[n : n + 3], (0, 1, 1)))).memory.id
+            for n in range(0, 36, 3)
+        ]
+        (alone,) = kept(store, note("without a vector"))
+        generation, vector = store.generations()[0].id, unit(1, 2, 3)
+        wanted = {id: max(float(row @ vector) for row in rows[3 * n : 3 * n + 3]) for n, id in enumerate(ids)}
+
+        for _ in range(3):  # SQLite holds the vectors from the second time on
+            assert store.likeness(generation, vector, ACTIVE) == pytest.approx(wanted, abs=1e-5)
+            some = EVERYTHING._replace(among=frozenset({ids[2], ids[7], alone}))
+            assert store.likeness(generation, vector, some) == pytest.approx(
+                {id: wanted[id] for id in (ids[2], ids[7])}, abs=1e-5
+            )
+            assert store.likeness(generation, vector, Scope(projects=frozenset({"none"}))) == {}
+
+    def test_a_generation_that_is_gone_is_not_found(self, store: Store) -> None:
+        with pytest.raises(NotFound):
+            store.likeness(7, unit(1), ACTIVE)
+
+
+class OneSuite(Renewing, Naming, Growing, About, KeywordOnly, Likeness):
+    def test_it_begins_empty(self, store: Store) -> None:
+        assert nothing_was_kept(store)

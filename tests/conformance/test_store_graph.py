@@ -1,0 +1,148 @@
+"""Both stores keep every promise of `memory.store.graph.Graph`."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from entries import note
+from graph_suite import GraphSuite, entities, linked, related
+from plans import statements, steps
+from sound import sound
+from store_suite import put
+
+from memory.record import MemoryId
+from memory.store.ram import RamStore
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from memory.store import Store
+    from memory.store.graph import Graph
+
+NOW = "2026-01-01T00:00:00.000000Z"
+
+
+class TestRamStore(GraphSuite):
+    @pytest.fixture
+    def store(self) -> Store:
+        return RamStore()
+
+
+class TestSqliteStore(GraphSuite):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore(tmp_path / "memory.db")
+        yield store
+        store.close()
+        sound(tmp_path / "memory.db")
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Iterator[SqliteStore]:
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        yield store
+
+
+def star(store: SqliteStore, spokes: int) -> list[MemoryId]:
+    """Entities around the first, each with one more behind it; a memory is about each."""
+    hub, *ids = entities(store, *(f"{spokes} {n}" for n in range(2 * spokes + 1)))
+    near, far = ids[:spokes], ids[spokes:]
+    store.graph.relate([related(*((hub, id) if id % 2 else (id, hub))) for id in near])
+    store.graph.relate([related(*pair) for pair in zip(near, far, strict=True)])
+    memory = put(store, note()).memory.id
+    store.graph.attach([linked(id, memory) for id in ids])
+    return [hub, *ids]
+
+
+CALLS: dict[str, Callable[[Graph, list[MemoryId]], object]] = {
+    "named": lambda graph, ids: graph.named([str(id) for id in ids]),
+    "names": lambda graph, ids: graph.names("1", len(ids)),
+    "relate": lambda graph, ids: graph.relate([related(id, ids[0], "new") for id in ids]),
+    "unrelate": lambda graph, ids: graph.unrelate([related(ids[0], id) for id in ids]),
+    "relations": lambda graph, ids: graph.relations(ids),
+    "relations inside": lambda graph, ids: graph.relations(ids, inside=True),
+    "all_relations": lambda graph, ids: graph.all_relations(related(2, 0), len(ids)),
+    "distances": lambda graph, ids: graph.distances(ids[:1], 3),
+    "distances from outside": lambda graph, ids: graph.distances(ids[-1:], 9),
+    "distances of many": lambda graph, ids: graph.distances(ids[::2], 9),
+    "path": lambda graph, ids: graph.path(ids[-1], ids[-2], 9),
+    "attach": lambda graph, ids: graph.attach([linked(id, ids[-1] + 1, 9) for id in ids]),
+    "detach": lambda graph, ids: graph.detach([linked(id, ids[-1] + 1) for id in ids]),
+    "attached": lambda graph, ids: graph.attached(ids, ids),
+    "all_attached": lambda graph, ids: graph.all_attached(linked(2, 0), len(ids)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_sqlite_is_not_asked_once_for_each_entity(sqlite: SqliteStore, name: str) -> None:
+    few, many = (star(sqlite, spokes) for spokes in (30, 60))
+
+    told = [statements(sqlite, lambda ids=ids: CALLS[name](sqlite.graph, ids)) for ids in (few, many)]
+
+    assert 1 <= len(told[0]) == len(told[1]) <= 20
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_sqlite_looks_up_the_ends_of_relations_and_links_in_an_index(sqlite: SqliteStore, name: str) -> None:
+    ids = star(sqlite, 30)
+
+    found = steps(sqlite, lambda: CALLS[name](sqlite.graph, ids))
+
+    assert [step for step in found if step.startswith("SEARCH")]
+    whole = [step for step in found if step.startswith("SCAN")]
+    assert not [step for step in whole if "COVERING INDEX one_entity_a_name" not in step]
+
+
+def test_sqlite_finds_relations_in_an_index_from_both_ends(sqlite: SqliteStore) -> None:
+    ids = star(sqlite, 30)
+
+    found = {step.split(" <- ")[0] for step in steps(sqlite, lambda: sqlite.graph.distances(ids[-1:], 2))}
+
+    assert "SEARCH relations USING PRIMARY KEY (source=?)" in found
+    assert "SEARCH relations USING COVERING INDEX relations_by_target (target=?)" in found
+
+
+def test_sqlite_does_not_look_for_each_source_with_each_target(sqlite: SqliteStore) -> None:
+    ids = star(sqlite, 30)
+
+    found = {step.split(" <- ")[0] for step in steps(sqlite, lambda: sqlite.graph.relations(ids, inside=True))}
+
+    assert "SEARCH relations USING PRIMARY KEY (source=?)" in found
+
+
+def test_a_path_is_looked_for_from_the_end_with_fewer_to_go_on_from(sqlite: SqliteStore) -> None:
+    hub, *ids = star(sqlite, 60)
+
+    for ends in ((hub, ids[-1]), (ids[-1], hub), (ids[60], ids[-1])):
+        told = statements(sqlite, lambda ends=ends: sqlite.graph.path(*ends, 9))
+        assert max(len(json.loads(ids)) for _, (ids,) in told) <= 5
+
+
+def test_ten_thousand_neighbours_of_a_hub_are_near(sqlite: SqliteStore) -> None:
+    with sqlite._db.write() as db:
+        db.execute(
+            """with recursive n (id) as (select 1 union all select id + 1 from n where id < 10005)
+               insert into memories (id, uid, kind, title, what, why, impact, description, tags, related_files,
+                                     metadata, content_hash, created_at, updated_at, body_size)
+               select id, id, 'entity', 'entity ' || id, '', '', '', '', '[]', '[]', '{}', '', ?1, ?1, 0 from n""",
+            (NOW,),
+        )
+        db.execute(
+            """insert into relations select iif(id % 2, 1, id), iif(id % 2, id, 1), 'x', ?1 from memories
+               where id between 2 and 10001""",
+            (NOW,),
+        )
+        db.execute("insert into relations values (10001, 10002, 'x', ?1), (10002, 10003, 'x', ?1)", (NOW,))
+
+    near = sqlite.graph.distances([MemoryId(1)], 3)
+    outside = sqlite.graph.distances([MemoryId(10_003)], 4)
+
+    assert near == dict.fromkeys(range(2, 10_002), 1) | {1: 0, 10_002: 2, 10_003: 3}
+    assert outside == dict.fromkeys(range(2, 10_001), 4) | {10_003: 0, 10_002: 1, 10_001: 2, 1: 3}
+    assert sqlite.graph.path(MemoryId(7), MemoryId(8), 2) == [related(1, 7, "x"), related(8, 1, "x")]
+    assert sqlite.graph.path(MemoryId(7), MemoryId(10_004), 9) is None

@@ -1,0 +1,73 @@
+"""Both stores keep every promise of `memory.store.runs.Runs`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from entries import note
+from plans import steps
+from runs_suite import RunsSuite, finding, used
+from sound import sound
+
+from memory.store.ram import RamStore
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from memory.store import Store
+    from memory.store.runs import Runs
+
+
+class TestRamStore(RunsSuite):
+    @pytest.fixture
+    def store(self) -> Store:
+        return RamStore()
+
+
+class TestSqliteStore(RunsSuite):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore(tmp_path / "memory.db")
+        yield store
+        store.close()
+        sound(tmp_path / "memory.db")
+
+
+CALLS: dict[str, Callable[[Runs], object]] = {
+    "run": lambda runs: runs.run("r"),
+    "latest": lambda runs: runs.latest(5),
+    "log": lambda runs: runs.log([used(), used()]),
+    "calls": lambda runs: runs.calls(after=3),
+    "calls of a run": lambda runs: runs.calls("r"),
+    "calls of an agent": lambda runs: runs.calls(agent="a"),
+    "calls of an agent in a run": lambda runs: runs.calls("r", agent="a"),
+    "clear": lambda runs: runs.clear("r", calls=True),
+    "clear all": lambda runs: runs.clear(None, calls=True),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_sqlite_reads_nothing_but_what_belongs_to_the_runs(tmp_path: Path, name: str) -> None:
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        store.put([finding("x"), finding("y", run="s"), note()])
+        store.runs.log([used(), used(run="s"), used(run="calls alone")])
+
+        found = steps(store, lambda: CALLS[name](store.runs))
+
+    whole = [
+        step for step in found if step.startswith("SCAN") and not step.startswith(("SCAN kept", "SCAN generations"))
+    ]
+    assert [step for step in found if step.startswith("SEARCH")]
+    assert not [step for step in whole if "delete from tool_calls" not in step]
+    of_calls = [step.split(" <- ")[0] for step in found if step.startswith("SEARCH tool_calls")]
+    if name in {"run", "latest"}:  # what tools gave may be long
+        assert set(of_calls) <= {
+            "SEARCH tool_calls USING COVERING INDEX tool_calls_by_run (query_id=?)",
+            "SEARCH tool_calls USING COVERING INDEX tool_calls_by_run (query_id>?)",
+        }
+    if name == "calls of an agent in a run":
+        assert of_calls == ["SEARCH tool_calls USING INDEX tool_calls_by_run (query_id=? AND id>?)"]
