@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from memory.draft import Draft
     from memory.engine import Details, Engine
     from memory.errors import Error
+    from memory.graph import EntityGraph
     from memory.kinds import Kind
     from memory.query import Answer, Granularity, Hit, Mode, Notice, Query, Scope, Tier, Verdict
     from memory.record import Memory
+    from memory.research import ResearchMemory
     from memory.save import Saved
     from memory.sessions import SessionMemory
     from memory.status import Status
@@ -22,6 +24,7 @@ __all__ = [
     "Details",
     "Draft",
     "Engine",
+    "EntityGraph",
     "Error",
     "Granularity",
     "Hit",
@@ -30,6 +33,7 @@ __all__ = [
     "Mode",
     "Notice",
     "Query",
+    "ResearchMemory",
     "Saved",
     "Scope",
     "SessionMemory",
@@ -49,6 +53,8 @@ _HOMES = {
     "memory.record": ("Memory",),
     "memory.save": ("Saved",),
     "memory.sessions": ("SessionMemory",),
+    "memory.research": ("ResearchMemory",),
+    "memory.graph": ("EntityGraph",),
 }
 
 

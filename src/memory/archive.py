@@ -1,4 +1,4 @@
-"""What is kept as documents and sessions, read without searching. The part of `Engine` that goes by place and age."""
+"""What is kept as documents and sessions, read without searching, and the parts for runs and the graph: how `Engine` goes by place and age."""
 
 from __future__ import annotations
 
@@ -14,8 +14,16 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.documents import Document, Expanded, Resumed
+    from memory.embed.pool import Embedders
+    from memory.entities import Entities
+    from memory.fill import Filling
+    from memory.guard import Guard
+    from memory.legs import Fusing
+    from memory.proximity import Nearby, Wanted
     from memory.query import Scope
     from memory.record import Chunk, ChunkId, Memory, MemoryId
+    from memory.runs import Runs
+    from memory.save import Plan, Saved
     from memory.store import Aged, Session, Store
 
 
@@ -38,6 +46,35 @@ class Archive:
     resolve: Callable[[int | str], MemoryId]
     _known_as: Callable[[Scope], Scope]
     _counted: Callable[..., None]
+    get: Callable[[int | str], Memory]
+    _revised: Callable[..., Saved]
+    _keep: Callable[[Sequence[Plan], Filling], list[Saved]]
+    _filling: Callable[[], Filling]
+    _embedders: Embedders
+    _guard: Guard
+    _fusing: Fusing
+
+    @property
+    def graph(self) -> Entities:
+        """Its part for entities and what they have to do with each other."""
+        from memory.entities import Entities
+
+        parts = (self._store, self._guard, self._now)
+        return Entities(*parts, get=self.get, resolve=self.resolve, revised=self._revised, search=self._nearby)
+
+    @property
+    def runs(self) -> Runs:
+        """Its part for research runs."""
+        from memory.runs import Runs
+
+        return Runs(self._store, self._guard, self._now, keep=lambda plans: self._keep(plans, self._filling()))
+
+    def _nearby(self, wanted: Wanted) -> Nearby:
+        from memory.proximity import nearby
+
+        found = nearby(wanted, self._store, lambda: self._embedders, self._fusing, filling=self._filling)
+        self._counted(found.searched(self._now()), found.steps)
+        return found
 
     def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
         """

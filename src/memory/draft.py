@@ -23,7 +23,8 @@ class Draft:
     What a caller asks to keep.
 
     Text is kept as given: Unicode without NUL and without lone surrogates. A blank text counts as absent. Names (of a
-    project, an agent, a session, ...) lose the blanks around them: nobody sees them, and a filter would miss them.
+    project, an agent, a session, an entity, ...) lose the blanks around them: nobody sees them, and a filter would miss
+    them.
 
     Attributes:
         title: One line that names it; at most `TITLE_LIMIT` characters.
@@ -69,6 +70,8 @@ class Draft:
         _check_names(self)
         _check_values(self)
         rule = RULES[self.kind]
+        if "title" in rule.one:  # it is a name too
+            object.__setattr__(self, "title", self.title.strip())
         for name in rule.required:
             if not str(getattr(self, name) or "").strip():
                 raise Invalid(f"{_a(self.kind)} needs a {name}")

@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from memory.context import Context
     from memory.draft import Draft
     from memory.embed import Embedder
-    from memory.entities import Entities
-    from memory.proximity import Nearby, Wanted
     from memory.record import Memory, MemoryId
-    from memory.runs import Runs
     from memory.save import Saved
     from memory.status import Embedding
     from memory.store import Revision, Store
@@ -123,21 +120,6 @@ class Engine(Archive, Care):
         if embedder is None and key is None and (adapter := sys.modules.get("memory.adapter")) is not None:
             config, embedder, key = adapter.chosen(config)  # where nobody imported it, nothing was chosen
         return cls(store, config, embedder=embedder, lasting=lasting, key=key)
-
-    @property
-    def graph(self) -> Entities:
-        """Its part for entities and what they have to do with each other."""
-        from memory.entities import Entities
-
-        parts = (self._store, self._guard, self._now)
-        return Entities(*parts, get=self.get, resolve=self.resolve, revised=self._revised, search=self._nearby)
-
-    @property
-    def runs(self) -> Runs:
-        """Its part for research runs."""
-        from memory.runs import Runs
-
-        return Runs(self._store, self._guard, self._now, keep=lambda plans: self._keep(plans, self._filling()))
 
     # Keeping -------------------------------------------------------------
 
@@ -271,11 +253,6 @@ class Engine(Archive, Care):
         """
         check_limit(limit)
         return self._store.recent(self._known_as(scope), limit, after)
-
-    def _nearby(self, wanted: Wanted) -> Nearby:
-        from memory.proximity import nearby
-
-        return nearby(wanted, self._store, lambda: self._embedders, self._fusing, filling=self._filling)
 
     def project(self, name: str) -> str:
         """The name of a project that counts, given any of them; see the setting `project_aliases`."""

@@ -10,12 +10,13 @@ from memory.errors import EmbedError, Invalid, NotFound, SpaceMismatch
 from memory.kinds import Kind
 from memory.legs import Legs, Trace
 from memory.limits import check_distance
-from memory.query import EVERYTHING, Notice, Query, Scope, Tier
+from memory.query import EVERYTHING, Notice, Query, Scope, Searched, Tier
 from memory.rank.judge import coverage, held_by_memory
 from memory.rank.proximity import relevance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
+    from datetime import datetime
 
     from memory.embed.pool import Embedders
     from memory.fill import Filling
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 WORDS = 1000
 """Chunks whose keyword scores count, at least: a common word may stand in all."""
+
+NEARBY = "search_nearby_entity"
+"""The type of these searches, as they are remembered."""
 
 ATTEMPTS = 5
 """How often a search begins anew when the vectors are replaced under it."""
@@ -89,12 +93,17 @@ class Nearby(NamedTuple):
 
     hits: tuple[Near, ...]
     tier: Tier
+    limit: int
     steps: tuple[Step, ...]
     notices: tuple[Notice, ...]
 
     @property
     def seconds(self) -> float:
         return sum(step.seconds for step in self.steps)
+
+    def searched(self, moment: datetime) -> Searched:
+        """How it is remembered; its limit is that of its query."""
+        return Searched(moment, NEARBY, self.tier, self.seconds, self.limit, len(self.hits), ())
 
 
 def nearby(
@@ -145,7 +154,9 @@ class _Search:
             likeness = {memory: coverage(terms, held) for memory, held in held_by_memory(words).items()}
         hits = self._hits(distances, likeness, words)
         self._trace.step("read", len(hits))
-        return Nearby(hits, tier, tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices)))
+        return Nearby(
+            hits, tier, self._wanted.query.limit, tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices))
+        )
 
     def _words(self) -> Ranking:
         """The entities that come first by keyword; nothing is said of the others' words."""

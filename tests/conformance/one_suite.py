@@ -70,6 +70,7 @@ class Renewing:
         again = put(store, feedback("same", moment=9, metadata={"iteration": 2}))
 
         assert (again.renewed, again.memory.updated_at, again.memory.metadata) == (True, at(9), {"iteration": 2})
+        assert list(store.history(again.memory.id)) == []
 
     def test_the_index_and_the_vectors_are_those_of_what_is_said_now(self, store: Store) -> None:
         before = unit(1)

@@ -404,6 +404,7 @@ def test_e30_an_entity_can_be_kept_from_every_model(opened) -> None:
     graph.create_entities([{"name": "Open", "obs": ["secret oak"], "embed": False}])
     graph.search_hybrid("secret", ["Closed"])
     graph.generate_embeddings(force_refresh=True)
+    graph.engine.embed(memories=[entity.id for entity in graph.engine.graph.every()])
 
     assert not any("secret" in text for text in watched.passages)
     assert names(graph.search_nodes("walnut")) == ["Closed"]

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
 from agent import ERAS, Agent, text
 from command import COMMAND, Shell
-from memory.mcp.toolsets import EVERY, chosen
+from memory.mcp.toolsets import chosen
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -75,19 +75,23 @@ def test_lists_are_the_same_every_time(agent):
     first, second = agent.tools(), agent.tools()
 
     assert first == second
-    assert [tool.name for tool in first] == [tool.name for tool in EVERY]
+    assert [tool.name for tool in first] == [tool.name for tool in chosen(["all"])]
 
 
 def test_the_tools_say_what_they_change(agent):
     said = {tool.name: tool.annotations for tool in agent.tools()}
 
     reading = ("memory_context", "memory_search", "memory_details", "memory_stats", "load_", "expand_", "reconstruct_")
+    more = ("memory_get_", "memory_build_", "read_", "open_", "find_", "entity_memories", "search_", "get_", "list_")
     assert {name for name, hints in said.items() if hints.read_only_hint} == {
-        name for name in said if name.startswith((*reading, "search_", "get_", "list_"))
+        name for name in said if name.startswith((*reading, *more))
     }
     assert {name for name, hints in said.items() if hints.destructive_hint} == {
         "memory_delete",
         "delete_memory",
+        "delete_entities",
+        "delete_observations",
+        "delete_relations",
         "cleanup_old_memories",
         "write_document_to_file",
     }
@@ -180,7 +184,7 @@ def test_a_missing_argument_is_named(agent, tool, missing):
     assert f"{tool} needs {missing!r}" in agent.refused(tool)
 
 
-@pytest.mark.parametrize("tool", [tool.name for tool in EVERY])
+@pytest.mark.parametrize("tool", [tool.name for tool in chosen(["all"])])
 def test_an_unknown_argument_is_refused(agent, tool):
     result = agent.tried(tool, surprise=1)
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.cli.options import PATH, as_json, encoded, opened, progress, show, standard_input, tell
+from memory.cli.options import PATH, as_json, encoded, opened, progress, show, standard_input, tell, written
 from memory.errors import Invalid
 from memory.limits import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from memory.engine import Engine
 
@@ -39,7 +39,7 @@ def export(context: click.Context, /, form: str, output: str | None, *, as_json:
             for line in lines:
                 click.echo(line)
             return
-        count = _written(Path(output), lines)
+        count = written(Path(output), lines)
     if as_json:
         from memory.render import graph_data
 
@@ -60,19 +60,6 @@ def _dot(engine: Engine) -> Iterator[bytes]:
     from memory.render.graph_text import dot
 
     return (line.encode() for line in dot(engine.graph.every(), engine.graph.all_relations()))
-
-
-def _written(path: Path, lines: Iterable[bytes]) -> int:
-    """Write lines to a new file; all of them, or there is no file."""
-    try:
-        with path.open("xb") as file:
-            try:
-                return sum(1 for line in lines if file.write(line + b"\n"))
-            except BaseException:
-                path.unlink()
-                raise
-    except OSError as error:
-        raise Invalid(f"cannot write {plain(str(path))}: {error.strerror}") from error
 
 
 @click.command("import", short_help="Keep the graph that stands in a file.")

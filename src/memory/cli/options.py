@@ -17,7 +17,7 @@ from memory.config import load
 from memory.engine import Engine
 from memory.errors import Invalid
 from memory.kinds import CATEGORIES, Kind, kind
-from memory.limits import iteration
+from memory.limits import iteration, plain
 from memory.query import Scope
 from memory.record import Status
 
@@ -189,6 +189,19 @@ def encoded(data: dict[str, Any]) -> bytes:
         return json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return json.dumps(data).encode()
+
+
+def written(path: Path, lines: Iterable[bytes]) -> int:
+    """Write lines to a new file; all of them, or there is no file."""
+    try:
+        with path.open("xb") as file:
+            try:
+                return sum(1 for line in lines if file.write(line + b"\n"))
+            except BaseException:
+                path.unlink()
+                raise
+    except OSError as error:
+        raise Invalid(f"cannot write {plain(str(path))}: {error.strerror}") from error
 
 
 def tell(notices: Iterable[Notice]) -> None:

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from memory.cli.options import HERE, PATH, as_json, encoded, named_project, opened, progress, show, standard_input, tell
+from memory.cli.options import (
+    HERE,
+    PATH,
+    as_json,
+    encoded,
+    named_project,
+    opened,
+    progress,
+    show,
+    standard_input,
+    tell,
+    written,
+)
 from memory.errors import Invalid, StoreError
 from memory.joined import Attaching, Relating
 from memory.kinds import Kind
@@ -62,7 +74,7 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> N
             for record in records(engine):
                 show(record)
             return
-        joined = _written(Path(output), records(engine)) - count
+        joined = written(Path(output), map(encoded, records(engine))) - count
     if as_json:
         show(data.document("export", {"file": output, "memories": count, "joined": joined}))
     else:
@@ -70,19 +82,6 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> N
 
         more = f", with {counted(joined, 'relation, link or tool call', 'relations, links and tool calls')}"
         click.echo(f"{counted(count, 'memory', 'memories')}{more if joined else ''} in {output}")
-
-
-def _written(path: Path, records: Iterable[dict[str, Any]]) -> int:
-    """Write records to a new file; all of them, or there is no file."""
-    try:
-        with path.open("xb") as file:
-            try:
-                return sum(1 for record in records if file.write(encoded(record) + b"\n"))
-            except BaseException:
-                path.unlink()
-                raise
-    except OSError as error:
-        raise Invalid(f"cannot write {plain(str(path))}: {error.strerror}") from error
 
 
 @click.command("import", short_help="Keep what stands in files: an export, or Markdown.")

@@ -26,7 +26,7 @@ UNKNOWN = Notice("the project you work on is not known, so this is of no project
 MOST = 100  # hits of an answer (CAP X23)
 PAGE = 20_000  # characters of details at a time
 
-_INNER = ("coverage", "keyword", "ranks", "chunk_id", "chunk_index", "chunk_type", "match_ratio")
+INNER = ("coverage", "keyword", "ranks", "chunk_id", "chunk_index", "chunk_type", "match_ratio")
 """What explains a hit to people who tune a search, and takes room in an agent's context."""
 
 _ID = Parameter("id", "id", "Its id as recall shows it.", required=True)
@@ -40,16 +40,16 @@ def _search(call: Call, given: Mapping[str, Any]) -> Result:
         given.get("limit", settings.limit),
         Granularity(given.get("granularity", Granularity.COARSE)),
         Mode(given.get("mode", settings.mode)),
-        _scope(call, given),
+        scoped(call, given),
     )
     found = engine.search(query)
-    values = _plain(data.answer(found)) | {"about": INTRODUCTION}
-    values["hits"] = [{name: hit[name] for name in hit if name not in _INNER} for hit in values["hits"]]
-    missing = "" if found.hits else _nothing(call, query.scope)
+    values = plain(data.answer(found)) | {"about": INTRODUCTION}
+    values["hits"] = [{name: hit[name] for name in hit if name not in INNER} for hit in values["hits"]]
+    missing = "" if found.hits else nothing(call, query.scope)
     return Result(values, recall.answer(found, elsewhere=missing))
 
 
-def _scope(call: Call, given: Mapping[str, Any]) -> Scope:
+def scoped(call: Call, given: Mapping[str, Any]) -> Scope:
     project = _project(call, given.get("project"))
     return Scope(
         projects=frozenset({project} if project else ()),
@@ -85,7 +85,7 @@ def _own(call: Call, name: str | None) -> str | None:
     return _project(call, HERE if name is None else name)
 
 
-def _nothing(call: Call, scope: Scope) -> str:
+def nothing(call: Call, scope: Scope) -> str:
     """Why nothing is shown: nothing found is not nothing kept."""
     if not call.engine.recent(EVERYTHING, 1):
         return "Nothing is kept here yet."
@@ -104,11 +104,11 @@ def _context(call: Call, given: Mapping[str, Any]) -> Result:
     found = call.engine.context(given.get("query", ""), scope=scope, **wanted)
     if named is None and project is None:
         found = replace(found, notices=(*found.notices, UNKNOWN))
-    values = _plain(data.context(found)) | {"about": INTRODUCTION, "project": project}
+    values = plain(data.context(found)) | {"about": INTRODUCTION, "project": project}
     del values["text"]  # it is the result's text
     empty = "Nothing fits into the room that was given."
     if not (found.memories or found.more):
-        empty = _nothing(call, scope)
+        empty = nothing(call, scope)
     return Result(values, recall.context(found, project=project, empty=empty))
 
 
@@ -132,7 +132,7 @@ def _save(call: Call, given: Mapping[str, Any]) -> Result:
     result = call.engine.save(draft, supersedes=old and old.id)
     if named is None and draft.project is None:
         result = replace(result, notices=(*result.notices, UNKNOWN))
-    return Result(_plain(data.saved(result)), recall.saved(result, instead=old))
+    return Result(plain(data.saved(result)), recall.saved(result, instead=old))
 
 
 def _details(call: Call, given: Mapping[str, Any]) -> Result:
@@ -156,7 +156,7 @@ def _delete(call: Call, given: Mapping[str, Any]) -> Result:
     return Result({"memory": gone, "notices": []}, f"Deleted for good: {recall.named(memory)}.\n")
 
 
-def _plain(document: dict[str, Any]) -> dict[str, Any]:
+def plain(document: dict[str, Any]) -> dict[str, Any]:
     """Without the name of the schema: the tool has one of its own."""
     return {name: value for name, value in document.items() if name != "schema"}
 

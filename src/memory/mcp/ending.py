@@ -78,7 +78,11 @@ async def answering(
     async def pass_on_answers() -> None:
         async with write:
             async for item in from_server:
-                await write.send(item)
+                try:
+                    await write.send(item)
+                except anyio.BrokenResourceError:  # the transport has noticed before it could cancel us
+                    late()
+                    raise
                 waiting.answered(item)
 
     async with anyio.create_task_group() as tasks:

@@ -120,10 +120,10 @@ def _search(call: Call, given: Mapping[str, Any]) -> Result:
     answer = call.engine.search(query)
     if run is None and not given.get("type") and given.get("query_id") != NO_RUN:
         answer = answer._replace(notices=(*answer.notices, UNKNOWN))
-    values = daily._plain(data.answer(answer)) | {"about": INTRODUCTION, "query_id": run}
-    values["hits"] = [{name: hit[name] for name in hit if name not in daily._INNER} for hit in values["hits"]]
+    values = daily.plain(data.answer(answer)) | {"about": INTRODUCTION, "query_id": run}
+    values["hits"] = [{name: hit[name] for name in hit if name not in daily.INNER} for hit in values["hits"]]
     if run is None:
-        missing = "" if answer.hits else daily._nothing(call, query.scope)
+        missing = "" if answer.hits else daily.nothing(call, query.scope)
         return Result(values, recall.answer(answer, elsewhere=missing))
     for hit in values["hits"]:
         hit["text"] = hit["text"][: research_data.PAGE]
@@ -142,7 +142,7 @@ def _searched(call: Call, given: Mapping[str, Any]) -> str | None:
 
 
 def _scope(call: Call, given: Mapping[str, Any], run: str | None) -> Scope:
-    scope = daily._scope(call, given)
+    scope = daily.scoped(call, given)
     usual = frozenset(Kind) - frozenset(RESEARCH_KINDS) if run is None else frozenset(RESEARCH_KINDS)
     runs = frozenset(() if run in {None, EVERY_RUN} else (run,))
     return scope._replace(kinds=scope.kinds or usual, runs=runs)
@@ -170,7 +170,7 @@ def _context(call: Call, given: Mapping[str, Any]) -> Result:
 
 
 def _stats(call: Call, given: Mapping[str, Any]) -> Result:
-    values, text, _ = upkeep._stats(call, {})
+    values, text, _ = upkeep.stats(call, {})
     if (run := _known(call, given)) is None:
         return Result(values | {"run": None}, text)
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memory.mcp.tool import Call
 
 
-def _stats(call: Call, _given: Mapping[str, Any]) -> Result:
+def stats(call: Call, _given: Mapping[str, Any]) -> Result:
     found = call.engine.status()
     values = care_data.status(found, call.engine.config.database)
     lines = [care_text.status(found, call.engine.config.database)]
@@ -46,7 +46,7 @@ TOOLS = (
         ),
         parameters=(),
         output=shapes.STATS,
-        run=_stats,
+        run=stats,
         reads=True,
         repeats=True,
     ),

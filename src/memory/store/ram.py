@@ -147,7 +147,9 @@ class RamStore:
         self._check_parent(entry)
         if entry.renews and (same := self._one(entry, entry.renews)) is not None:
             self._around(same, entry)
-            return self._replaced(self._memory(same), entry)._replace(renewed=True)
+            old = self._memory(same)
+            again = entry._replace(grown=old.content_hash == entry.content_hash)
+            return self._replaced(old, again)._replace(renewed=True)
         id = MemoryId(data.next("memory"))
         data.memories[id] = _new(id, entry)
         data.bodies[id] = entry.draft.body

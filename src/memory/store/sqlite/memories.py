@@ -46,7 +46,9 @@ def put(db: apsw.Connection, entry: Entry) -> Kept:
     _check_parent(db, entry)
     if entry.renews and (same := _one(db, entry.draft, entry.renews)) is not None:
         _around(db, same, entry)
-        return _replaced(db, fetched(db, same), entry)._replace(renewed=True)
+        old = fetched(db, same)
+        again = entry._replace(grown=old.content_hash == entry.content_hash)  # the same words need no history
+        return _replaced(db, old, again)._replace(renewed=True)
     values = _values(entry) | _first(entry)
     new = memory(
         db.execute(
