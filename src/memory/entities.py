@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memory.errors import Ambiguous, Error, Invalid, NotFound
 from memory.joined import Relating, strands, tie
 from memory.kinds import Kind
-from memory.limits import DISTANCE_LIMIT, LINE_LIMIT, NAME_LIMIT, check_distance, check_text, short
+from memory.limits import DISTANCE_LIMIT, NAME_LIMIT, check_distance, check_text, short
+from memory.record import MemoryId
 from memory.store import Attached, Relation
-from memory.text.observations import listed, observations
+from memory.text.observations import checked, listed, observations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,12 +20,15 @@ if TYPE_CHECKING:
     from memory.guard import Guard
     from memory.joined import Strand, Tied
     from memory.proximity import Nearby, Wanted
-    from memory.record import Memory, MemoryId
+    from memory.record import Memory
     from memory.save import Saved
     from memory.store import GraphCounts, Store, Whole
 
 NAMES = 5_000
 """Names that an unknown one is compared with."""
+
+BEGINNING = 40
+"""Characters of each that are compared: of whole names it takes seconds."""
 
 
 class Observed(NamedTuple):
@@ -98,8 +102,9 @@ class Entities:
     def looked_up(self, names: Sequence[int | str]) -> list[Memory | NotFound | Ambiguous]:
         """For each name, id or uid its entity, or why there is none; see `entities`."""
         named = self._store.graph.named([name.strip() for name in names if isinstance(name, str)])
-        ids = [named.get(name.strip()) if isinstance(name, str) else None for name in names]
-        found = self._store.memories([id for id in ids if id is not None])
+        ids = [named.get(name.strip()) if isinstance(name, str) else MemoryId(name) for name in names]
+        read = self._store.memories([id for id in ids if id is not None])
+        found = {id: one for id, one in read.items() if one.kind is Kind.ENTITY}
         return [
             found[id] if id is not None and id in found else self._by_reference(name)
             for name, id in zip(names, ids, strict=True)
@@ -119,9 +124,9 @@ class Entities:
 
     def nearest(self, name: int | str) -> str:
         """What to say of a name that is none."""
-        known = {known.casefold(): known for known in self._store.graph.names(limit=NAMES)}
-        near = get_close_matches(str(name).strip().casefold(), known, n=1)
-        return f"Did you mean {known[near[0]]!r}?" if near else "Make one of that name first."
+        known = {known.casefold()[:BEGINNING]: known for known in self._store.graph.names(limit=NAMES)}
+        near = get_close_matches(str(name).strip().casefold()[:BEGINNING], known, n=1)
+        return f"Did you mean {short(known[near[0]])}?" if near else "Make one of that name first."
 
     def every(self) -> Iterator[Memory]:
         """Every entity by name, read a page at a time."""
@@ -159,8 +164,15 @@ class Entities:
         Observations as they are kept: each once, without blanks around it and without the secrets in it.
 
         Raises:
-            Invalid: One is blank, too long, or no text.
+            Invalid: One is blank, too long, or no text; or it closes a `<redacted>` that another one may have opened, with
+                which all that is known between the two would be taken out.
         """
+        clean = self._clean(texts)
+        if any("</redacted" in text.lower() for text in clean):
+            raise Invalid("an observation has a </redacted> without its <redacted>", hint="Put both into one.")
+        return clean
+
+    def _clean(self, texts: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._guard.text(text) for text in checked(texts)))
 
     def observe(self, name: int | str, texts: Iterable[str]) -> Observed:
@@ -174,7 +186,8 @@ class Entities:
         wanted = self.worded(texts)
 
         def more(known: tuple[str, ...]) -> tuple[str, ...]:
-            return (*known, *(text for text in wanted if text not in known))
+            there = set(known)
+            return (*known, *(text for text in wanted if text not in there))
 
         return self._observed(name, wanted, more)
 
@@ -186,22 +199,25 @@ class Entities:
             NotFound, Ambiguous: There is no such entity, or there are several.
             Invalid: One is blank, too long, or no text. Nothing was removed.
         """
-        wanted = self.worded(texts)
-        return self._observed(name, wanted, lambda known: tuple(text for text in known if text not in wanted))
+        wanted = self._clean(texts)
+        gone = set(wanted)
+        return self._observed(name, wanted, lambda known: tuple(text for text in known if text not in gone))
 
     def _observed(
         self, name: int | str, wanted: Sequence[str], change: Callable[[tuple[str, ...]], tuple[str, ...]]
     ) -> Observed:
         entity = self.entity(name)
         known: tuple[str, ...] = ()
+        after: tuple[str, ...] = ()
 
         def changes(former: Whole) -> dict[str, str]:
-            nonlocal known
+            nonlocal known, after
             known = observations(former.body)
-            return {"body": former.body if change(known) == known else listed(change(known))}
+            after = change(known)
+            return {"body": former.body if after == known else listed(after)}
 
         saved = self._revised(entity.id, changes)
-        changed = set(known) ^ set(change(known))
+        changed = set(known) ^ set(after)
         some = tuple(text for text in wanted if text in changed)
         others = tuple(text for text in wanted if text not in changed)
         return Observed(saved, some, others)
@@ -330,20 +346,3 @@ class Entities:
     def nearby(self, wanted: Wanted) -> Nearby:
         """Find entities by their meaning and by how near they are to others; see `memory.proximity`."""
         return self._search(wanted)
-
-
-def checked(texts: Iterable[str]) -> list[str]:
-    """
-    Observations as they are kept: without blanks around them.
-
-    Raises:
-        Invalid: One is blank, too long, or no text.
-    """
-    if isinstance(texts, str):
-        raise Invalid("observations are a list of texts, not one text", hint="Put it in brackets.")
-    found = list(texts)
-    for text in found:
-        check_text("an observation", text, LINE_LIMIT)
-        if not text.strip():
-            raise Invalid("an observation is blank")
-    return [text.strip() for text in found]

@@ -95,23 +95,43 @@ class Runs:
 
         Raises:
             NotFound: Nothing is.
+            Invalid: No run can have such a name.
         """
+        check_text("run", id, NAME_LIMIT)
         if (found := self._store.runs.run(id)) is None:
             raise NotFound(f"nothing is kept of run {short(id)}", hint="`memory run list` shows those there are.")
         return found
 
+    def name(self, given: str) -> str:
+        """
+        The name of a run as it is kept.
+
+        Raises:
+            Invalid: It is none, or it has the form of a secret: that would be taken out, and nothing be found under it.
+        """
+        found = _name("run", given)
+        if self._guard.text(found) != found:
+            raise Invalid("the name of the run has the form of a secret, and none is kept", hint="Take another.")
+        return found
+
     def clear(self, run: str | None, *, calls: bool = False) -> Cleared:
         """
-        Remove what a run found out, and nothing else. It cannot be undone.
+        Remove what a run found out, and nothing else. It cannot be undone. What others keep meanwhile may stay.
 
         Args:
             run: None clears all runs.
             calls: Also the tool calls.
+
+        Raises:
+            Invalid: No run can have such a name.
         """
+        check_text("run", run or "", NAME_LIMIT)
         gone = Cleared(0, 0)
-        while (some := self._store.runs.clear(run, calls=calls, limit=PAGE)) != (0, 0):
+        while True:
+            some = self._store.runs.clear(run, calls=calls, limit=PAGE)
             gone = Cleared(gone.memories + some.memories, gone.calls + some.calls)
-        return gone
+            if max(some) < PAGE:  # all there was: not to run after those who go on keeping
+                return gone
 
     def log(self, **said: Any) -> Logged:
         """
@@ -136,7 +156,14 @@ class Runs:
         return self._store.runs.log([self.checked(call)[0] for call in calls])
 
     def calls(self, run: str | None = None, *, agent: str | None = None) -> Iterator[tuple[int, ToolCall]]:
-        """Calls with their ids, oldest first, of a run, of an agent; read a page at a time."""
+        """
+        Calls with their ids, oldest first, of a run, of an agent; read a page at a time.
+
+        Raises:
+            Invalid: No run, or no agent, can have such a name.
+        """
+        check_text("run", run or "", NAME_LIMIT)
+        check_text("agent", agent or "", NAME_LIMIT)
         after = 0
         while page := self._store.runs.calls(run, agent=agent, after=after, limit=PAGE):
             yield from page
@@ -155,13 +182,16 @@ class Runs:
             raise Invalid(f"success is true or false, not {call.success!r}")
         notices: list[Notice] = []
         checked = call._replace(
-            run=None if call.run is None else _name("run", call.run),
-            agent=_name("agent", call.agent),
-            tool=_name("tool", call.tool),
+            run=None if call.run is None else self._clean("run", call.run),
+            agent=self._clean("agent", call.agent),
+            tool=self._clean("tool", call.tool),
             parameters=self._cut("parameters", call.parameters, notices),
             result=self._cut("result", call.result, notices),
         )
         return checked, tuple(notices)
+
+    def _clean(self, name: str, value: str) -> str:
+        return _name(name, self._guard.text(_name(name, value)))
 
     def _cut(self, name: str, text: str, notices: list[Notice]) -> str:
         """At most `BODY_LIMIT` characters of a text without its secrets; what is cut says so."""

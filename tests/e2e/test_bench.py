@@ -69,3 +69,26 @@ def test_the_entities_bench_compares_the_texts_of_an_entity_and_what_thresholds_
     assert done.returncode == 0, done.stderr
     for what in ("nDCG@10", "the engine's passage", "best observation", "Cosines with", "made, share"):
         assert what in done.stdout
+
+
+@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
+def test_the_graph_bench_measures_every_figure_of_the_table():
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "graph.py"), "--quick"], capture_output=True, text=True, check=False, timeout=300
+    )
+
+    assert done.returncode == 0, done.stderr
+    for what in ("search_nodes", "search_hybrid near one", "the neighbour of all", "find_path", "add an observation"):
+        assert what in done.stdout
+
+
+@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
+def test_the_team_bench_loses_nothing():
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "team.py"), "--quick"], capture_output=True, text=True, check=False, timeout=300
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"rows lost, errors .*\| met ", done.stdout), done.stdout
+    for what in ("getter", "store", "search", "log"):
+        assert f"| {what} " in done.stdout

@@ -180,3 +180,14 @@ def test_names_that_a_terminal_would_obey_are_shown_and_not_obeyed(shell) -> Non
 
     for ran in (shell("graph", "show"), shell("graph", "export", "--format", "dot")):
         assert "\x1b" not in ran.out
+
+
+def test_a_note_that_no_model_may_see_is_found_by_its_words(shell):
+    shell("save", "Pool size", "--what", "the pool is exhausted", "--keyword-only")
+    shell("save", "Usual", "--what", "the pool is fine")
+
+    assert shell("details", "1", "--json").json["embedding"]["state"] == "excluded"
+    assert shell("status", "--json").json["queued"] == 0
+    found = shell("search", "exhausted", "--mode", "hybrid", "--json").json["hits"]
+    assert [(hit["title"], hit["cosine"]) for hit in found[:1]] == [("Pool size", None)]
+    assert [hit["title"] for hit in shell("search", "pool", "--mode", "vector", "--json").json["hits"]] == ["Usual"]

@@ -92,6 +92,7 @@ def test_the_tools_say_what_they_change(agent):
         "delete_entities",
         "delete_observations",
         "delete_relations",
+        "unlink_memories",
         "cleanup_old_memories",
         "write_document_to_file",
     }

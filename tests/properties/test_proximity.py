@@ -195,7 +195,7 @@ TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 
 
 @given(st.lists(TEXTS.map(str.strip)))
-@example(["- a", "  b", "-", "a\n- b\n  c\n\n d", "a\r\nb", "a\u2028b\x0b", "x\n  "])
+@example(["- a", "-", "a\n- b\n  c\n\n d", "a\r\nb", "a\u2028b\x0bc", "x\n  \ny"])
 def test_any_observations_come_back_as_they_were(texts) -> None:
     assert observations(listed(texts)) == tuple(texts)
 

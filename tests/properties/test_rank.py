@@ -65,6 +65,15 @@ def test_a_chunk_that_is_nearer_never_ranks_lower(pool, near, merge, one, other)
     assert place(high) <= place(low)
 
 
+@given(candidates, nearness, terms)
+def test_a_chunk_without_a_vector_is_neither_near_nor_far(pool, near, wanted) -> None:
+    assume(pool)
+    chunk = pool[0].chunk
+    without = {other: value for other, value in near.items() if other != chunk}
+
+    assert fuse(pool, without, terms=wanted) == fuse(pool, without | {chunk: 0.0}, terms=wanted)
+
+
 def test_max_is_the_rule_of_the_seed() -> None:  # CAP B16
     found = [
         Scored(ChunkId(n), MemoryId(n), 0, 0, keyword) for n, keyword in ((1, 8.0), (2, 4.0), (3, None), (4, None))

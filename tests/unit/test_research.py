@@ -194,7 +194,7 @@ def everything(memory: ResearchMemory) -> list[dict]:
 def exported(memory: ResearchMemory) -> bytes:
     from memory.research import transfer
 
-    return transfer.exported(memory.engine, memory.query_id)
+    return transfer.exported(memory.engine, memory.query_id).content
 
 
 def test_what_is_exported_comes_back_elsewhere_with_its_times_and_once(memory: ResearchMemory, tmp_path: Path) -> None:

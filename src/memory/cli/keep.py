@@ -25,6 +25,7 @@ from memory.kinds import CATEGORIES
 @click.option("--file", "files", multiple=True, metavar="PATH", help="A file it is about; may be repeated.")
 @click.option("--project", default=HERE, metavar="NAME", help="Its project; this folder's by default, '' for none.")
 @click.option("--source", metavar="NAME", help="The program it comes from, e.g. claude-code.")
+@click.option("--keyword-only", is_flag=True, help="Never hand it to a model: only its words find it.")
 @click.option("--supersedes", metavar="ID", help="The memory that no longer holds.")
 @click.option("--entity", "entities", multiple=True, metavar="NAME", help="An entity it is about; may be repeated.")
 @as_json
@@ -47,6 +48,7 @@ def save(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
         related_files=given["files"],
         project=named_project(given["project"]),
         source=given["source"] or None,
+        keyword_only=given["keyword_only"],
     )
     with opened(context) as engine:
         result = engine.save(draft, supersedes=given["supersedes"], entities=given["entities"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +9,7 @@ import click
 from memory.cli.options import HERE, PATH, as_json, given_text, named_project, opened, show, standard_input, tell
 from memory.errors import Invalid
 from memory.limits import plain
-from memory.query import MOST
+from memory.query import MOST, Notice
 
 if TYPE_CHECKING:
     from memory.engine import Engine
@@ -177,21 +175,22 @@ def export(context: click.Context, /, id: str | None, output: str | None, *, as_
 
     with opened(context) as engine:
         found = engine.runs.run(_named(id, engine))
-        content = transfer.exported(engine, found.id)
+        content, memories, calls = transfer.exported(engine, found.id)
+        if output is not None and not transfer.write(engine, output, content, overwrite=False):
+            raise Invalid(f"{plain(output)} is there already", hint="Choose another name.")
     if output is None:
         click.echo(content, nl=False)
-        return
-    if os.path.lexists(output):
-        raise Invalid(f"{plain(output)} is there already", hint="Choose another name.")
-    transfer.write(Path(output), content)
-    if as_json:
+    elif as_json:
         from memory.render import data, research_data
 
-        show(data.document("run-export", {"file": output} | research_data.run(found)))
+        numbers = {"file": output, "exported_memories": memories, "exported_tool_calls": calls}
+        show(data.document("run-export", numbers | research_data.run(found)))
     else:
         from memory.render import research_text
 
-        click.echo(f"{research_text.amount(found.memories, found.calls)} in {plain(output)}")
+        click.echo(f"{research_text.amount(memories, calls)} in {plain(output)}")
+    if found.memories > memories:
+        tell([Notice(f"{found.memories - memories:,} that no longer hold are not in it", "`memory export` has all.")])
 
 
 @run.command("import", short_help="Keep what an export of a run has.")
@@ -219,8 +218,10 @@ def import_(context: click.Context, /, file: str, *, as_json: bool) -> None:
         research_text.amount(*of) for of in ((found.memories, found.calls), (found.known, found.known_calls))
     )
     click.echo(f"kept {kept}; already kept {known}")
+    from memory.context import line
+
     for name in found.runs:
-        click.echo(f"memory: run {plain(name)}", err=True)
+        click.echo(f"memory: run {line(name)}", err=True)
     tell(found.notices)
 
 

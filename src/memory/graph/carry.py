@@ -8,6 +8,7 @@ https://github.com/modelcontextprotocol/servers/tree/main/src/memory
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.entities import Edge
@@ -29,6 +30,7 @@ PAGE = 500
 """Entities, or relations, of one transaction."""
 
 NAMED = 3  # of what is left out
+_UID = re.compile("[0-9a-f]{32}")
 SORTS = ("entity", "relation", "link")
 
 
@@ -102,10 +104,19 @@ def parsed(text: str) -> Carried:
                 case "relation":
                     edges += given.relations([_fields(row, given.SOURCE, given.TARGET, given.RELATION)])
                 case "link":
-                    links.append(Link(str(row.get("entity")), str(row.get("memory"))))
+                    links.append(_link(row))
         except Invalid as error:
             raise Invalid(f"{place}: {error}", hint=error.hint) from error
     return Carried(tuple(entities), tuple(edges), tuple(links))
+
+
+def _link(row: Mapping[str, Any]) -> Link:
+    entity, memory = row.get("entity"), row.get("memory")
+    if not isinstance(entity, str):
+        raise Invalid(f"a link needs an entity, its name, not {short(entity)}")
+    if not isinstance(memory, str) or not _UID.fullmatch(memory):
+        raise Invalid(f"a link needs a memory, its uid of 32 hexadecimal digits, not {short(memory)}")
+    return Link(entity, memory)
 
 
 def _fields(row: Mapping[str, Any], *fields: tuple[str, ...]) -> dict[str, Any]:
@@ -117,18 +128,24 @@ def _records(text: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Where something is said, whether it is an entity, a relation or a link, and what."""
     try:
         whole = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         whole = None
-    if isinstance(whole, dict) and whole.keys() & {"entities", "relations"}:
+    if isinstance(whole, dict) and whole.get("type") not in SORTS and whole.keys() & {"entities", "relations"}:
         for name, sort in (("entities", "entity"), ("relations", "relation")):
-            rows = whole.get(name) or []
+            rows = [] if whole.get(name) is None else whole[name]
             for number, row in enumerate(rows if isinstance(rows, list) else [rows]):
                 place = f"{name}[{number}]"
-                yield place, sort, _object(place, row)
+                yield place, sort, _untyped(sort, _object(place, row))
         return
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield _said(f"line {number}", line)
+
+
+def _untyped(sort: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row without what it is, which earlier versions of the reference server say besides what a relation is called."""
+    said = row.get("type") == sort and any(row.get(name) is not None for name in given.RELATION if name != "type")
+    return {name: value for name, value in row.items() if not (said and name == "type")}
 
 
 def _said(place: str, line: str) -> tuple[str, str, Mapping[str, Any]]:
@@ -190,13 +207,23 @@ def _joined(engine: Engine, edges: Sequence[Edge], notices: list[Notice]) -> lis
 
 
 def _attached(engine: Engine, links: Sequence[Link], notices: list[Notice]) -> Iterator[bool]:
-    ids, lost = engine.graph.named([link.entity for link in links]), []
+    ids, lost = engine.graph.named([link.entity.strip() for link in links]), []
     for link in links:
         try:
-            yield from engine.graph.attach(ids.get(link.entity, link.entity), [link.memory])
-        except NotFound:
+            yield from engine.graph.attach(_there(ids.get(link.entity.strip())), [link.memory])
+        except (NotFound, Invalid):  # Invalid: what goes by that uid here is an entity itself
             lost.append(f"{link.entity}: {link.memory}")
     _tell(notices, lost, "links are to memories, or of entities, that are not there")
+
+
+def _there(id: MemoryId | None) -> MemoryId:
+    """
+    Raises:
+        NotFound: There is none. A name is never an id here: the file is of another database.
+    """
+    if id is None:
+        raise NotFound("no such entity")
+    return id
 
 
 def _tell(notices: list[Notice], lost: Sequence[str], why: str) -> None:

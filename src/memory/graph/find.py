@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from memory.errors import Ambiguous, Invalid, NotFound
 from memory.graph import given
 from memory.graph.rows import Rows
+from memory.limits import short
 from memory.proximity import ENTITIES, Wanted
 from memory.query import Mode, Notice, Query, Scope, check_limit
 from memory.render import data, graph_data
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 RELATIONS = 1000
 """Relations of one answer: an entity may have 10,000."""
+
+FURTHEST = 1_000_000_000  # offset of a page
 
 PAGE = 1000  # entities that are counted at a time
 
@@ -56,11 +59,11 @@ class Finding(Rows):
         A page of the graph: entities by name, and the relations that begin at one of them. All pages are the graph.
 
         Raises:
-            Invalid: The limit is not 1..10,000, or the offset below 0.
+            Invalid: The limit is not 1..10,000, or the offset not 0..1,000,000,000.
         """
         check_limit(limit)
-        if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
-            raise Invalid(f"offset is a whole number from 0 on, not {offset!r}")
+        if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset <= FURTHEST:
+            raise Invalid(f"offset is a whole number from 0 to {FURTHEST:,}, not {short(offset)}")
         graph, counts = self.engine.graph, self.engine.graph.counts()
         entities = graph.some(offset, limit)
         ids = {one.id for one in entities}

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from memory.entities import Edge, checked
+from memory.draft import Draft
+from memory.entities import Edge
 from memory.errors import Invalid
-from memory.limits import short
+from memory.kinds import Kind
+from memory.limits import NAME_LIMIT, check_text, short
+from memory.text.observations import checked, listed
 
 Rows: TypeAlias = "Sequence[Mapping[str, Any]]"
 
@@ -63,7 +66,19 @@ def entities(rows: object) -> list[Described]:
             raise Invalid(f"{place}.embed must be true or false, not {short(embed)}")
         known = _texts(f"{place}.observations", _of(row, OBSERVATIONS) or ())
         found.append(Described(name.strip(), (type or "").strip() or None, known, embed))
+        _check(place, found[-1])
     return found
+
+
+def _check(place: str, one: Described) -> None:
+    """
+    Raises:
+        Invalid: No entity can be like that: a name of two lines, more known than there is room for.
+    """
+    try:
+        Draft(kind=Kind.ENTITY, title=one.name, category=one.type, body=listed(one.observations))
+    except Invalid as error:
+        raise Invalid(f"{place}, {short(one.name)}: {error}", hint=error.hint) from error
 
 
 def relations(rows: object) -> list[Edge]:
@@ -76,6 +91,7 @@ def relations(rows: object) -> list[Edge]:
         type = _of(row, RELATION)
         if not isinstance(type, str):
             raise Invalid(f"{place} needs a relationType, a text, not {short(type)}", hint='Say how: "depends_on".')
+        check_text(f"{place}.relationType", type, NAME_LIMIT)
         found.append(Edge(_entity(place, row, SOURCE), _entity(place, row, TARGET), type))
     return found
 

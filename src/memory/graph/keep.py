@@ -10,12 +10,13 @@ from memory.graph import given
 from memory.graph.given import Described
 from memory.graph.rows import Rows, unique
 from memory.kinds import Kind
-from memory.limits import short
+from memory.limits import BODY_LIMIT, check_text, short
+from memory.record import MemoryId
 from memory.render import data
 from memory.text.observations import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from memory.entities import Observed
     from memory.graph.given import Rows as Given
@@ -68,6 +69,7 @@ class Keeping(Rows):
     def create_described(self, entities: Sequence[Described]) -> Created:
         """What `create_entities` does."""
         wanted = _merged(entities)
+        self._check_room({one.name: one.observations for one in wanted})
         saved = self.engine.save_all([self._draft(one) for one in wanted])
         known = [self._told_again(kept.memory, one) for one, kept in zip(wanted, saved, strict=True) if kept.known]
         return Created(
@@ -75,6 +77,20 @@ class Keeping(Rows):
             tuple(known),
             unique(notice for one in (*saved, *(one.saved for one in known)) for notice in one.notices),
         )
+
+    def _check_room(self, more: Mapping[str, Sequence[str]]) -> None:
+        """
+        Look whether observations could be added to all of these entities, by their names, before the first is changed.
+
+        Raises:
+            Invalid: One is none, or what is known of one of them would be too long.
+        """
+        graph = self.engine.graph
+        ids = graph.named(list(more))
+        known = graph.known(list(graph.there(ids.values()).values()))
+        for name, texts in more.items():
+            body = listed(dict.fromkeys((*known.get(ids.get(name, MemoryId(0)), ()), *graph.worded(texts))))
+            check_text(f"what is known of {short(name)}", body, BODY_LIMIT)
 
     def _draft(self, one: Described) -> Draft:
         try:
@@ -133,6 +149,10 @@ class Keeping(Rows):
         """
         wanted = given.told("observations", observations)
         entities = self.engine.graph.entities([one.entity for one in wanted])
+        texts: dict[str, tuple[str, ...]] = {}
+        for entity, one in zip(entities, wanted, strict=True):
+            texts[entity.title] = texts.get(entity.title, ()) + one.texts
+        self._check_room(texts)
         found = [self.engine.graph.observe(entity.id, one.texts) for entity, one in zip(entities, wanted, strict=True)]
         rows = self._rows([one.saved.memory for one in found], observations=False)
         more = [_observed(one.changed, one.others) for one in found]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.errors import Invalid, NotFound
 from memory.kinds import RESEARCH_KINDS, TOOL_TYPES, Kind, kind
-from memory.limits import short
+from memory.limits import NAME_LIMIT, check_text, short
 from memory.mcp import daily, shapes, upkeep
 from memory.mcp.tool import Parameter, Result, Tool
 from memory.query import Granularity, Mode, Notice, Query
@@ -34,7 +34,18 @@ _STATS = next(tool for tool in upkeep.TOOLS if tool.name == "memory_stats")
 
 def _known(call: Call, given: Mapping[str, Any]) -> str | None:
     """The run that an argument names, else that of the settings; None if neither does."""
-    return (given.get("query_id") or call.engine.config.research.run).strip() or None
+    return _asked(given) or call.engine.config.research.run.strip() or None
+
+
+def _asked(given: Mapping[str, Any]) -> str | None:
+    """
+    The run that an argument names.
+
+    Raises:
+        Invalid: No run can have such a name.
+    """
+    check_text("query_id", named := given.get("query_id") or "", NAME_LIMIT)
+    return named.strip() or None
 
 
 def _named(call: Call, given: Mapping[str, Any]) -> str:
@@ -70,7 +81,7 @@ def _store(call: Call, given: Mapping[str, Any]) -> Result:
         given["type"],
         given["content"],
         given["agent"],
-        run=_run(call, given),
+        run=call.engine.runs.name(_run(call, given)),
         metadata=_metadata(given.get("metadata") or "{}"),
         project=None if call.place is None else call.engine.project(call.place),
         source=call.client or None,
@@ -90,7 +101,7 @@ def _metadata(text: str) -> dict[str, Any]:
 
 
 def _log(call: Call, given: Mapping[str, Any]) -> Result:
-    run = _run(call, given)
+    run = call.engine.runs.name(_run(call, given))
     logged = call.engine.runs.log(
         run=run,
         agent=given["agent"],
@@ -137,7 +148,7 @@ def _searched(call: Call, given: Mapping[str, Any]) -> str | None:
     if named and kind(named) in RESEARCH_KINDS:
         return _named(call, given)
     if named or asked == NO_RUN:  # a note, and no word of a run
-        return asked or None
+        return _asked(given)
     return _known(call, given)
 
 

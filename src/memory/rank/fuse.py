@@ -38,7 +38,8 @@ def fuse(
         With scores 0..1 if the weights sum to 1.
         MINMAX: `w0 · (2 · coverage + BM25 / best BM25) / 3 + w1 · (n + 1) / (best n + 1)`: each leg from its
         theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 divided by the best makes the best 1 however poor
-        it is; so how much of the query a chunk holds weighs twice as much.
+        it is; so how much of the query a chunk holds weighs twice as much. A chunk without a vector counts as neither
+        near nor far, n = 0: one that waits for its vector, or never gets one, is not the worst.
         MAX: each score divided by the best, a missing one 0 (the seed's rule).
         RRF: `w / (60 + rank)`, summed over the legs.
     """
@@ -60,14 +61,9 @@ def fuse(
 
 def _relative(pool: Sequence[Scored], nearness: Mapping[ChunkId, float], *, floor: float) -> list[tuple[float, float]]:
     best_keyword = max((item.keyword or 0.0 for item in pool), default=0.0) or 1.0
-    best_nearness = max((near - floor for near in nearness.values()), default=0.0) or 1.0
-    return [
-        (
-            (item.keyword or 0.0) / best_keyword,
-            max(0.0, nearness.get(item.chunk, floor) - floor) / best_nearness,
-        )
-        for item in pool
-    ]
+    near = [max(0.0, nearness.get(item.chunk, 0.0) - floor) for item in pool]
+    nearest = max(near, default=0.0) or 1.0
+    return [((item.keyword or 0.0) / best_keyword, one / nearest) for item, one in zip(pool, near, strict=True)]
 
 
 def _reciprocal(pool: Sequence[Scored], nearness: Mapping[ChunkId, float]) -> list[tuple[float, float]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memory.context import line
 from memory.record import INSTRUCTIONS
 from memory.render.recall import notices
-from memory.render.sessions_text import _one_line, _row, _shares, _table
+from memory.render.sessions_text import _row, _shares, _table
 from memory.render.text import counted
 from memory.text.fence import MARK, fenced, seen
 
@@ -67,7 +67,7 @@ def runs(found: Sequence[Run]) -> str:
     """A table, one run a line."""
     rows = [
         (
-            _one_line(one.id),
+            line(one.id),
             f"{one.latest:%Y-%m-%d %H:%M}",
             counted(one.memories, "memory", "memories"),
             counted(one.calls, "tool call") if one.calls else "",
@@ -81,7 +81,7 @@ def runs(found: Sequence[Run]) -> str:
 def stats(found: Run) -> str:
     calls = f"{found.calls:,}" + (f" ({found.failed_calls:,} without success)" if found.failed_calls else "")
     rows = [
-        ("run", _one_line(found.id)),
+        ("run", line(found.id)),
         ("memories", f"{found.memories:,}" + (f" ({_shares(found.kinds)})" if found.kinds else "")),
         ("agents", _shares(found.agents)),
         ("tool calls", calls if found.calls else ""),
@@ -100,7 +100,7 @@ def cleared(id: str | None, gone: Cleared) -> str:
     Args:
         id: None is all runs.
     """
-    return f"deleted {amount(*gone)} of {'all runs' if id is None else f'run {_one_line(id)}'}"
+    return f"deleted {amount(*gone)} of {'all runs' if id is None else f'run {line(id)}'}"
 
 
 def amount(memories: int, calls: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from memory.engine import Engine
@@ -18,6 +17,7 @@ from memory.research.place import THIS, needed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
     from types import TracebackType
 
     from memory.draft import Draft
@@ -59,13 +59,19 @@ class ResearchMemory:
             project: The project that what is kept belongs to.
 
         Raises:
-            Invalid: The run has no such name.
+            Invalid: No run has such a name; or it has the form of a secret.
             ConfigError, StoreError: See `Engine.open`.
         """
         name = None if query_id is None else needed("query_id", query_id)
         self._own, self._closed = engine is None, False
         self.engine = engine or Engine.open()
-        self.query_id = name or self.engine.config.research.run.strip() or self.engine.runs.new()
+        try:
+            named = name or self.engine.config.research.run.strip()
+            self.query_id = self.engine.runs.name(named) if named else self.engine.runs.new()
+        except BaseException:
+            if self._own:
+                self.engine.close()
+            raise
         self._source, self._project = source, project
 
     # Keeping -------------------------------------------------------------
@@ -269,7 +275,7 @@ class ResearchMemory:
         Raises:
             Invalid: It cannot be written.
         """
-        transfer.write(Path(path), transfer.exported(self.engine, self.query_id))
+        transfer.write(self.engine, path, transfer.exported(self.engine, self.query_id).content)
 
     def import_from_json(self, path: str | Path) -> Imported:
         """
@@ -289,7 +295,8 @@ class ResearchMemory:
         self._closed = True
         try:
             if self.engine.config.research.export_memories:
-                self.export_to_json(transfer.free(Path.cwd(), int(time.time())))
+                content = transfer.exported(self.engine, self.query_id).content
+                transfer.write_beside(self.engine, content, int(time.time()))
         finally:
             if self._own:
                 self.engine.close()

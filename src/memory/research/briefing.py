@@ -8,6 +8,7 @@ what agents brought back from elsewhere: they are fenced as data. Nothing that a
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import islice
@@ -34,8 +35,11 @@ DISCOVERIES = "🔍 RELEVANT DISCOVERIES (from other agents):"
 DEADENDS = "⚠️ APPROACHES TO AVOID (deadends):"
 END = "========== END CONTEXT =========="
 
-_OURS = re.compile(r"(?m)^(?=[^\S\n]*(?:={5}|<<<|>>>|📋|👁|🔍|⚠))")
-"""The beginning of a line that could be taken for one of the frame's."""
+_OURS = re.compile(r"(?m)^(?=[^\w\n]*(?:[=＝═]{5}|[<＜]{3}|[>＞]{3}|[📋👁🔍⚠]))")
+"""
+The beginning of a line that could be taken for one of the frame's: also behind signs, for there are some that nobody
+sees, and of letters that look like its own.
+"""
 
 LEAST = 300  # tokens: the frame, and room for something in it
 AT_ONCE = 100  # discoveries that are read to find those of others
@@ -63,7 +67,7 @@ class Room:
     def __post_init__(self) -> None:
         for name, low in (("discoveries", 0), ("deadends", 0), ("tokens", LEAST)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < low:
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= sys.maxsize:
                 raise Invalid(f"{name} is a whole number from {low}, not {value!r}")
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from memory.draft import Draft
     from memory.kinds import Kind
 
+NOBODY = "nobody"  # until it is left out: an export writes an empty name for who is not known
 LAST = 253_402_300_799  # seconds: the last one of the year 9999
 
 
@@ -130,7 +132,8 @@ def _memory(values: Mapping[str, Any], reading: Reading) -> tuple[Line, Same]:
     run, content, author = _run(values, reading), _text(values, "content"), _text(values, "created_by")
     metadata = _metadata(values.get("metadata"))
     metadata.pop("query_id", None)  # the column says it (CAP X35)
-    made = draft(_text(values, "memory_type"), reading.clean(content), author, run=run, metadata=metadata)
+    made = draft(_text(values, "memory_type"), reading.clean(content), author or NOBODY, run=run, metadata=metadata)
+    made = made if author else replace(made, agent_id=None)
     moment = _moment(values, "created_at")
     memory = Memory(
         **{name: getattr(made, name) for name in SHARED},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -12,8 +13,6 @@ from memory.limits import NAME_LIMIT, check_text, short
 from memory.query import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from memory.record import Json
 
 
@@ -48,6 +47,8 @@ def draft(
     Raises:
         Invalid: No such type, no content, no author, or the metadata name another run.
     """
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise Invalid(f"metadata are values by name, not {short(metadata)}")
     said = dict(metadata or {})
     if (other := said.pop("query_id", run)) != run:
         raise Invalid(f"metadata.query_id is {short(other)}, and the run is {short(run)}", hint="Leave it out.")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
-from contextlib import suppress
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memory.errors import Invalid, StoreError
+from memory.front import _put
 from memory.kinds import BY_AUTHOR, RULES
 from memory.limits import plain
 from memory.research import rows
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
     from memory.store import ToolCall
 
 AT_ONCE = 500  # memories that are kept in one transaction
+
+UNUSABLE = (OSError, ValueError, RuntimeError, TypeError)
+"""What a path raises: nobody may read it; NUL or no Unicode; no such user, or links in a circle; no path at all."""
 
 Item = TypeVar("Item")
 
@@ -50,38 +52,64 @@ class Imported(NamedTuple):
     notices: tuple[Notice, ...] = ()
 
 
-def exported(engine: Engine, run: str) -> bytes:
-    """The file of a run, UTF-8: memories and calls in the order in which they were first kept."""
+class Exported(NamedTuple):
+    """The file of a run, UTF-8, and how much is in it."""
+
+    content: bytes
+    memories: int
+    calls: int
+
+
+def exported(engine: Engine, run: str) -> Exported:
+    """
+    What still holds of a run, and its calls, in the order in which they were first kept.
+
+    The file has no word for what was superseded: back from it, that would hold again. So it is left out.
+    """
     memories = sorted(every(engine, run), key=lambda said: said.memory.id)
-    values = rows.export(run, memories, engine.runs.calls(run), engine._now())
-    return json.dumps(values, ensure_ascii=False, indent=2).encode() + b"\n"
+    calls = list(engine.runs.calls(run))
+    values = rows.export(run, memories, calls, engine._now())
+    content = json.dumps(values, ensure_ascii=False, indent=2).encode() + b"\n"
+    return Exported(content, len(memories), len(calls))
 
 
-def write(file: Path, content: bytes) -> None:
+def write(engine: Engine, path: str | Path, content: bytes, *, overwrite: bool = True) -> bool:
     """
     Put a file in place of what is there: all of it, or nothing changes.
+
+    Args:
+        overwrite: Otherwise what is there stays.
+
+    Returns:
+        Whether it was written; False only if it was there and is not to be overwritten.
+
+    Raises:
+        Invalid: It cannot be written, or is the database or no ordinary file.
+    """
+    try:
+        file, database = Path(path).expanduser().resolve(), Path(engine.config.database).resolve()
+        if file.parent == database.parent and file.name.startswith(database.name):  # its log belongs to it
+            raise Invalid(f"{plain(str(path))} is the database", hint="Choose another name.")
+        if file.exists() and not file.is_file():
+            raise Invalid(f"cannot write {plain(str(path))}: it is no ordinary file", hint="Choose another name.")
+        _put(file, content, overwrite=overwrite)
+    except FileExistsError:
+        return False
+    except UNUSABLE as error:
+        raise Invalid(f"cannot write {plain(str(path))}: {getattr(error, 'strerror', None) or error}") from error
+    return True
+
+
+def write_beside(engine: Engine, content: bytes, second: int) -> None:
+    """
+    Write an export of this second (CAP C40) into the working folder, under a name that no other has: agents of a run
+    end together.
 
     Raises:
         Invalid: It cannot be written.
     """
-    beside = file.with_name(f".memory.{os.urandom(8).hex()}.new")
-    try:
-        beside.write_bytes(content)
-        beside.replace(file)
-    except OSError as error:
-        raise Invalid(f"cannot write {plain(str(file))}: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            beside.unlink()
-
-
-def free(folder: Path, second: int) -> Path:
-    """The name of an export of this second (CAP C40) that no other has."""
-    name = f"memories_export_{second}"
-    number = 1
-    while (file := folder / (f"{name}-{number}.json" if number > 1 else f"{name}.json")).exists():
-        number += 1
-    return file
+    names = (f"memories_export_{second}{f'-{number}' if number > 1 else ''}.json" for number in count(1))
+    next(name for name in names if write(engine, name, content, overwrite=False))
 
 
 def import_from_json(engine: Engine, path: str | Path) -> Imported:
@@ -96,8 +124,8 @@ def import_from_json(engine: Engine, path: str | Path) -> Imported:
         StoreError: Some may have been kept; the same call goes on there.
     """
     try:
-        content = Path(path).read_bytes()
-    except (OSError, ValueError) as error:
+        content = Path(path).expanduser().read_bytes()
+    except UNUSABLE as error:
         raise Invalid(f"cannot read {plain(str(path))}: {getattr(error, 'strerror', None) or error}") from error
     return imported(engine, content, place=plain(str(path)))
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memory.errors import Invalid
+from memory.limits import LINE_LIMIT, check_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -21,10 +24,10 @@ def listed(observations: Iterable[str]) -> str:
 
 def observations(body: str) -> tuple[str, ...]:
     """
-    The observations of a body, in order.
+    The observations of a body, in order, each as `checked` gives it: so it can be named to be removed.
 
     A body that was written by hand may have lines that are neither items nor their continuation: each that says
-    something is one by itself.
+    something is one by itself. Items that say nothing are none.
     """
     found: list[list[str]] = []
     for line in body.split("\n") if body else ():
@@ -34,4 +37,21 @@ def observations(body: str) -> tuple[str, ...]:
             found[-1].append(line.removeprefix(INDENT))
         elif line.strip():
             found.append([line])
-    return tuple("\n".join(lines) for lines in found)
+    return tuple(filter(None, ("\n".join(lines).strip() for lines in found)))
+
+
+def checked(texts: Iterable[str]) -> list[str]:
+    """
+    Observations as they are kept: without blanks around them.
+
+    Raises:
+        Invalid: One is blank, too long, or no text.
+    """
+    if isinstance(texts, str):
+        raise Invalid("observations are a list of texts, not one text", hint="Put it in brackets.")
+    found = list(texts)
+    for text in found:
+        check_text("an observation", text, LINE_LIMIT)
+        if not text.strip():
+            raise Invalid("an observation is blank")
+    return [text.strip() for text in found]

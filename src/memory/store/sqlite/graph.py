@@ -38,7 +38,7 @@ class SqliteGraph:
         with self._database.read() as db:
             found: Iterable[Row] = db.execute(
                 "select title, id from memories where kind = 'entity' and title in (select value from json_each(?))",
-                (_json(names),),
+                (_json([name for name in names if name.isascii() or _encodable(name)]),),
             )
             return dict(found)
 
@@ -286,6 +286,11 @@ def _first_of(given: Iterable[Row], rows: Iterable[Row]) -> list[bool]:
 def _relation(row: Row) -> Relation:
     source, target, type, at = row
     return Relation(source, target, type, moment(at))
+
+
+def _encodable(name: str) -> bool:
+    """Whether it is Unicode; what is not has no name here."""
+    return name == name.encode(errors="ignore").decode()
 
 
 def _json(values: Any) -> str:
