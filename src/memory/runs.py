@@ -197,6 +197,7 @@ class Runs:
         """At most `BODY_LIMIT` characters of a text without its secrets; what is cut says so."""
         check_text(name, text, sys.maxsize)
         clean = self._guard.quoted(text)  # all of it: half a secret is none that can be seen
+        clean = clean.encode(errors="backslashreplace").decode()  # an escape of JSON that is no character
         if len(clean) <= BODY_LIMIT:
             return clean
         notices.append(Notice(f"{name} of {len(clean):,} characters cut: {BODY_LIMIT:,} were kept"))

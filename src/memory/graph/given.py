@@ -9,7 +9,7 @@ from memory.draft import Draft
 from memory.entities import Edge
 from memory.errors import Invalid
 from memory.kinds import Kind
-from memory.limits import NAME_LIMIT, check_text, short
+from memory.limits import NAME_LIMIT, TITLE_LIMIT, check_text, short
 from memory.text.observations import checked, listed
 
 Rows: TypeAlias = "Sequence[Mapping[str, Any]]"
@@ -60,6 +60,9 @@ def entities(rows: object) -> list[Described]:
         name, type, embed = _of(row, NAME), _of(row, TYPE), _of(row, EMBED)
         if not isinstance(name, str) or not name.strip():
             raise Invalid(f"{place} needs a name, a text, not {short(name)}")
+        check_text(f"{place}.name", name.strip(), TITLE_LIMIT)
+        if "\n" in name.strip() or "\r" in name.strip():
+            raise Invalid(f"{place}.name is one line, not {short(name)}", hint="Put the rest into its observations.")
         if type is not None and not isinstance(type, str):
             raise Invalid(f"{place}.entityType must be text, not {short(type)}")
         if embed is not None and not isinstance(embed, bool):
