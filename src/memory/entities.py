@@ -164,16 +164,12 @@ class Entities:
         Observations as they are kept: each once, without blanks around it and without the secrets in it.
 
         Raises:
-            Invalid: One is blank, too long, or no text; or it closes a `<redacted>` that another one may have opened, with
-                which all that is known between the two would be taken out.
+            Invalid: One is none, or closes a `<redacted>` of another, by which all between the two would be taken out.
         """
-        clean = self._clean(texts)
+        clean = tuple(dict.fromkeys(self._guard.text(text) for text in checked(texts)))
         if any("</redacted" in text.lower() for text in clean):
             raise Invalid("an observation has a </redacted> without its <redacted>", hint="Put both into one.")
         return clean
-
-    def _clean(self, texts: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self._guard.text(text) for text in checked(texts)))
 
     def observe(self, name: int | str, texts: Iterable[str]) -> Observed:
         """
@@ -199,9 +195,12 @@ class Entities:
             NotFound, Ambiguous: There is no such entity, or there are several.
             Invalid: One is blank, too long, or no text. Nothing was removed.
         """
-        wanted = self._clean(texts)
-        gone = set(wanted)
-        return self._observed(name, wanted, lambda known: tuple(text for text in known if text not in gone))
+        clean = {text: self._guard.text(text) for text in checked(texts)}
+        either = dict.fromkeys((*clean, *clean.values()))  # what was kept before a rule was made has its secret still
+        found = self._observed(name, [*either], lambda known: tuple(text for text in known if text not in either))
+        done = set(found.changed)
+        others = (kept for text, kept in clean.items() if done.isdisjoint({text, kept}))
+        return found._replace(others=tuple(dict.fromkeys(others)))
 
     def _observed(
         self, name: int | str, wanted: Sequence[str], change: Callable[[tuple[str, ...]], tuple[str, ...]]
@@ -238,7 +237,9 @@ class Entities:
     def unrelate(self, edges: Sequence[Edge]) -> list[tuple[Relation, bool]]:
         """Take relations away; for each whether it was there. Raises what `relate` does."""
         found = self._relations(edges, [edge.type for edge in edges])
-        return list(zip(found, self._store.graph.unrelate(found), strict=True))
+        clean = [one._replace(type=self._guard.text(one.type)) for one in found]
+        gone = self._store.graph.unrelate([*clean, *found])  # as of `forget`
+        return [(one, any(gone[place :: len(found)])) for place, one in enumerate(clean)]
 
     def _relations(self, edges: Sequence[Edge], types: Sequence[str]) -> list[Relation]:
         for type in types:
@@ -320,7 +321,7 @@ class Entities:
     def near(self, names: Sequence[int | str], most: int = 1) -> frozenset[MemoryId]:
         """
         The entities at most so many relations away from these, and the memories that are about one of them: what
-        `Scope.among` restricts a search to. Never empty.
+        `Scope.among` restricts a search to.
 
         Raises:
             NotFound, Ambiguous: One of the entities is not there, or could be several.

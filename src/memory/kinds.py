@@ -86,12 +86,14 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
         Kind.KNOWLEDGE_BASE: Rule(
             "session", ("title", "body"), chunked=True, foreign=("session_id", "session_iter", "task_code")
         ),
-        Kind.DISCOVERY: Rule("research", _RUN),
-        Kind.INSIGHT: Rule("research", _RUN),
-        Kind.DEADEND: Rule("research", _RUN),
-        Kind.FEEDBACK: Rule("research", _RUN, one=BY_AUTHOR, renewed=True),  # a supervisor writes every few seconds
-        Kind.PLAN: Rule("research", _RUN),
-        Kind.CONTEXT: Rule("research", _RUN),
+        Kind.DISCOVERY: Rule("research", _RUN, told=False),
+        Kind.INSIGHT: Rule("research", _RUN, told=False),
+        Kind.DEADEND: Rule("research", _RUN, told=False),
+        Kind.FEEDBACK: Rule(
+            "research", _RUN, told=False, one=BY_AUTHOR, renewed=True
+        ),  # a supervisor writes every few seconds
+        Kind.PLAN: Rule("research", _RUN, repeats=True, told=False),
+        Kind.CONTEXT: Rule("research", _RUN, told=False),
         Kind.QUERY_RESULT: Rule("research", _RUN, repeats=True, told=False),
         Kind.ENTITY: Rule("graph", ("title",), chunked=True, told=False, one=("title",), foreign=_PLACES),
     }

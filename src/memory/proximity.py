@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 WORDS = 1000
 """Chunks whose keyword scores count, at least: a common word may stand in all."""
 
+MANY = 2000
+"""From so many entities on that are near, all are compared at once: that costs less than to look for the others first."""
+
 NEARBY = "search_nearby_entity"
 """The type of these searches, as they are remembered."""
 
@@ -183,17 +186,18 @@ class _Search:
             self._trace.notices.append(Notice(f"by keyword, not by meaning: {error}", error.hint))
             return None
 
-    def _likeness(self, known: Collection[MemoryId]) -> dict[MemoryId, float]:
+    def _likeness(self, known: Collection[MemoryId]) -> Mapping[MemoryId, float]:
         """Of these entities, and of as many others as are asked for: the most alike, for they have nothing else."""
-        exactly = EVERYTHING._replace(among=frozenset(known))
+        if len(known) >= MANY and self._wanted.vector_weight:
+            return self._legs.likeness(ENTITIES)
+        alike = dict(self._legs.likeness(EVERYTHING._replace(among=frozenset(known)))) if known else {}
         if not self._wanted.vector_weight:
-            return _clamped(self._legs.likeness(exactly)) if known else {}
+            return alike
         found = self._legs.nearest(self._depth)
         others = [scored for scored in found if scored.memory not in known]
         if len(found) == self._depth and len({scored.memory for scored in others}) < self._wanted.query.limit:
-            return _clamped(self._legs.likeness(ENTITIES))  # most of what there is, is known
-        alike = {scored.memory: scored.score for scored in reversed(others)}  # the best chunk of each comes first
-        return _clamped(alike | dict(self._legs.likeness(exactly) if known else {}))
+            return self._legs.likeness(ENTITIES)  # most of what there is, is known
+        return alike | {scored.memory: scored.score for scored in reversed(others)}  # the best chunk of each is first
 
     def _hits(
         self, distances: Mapping[MemoryId, int], likeness: Mapping[MemoryId, float], words: Ranking
@@ -205,7 +209,7 @@ class _Search:
             keywords = {scored.memory: scored.score / words[0].score for scored in reversed(words)}
         found: list[tuple[float, MemoryId, tuple[float, int | None, float]]] = []
         for id in {*_foremost(distances, likeness, wanted.query.limit), *keywords}:
-            facts = (likeness.get(id, 0.0), distances.get(id), keywords.get(id, 0.0))
+            facts = (min(1.0, max(0.0, likeness.get(id, 0.0))), distances.get(id), keywords.get(id, 0.0))
             score = relevance(*facts, vector_weight=wanted.vector_weight, keyword_weight=wanted.keyword_weight)
             if score > 0:
                 found.append((-score, id, facts))
@@ -214,13 +218,10 @@ class _Search:
         return tuple(Near(memories[id], -score, *facts) for score, id, facts in first if id in memories)
 
 
-def _clamped(cosines: Mapping[MemoryId, float]) -> dict[MemoryId, float]:
-    return {id: min(1.0, max(0.0, cosine)) for id, cosine in cosines.items()}
-
-
 def _foremost(distances: Mapping[MemoryId, int], likeness: Mapping[MemoryId, float], limit: int) -> Iterator[MemoryId]:
     """At each distance the most alike: no other of that distance can come before them."""
-    rings: dict[int | None, list[tuple[float, MemoryId]]] = {}
-    for id in distances.keys() | likeness.keys():
-        rings.setdefault(distances.get(id), []).append((-likeness.get(id, 0.0), id))
-    return (id for ring in rings.values() for _, id in nsmallest(limit, ring))
+    rings: dict[int | None, list[MemoryId]] = {None: [id for id in likeness if id not in distances]}
+    for id, distance in distances.items():
+        rings.setdefault(distance, []).append(id)
+    for ring in rings.values():
+        yield from (id for _, id in nsmallest(limit, [(min(0.0, -likeness.get(id, 0.0)), id) for id in ring]))

@@ -78,7 +78,7 @@ class Scope(NamedTuple):
         tags: A memory needs all of them.
         since, until: Bounds on the last change, UTC; `since` included, `until` not.
         statuses: Superseded memories are left out unless asked for.
-        among: Only of these memories.
+        among: Only of these memories, which may be none; None does not restrict.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -94,7 +94,7 @@ class Scope(NamedTuple):
     since: datetime | None = None
     until: datetime | None = None
     statuses: frozenset[Status] = frozenset({Status.ACTIVE})
-    among: frozenset[MemoryId] = frozenset()
+    among: frozenset[MemoryId] | None = None
 
     @property
     def filters(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from memory.embed.purpose import SAVE, purpose
 from memory.errors import EmbedError, Refused, SpaceMismatch, StoreBusy
 from memory.fill import drain
 from memory.kinds import RULES, Kind
-from memory.limits import WHAT_OF_BODY
+from memory.limits import WHAT_OF_BODY, short
 from memory.query import Notice
 from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, MemoryId
 from memory.space import Embedded, Window
@@ -123,9 +123,23 @@ def save(plans: Sequence[Plan], saving: Saving, *, moment: datetime) -> list[Sav
     kept = store.put([next(fresh) if id is None else one for one, id in zip(drafted, known, strict=True)])
     notices = _filled(kept, told, saving, moment=moment)
     return [
-        Saved(one.memory, one.known, () if one.known else clean.notices + notices, len(made.chunks), one.renewed)
+        Saved(
+            one.memory,
+            one.known,
+            _told(one.memory, made) if one.known else clean.notices + notices,
+            len(made.chunks),
+            one.renewed,
+        )
         for one, clean, made in zip(kept, guarded, drafted, strict=True)
     ]
+
+
+def _told(known: Memory, made: Entry) -> tuple[Notice, ...]:
+    """What to say of a memory that was there by its name and does not say what was to be kept."""
+    if known.content_hash == made.content_hash or known.uid == made.uid:
+        return ()
+    said = f"{known.kind} {short(known.title)} is there already, as memory {known.id}: nothing was added"
+    return (Notice(said, "`memory graph observe` and `engine.graph.observe` add to it."),)
 
 
 def _clean(plan: Plan, guarded: Guarded, *, guard: Guard) -> Plan:

@@ -94,6 +94,14 @@ class Renewing:
         assert put(store, renewed._replace(renews=BY_AUTHOR)).memory.id == ids[1]
         assert [store.body(id) for id in ids] == ["x", "new", "z"]
 
+    def test_one_that_says_the_same_is_renewed_first(self, store: Store) -> None:
+        said = {"kind": Kind.INSIGHT, "agent_id": "a", "query_id": "r"}
+        x, y = kept(store, *(note(body, body=body, moment=at(n), **said) for n, body in enumerate("xy")))
+        again = put(store, note("x", body="x", moment=at(9), **said)._replace(renews=BY_AUTHOR))
+
+        assert (again.memory.id, again.renewed, again.memory.updated_at) == (x, True, at(9))
+        assert [store.body(id) for id in (x, y)] == ["x", "y"]
+
     def test_what_was_superseded_is_not_renewed(self, store: Store) -> None:
         old = put(store, feedback("one")).memory.id
         put(store, note("instead", supersedes=old))
@@ -173,7 +181,6 @@ class Naming:
 
         assert store.counts().memories == 1
 
-
     def test_a_memory_does_not_become_an_entity_nor_an_entity_another(self, store: Store) -> None:
         python, other = kept(store, entity("Python"), note("x"))
 
@@ -243,6 +250,17 @@ class About:
 
         assert store.counts() == before
         assert store.graph.attached([id]) == []
+
+    def test_of_no_memories_there_are_none(self, store: Store) -> None:
+        (a,) = kept(store, note("zebra", embedded=embedded([unit(1)])))
+        none = Scope(among=frozenset())
+
+        assert store.recent(none, 10) == []
+        assert store.by_keyword(store.weigh(words("zebra")), none, 10) == ()
+        for _ in range(3):
+            assert store.by_vector(store.generations()[0].id, unit(1), none, 10) == ()
+            assert store.likeness(store.generations()[0].id, unit(1), none) == {}
+        assert store.count(ACTIVE) == len([a])
 
     def test_only_of_some_memories(self, store: Store) -> None:
         a, b, c = kept(store, note("zebra one"), note("zebra two"), note("zebra three"))

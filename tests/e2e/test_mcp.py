@@ -99,6 +99,14 @@ def test_the_tools_say_what_they_change(agent):
     assert {name for name, hints in said.items() if hints.open_world_hint is not False} == set()
 
 
+def test_the_core_tools_do_not_load_the_others():
+    code = "import sys; from memory.mcp.toolsets import chosen; chosen(['core']); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+    assert "memory.mcp.daily" in loaded
+    assert not [name for name in loaded if name.startswith(("memory.graph", "memory.research", "memory.sessions"))]
+
+
 def test_descriptions_are_short(agent):
     assert all(len(tool.description.split()) < 120 for tool in agent.tools())
 

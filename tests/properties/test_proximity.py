@@ -15,7 +15,7 @@ import pytest
 from entries import START
 from hypothesis import example, given, settings, strategies as st
 
-from memory import Config, Engine, Kind, Query
+from memory import Config, Engine, Kind, Query, proximity as proximity_search
 from memory.embed.hashed import HashedEmbedder
 from memory.graph import EntityGraph
 from memory.limits import LINE_LIMIT
@@ -146,6 +146,7 @@ SORTS = pytest.mark.parametrize("sort", ["ram", "sqlite"])
 
 
 @SORTS
+@pytest.mark.parametrize("many", [3, proximity_search.MANY])
 @given(
     graphs(),
     st.tuples(st.integers(0, 40), st.sampled_from(["", "alpha", "alpha beta"])),
@@ -153,7 +154,7 @@ SORTS = pytest.mark.parametrize("sort", ["ram", "sqlite"])
     st.tuples(st.integers(0, 5), shares, shares, limits),
 )
 @settings(deadline=None)
-def test_a_hybrid_search_is_every_entity_scored_and_the_best_taken(sort, graph, query, around, weights) -> None:
+def test_a_hybrid_search_is_every_entity_scored_and_the_best_taken(sort, many, graph, query, around, weights) -> None:
     entities, edges = graph
     around = sorted({number % len(entities) for number in around})
     distance, *shares, limit = weights
@@ -162,7 +163,9 @@ def test_a_hybrid_search_is_every_entity_scored_and_the_best_taken(sort, graph, 
         ids = tuple(engine.graph.entity(f"E{number}").id for number in around)
         wanted = Wanted(Query(f"{query[1]} at {query[0]}", limit, scope=ENTITIES), ids, distance, *shares)
 
-        found = engine.graph.nearby(wanted)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(proximity_search, "MANY", many)
+            found = engine.graph.nearby(wanted)
 
         assert not found.notices
         scores = by_hand(engine, wanted, steps(len(entities), edges, around, distance))

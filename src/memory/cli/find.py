@@ -9,6 +9,7 @@ import click
 
 from memory.cli.options import HERE, as_json, opened, scope, scoped, settings, show, tell
 from memory.errors import Invalid
+from memory.limits import DISTANCE_LIMIT
 from memory.query import EVERYTHING, Granularity, Mode, Query
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--near", multiple=True, metavar="NAME", help="Only what is near an entity; may be repeated.")
 @click.option(
-    "--within", type=click.IntRange(0, 10), default=1, show_default=True, metavar="N", help="Relations that are near."
+    "--within", type=click.IntRange(0, DISTANCE_LIMIT), metavar="N", help="Relations that are near; usually 1."
 )
 @click.option("--explain", is_flag=True, help="Say why: words and weights, the gate, both legs, milliseconds.")
 @as_json
@@ -45,7 +46,7 @@ def search(
     granularity: str,
     *,
     near: tuple[str, ...],
-    within: int,
+    within: int | None,
     explain: bool,
     as_json: bool,
     **where: Any,
@@ -62,9 +63,7 @@ def search(
         _words(context, text), limit, Granularity(granularity), Mode(mode or config.search.mode), scope(**where)
     )
     with opened(context, config) as engine:
-        if near:
-            query = replace(query, scope=query.scope._replace(among=engine.graph.near(near, within)))
-        answer = engine.search(query)
+        answer = engine.search(_near(engine, query, near, within))
         missing = "" if answer.hits else _nothing(engine)
     if as_json:
         from memory.render import data
@@ -79,6 +78,16 @@ def search(
     if answer.hits or explain:
         click.echo(rendered.answer(answer, explain=explain))
     tell(answer.notices)
+
+
+def _near(engine: Engine, query: Query, names: tuple[str, ...], within: int | None) -> Query:
+    """The query, among what is near some entities, if any are named."""
+    if names:
+        among = engine.graph.near(names, 1 if within is None else within)
+        return replace(query, scope=query.scope._replace(among=among))
+    if within is not None:
+        raise Invalid("--within says how near to an entity", hint="Name it: --near NAME.")
+    return query
 
 
 def _words(context: click.Context, text: tuple[str, ...]) -> str:

@@ -153,10 +153,15 @@ def _lines(engine: Engine, path: str) -> Imported:
 
 
 def _grown(engine: Engine, plan: Plan, saved: Saved) -> bool:
-    """Add what is said of an entity that was here already under its name; whether that was something new."""
+    """
+    Add what is said of an entity that was here already under its name; whether that was something new. First it is
+    excluded from embedding, if it is to be: what is new may be for no model.
+    """
     same = saved.memory.content_hash == content_hash(plan.draft)
     if not saved.known or same or plan.draft.kind is not Kind.ENTITY:
         return False
+    if plan.draft.keyword_only:
+        engine.update(saved.memory.id, keyword_only=True)
     return not engine.graph.observe(saved.memory.id, observations(plan.draft.body)).saved.known
 
 
@@ -258,5 +263,5 @@ def _batches(plans: list[Restoring], engine: Engine) -> Iterable[list[Restoring]
 
 def _counted(saved: list[Saved], *, updated: int) -> Imported:
     known = sum(one.known for one in saved)
-    notices = tuple(dict.fromkeys(notice for one in saved for notice in one.notices))
+    notices = tuple(dict.fromkeys(notice for one in saved if not one.known for notice in one.notices))
     return Imported(len(saved) - known - updated, updated, known, notices)

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.entities import Edge
-from memory.errors import Invalid, NotFound
+from memory.errors import Invalid, NotFound, StoreError
 from memory.graph import given
 from memory.limits import short
 from memory.query import Notice
@@ -172,7 +172,25 @@ def imported(
     Keep what a file says, some hundreds in a transaction; nothing is kept twice, so it may be done again.
 
     Relations and links whose ends are not there are left out, and a notice says so.
+
+    Raises:
+        StoreError: The rest cannot be kept; the hint says how much was.
     """
+    done, total = 0, len(said.entities) + len(said.edges)
+
+    def report(now: int, of: int) -> None:
+        nonlocal done
+        done = now
+        progress(now, of)
+
+    try:
+        return _imported(graph, said, report)
+    except StoreError as error:
+        hint = f"{done:,} of {total:,} were kept before. Repeat the import to go on."
+        raise type(error)(str(error), hint=hint) from error
+
+
+def _imported(graph: EntityGraph, said: Carried, progress: Callable[[int, int], None]) -> Imported:
     notices: list[Notice] = []
     made = observed = related = linked = known = 0
     total = len(said.entities) + len(said.edges)

@@ -60,23 +60,34 @@ def entities(rows: object) -> list[Described]:
         name, type, embed = _of(row, NAME), _of(row, TYPE), _of(row, EMBED)
         if not isinstance(name, str) or not name.strip():
             raise Invalid(f"{place} needs a name, a text, not {short(name)}")
-        check_text(f"{place}.name", name.strip(), TITLE_LIMIT)
-        if "\n" in name.strip() or "\r" in name.strip():
-            raise Invalid(f"{place}.name is one line, not {short(name)}", hint="Put the rest into its observations.")
         if type is not None and not isinstance(type, str):
             raise Invalid(f"{place}.entityType must be text, not {short(type)}")
         if embed is not None and not isinstance(embed, bool):
             raise Invalid(f"{place}.embed must be true or false, not {short(embed)}")
         known = _texts(f"{place}.observations", _of(row, OBSERVATIONS) or ())
-        found.append(Described(name.strip(), (type or "").strip() or None, known, embed))
+        found.append(Described(called(f"{place}.name", name), (type or "").strip() or None, known, embed))
         _check(place, found[-1])
     return found
+
+
+def called(what: str, given: str) -> str:
+    """
+    A name as it is kept.
+
+    Raises:
+        Invalid: It is blank, too long, or has several lines.
+    """
+    name = given.strip()
+    check_text(what, name, TITLE_LIMIT)
+    if not name or "\n" in name or "\r" in name:
+        raise Invalid(f"{what} is one line of text, not {short(given)}", hint="Put the rest into observations.")
+    return name
 
 
 def _check(place: str, one: Described) -> None:
     """
     Raises:
-        Invalid: No entity can be like that: a name of two lines, more known than there is room for.
+        Invalid: No entity can be like that: more is known than there is room for.
     """
     try:
         Draft(kind=Kind.ENTITY, title=one.name, category=one.type, body=listed(one.observations))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memory.graph.rows import Name, Values
     from memory.query import Notice
     from memory.record import Memory
+    from memory.save import Saved
 
 
 class Created(NamedTuple):
@@ -75,7 +76,7 @@ class Keeping(Rows):
         return Created(
             tuple(one.memory for one in saved if not one.known),
             tuple(known),
-            unique(notice for one in (*saved, *(one.saved for one in known)) for notice in one.notices),
+            unique(notice for one in (*filter(_new, saved), *(one.saved for one in known)) for notice in one.notices),
         )
 
     def _check_room(self, more: Mapping[str, Sequence[str]]) -> None:
@@ -215,7 +216,7 @@ class Keeping(Rows):
         entity = self.engine.graph.entity(name)
         if not isinstance(new_name, str):
             raise Invalid(f"new_name must be text, not {short(new_name)}")
-        saved = self.engine.update(entity.id, title=new_name.strip())
+        saved = self.engine.update(entity.id, title=given.called("new_name", new_name))
         (row,) = self._rows([saved.memory], observations=False)
         return {"entity": row, "former_name": entity.title, "notices": data.notices(saved.notices)}
 
@@ -243,6 +244,10 @@ class Keeping(Rows):
         for memory, changed in rows:
             sorted_out[done if changed else other].append(data.pointer(memory))
         return sorted_out | {"notices": []}
+
+
+def _new(saved: Saved) -> bool:
+    return not saved.known
 
 
 def _sure(one: Memory | Ambiguous) -> Memory:

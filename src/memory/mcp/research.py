@@ -38,12 +38,7 @@ def _known(call: Call, given: Mapping[str, Any]) -> str | None:
 
 
 def _asked(given: Mapping[str, Any]) -> str | None:
-    """
-    The run that an argument names.
-
-    Raises:
-        Invalid: No run can have such a name.
-    """
+    """The run that an argument names; blank is none, and what none can be named is refused."""
     check_text("query_id", named := given.get("query_id") or "", NAME_LIMIT)
     return named.strip() or None
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from memory.errors import Invalid
 from memory.limits import short
-from memory.mcp import daily, graph, research, sessions, upkeep
 from memory.settings import TOOLSETS
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from memory.mcp.tool import Tool
 
 ALL = TOOLSETS[-1]
-EVERY: tuple[Tool, ...] = (*daily.TOOLS, *upkeep.TOOLS, *sessions.TOOLS, *research.TOOLS, *graph.TOOLS)
+_HOMES = dict(zip(TOOLSETS, ("daily", "upkeep", "sessions", "research", "graph"), strict=False))
+"""The module of each toolset's tools: only those that are wanted are imported, with the faces they stand on."""
 
 
 def toolsets() -> tuple[str, ...]:
@@ -41,14 +42,21 @@ def chosen(names: Iterable[str]) -> tuple[Tool, ...]:
                 f"no toolset {name!r}",
                 hint=f"{f'Did you mean {near[0]!r}? ' if near else ''}There are: {', '.join(known)}.",
             )
-    return tuple({tool.name: tool for tool in EVERY if ALL in wanted or tool.toolset in wanted}.values())
+    return tuple(
+        {tool.name: tool for name in _HOMES if ALL in wanted or name in wanted for tool in _tools(name)}.values()
+    )
+
+
+def _tools(toolset: str) -> tuple[Tool, ...]:
+    found: tuple[Tool, ...] = import_module(f"memory.mcp.{_HOMES[toolset]}").TOOLS
+    return found
 
 
 def unknown(name: str, known: Collection[str]) -> str:
     """What to say of a tool that is not among those that were chosen."""
-    if elsewhere := next((tool for tool in EVERY if tool.name == name), None):
-        chosen = f"`memory mcp --toolset {elsewhere.toolset}` or the setting mcp.toolsets brings it"
-        return f"{name} is in the toolset {elsewhere.toolset}, which this server does not have: {chosen}."
+    if elsewhere := next((home for home in _HOMES for tool in _tools(home) if tool.name == name), None):
+        brought = f"`memory mcp --toolset {elsewhere}` or the setting mcp.toolsets brings it"
+        return f"{name} is in the toolset {elsewhere}, which this server does not have: {brought}."
     near = get_close_matches(name, known, n=1)
     hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
     return f"no tool {short(name)}. {hint}"

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from memory.store import Relation
 
 ALTOGETHER = 60_000
-"""Characters of an answer for an agent from which on only what was left out is said; the structured content has it all."""
+"""
+Characters of the rows of an answer for an agent, and of what they have to say, from which on only what was left out is
+said; the structured content has it all.
+"""
 
 _GROUPS = (
     *("created", "duplicates", "results", "deleted", "linked", "unlinked", "unknown", "generated", "failed"),
@@ -78,10 +81,11 @@ def _number(rows: Sequence[Any] | int) -> int:
 
 
 def _shortened(found: Iterable[str]) -> Iterator[str]:
-    used, left_out = 0, 0
+    used, left_out = {True: 0, False: 0}, 0
     for one in found:
-        used += len(one)
-        if used <= ALTOGETHER:
+        further = one.startswith("  ")  # by itself, so that who has much to say hides nobody's name
+        used[further] += len(one)
+        if used[further] <= ALTOGETHER:
             yield one
         else:
             left_out += 1

@@ -107,7 +107,8 @@ class Store(Accounts, Sessions, Protocol):
         Keep entries, all in one transaction. The first vectors of a store found its active generation.
 
         An entry whose uid is there is known, whatever it says, and so is one of which its kind has only one. One that
-        renews another says the new in its place, as `replace` does; the same words once more leave no history. Vectors of a space that has no living generation
+        renews another says the new in its place, as `replace` does; one that says the same already is renewed first, and
+        keeps no history of that. Vectors of a space that has no living generation
         are not kept; their chunks are queued.
 
         Raises:

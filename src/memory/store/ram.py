@@ -145,7 +145,7 @@ class RamStore:
             self._around(same, entry)
             return Kept(data.memories[same], known=True, queued=0)
         self._check_parent(entry)
-        if entry.renews and (same := self._one(entry, entry.renews)) is not None:
+        if entry.renews and (same := self._alike(entry) or self._one(entry, entry.renews)) is not None:
             self._around(same, entry)
             old = self._memory(same)
             again = entry._replace(grown=old.content_hash == entry.content_hash)
@@ -202,8 +202,9 @@ class RamStore:
             return found if newer else None
         if rule.one:
             return self._one(entry, rule.one)
-        if not entry.unless_known or rule.repeats:
-            return None
+        return None if rule.repeats or not entry.unless_known else self._alike(entry)
+
+    def _alike(self, entry: Entry) -> MemoryId | None:
         for memory in self.data.memories.values():
             same = all(getattr(memory, name) == getattr(entry.draft, name) for name in SAME)
             if same and memory.content_hash == entry.content_hash and memory.status is Status.ACTIVE:
@@ -799,10 +800,10 @@ def _inside(memory: Memory, scope: Scope) -> bool:
         (scope.tasks, memory.task_code),
         (scope.runs, memory.query_id),
         (scope.statuses, memory.status),
-        (scope.among, memory.id),
     )
     return (
         all(not values or value in values for values, value in allowed)
+        and (scope.among is None or memory.id in scope.among)
         and scope.tags <= set(memory.tags)
         and (scope.since is None or memory.updated_at >= scope.since)
         and (scope.until is None or memory.updated_at < scope.until)

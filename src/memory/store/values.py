@@ -76,7 +76,8 @@ class Entry(NamedTuple):
         restored: An import brings back the times, the status and the counts of this one; `link` what it points to.
         history: What it said before, latest first.
         flags: What a reader should know of its text; words without spaces.
-        renews: Put the draft in place of the last changed active memory of its kind that has these fields in common.
+        renews: Put the draft in place of the active memory of its kind and scope that says the same, else of the last
+            changed one that has these fields in common with it.
         grown: It says all that the former said and more, so that nothing of that need go to the history.
         entities: The memory is about these entities.
     """

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from memory.errors import Invalid, NotFound
 from memory.kinds import RULES, Kind, check_kind
 from memory.record import OVERLAP, Excerpt, MemoryId, Status
-from memory.store import RESOLVED, SAME, UID_PREFIX, Kept, Revision
-from memory.store.sqlite import vectors
+from memory.store import RESOLVED, UID_PREFIX, Kept, Revision
+from memory.store.sqlite import sameness, vectors
 from memory.store.sqlite.rows import MEMORY, chunk, key, listed, memories, memory, moment, packed, record, recorded
 from memory.times import iso
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.draft import Draft
     from memory.record import ChunkId, Memory
     from memory.space import Embedded
     from memory.store import Entry, Links, Whole
@@ -40,11 +39,11 @@ _WHOLE = """
 
 def put(db: apsw.Connection, entry: Entry) -> Kept:
     """See `Store.put`."""
-    if (same := known(db, entry)) is not None:
+    if (same := sameness.known(db, entry)) is not None:
         _around(db, same, entry)
         return Kept(fetched(db, same), known=True, queued=0)
     _check_parent(db, entry)
-    if entry.renews and (same := _one(db, entry.draft, entry.renews)) is not None:
+    if (same := sameness.renewed(db, entry)) is not None:
         _around(db, same, entry)
         old = fetched(db, same)
         again = entry._replace(grown=old.content_hash == entry.content_hash)  # the same words need no history
@@ -74,7 +73,7 @@ def replace(db: apsw.Connection, id: MemoryId, entry: Entry, former: Whole | Non
             return None
     _check_parent(db, entry)
     check_kind(old.kind, entry.draft.kind)
-    if (one := RULES[old.kind].one) and (other := _one(db, entry.draft, one)) not in {None, id}:
+    if (one := RULES[old.kind].one) and (other := sameness.one(db, entry.draft, one)) not in {None, id}:
         names = ", ".join(f"{name} {getattr(entry.draft, name)!r}" for name in one)
         raise Invalid(f"there is another {old.kind} of {names}: memory {other}")
     return _replaced(db, old, entry)
@@ -215,54 +214,6 @@ def _queued(db: apsw.Connection, limit: int, condition: str, values: Sequence[st
         (*values, limit),
     )
     return list(_excerpts(rows))
-
-
-def known(db: apsw.Connection, entry: Entry) -> MemoryId | None:
-    """See `Store.known`."""
-    found: MemoryId | None = db.execute("select id from memories where uid = ?", (entry.uid,)).get
-    if found is not None:
-        return found
-    rule = RULES[entry.draft.kind]
-    if entry.renews:
-        return _newer(db, entry, entry.restored) if entry.restored else None
-    if rule.one:
-        return _one(db, entry.draft, rule.one)
-    return None if rule.repeats or not entry.unless_known else _alike(db, entry)
-
-
-def _newer(db: apsw.Connection, entry: Entry, restored: Memory) -> MemoryId | None:
-    """What an entry of an export would take the place of, if that was changed since."""
-    found = _one(db, entry.draft, entry.renews)
-    return None if found is None or fetched(db, found).updated_at < restored.updated_at else found
-
-
-def _one(db: apsw.Connection, draft: Draft, fields: Sequence[str]) -> MemoryId | None:
-    """
-    The active memory of a draft's kind that has these fields in common with it, the last changed if there are more.
-    The name of an entity is taken whatever became of it.
-    """
-    same = " and ".join(f"{name} is ?" for name in fields)
-    status = "" if draft.kind is Kind.ENTITY else "and status = 'active'"
-    found: MemoryId | None = db.execute(
-        # The kind in plain text: an index of one kind is not taken for a bound value.
-        f"""select id from memories where kind = '{draft.kind}' {status} and {same}
-            order by updated_at desc, id desc limit 1""",
-        [getattr(draft, name) for name in fields],
-    ).get
-    return found
-
-
-def _alike(db: apsw.Connection, entry: Entry) -> MemoryId | None:
-    """An active memory that says the same in the same scope."""
-    same = " and ".join(f"{name} is ?" for name in SAME)
-    scope = [getattr(entry.draft, name) for name in SAME]
-    found: MemoryId | None = db.execute(
-        # Left to itself, SQLite takes the index that has most of these columns, and reads every note.
-        f"""select id from memories indexed by memories_by_hash
-            where content_hash = ? and status = 'active' and {same} order by id limit 1""",
-        (entry.content_hash, *scope),
-    ).get
-    return found
 
 
 def _values(entry: Entry) -> dict[str, Any]:

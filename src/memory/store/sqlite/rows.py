@@ -45,7 +45,6 @@ _FILTERS = {
     "task_code": "tasks",
     "query_id": "runs",
     "status": "statuses",
-    "id": "among",
 }
 
 
@@ -62,6 +61,9 @@ def where(scope: Scope) -> tuple[str, Values]:
             clause = f"m.{column} in (select value from json_each(?))"
             clauses.append(f"({clause} or m.project is null)" if column == "project" and NONE in allowed else clause)
             values.append(json.dumps(sorted(allowed)))
+    if scope.among is not None:
+        clauses.append("m.id in (select value from json_each(?))")
+        values.append(listed(sorted(scope.among)))
     if scope.tags:
         clauses.append(
             """not exists (select 1 from json_each(?) wanted

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memory.store import State, Whole
-from memory.store.sqlite import keywords, ledger, memories, queue, rows, vectors as vector_rows
+from memory.store.sqlite import keywords, ledger, memories, queue, rows, sameness, vectors as vector_rows
 from memory.store.sqlite.database import Database
 from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.rows import listed, outlines, where
@@ -63,7 +63,7 @@ class SqliteStore:
 
     def known(self, entries: Sequence[Entry]) -> Sequence[MemoryId | None]:
         with self._db.read() as db:
-            return [memories.known(db, entry) for entry in entries]
+            return [sameness.known(db, entry) for entry in entries]
 
     def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Kept | None:
         with self._db.write() as db:

@@ -305,8 +305,8 @@ def likeness(
 ) -> Mapping[MemoryId, float]:
     """See `Store.likeness`."""
     need(db, generation)
-    exactly = scope == EVERYTHING._replace(among=scope.among)
-    ids = list(scope.among) if exactly and scope.among else within(db, scope) or []
+    exactly = scope.among is not None and scope == EVERYTHING._replace(among=scope.among)
+    ids = list(scope.among or ()) if exactly else within(db, scope) or []
     found = matrix.likeness(db, generation, vector, ids)
     if found is None:
         rows: Iterable[Row] = db.execute(
