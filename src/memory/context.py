@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memory.errors import EmbedError, Invalid, SpaceMismatch
-from memory.kinds import TOLD
+from memory.kinds import OF_NO_RUN, TOLD
 from memory.query import Answer, Mode, Notice, Query
 from memory.record import INSTRUCTIONS, Status
 from memory.text.fence import MARK, WIDEST, fenced, seen
@@ -84,6 +84,10 @@ def context(
         Invalid: `semantic` is none of them.
     """
     mode, notices = _mode(semantic, embedders)
+    if not (scope.kinds or scope.runs):
+        scope, latest = scope._replace(kinds=OF_NO_RUN), scope._replace(kinds=TOLD)
+    else:
+        latest = scope
     answer: Answer | None = None
     if about.strip():
         answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope))
@@ -91,8 +95,7 @@ def context(
     found = [hit.memory for hit in answer.hits] if answer else []
     recent: Sequence[Memory] = ()
     if answer is None or (room.topup_recent and len(found) < room.limit):
-        told = scope if scope.kinds else scope._replace(kinds=TOLD)
-        recent = store.recent(told, room.limit + len(found))
+        recent = store.recent(latest, room.limit + len(found))
     groups = [("About the task:", found), ("Recent:", recent)] if answer else [("", recent)]
     memories, text, omitted = pack(groups, replace(room, tokens=max(1, room.tokens - FENCE)))
     text = fenced(text)

@@ -226,7 +226,8 @@ class Engine(Archive, Care):
         topup_recent: bool | None = None,
     ) -> Context:
         """
-        What an agent should read before it starts: what is known about a task, then what is recent.
+        What an agent should read before it starts: what is known about a task, then what is recent. Nothing of a research
+        run is among it, unless the scope names a run or a kind.
 
         Args:
             about: The task; empty takes recent memories alone.

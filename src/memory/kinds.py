@@ -107,6 +107,9 @@ SESSION_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "se
 
 RESEARCH_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "research")
 
+OF_NO_RUN = frozenset(RULES) - frozenset(RESEARCH_KINDS)
+"""The kinds that a context may find: what a run found out is for that run (CAP C2, X34)."""
+
 TOOL_TYPES = ("builtin", "http", "mcp")
 """How a tool that an agent used is reached (CAP C10)."""
 

@@ -26,6 +26,7 @@ from memory import Config, Draft, Engine
 from memory.config import load
 from memory.errors import Invalid
 from memory.kinds import RESEARCH_KINDS, Kind
+from memory.query import Scope
 from memory.research import ResearchMemory
 from memory.store.sqlite.store import SqliteStore
 from sessions_made import Clock, Compass
@@ -621,3 +622,26 @@ def test_c45_statistics_say_how_much_a_run_has(memory: ResearchMemory) -> None:
     assert found["agent_counts"] == {"a": 1, "b": 1}
     assert (found["total_tool_calls"], found["failed_tool_calls"]) == (1, 1)
     assert found["earliest_created"] < found["latest_created"]
+
+
+def test_x34_what_a_run_found_does_not_come_up_unasked(opened) -> None:
+    engine = opened()
+    engine.save(Draft(title="Benchmarks of Rust", what="a note"))
+    run = ResearchMemory(RUN, engine)
+    for kind, text in SAID.items():
+        run.store_memory(kind, text, "worker-1")
+
+    for about in ("", "benchmarks of Rust and Python"):
+        found = engine.context(about, limit=100, tokens=50_000)
+        assert {memory.kind for memory in found.memories} == {Kind.NOTE}, about
+    asked = engine.context("", scope=Scope(runs=frozenset({RUN})), limit=100, tokens=50_000)
+    assert {memory.kind for memory in asked.memories} == set(RESEARCH_KINDS)
+
+
+def test_c16_x36_a_plan_that_comes_back_is_the_newest_again(opened) -> None:
+    run = ResearchMemory(RUN, opened())
+    for plan in ("A", "B", "A"):
+        run.store_memory("plan", plan, "lead")
+
+    assert [row["content"] for row in run.get_plan()] == ["A", "B", "A"]
+    assert "\nA\n" in run.build_worker_context()

@@ -154,7 +154,9 @@ SORTS = pytest.mark.parametrize("sort", ["ram", "sqlite"])
     st.tuples(st.integers(0, 5), shares, shares, limits),
 )
 @settings(deadline=None)
-def test_a_hybrid_search_is_every_entity_scored_and_the_best_taken(sort, many, graph, query, around, weights) -> None:
+def test_a_hybrid_search_is_every_entity_scored_and_the_best_taken(  # noqa: PLR0917  # what hypothesis draws
+    sort, many, graph, query, around, weights
+) -> None:
     entities, edges = graph
     around = sorted({number % len(entities) for number in around})
     distance, *shares, limit = weights
