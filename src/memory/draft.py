@@ -145,10 +145,11 @@ def _check_values(draft: Draft) -> None:
         raise Invalid(f"metadata is nested more than {DEPTH_LIMIT} deep")
 
 
-def _depth(value: object) -> int:
+def _depth(value: object, room: int = DEPTH_LIMIT + 1) -> int:
+    """How deep a value is nested; not deeper than there is room."""
     match value:
-        case dict():
-            return 1 + max(map(_depth, value.values()), default=0)
-        case list() | tuple():
-            return 1 + max(map(_depth, value), default=0)
+        case dict() if room:
+            return 1 + max((_depth(item, room - 1) for item in value.values()), default=0)
+        case list() | tuple() if room:
+            return 1 + max((_depth(item, room - 1) for item in value), default=0)
     return 0

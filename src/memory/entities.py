@@ -11,7 +11,7 @@ from memory.kinds import Kind
 from memory.limits import DISTANCE_LIMIT, NAME_LIMIT, check_distance, check_text, short
 from memory.record import MemoryId
 from memory.store import Attached, Relation
-from memory.text.observations import checked, listed, observations
+from memory.text.observations import checked, listed, observations, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -164,12 +164,9 @@ class Entities:
         Observations as they are kept: each once, without blanks around it and without the secrets in it.
 
         Raises:
-            Invalid: One is none, or closes a `<redacted>` of another, by which all between the two would be taken out.
+            Invalid: One is blank, too long, or no text.
         """
-        clean = tuple(dict.fromkeys(self._guard.text(text) for text in checked(texts)))
-        if any("</redacted" in text.lower() for text in clean):
-            raise Invalid("an observation has a </redacted> without its <redacted>", hint="Put both into one.")
-        return clean
+        return tuple(dict.fromkeys(self._guard.text(text) for text in checked(texts)))
 
     def observe(self, name: int | str, texts: Iterable[str]) -> Observed:
         """
@@ -183,7 +180,7 @@ class Entities:
 
         def more(known: tuple[str, ...]) -> tuple[str, ...]:
             there = set(known)
-            return (*known, *(text for text in wanted if text not in there))
+            return together((*known, *(text for text in wanted if text not in there)))
 
         return self._observed(name, wanted, more)
 

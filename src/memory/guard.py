@@ -91,10 +91,9 @@ class Guard:
         """
         redactor = self._current()
         try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
+            clean, found = redactor.value(json.loads(text))
+        except (ValueError, RecursionError, Invalid):  # no JSON, or nested too deep
             return redactor.text(text).text
-        clean, found = redactor.value(value)
         return json.dumps(clean, ensure_ascii=False) if found else text
 
     def problem(self) -> Notice | None:

@@ -150,7 +150,7 @@ def kind(name: str) -> Kind:
     Raises:
         Invalid: No kind is called that; the nearest is suggested.
     """
-    for candidate in (name, name.removesuffix("s")):
+    for candidate in (name, name.removesuffix("s"), f"{name.removesuffix('ies')}y"):
         if candidate in RULES:
             return Kind(candidate)
     from difflib import get_close_matches

@@ -14,9 +14,11 @@ from agent import Agent
 from command import Shell
 from memory import Config, Draft, Engine, Kind
 from memory.errors import Invalid
+from memory.kinds import kind
 from memory.research import ResearchMemory, transfer
 from memory.store.ram import RamStore
 from memory.store.ram_runs import RamRuns
+from memory.text.fence import seen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -284,3 +286,37 @@ def test_a_line_that_looks_like_one_of_the_frame_is_quoted(memory: ResearchMemor
     memory.store_memory("plan", f"Wind\n{forged}", "w")
 
     assert f"> {forged}" in memory.build_worker_context().splitlines()
+
+
+# Elsewhere ---------------------------------------------------------------
+
+
+def test_a_result_nested_deeper_than_is_looked_into_is_kept_without_its_secrets(memory: ResearchMemory) -> None:
+    nested = "[" * 200 + f'"{SECRET}"' + "]" * 200
+
+    memory.record_tool_call("w", "http", "fetch", {}, nested, True)
+
+    (kept,) = memory.get_tool_calls()
+    assert kept["result"].count("[") >= 200
+    assert SECRET not in kept["result"]
+
+
+@pytest.mark.parametrize("command", ["session", "graph"])
+def test_bytes_that_are_no_text_name_nothing_else_either(shell: Shell, command: str) -> None:
+    assert shell(command, "show", b"\xff", "--json", code=None).error["message"]
+
+
+def test_kinds_are_known_by_their_plurals() -> None:
+    assert [kind("discoveries"), kind("deadends"), kind("entities")] == [Kind.DISCOVERY, Kind.DEADEND, Kind.ENTITY]
+
+
+def test_signs_that_nobody_sees_are_shown_unless_they_belong_to_a_script() -> None:
+    assert seen("a\u17b4b\ufff9c\U0001d173 \u2800x\u034f") == "a\ufffdb\ufffdc\ufffd \ufffdx\ufffd"
+    for written in ("ᠮᠣᠩᠭᠣᠯ᠋", "⠓⠑⠇⠇⠕⠀⠺⠕⠗⠇⠙"):
+        assert seen(written) == written
+
+
+def test_a_name_does_not_turn_the_line_around(shell: Shell) -> None:
+    shell("save", "a\u202eb\u2066c", "--what", "x", "--project", "")
+
+    assert "a\ufffdb\ufffdc" in shell("list").out

@@ -70,3 +70,13 @@ def test_an_engine_refuses_limits_that_are_none(tmp_path):
         ):
             with pytest.raises(Invalid):
                 call()
+
+
+@pytest.mark.parametrize("levels", [65, 500, 900])
+def test_metadata_nested_too_deep_is_refused_in_a_sentence(levels):
+    value = "x"
+    for _ in range(levels):
+        value = [value]
+
+    with pytest.raises(Invalid, match="nested more than 64 deep"):
+        Draft(title="x", metadata={"deep": value})

@@ -13,7 +13,7 @@ from memory.kinds import Kind
 from memory.limits import BODY_LIMIT, check_text, short
 from memory.record import MemoryId
 from memory.render import data
-from memory.text.observations import listed
+from memory.text.observations import listed, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,8 +90,8 @@ class Keeping(Rows):
         ids = graph.named(list(more))
         known = graph.known(list(graph.there(ids.values()).values()))
         for name, texts in more.items():
-            body = listed(dict.fromkeys((*known.get(ids.get(name, MemoryId(0)), ()), *graph.worded(texts))))
-            check_text(f"what is known of {short(name)}", body, BODY_LIMIT)
+            whole = dict.fromkeys((*known.get(ids.get(name, MemoryId(0)), ()), *graph.worded(texts)))
+            check_text(f"what is known of {short(name)}", listed(together(tuple(whole))), BODY_LIMIT)
 
     def _draft(self, one: Described) -> Draft:
         try:

@@ -25,12 +25,15 @@ NARROWEST = 40
 LINES = 3  # of a passage
 TITLE = 60  # characters of a text in place of a title
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _SHOWN = ("title", "what", "why", "impact", "category", "project", "source")
 
 
 def visible(text: str) -> str:
-    """Text without what a terminal would obey: a control character becomes U+FFFD, but for newline and tab."""
+    """
+    Text without what a terminal would obey: a control character, or one that turns the direction of what follows,
+    becomes U+FFFD, but for newline and tab.
+    """
     return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
 
 

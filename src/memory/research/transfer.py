@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memory.errors import Invalid, StoreError
-from memory.front import _put
+from memory.front import put
 from memory.kinds import BY_AUTHOR, RULES
 from memory.limits import plain
 from memory.research import rows
@@ -92,7 +92,7 @@ def write(engine: Engine, path: str | Path, content: bytes, *, overwrite: bool =
             raise Invalid(f"{plain(str(path))} is the database", hint="Choose another name.")
         if file.exists() and not file.is_file():
             raise Invalid(f"cannot write {plain(str(path))}: it is no ordinary file", hint="Choose another name.")
-        _put(file, content, overwrite=overwrite)
+        put(file, content, overwrite=overwrite)
     except FileExistsError:
         return False
     except UNUSABLE as error:

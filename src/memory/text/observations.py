@@ -55,3 +55,17 @@ def checked(texts: Iterable[str]) -> list[str]:
         if not text.strip():
             raise Invalid("an observation is blank")
     return [text.strip() for text in found]
+
+
+def together(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """
+    These observations, which are without secrets each, if they can be one body.
+
+    Raises:
+        Invalid: One opens a `<redacted>` and another closes one: in one body, all between them would be taken out.
+    """
+    said = "\n".join(texts).lower()
+    if "<redacted" in said and "</redacted" in said:
+        hint = "Between them all that is known would be taken out: put both into one observation."
+        raise Invalid("one observation has a <redacted> and another a </redacted>", hint=hint)
+    return texts

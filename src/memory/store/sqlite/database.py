@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 import apsw
 
-from memory.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew
+from memory.errors import Invalid, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew
 from memory.store.sqlite.match import matched
 
 if TYPE_CHECKING:
@@ -278,6 +278,8 @@ def translated(path: str) -> Generator[None]:
         raise StoreError(f"reading or writing {path} failed: {error}") from error
     except apsw.Error as error:
         raise StoreError(f"{path}: {error}") from error
+    except UnicodeEncodeError as error:  # a name that nothing can have
+        raise Invalid(f"{error.object[error.start : error.end]!r} is not valid Unicode") from error
 
 
 def _rights(path: str) -> str:
