@@ -69,9 +69,10 @@ class Runs:
             run: None takes all runs.
 
         Raises:
-            Invalid: The limit is not 1..10,000.
+            Invalid: The limit is not 1..10,000, or no run can have such a name.
         """
         check_limit(limit)
+        check_text("run", run or "", NAME_LIMIT)
         runs = frozenset(() if run is None else (run,))
         return self._store.recent(Scope(kinds=frozenset(kinds), runs=runs), limit)
 

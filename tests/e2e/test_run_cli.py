@@ -160,7 +160,8 @@ def test_the_settings_name_the_run_for_the_other_commands(kept: Shell) -> None:
     assert named("run", "show", RUN, "--json").json["query_id"] == RUN
     for command in ("show", "context", "export"):
         assert "no run is named" in kept("run", command, code=2).err
-        assert "nothing is kept of run" in kept("run", command, "nope", code=1).err
+        unknown = kept("run", command, "nope", code=0 if command == "context" else 1)
+        assert "nothing is kept of" in unknown.err
 
 
 def test_other_commands_can_be_told_the_run(kept: Shell) -> None:
@@ -168,3 +169,12 @@ def test_other_commands_can_be_told_the_run(kept: Shell) -> None:
         document = kept(*command, "--run", OTHER, "--json").json
         found = document.get("hits", document.get("memories"))
         assert [one["what"] for one in found] == ["another plan"]
+
+
+def test_a_run_just_started_has_a_context_to_put_before_a_prompt(shell: Shell) -> None:
+    run = shell("run", "start").out.strip()
+
+    found = shell("run", "context", run)
+
+    assert found.out.startswith("========== RESEARCH CONTEXT")
+    assert found.err == "memory: nothing is kept of this run yet\n"

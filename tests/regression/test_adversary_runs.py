@@ -320,3 +320,8 @@ def test_a_name_does_not_turn_the_line_around(shell: Shell) -> None:
     shell("save", "a\u202eb\u2066c", "--what", "x", "--project", "")
 
     assert "a\ufffdb\ufffdc" in shell("list").out
+
+
+def test_what_is_not_json_is_no_result(memory: ResearchMemory) -> None:
+    with pytest.raises(Invalid, match="parameters"):
+        memory.record_tool_call("w", "http", "fetch", {"x": float("nan")}, "", True)

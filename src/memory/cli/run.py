@@ -152,7 +152,8 @@ def context(context: click.Context, /, id: str | None, agent: str | None, tokens
 
     room = Room(agent=agent) if tokens is None else Room(agent=agent, tokens=tokens)
     with opened(context) as engine:
-        name = engine.runs.run(_named(id, engine)).id
+        name = _named(id, engine)
+        empty = not engine.runs.memories(name, limit=1)
         found = briefing(engine, name, room)
     if as_json:
         from memory.render import data, research_data
@@ -160,6 +161,8 @@ def context(context: click.Context, /, id: str | None, agent: str | None, tokens
         show(data.document("run-context", research_data.context(name, *found)))
         return
     click.echo(found.text, nl=False)
+    if empty:
+        click.echo("memory: nothing is kept of this run yet", err=True)
 
 
 @run.command("export", short_help="Write a run as JSON.")

@@ -81,6 +81,7 @@ def _store(call: Call, given: Mapping[str, Any]) -> Result:
         project=None if call.place is None else call.engine.project(call.place),
         source=call.client or None,
     )
+    draft = replace(draft, tags=given.get("tags", ()))
     saved = call.engine.runs.renew(draft) if given.get("update") else call.engine.save(draft)
     return Result(research_data.kept(saved), research_text.kept(saved))
 
@@ -231,6 +232,7 @@ TOOLS = (
             _AGENT,
             _QUERY_ID,
             Parameter("metadata", "string", "More facts, a JSON object as text: '{\"iteration\": 3}'."),
+            Parameter("tags", "strings", "A few words to filter by."),
             Parameter("update", "boolean", "Put it in place of your last one of this type; feedback always is."),
         ),
         shapes.SHARED,

@@ -314,6 +314,6 @@ def _text(name: str, value: Json) -> str:
     if isinstance(value, str):
         return value
     try:
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise Invalid(f"{name} must be text or JSON: {error}") from error

@@ -1,0 +1,248 @@
+"""What somebody who wanted to lose data, to mislead or to slow down found in the entity graph, each as a test that failed first."""
+
+from __future__ import annotations
+
+import json
+from time import process_time
+
+import apsw
+import pytest
+
+from command import Shell
+from graph_made import entity_graph
+from memory import Draft, Engine
+from memory.errors import Invalid, NotFound, StoreBusy
+from memory.graph import EntityGraph, carry
+from memory.limits import BODY_LIMIT
+from memory.render import graph_text
+from memory.store.sqlite.store import SqliteStore
+
+LONE = "\ud800"  # half a character: JSON and command lines can hold one
+
+
+@pytest.fixture
+def graph(tmp_path) -> EntityGraph:
+    return entity_graph(tmp_path / "home")
+
+
+def known(graph: EntityGraph, name: str = "Ada") -> list[str]:
+    (row,) = graph.open_nodes([name])["entities"]
+    return row["observations"]
+
+
+def imported(graph: EntityGraph, *rows: dict) -> carry.Imported:
+    return carry.imported(graph, carry.parsed("\n".join(map(json.dumps, rows))))
+
+
+# Lost ----------------------------------------------------------------------------------
+
+
+def test_what_is_known_between_an_opened_and_a_closed_mark_is_not_taken_out(graph) -> None:
+    graph.create_entities([{"name": "Ada", "obs": ["logs say <redacted> there", "wrote the first program"]}])
+
+    with pytest.raises(Invalid, match="one observation has a <redacted> and another a </redacted>"):
+        graph.add_observations([{"entityName": "Ada", "contents": ["and </REDACTED > here"]}])
+    with pytest.raises(Invalid, match="and another"):
+        graph.create_entities([{"name": "Bob", "obs": ["<redacted>", "a fact", "</redacted>"]}])
+
+    assert known(graph) == ["logs say <redacted> there", "wrote the first program"]
+    assert graph.open_nodes(["Bob"])["unknown"] == ["Bob"]
+    graph.add_observations([{"entityName": "Ada", "contents": ["the code is <redacted>4711</redacted>"]}])
+    assert known(graph)[-1] == "the code is [redacted]"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("z" * 9_000, "what is known of 'Ada' has 508,"), ("<redacted>a</redacted><redacted>", "is not closed")],
+)
+def test_where_one_cannot_be_told_more_none_is(graph, text, said) -> None:
+    full = [f"{number:02}" + "x" * 9_990 for number in range(BODY_LIMIT // 10_000)]
+    graph.create_entities([{"name": "Ada", "obs": full}, {"name": "Bob"}])
+
+    with pytest.raises(Invalid, match=said):
+        graph.create_entities([{"name": "New"}, {"name": "Ada", "obs": [text]}])
+    with pytest.raises(Invalid, match=said):
+        graph.add_observations([{"entity": "Bob", "contents": ["x"]}, {"entity": "Ada", "contents": [text]}])
+
+    assert graph.open_nodes(["New"])["unknown"] == ["New"]
+    assert known(graph, "Bob") == []
+    graph.add_observations([{"entity": "Ada", "contents": full}])  # nothing new needs no room
+
+
+def test_what_was_written_by_hand_can_be_removed(graph) -> None:
+    graph.create_entities([{"name": "Ada"}])
+    graph.engine.update("1", body="  first\n- second \n\n- \n-   \n- third\r\n")
+
+    assert known(graph) == ["first", "second", "third"]
+    graph.delete_observations([{"entityName": "Ada", "observations": ["first", "second", "third"]}])
+
+    assert graph.engine.details("1").body == ""
+
+
+def test_what_was_kept_before_a_rule_is_removed_by_what_it_says(graph, tmp_path) -> None:
+    graph.create_entities([{"name": "Ada", "obs": ["met Bluebird", "x"]}])
+    graph.create_relations([{"from": "Ada", "to": "Ada", "type": "Bluebird"}])
+    (tmp_path / "home" / ".memoryignore").write_text("Bluebird\n")
+
+    (found,) = graph.delete_observations([{"entity": "Ada", "observations": ["met Bluebird", "no Bluebird"]}])[
+        "results"
+    ]
+
+    assert found["deleted"] == ["met Bluebird"]
+    assert found["unknown"] == ["no [redacted:memoryignore:1]"]
+    assert graph.delete_relations([{"from": "Ada", "to": "Ada", "type": "Bluebird"}])["unknown"] == []
+
+
+def test_a_relation_that_was_kept_without_its_secret_is_removed_by_the_type_with_it(graph) -> None:
+    secret = "sk-proj-" + "abcdefghijklmnopqrstuvwxyz1234567890ABCD"
+    edge = {"from": "Ada", "to": "Ada", "relationType": secret}
+    graph.create_entities([{"name": "Ada"}])
+    graph.create_relations([edge])
+
+    deleted = graph.delete_relations([edge])
+
+    assert [row["relationType"] for row in deleted["deleted"]] == ["[redacted:openai-key]"]
+    assert graph.get_stats()["total_relations"] == 0
+
+
+# Crashed -------------------------------------------------------------------------------
+
+
+def test_half_a_character_is_in_no_name(graph, tmp_path) -> None:
+    graph.create_entities([{"name": "Ada"}])
+
+    assert graph.open_nodes([LONE])["unknown"] == graph.delete_entities([LONE])["unknown"] == [LONE]
+    for call in (
+        lambda: graph.search_hybrid("x", [LONE]),
+        lambda: graph.find_path("Ada", LONE),
+        lambda: graph.add_observations([{"entityName": LONE, "contents": ["x"]}]),
+        lambda: graph.create_relations([{"from": "Ada", "to": LONE, "relationType": "x"}]),
+    ):
+        with pytest.raises(NotFound, match="no entity"):
+            call()
+    edge = {"type": "relation", "from": LONE, "to": "Ada", "relationType": "x"}
+    assert imported(graph, edge).notices[0].text.startswith("1 relations lead to entities that are not there")
+    (tmp_path / "folder").mkdir()
+    assert "no entity" in Shell(tmp_path / "home", tmp_path / "folder")("graph", "show", b"\xff", code=1).err
+
+
+def test_no_page_begins_beyond_what_can_be_counted(graph) -> None:
+    for offset in (2**63, 2**63 - 5, 10**9 + 1):
+        with pytest.raises(Invalid, match="offset is a whole number from 0 to 1,000,000,000"):
+            graph.read_graph(10, offset)
+
+
+def test_brackets_without_end_are_refused(graph) -> None:
+    with pytest.raises(Invalid, match="line 1 is not JSON"):
+        carry.parsed("[" * 100_000)
+
+
+# Misled --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("memory", ["1", None, 1, "0" * 31])
+def test_a_file_names_memories_by_their_uids_alone(graph, memory) -> None:
+    graph.engine.save(Draft(title="has nothing to do with it"))
+    graph.create_entities([{"name": "Ada"}])
+
+    with pytest.raises(Invalid, match="line 1: a link needs a memory, its uid"):
+        imported(graph, {"type": "link", "entity": "Ada", "memory": memory})
+
+
+def test_a_file_names_entities_by_their_names_alone_and_links_none_to_another(graph) -> None:
+    note = graph.engine.save(Draft(title="a note")).memory
+    graph.create_entities([{"name": "Ada"}, {"name": "Bob"}])
+    bob = graph.engine.graph.entity("Bob")
+
+    found = imported(
+        graph,
+        {"type": "link", "entity": str(bob.id), "memory": note.uid},
+        {"type": "link", "entity": "Ada", "memory": bob.uid},
+        {"type": "link", "entity": "Ada", "memory": note.uid},
+    )
+
+    assert found.links == 1
+    assert found.notices[0].text.startswith("2 links are to memories, or of entities, that are not there")
+    assert graph.entity_memories("Bob")["total_memories"] == 0
+
+
+def test_what_an_earlier_reference_server_answers_is_read(graph) -> None:
+    rows = {"entities": [{"type": "entity", "name": "A"}, {"type": "entity", "name": "B"}]}
+    rows["relations"] = [{"type": "relation", "from": "A", "to": "B", "relationType": "x"}]
+
+    assert imported(graph, rows).relations == 1
+    rows["relations"] = [{"from": "A", "to": "B", "type": "relation"}]
+    assert imported(graph, rows).relations == 1
+
+
+def test_a_single_line_is_not_taken_for_a_document(graph) -> None:
+    assert imported(graph, {"type": "entity", "name": "A", "relations": []}).entities == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"type": "entity", "name": "x" * 201}, "name has 201 characters"),
+        ({"type": "entity", "name": "a\nb"}, "name is one line of text"),
+        ({"type": "entity", "name": "A", "entityType": "x" * 201}, "category has 201 characters"),
+        ({"type": "entity", "name": "A", "observations": ["x" * 9_999] * 51}, "body has 510,"),
+        ({"type": "relation", "from": "A", "to": "A", "relationType": "x" * 201}, "relationType has 201 characters"),
+    ],
+)
+def test_what_cannot_be_kept_is_said_with_its_line_before_the_first_is_kept(row, said) -> None:
+    with pytest.raises(Invalid, match=f"line 2.*{said}"):
+        carry.parsed(json.dumps({"type": "entity", "name": "first"}) + "\n" + json.dumps(row))
+
+
+def test_an_import_that_ends_early_says_how_much_was_kept(tmp_path) -> None:
+    config = entity_graph(tmp_path / "home").engine.config
+    graph = EntityGraph(Engine(SqliteStore(config.database, busy_seconds=0.1), config))
+    rows = [{"type": "entity", "name": f"e{number}"} for number in range(carry.PAGE + 1)]
+    said = carry.parsed("\n".join(map(json.dumps, rows)))
+    other = apsw.Connection(config.database)
+
+    def lock(_done: int, _total: int) -> None:
+        other.execute("begin immediate")
+
+    with pytest.raises(StoreBusy) as refused:
+        carry.imported(graph, said, lock)
+    other.execute("rollback")
+
+    assert refused.value.hint == "500 of 501 were kept before. Repeat the import to go on."
+    assert carry.imported(graph, said).entities == 1
+
+
+def test_who_has_much_to_say_hides_nobody(graph) -> None:
+    graph.create_entities(
+        [{"name": "Ada", "obs": [f"{number}" + "x" * 9_000 for number in range(20)]}, {"name": "Zoe"}]
+    )
+
+    said = graph_text.answer(graph.read_graph())
+
+    assert len(said) < graph_text.ALTOGETHER + 10_000
+    assert "Zoe" in said
+    assert "more lines are left out" in said
+
+
+# Slow ----------------------------------------------------------------------------------
+
+
+def test_many_observations_take_no_more_than_their_number(graph) -> None:
+    texts = [f"{number:x}" for number in range(30_000)]
+    graph.create_entities([{"name": "Ada", "obs": texts}])
+    begun = process_time()
+
+    (told,) = graph.add_observations([{"entityName": "Ada", "contents": texts}])["results"]
+
+    assert told["known"] == texts
+    assert process_time() - begun < 4  # was 10
+
+
+def test_long_names_are_not_compared_to_their_end(graph) -> None:
+    graph.create_entities([{"name": f"{number:03}" + "abcdefghij" * 18} for number in range(1000)])
+    begun = process_time()
+
+    found = graph.open_nodes(["abcdefghij" * 17 + letter for letter in "xyz"])
+
+    assert len(found["unknown"]) == 3
+    assert process_time() - begun < 1.5  # was 4
