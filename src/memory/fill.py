@@ -192,7 +192,8 @@ def anew(
     done, failed, last, model = 0, 0, "", ""
     with purpose(EMBED):
         for start in range(0, len(chunks), filling.batch):
-            excerpts = list(store.excerpts(chunks[start : start + filling.batch]).values())
+            if not (excerpts := list(store.excerpts(chunks[start : start + filling.batch]).values())):
+                continue  # they were deleted meanwhile
             generation, embedder = _founded(store, embedders)
             found = isolated(excerpts, embedder, filling.overlap)
             done += store_isolated(found, store, generation, moment)

@@ -120,7 +120,15 @@ CALLS = {
 
 
 def test_every_command_is_run_here() -> None:
-    assert set(CALLS) == set(COMMANDS) - {"demo", "mcp", "hook", "session", "run", "graph", "watch"}  # which have tests of their own
+    assert set(CALLS) == set(COMMANDS) - {
+        "demo",
+        "mcp",
+        "hook",
+        "session",
+        "run",
+        "graph",
+        "watch",
+    }  # which have tests of their own
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -7,8 +7,9 @@ from hypothesis import given, strategies as st
 
 from memory.errors import Invalid
 from memory.mcp.tool import checked
-from memory.mcp.toolsets import EVERY
+from memory.mcp.toolsets import chosen
 
+EVERY = chosen(["all"])
 TOOLS = st.sampled_from(EVERY)
 LISTING = st.sampled_from([tool for tool in EVERY if any(one.sort == "objects" for one in tool.parameters)])
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text()

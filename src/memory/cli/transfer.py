@@ -157,11 +157,12 @@ def _grown(engine: Engine, plan: Plan, saved: Saved) -> bool:
     Add what is said of an entity that was here already under its name; whether that was something new. First it is
     excluded from embedding, if it is to be: what is new may be for no model.
     """
-    same = saved.memory.content_hash == content_hash(plan.draft)
-    if not saved.known or same or plan.draft.kind is not Kind.ENTITY:
+    if not saved.known or plan.draft.kind is not Kind.ENTITY:
         return False
-    if plan.draft.keyword_only:
+    if plan.draft.keyword_only and not saved.memory.keyword_only:
         engine.update(saved.memory.id, keyword_only=True)
+    if saved.memory.content_hash == content_hash(plan.draft):
+        return False
     return not engine.graph.observe(saved.memory.id, observations(plan.draft.body)).saved.known
 
 

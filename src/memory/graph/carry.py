@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memory.entities import Edge
 from memory.errors import Invalid, NotFound, StoreError
 from memory.graph import given
+from memory.graph.rows import paged
 from memory.limits import short
 from memory.query import Notice
 from memory.times import iso
@@ -64,26 +65,29 @@ def exported(engine: Engine) -> Iterator[dict[str, Any]]:
     """A line for each entity, then for each relation, then for each link to a memory; a page is read at a time."""
     names: dict[MemoryId, str] = {}
     graph = engine.graph
-    for one in graph.every():
-        names[one.id] = one.title
-        never = {"embed": False} if one.keyword_only else {}
-        yield {
-            "type": "entity",
-            "name": one.title,
-            "entityType": one.category or "",
-            "observations": list(graph.known([one])[one.id]),
-            **never,
-            "uid": one.uid,
-            "created_at": iso(one.created_at),
-        }
+    for page in paged(graph.every()):
+        said = graph.known(page)
+        for one in page:
+            names[one.id] = one.title
+            never = {"embed": False} if one.keyword_only else {}
+            yield {
+                "type": "entity",
+                "name": one.title,
+                "entityType": one.category or "",
+                "observations": list(said[one.id]),
+                **never,
+                "uid": one.uid,
+                "created_at": iso(one.created_at),
+            }
     for relation in graph.all_relations():
         if {relation.source, relation.target} <= names.keys():  # else it is newer than the list of entities
             ends = {"from": names[relation.source], "to": names[relation.target]}
             yield {"type": "relation", **ends, "relationType": relation.type}
-    for link in graph.all_attached():
-        memory = graph.there([link.memory]).get(link.memory)
-        if memory is not None and link.entity in names:
-            yield {"type": "link", "entity": names[link.entity], "memory": memory.uid}
+    for links in paged(graph.all_attached()):
+        memories = graph.there(link.memory for link in links)
+        for link in links:
+            if link.memory in memories and link.entity in names:
+                yield {"type": "link", "entity": names[link.entity], "memory": memories[link.memory].uid}
 
 
 def parsed(text: str) -> Carried:

@@ -40,6 +40,7 @@ class Embedding(Rows):
             EmbedError: The model cannot be used; what was embedded is kept.
             SpaceMismatch: The stored vectors are of another model: `memory reindex` makes all of them anew.
         """
+        given.flag("force_refresh", force_refresh)
         graph, chosen = self.engine.graph, given.references("entity_ids", entity_ids)
         entities = {one.id: one for one in (graph.entities(chosen) if chosen else graph.every())}
         before = self._states(list(entities.values()))

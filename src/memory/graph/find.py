@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from memory.errors import Ambiguous, Invalid, NotFound
 from memory.graph import given
-from memory.graph.rows import Rows
+from memory.graph.rows import Rows, paged
 from memory.limits import short
 from memory.proximity import ENTITIES, Wanted
 from memory.query import Mode, Notice, Query, Scope, check_limit
 from memory.render import data, graph_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from memory.graph.rows import Name, Values
     from memory.proximity import Near, Nearby
@@ -25,8 +24,6 @@ RELATIONS = 1000
 """Relations of one answer: an entity may have 10,000."""
 
 FURTHEST = 1_000_000_000  # offset of a page
-
-PAGE = 1000  # entities that are counted at a time
 
 
 class Finding(Rows):
@@ -119,6 +116,7 @@ class Finding(Rows):
             Invalid: The query is blank or too long, or a number out of range.
         """
         settings = self.engine.config.graph
+        given.flag("include_observations", include_observations)
         query_ = Query(query, settings.limit if limit is None else limit, scope=ENTITIES)
         threshold = settings.threshold if threshold is None else threshold
         found = self.engine.graph.nearby(Wanted(query_, distance=0, vector_weight=1.0))
@@ -227,7 +225,7 @@ class Finding(Rows):
     def get_stats(self) -> Values:
         """How much there is in the graph, and of how many entities the meaning can be searched."""
         observations, states = 0, dict.fromkeys(graph_data.STATES, 0)
-        for page in _pages(self.engine.graph.every()):
+        for page in paged(self.engine.graph.every()):
             observations += sum(map(len, self.engine.graph.known(page).values()))
             for state in self._states(page).values():
                 states[state] += 1
@@ -259,8 +257,3 @@ def _cut(relations: Sequence[Relation]) -> list[dict[str, str]]:
     more = len(relations) - RELATIONS
     said = Notice(f"{more:,} more relations are left out", "`memory graph export` has all of them.")
     return data.notices((said,) if more > 0 else ())
-
-
-def _pages(entities: Iterator[Memory]) -> Iterator[list[Memory]]:
-    while page := list(islice(entities, PAGE)):
-        yield page

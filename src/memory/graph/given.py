@@ -50,6 +50,15 @@ class Told(NamedTuple):
     texts: tuple[str, ...]
 
 
+def flag(name: str, value: object) -> None:
+    """
+    Raises:
+        Invalid: It is neither true nor false.
+    """
+    if not isinstance(value, bool):
+        raise Invalid(f"{name} is true or false, not {short(value)}")
+
+
 def entities(rows: object) -> list[Described]:
     """
     Raises:

@@ -190,15 +190,21 @@ class Keeping(Rows):
         wanted = given.references("names", names)
         found = [one if isinstance(one, NotFound) else _sure(one) for one in self.engine.graph.looked_up(wanted)]
         deleted, unknown = [], []
+        seen: set[int] = set()
         for name, one in zip(wanted, found, strict=True):
-            if isinstance(one, NotFound) or not self._deleted(one):
+            if isinstance(one, NotFound):
+                unknown.append(name)
+            elif one.id in seen:
+                continue  # by another of its names
+            elif not self._deleted(one):
                 unknown.append(name)
             else:
+                seen.add(one.id)
                 deleted.append({"id": one.id, "uid": one.uid, "name": one.title})
         return {"deleted": deleted, "unknown": unknown, "notices": self._unknown(unknown)}
 
     def _deleted(self, entity: Memory) -> bool:
-        """False if it is gone already: it was named twice, or others were faster."""
+        """False if it is gone already: others were faster."""
         try:
             self.engine.delete(entity.id)
         except NotFound:

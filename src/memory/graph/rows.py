@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from memory.limits import short
 from memory.query import Notice
 from memory.render import data, graph_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from memory.engine import Engine
     from memory.record import Memory, MemoryId
     from memory.store import Relation
+
+One = TypeVar("One")
+
+PAGE = 1000  # entities, relations, links that are read together
 
 Name: TypeAlias = "int | str"
 """An entity's name, its id, its uid or the beginning of its uid (CAP X45); names come first."""
@@ -54,3 +59,9 @@ class Rows:
 
 def unique(notices: Iterable[Notice]) -> tuple[Notice, ...]:
     return tuple(dict.fromkeys(notices))
+
+
+def paged(found: Iterator[One]) -> Iterator[list[One]]:
+    """A page at a time: what belongs to each is asked for together."""
+    while page := list(islice(found, PAGE)):
+        yield page
