@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memory.record import Memory, MemoryId
     from memory.store import Store
 
-WORDS = 1000
+WORDS = 200
 """Chunks whose keyword scores count, at least: a common word may stand in all."""
 
 MANY = 2000

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from memory.errors import NotFound
 from memory.query import EVERYTHING, Scored
-from memory.record import MemoryId
 from memory.store import Generation, State
 from memory.store.sqlite import queue
 from memory.store.sqlite.rows import broad, key, listed, where, within
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.query import Ranking, Scope
-    from memory.record import ChunkId
+    from memory.record import ChunkId, MemoryId
     from memory.space import Space, Vectors, Window
     from memory.store.sqlite.matrix import Matrix
     from memory.store.sqlite.rows import Row
@@ -318,7 +317,7 @@ def likeness(
             (vector.tobytes(), listed(ids)),
         )
         found = dict(rows)
-    return {MemoryId(id): cosine for id, cosine in found.items()}
+    return cast("dict[MemoryId, float]", found)
 
 
 def cosines(
