@@ -29,6 +29,9 @@ bench: $(STAMP)
 	$(BIN)/python bench/embed.py
 	$(BIN)/python bench/mcp.py
 	$(BIN)/python bench/sessions.py
+	$(BIN)/python bench/graph.py
+	$(BIN)/python bench/team.py
+	$(BIN)/python bench/entities.py
 
 format: $(STAMP)
 	$(BIN)/ruff format .
