@@ -84,10 +84,11 @@ def context(
         Invalid: `semantic` is none of them.
     """
     mode, notices = _mode(semantic, embedders)
+    latest = scope
     if not (scope.kinds or scope.runs):
-        scope, latest = scope._replace(kinds=OF_NO_RUN), scope._replace(kinds=TOLD)
-    else:
-        latest = scope
+        latest = scope._replace(kinds=TOLD)
+        if store.runs.any():  # else there is nothing to leave out, and a narrower scope takes longer
+            scope = scope._replace(kinds=OF_NO_RUN)
     answer: Answer | None = None
     if about.strip():
         answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope))

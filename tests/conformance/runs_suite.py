@@ -76,6 +76,17 @@ class OneRun:
         run = store.runs.run("r")
         assert (run.memories, run.agents) == (1, ())
 
+    def test_whether_there_is_anything_of_a_run(self, store: Store) -> None:
+        kept(store, note("of a run, but a note", query_id="n"), note("of none"))
+        store.runs.log([used()])
+        assert not store.runs.any()
+
+        (found,) = kept(store, finding())
+        assert store.runs.any()
+
+        store.delete(found)
+        assert not store.runs.any()
+
     @pytest.mark.parametrize("kind", RESEARCH_KINDS)
     def test_every_research_kind_counts(self, store: Store, kind: Kind) -> None:
         kept(store, finding("x", kind=kind))

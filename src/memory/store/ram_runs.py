@@ -30,6 +30,10 @@ class RamRuns:
             found
         )
 
+    def any(self) -> bool:
+        with self._store.lock:
+            return bool(self._memories(None))
+
     def run(self, id: str) -> Run | None:
         with self._store.lock:
             memories = self._memories(id)

@@ -22,6 +22,10 @@ class Runs(Protocol):
         """The runs with the latest activity, latest first, of those at one moment by name; and how many there are."""
         ...
 
+    def any(self) -> bool:
+        """Whether there is a memory of a research kind."""
+        ...
+
     def run(self, id: str) -> Run | None:
         """What is kept of a run; None if nothing is."""
         ...

@@ -46,6 +46,13 @@ class SqliteRuns:
             found = [_run(db, id) for id in ids[:limit]]
             return [one for one in found if one is not None], len(ids)
 
+    def any(self) -> bool:
+        with self._database.read() as db:
+            first = (
+                f"select 1 from memories indexed by memories_by_run where query_id is not null and {_RESEARCH} limit 1"
+            )
+            return db.execute(first).get is not None
+
     def run(self, id: str) -> Run | None:
         with self._database.read() as db:
             return _run(db, id)
