@@ -191,3 +191,10 @@ def test_a_note_that_no_model_may_see_is_found_by_its_words(shell):
     found = shell("search", "exhausted", "--mode", "hybrid", "--json").json["hits"]
     assert [(hit["title"], hit["cosine"]) for hit in found[:1]] == [("Pool size", None)]
     assert [hit["title"] for hit in shell("search", "pool", "--mode", "vector", "--json").json["hits"]] == ["Usual"]
+
+
+def test_without_a_command_it_says_how_much_there_is(kept) -> None:
+    assert kept("graph", "--json").json == kept("graph", "stats", "--json").json
+    assert kept("graph").out == kept("graph", "stats").out
+    assert kept("run", "--json").json["schema"] == "memory.run-list/1"
+    assert "Commands:" in kept("graph", "--help").out

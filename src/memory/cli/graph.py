@@ -7,21 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.cli.graph_files import export, import_
-from memory.cli.options import as_json, opened, show
+from memory.cli.options import as_json, opened, show, usually
 from memory.query import MOST
 
 if TYPE_CHECKING:
     from memory.graph import EntityGraph
 
 
-class _Graph(click.Group):
-    """`memory graph` says how much there is."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, args or ["stats"])
-
-
-@click.group(cls=_Graph, short_help="Entities, what is known of them, how they are related.")
+@click.group(cls=usually("stats"), short_help="Entities, what is known of them, how they are related.")
 def graph() -> None:
     """
     Entities, what is known of them, how they are related, and which memories are about them.

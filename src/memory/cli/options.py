@@ -39,6 +39,17 @@ PATH = click.Path(readable=False)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, with a versioned schema.")
 
 
+def usually(name: str) -> type[click.Group]:
+    """A group of commands of which one is meant where none is named."""
+
+    class Usual(click.Group):
+        def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+            named = args and (not args[0].startswith("-") or args[0] in ctx.help_option_names)
+            return super().parse_args(ctx, args if named else [name, *args])
+
+    return Usual
+
+
 def scoped(command: Command) -> Command:
     """The options that say which memories are meant."""
     options = (

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.cli.options import HERE, PATH, as_json, given_text, named_project, opened, show, standard_input, tell
+from memory.cli.options import (
+    HERE,
+    PATH,
+    as_json,
+    given_text,
+    named_project,
+    opened,
+    show,
+    standard_input,
+    tell,
+    usually,
+)
 from memory.errors import Invalid
 from memory.limits import plain
 from memory.query import MOST, Notice
@@ -18,14 +29,7 @@ LEADER = "lead_coordinator"
 """Who writes the plan of a run unless somebody else is named."""
 
 
-class _Runs(click.Group):
-    """`memory run` lists them."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, args or ["list"])
-
-
-@click.group(cls=_Runs, short_help="Research runs: start, list, show, context, export, import, clear.")
+@click.group(cls=usually("list"), short_help="Research runs: start, list, show, context, export, import, clear.")
 def run() -> None:
     """
     Research runs: what several agents find out together.

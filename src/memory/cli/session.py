@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.cli.options import as_json, opened, show, tell
+from memory.cli.options import as_json, opened, show, tell, usually
 from memory.kinds import kind
 from memory.limits import iteration
 from memory.query import EVERYTHING, MOST
@@ -15,14 +15,7 @@ if TYPE_CHECKING:
     from memory.query import Scope
 
 
-class _Sessions(click.Group):
-    """`memory session` lists them."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, args or ["list"])
-
-
-@click.group(cls=_Sessions, short_help="What is kept of sessions: list, show, stats, context.")
+@click.group(cls=usually("list"), short_help="What is kept of sessions: list, show, stats, context.")
 def session() -> None:
     """
     What is kept of sessions: the latest of them, or of one its memories, its numbers, or what to go on with.

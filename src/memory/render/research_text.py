@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memory.context import line
 from memory.record import INSTRUCTIONS
 from memory.render.recall import notices
-from memory.render.sessions_text import _row, _shares, _table
+from memory.render.sessions_text import shares, short_row, table
 from memory.render.text import counted
 from memory.text.fence import MARK, fenced, seen
 
@@ -71,28 +71,30 @@ def runs(found: Sequence[Run]) -> str:
             f"{one.latest:%Y-%m-%d %H:%M}",
             counted(one.memories, "memory", "memories"),
             counted(one.calls, "tool call") if one.calls else "",
-            _shares(one.kinds),
+            shares(one.kinds),
         )
         for one in found
     ]
-    return _table(rows)
+    return table(rows)
 
 
 def stats(found: Run) -> str:
     calls = f"{found.calls:,}" + (f" ({found.failed_calls:,} without success)" if found.failed_calls else "")
     rows = [
         ("run", line(found.id)),
-        ("memories", f"{found.memories:,}" + (f" ({_shares(found.kinds)})" if found.kinds else "")),
-        ("agents", _shares(found.agents)),
+        ("memories", f"{found.memories:,}" + (f" ({shares(found.kinds)})" if found.kinds else "")),
+        ("agents", shares(found.agents)),
         ("tool calls", calls if found.calls else ""),
         ("made", f"{found.earliest:%Y-%m-%d %H:%M} to {found.latest:%Y-%m-%d %H:%M} UTC"),
     ]
-    return _table([row for row in rows if row[1]])
+    return table([row for row in rows if row[1]])
 
 
 def shown(found: Run, memories: Sequence[Memory]) -> str:
     """The numbers of a run, then memories."""
-    return "\n\n".join(filter(None, [stats(found), _table([_row(memory) for memory in memories]) if memories else ""]))
+    return "\n\n".join(
+        filter(None, [stats(found), table([short_row(memory) for memory in memories]) if memories else ""])
+    )
 
 
 def cleared(id: str | None, gone: Cleared) -> str:

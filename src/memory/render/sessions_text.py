@@ -37,22 +37,22 @@ def sessions(found: Sequence[Session]) -> str:
             counted(one.memories, "memory", "memories"),
             f"v{one.iteration}" if one.iteration else "",
             _one_line(one.agent_id or ""),
-            _shares(one.kinds),
+            shares(one.kinds),
         )
         for one in found
     ]
-    return _table(rows)
+    return table(rows)
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> str:
+def table(rows: Sequence[tuple[str, ...]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width).rstrip() for row in rows
     )
 
 
-def _shares(shares: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{_one_line(name)} {count:,}" for name, count in shares)
+def shares(counts: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{_one_line(name)} {count:,}" for name, count in counts)
 
 
 def _one_line(text: str) -> str:
@@ -62,13 +62,13 @@ def _one_line(text: str) -> str:
 def stats(found: Session) -> str:
     rows = [
         ("session", _one_line(found.id)),
-        ("memories", f"{found.memories:,} ({_shares(found.kinds)})"),
+        ("memories", f"{found.memories:,} ({shares(found.kinds)})"),
         ("chunks", f"{found.chunks:,}"),
-        ("agents", _shares(found.agents)),
+        ("agents", shares(found.agents)),
         ("iterations", f"up to {found.iteration}" if found.iteration else ""),
         ("made", f"{found.earliest:%Y-%m-%d %H:%M} to {found.latest:%Y-%m-%d %H:%M} UTC"),
     ]
-    return _table([row for row in rows if row[1]])
+    return table([row for row in rows if row[1]])
 
 
 def shown(found: Session, memories: Sequence[Memory]) -> str:
@@ -81,7 +81,7 @@ def shown(found: Session, memories: Sequence[Memory]) -> str:
         for _, group in groupby(memories, key=lambda memory: memory.session_iter)
         for memory in sorted(group, key=lambda memory: order.index(memory.kind))
     ]
-    rows = zip(placed, _table([_row(memory) for memory in placed]).split("\n"), strict=True)
+    rows = zip(placed, table([short_row(memory) for memory in placed]).split("\n"), strict=True)
     blocks = [stats(found)]
     for iteration, group in groupby(rows, key=lambda row: row[0].session_iter):
         head = click.style(f"iteration {iteration}" if iteration else "no iteration", bold=True)
@@ -89,7 +89,7 @@ def shown(found: Session, memories: Sequence[Memory]) -> str:
     return "\n\n".join(blocks)
 
 
-def _row(memory: Memory) -> tuple[str, ...]:
+def short_row(memory: Memory) -> tuple[str, ...]:
     said = (_one_line(part) for part in (memory.title, *memory.what.splitlines()))
     head = next(filter(None, said), "")
     facts = [memory.agent_id, memory.task_code, f"{memory.created_at:%Y-%m-%d}"]
@@ -172,4 +172,4 @@ def cleaned(gone: Mapping[Kind, Aged], before: datetime, *, dry_run: bool) -> st
     total = counted(sum(aged.memories for aged in gone.values()), "memory", "memories")
     done = "would be deleted" if dry_run else "deleted"
     last = f"{total} made before {before:%Y-%m-%d %H:%M} UTC {done}"
-    return "\n".join([*([_table(rows)] if rows else []), last])
+    return "\n".join([*([table(rows)] if rows else []), last])

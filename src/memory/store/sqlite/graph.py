@@ -166,7 +166,7 @@ class SqliteGraph:
                        and not exists (select 1 from relations r where r.target = m.id)"""
                 ),
                 types=tuple((type, count) for type, count in types),
-                categories=sessions._tally(db, "category", "kind = 'entity'", []),
+                categories=sessions.tally(db, "category", "kind = 'entity'", []),
             )
 
 

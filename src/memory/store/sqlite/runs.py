@@ -119,8 +119,8 @@ def _run(db: apsw.Connection, id: str) -> Run | None:
         failed_calls=failed,
         earliest=earliest,
         latest=latest,
-        kinds=sessions._tally(db, "kind", of, [id]),
-        agents=sessions._tally(db, "agent_id", of, [id]),
+        kinds=sessions.tally(db, "kind", of, [id]),
+        agents=sessions.tally(db, "agent_id", of, [id]),
     )
 
 

@@ -82,12 +82,12 @@ def _session(db: apsw.Connection, id: str, agent: str | None) -> Session:
         latest=moment(latest),
         active=moment(active),
         iteration=iteration,
-        kinds=_tally(db, "kind", of, values),
-        agents=_tally(db, "agent_id", of, values),
+        kinds=tally(db, "kind", of, values),
+        agents=tally(db, "agent_id", of, values),
     )
 
 
-def _tally(db: apsw.Connection, column: str, of: str, values: list[str]) -> tuple[tuple[str, int], ...]:
+def tally(db: apsw.Connection, column: str, of: str, values: list[str]) -> tuple[tuple[str, int], ...]:
     rows = db.execute(
         f"""select {column}, count(*) from memories where {of} and {column} is not null
             group by {column} order by 2 desc, 1""",
