@@ -59,9 +59,8 @@ def search(
     """
     config = settings(context)
     limit = config.search.limit if limit is None else limit
-    query = Query(
-        _words(context, text), limit, Granularity(granularity), Mode(mode or config.search.mode), scope(**where)
-    )
+    how = Granularity(granularity), Mode(mode or config.search.mode)
+    query = Query(_words(context, text), limit, *how, scope(**where))
     with opened(context, config) as engine:
         answer = engine.search(_near(engine, query, near, within))
         missing = "" if answer.hits else _nothing(engine)

@@ -78,11 +78,7 @@ async def answering(
     async def pass_on_answers() -> None:
         async with write:
             async for item in from_server:
-                try:
-                    await write.send(item)
-                except anyio.BrokenResourceError:  # the transport has noticed before it could cancel us
-                    late()
-                    raise
+                await _sent(item, write, late)
                 waiting.answered(item)
 
     async with anyio.create_task_group() as tasks:
@@ -90,3 +86,11 @@ async def answering(
         tasks.start_soon(pass_on_answers)
         yield asked, answered
         await answered.aclose()
+
+
+async def _sent(item: object, write: Any, late: Callable[[], None]) -> None:
+    try:
+        await write.send(item)
+    except anyio.BrokenResourceError:  # the transport has noticed that nobody reads before it could cancel us
+        late()
+        raise
