@@ -10,36 +10,27 @@ import pytest
 from entries import note
 from graph_suite import GraphSuite, entities, linked, related
 from plans import statements, steps
-from sound import sound
 from store_suite import put
+from stores import OnRam, OnSqlite
 
 from memory.record import MemoryId
-from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from memory.store import Store
     from memory.store.graph import Graph
 
 NOW = "2026-01-01T00:00:00.000000Z"
 
 
-class TestRamStore(GraphSuite):
-    @pytest.fixture
-    def store(self) -> Store:
-        return RamStore()
+class TestRamStore(OnRam, GraphSuite):
+    pass
 
 
-class TestSqliteStore(GraphSuite):
-    @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[Store]:
-        store = SqliteStore(tmp_path / "memory.db")
-        yield store
-        store.close()
-        sound(tmp_path / "memory.db")
+class TestSqliteStore(OnSqlite, GraphSuite):
+    pass
 
 
 @pytest.fixture

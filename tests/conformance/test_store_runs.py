@@ -9,32 +9,23 @@ import pytest
 from entries import note
 from plans import steps
 from runs_suite import RunsSuite, finding, used
-from sound import sound
+from stores import OnRam, OnSqlite
 
-from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
-    from memory.store import Store
     from memory.store.runs import Runs
 
 
-class TestRamStore(RunsSuite):
-    @pytest.fixture
-    def store(self) -> Store:
-        return RamStore()
+class TestRamStore(OnRam, RunsSuite):
+    pass
 
 
-class TestSqliteStore(RunsSuite):
-    @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[Store]:
-        store = SqliteStore(tmp_path / "memory.db")
-        yield store
-        store.close()
-        sound(tmp_path / "memory.db")
+class TestSqliteStore(OnSqlite, RunsSuite):
+    pass
 
 
 CALLS: dict[str, Callable[[Runs], object]] = {

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import pytest
-from sound import sound
 from store_suite import StoreSuite
-
-from memory.store.ram import RamStore
-from memory.store.sqlite.store import SqliteStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from memory.store import Store
+from stores import OnRam, OnSqlite
 
 
-class TestRamStore(StoreSuite):
-    @pytest.fixture
-    def store(self) -> Store:
-        return RamStore()
+class TestRamStore(OnRam, StoreSuite):
+    pass
 
 
-class TestSqliteStore(StoreSuite):
-    @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[Store]:
-        path = tmp_path / "memory.db"
-        store = SqliteStore(path)
-        yield store
-        sound(path)  # while it is open, as another process would see it
-        store.close()
-        sound(path)
+class TestSqliteStore(OnSqlite, StoreSuite):
+    pass

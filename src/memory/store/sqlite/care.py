@@ -109,16 +109,15 @@ def _summed(db: apsw.Connection, generation: Generation) -> tuple[NDArray[np.flo
 def _misqueued(db: apsw.Connection) -> Iterator[str]:
     active = vectors.active(db)
     embedded = f"select chunk_id from vectors_{active}" if active and _has_table(db, active) else "select 0"
-    never = "select id from chunks where memory_id in (select id from memories where keyword_only = 1)"
     missing = _count(
         db,
-        f"chunks where id not in ({embedded}) and id not in ({never}) and id not in (select chunk_id from embed_queue)",
+        f"chunks where id not in ({embedded}) and id not in ({queue.KEYWORD_ONLY}) and id not in (select chunk_id from embed_queue)",
     )
     if missing:
         yield f"{_many(missing, 'chunk')} with neither a vector in the active generation nor a place in the queue"
     if surplus := _count(db, f"embed_queue where chunk_id in ({embedded})"):
         yield f"{_many(surplus, 'chunk')} in the queue although they have a vector in the active generation"
-    if surplus := _count(db, f"embed_queue where chunk_id in ({never})"):
+    if surplus := _count(db, f"embed_queue where chunk_id in ({queue.KEYWORD_ONLY})"):
         yield f"{_many(surplus, 'chunk')} in the queue although they are never to be embedded"
 
 

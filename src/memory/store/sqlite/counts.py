@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.store import Counts
+from memory.store.sqlite.queue import KEYWORD_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,9 +36,7 @@ def counts(db: apsw.Connection) -> Counts:
         memories=memories,
         superseded=superseded,
         chunks=one("select value from counters where name = 'chunks'"),
-        keyword_only=one(
-            "select count(*) from chunks where memory_id in (select id from memories where keyword_only = 1)"
-        ),
+        keyword_only=one(f"select count(*) from ({KEYWORD_ONLY})"),
         queued=queued,
         failed=failed,
         last_error=one(f"select last_error from embed_queue {latest}") or "",

@@ -79,7 +79,8 @@ def _waiting(rows: Iterable[Row]) -> list[Waiting]:
     ]
 
 
-_KEYWORD_ONLY = "select id from chunks where memory_id in (select id from memories where keyword_only = 1)"
+KEYWORD_ONLY = "select id from chunks where memory_id in (select id from memories where keyword_only = 1)"
+"""Chunks that are never to be embedded."""
 
 
 def renew(db: apsw.Connection, active: int | None) -> None:
@@ -87,10 +88,8 @@ def renew(db: apsw.Connection, active: int | None) -> None:
     Queue the chunks that have no vector in the active generation, and no others; failures that hold stay noted. Chunks
     that are never embedded are not queued.
     """
-    db.execute(
-        f"delete from embed_queue where chunk_id not in (select id from chunks) or chunk_id in ({_KEYWORD_ONLY})"
-    )
-    missing = f"insert or ignore into embed_queue (chunk_id) select id from chunks where id not in ({_KEYWORD_ONLY})"
+    db.execute(f"delete from embed_queue where chunk_id not in (select id from chunks) or chunk_id in ({KEYWORD_ONLY})")
+    missing = f"insert or ignore into embed_queue (chunk_id) select id from chunks where id not in ({KEYWORD_ONLY})"
     if active is None:
         db.execute(missing)
         return
