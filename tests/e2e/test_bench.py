@@ -9,86 +9,69 @@ import pytest
 
 BENCH = Path(__file__).parents[2] / "bench"
 
+pytestmark = pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
 
-@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
-def test_the_speed_bench_measures_every_figure_of_the_table():
+
+def quickly(*command: str) -> str:
+    """What a bench prints; it must not fail."""
     done = subprocess.run(
-        [sys.executable, str(BENCH / "speed.py"), "--quick"], capture_output=True, text=True, check=False, timeout=300
-    )
-
-    assert done.returncode == 0, done.stderr
-    for what in ("search, keyword tier", "hybrid", "context", "save, one a transaction", "reindex", "python -c pass"):
-        assert what in done.stdout
-
-
-@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
-def test_the_mcp_bench_measures_every_figure_of_the_table():
-    done = subprocess.run(
-        [sys.executable, str(BENCH / "mcp.py"), "--quick"], capture_output=True, text=True, check=False, timeout=300
-    )
-
-    assert done.returncode == 0, done.stderr
-    for what in ("first tools/list", "memory_search, keyword", "memory_search, hybrid", "tokens of toolset core"):
-        assert what in done.stdout
-
-
-@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
-def test_the_sessions_bench_measures_every_figure_of_the_table():
-    done = subprocess.run(
-        [sys.executable, str(BENCH / "sessions.py"), "--quick"],
+        [sys.executable, str(BENCH / command[0]), *command[1:]],
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
     )
-
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_speed_bench_measures_every_figure_of_the_table():
+    said = quickly("speed.py", "--quick")
+
+    for what in ("search, keyword tier", "hybrid", "context", "save, one a transaction", "reindex", "python -c pass"):
+        assert what in said
+
+
+def test_the_mcp_bench_measures_every_figure_of_the_table():
+    said = quickly("mcp.py", "--quick")
+
+    for what in ("first tools/list", "memory_search, keyword", "memory_search, hybrid", "tokens of toolset core"):
+        assert what in said
+
+
+def test_the_sessions_bench_measures_every_figure_of_the_table():
+    said = quickly("sessions.py", "--quick")
+
     for what in ("fine, both legs", "fine, as it comes", "medium", "coarse", "chunking", "save of a session_context"):
-        assert what in done.stdout
+        assert what in said
 
 
-@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
 def test_the_embed_bench_measures_every_provider_or_says_that_it_leaves_it_out():
-    done = subprocess.run(
-        [sys.executable, str(BENCH / "embed.py"), "--quick"], capture_output=True, text=True, check=False, timeout=300
-    )
+    said = quickly("embed.py", "--quick")
 
-    assert done.returncode == 0, done.stderr
-    assert "memory of the process, at most: hashed" in done.stdout
+    assert "memory of the process, at most: hashed" in said
     for name in ("local", "sentence-transformers"):
-        left_out = re.search(f"left out .*{name}", done.stdout)
-        assert left_out or f"one short query, warm: {name}" in done.stdout
+        left_out = re.search(f"left out .*{name}", said)
+        assert left_out or f"one short query, warm: {name}" in said
 
 
-@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
 def test_the_entities_bench_compares_the_texts_of_an_entity_and_what_thresholds_do():
-    done = subprocess.run(
-        [sys.executable, str(BENCH / "entities.py")], capture_output=True, text=True, check=False, timeout=300
-    )
+    said = quickly("entities.py")
 
-    assert done.returncode == 0, done.stderr
     for what in ("nDCG@10", "the engine's passage", "best observation", "Cosines with", "made, share"):
-        assert what in done.stdout
+        assert what in said
 
 
-@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
 def test_the_graph_bench_measures_every_figure_of_the_table():
-    done = subprocess.run(
-        [sys.executable, str(BENCH / "graph.py"), "--quick"], capture_output=True, text=True, check=False, timeout=300
-    )
+    said = quickly("graph.py", "--quick")
 
-    assert done.returncode == 0, done.stderr
     for what in ("search_nodes", "search_hybrid near one", "the neighbour of all", "find_path", "add an observation"):
-        assert what in done.stdout
+        assert what in said
 
 
-@pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
 def test_the_team_bench_loses_nothing():
-    done = subprocess.run(
-        [sys.executable, str(BENCH / "team.py"), "--quick"], capture_output=True, text=True, check=False, timeout=300
-    )
+    said = quickly("team.py", "--quick")
 
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"rows lost, errors .*\| met ", done.stdout), done.stdout
+    assert re.search(r"rows lost, errors .*\| met ", said), said
     for what in ("getter", "store", "search", "log"):
-        assert f"| {what} " in done.stdout
+        assert f"| {what} " in said
