@@ -22,6 +22,7 @@ from memory.space import Embedded, Window
 from memory.store import Entry
 from memory.text.chunk import chunk
 from memory.text.grams import indexed
+from memory.text.names import parts
 from memory.text.passage import passage
 from memory.text.tokens import letters, tokens
 
@@ -216,7 +217,7 @@ def entry(plan: Plan, moment: datetime, cutting: Cutting = _USUAL) -> Entry:
         moment=moment,
         content_hash=content_hash(draft),
         chunks=chunks,
-        grams=tuple(indexed(_indexed_text(piece, draft)) for piece in pieces),
+        grams=tuple(_beside(_indexed_text(piece, draft)) for piece in pieces),
         supersedes=plan.supersedes,
         unless_known=plan.restored is None,
         restored=plan.restored,
@@ -290,8 +291,13 @@ def _excerpts(draft: Draft, chunks: Sequence[Chunk]) -> list[Excerpt]:
     ]
 
 
+def _beside(text: str) -> str:
+    """What is indexed beside a text, as the index takes more for one word than people do."""
+    return " ".join(filter(None, (indexed(text), *parts(text))))
+
+
 def _indexed_text(piece: Excerpt, draft: Draft) -> str:
-    """Everything the index holds of a chunk, to be looked through for scripts without spaces."""
+    """Everything the index holds of a chunk, to be looked through for scripts without spaces and names of code."""
     texts = [piece.title, *piece.chunk.header_path, piece.text]
     if piece.chunk.index == 0:
         texts += [piece.why, piece.impact, *piece.tags, draft.project or "", *draft.related_files]

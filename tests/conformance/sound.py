@@ -29,6 +29,7 @@ def sound(path: Path) -> None:
         _generations(db)
         _queued(db)
         _booked(db)
+        _learned(db)
         stray = "select name from sqlite_schema where type = 'table' and name glob 'vectors_[0-9]*'"
         tables = {name for (name,) in db.execute(stray)}
         assert tables == {f"vectors_{id}" for (id,) in db.execute("select id from generations")}
@@ -85,3 +86,12 @@ def _booked(db: apsw.Connection) -> None:
     moment = "glob '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9].[0-9]*Z'"
     assert db.execute(f"select count(*) from ledger where not moment {moment} or length(moment) <> 27").get == 0
     assert db.execute(f"select count(*) from outages where not until {moment}").get == 0
+
+
+def _learned(db: apsw.Connection) -> None:
+    """Lexicons know only words that some chunk holds; codes have a number for each axis."""
+    held = {word for (word,) in db.execute("select term from vocabulary")}
+    rows = "select t.term, length(t.code), l.axes from lexicon_terms t join lexicons l using (generation)"
+    for term, length, axes in db.execute(rows):
+        assert held.issuperset(term.split(" ")), term
+        assert length == axes

@@ -808,6 +808,35 @@ class Keywords:
         assert found(store.by_keyword([Term("入門", gram=True)], ACTIVE, 5)) == [glued]
         assert found(store.by_keyword([Term("門", prefix=True, gram=True)], ACTIVE, 5)) == [glued]
 
+    def test_a_term_is_found_in_either_form(self, store: Store) -> None:
+        ids = kept(store, *(note(text) for text in ("getUser", "get_user", "get user", "user, get")))
+
+        [term] = store.weigh([Term("getUser", other="get user")])
+
+        assert term.rows == 3
+        assert set(found(store.by_keyword([term], ACTIVE, 5))) == set(ids[:3])
+        assert {scored.matched for scored in store.by_keyword([term], ACTIVE, 5)} == {1}
+
+    def test_matched_says_which_terms_a_chunk_holds_in_either_form(self, store: Store) -> None:
+        held = {"red fox": 0b100, "redfox": 0b100, "redfox red fox": 0b100, "ab beta": 0b011, "a b red fox": 0b101}
+        ids = kept(store, *map(note, held))
+        terms = [Term("a_b", other="ab"), Term("beta"), Term("redFox", other="red fox")]
+
+        ranking = store.by_keyword(terms, ACTIVE, 10)
+
+        assert {scored.memory: scored.matched for scored in ranking} == dict(zip(ids, held.values(), strict=True))
+        assert store.keyword_scores(terms, [scored.chunk for scored in ranking]) == ranking
+
+    def test_what_holds_both_forms_comes_first(self, store: Store) -> None:
+        _, both, _ = kept(store, note("redfox here now"), note("redfox, red fox"), note("not the red fox"))
+
+        assert found(store.by_keyword([Term("redFox", other="red fox")], ACTIVE, 1)) == [both]
+
+    def test_the_mark_of_a_prefix_is_for_either_form(self, store: Store) -> None:
+        ids = kept(store, note("getUsername"), note("get_username"), note("get used"))
+
+        assert set(found(store.by_keyword([Term("getUser", prefix=True, other="get user")], ACTIVE, 5))) == set(ids[:2])
+
 
 class Weighing:
     def test_a_term_is_weighed_by_how_many_chunks_hold_it(self, store: Store) -> None:
@@ -874,6 +903,53 @@ class Weighing:
         assert all(term.weight > 0 for term in terms)
         assert found(store.by_keyword(terms, ACTIVE, 9)) == ids
         assert all(scored.score > 0 for scored in store.by_keyword(terms, ACTIVE, 9))
+
+    def test_a_name_that_no_chunk_holds_is_looked_for_by_its_parts(self, store: Store) -> None:
+        id = kept(store, note("the id of a user"), note("nothing"))[0]
+
+        terms = store.weigh([Term("user_id", exact=True, other="userid", parts=(Term("user"), Term("id")))])
+
+        assert [(term.text, term.rows, term.exact) for term in terms] == [("user", 1, False), ("id", 1, False)]
+        assert found(store.by_keyword(terms, ACTIVE, 5)) == [id]
+
+    @pytest.mark.parametrize("written", ["user_id", "userId"])
+    def test_a_name_that_a_chunk_holds_stays_whole(self, store: Store, written: str) -> None:
+        kept(store, note("the id of a user"), note(written))
+        asked = Term("user_id", exact=True, other="userid", parts=(Term("user"), Term("id")))
+
+        [term] = store.weigh([asked])
+
+        assert term == asked._replace(rows=1, weight=term.weight)
+
+    def test_a_name_stays_whole_if_no_chunk_holds_a_part_either(self, store: Store) -> None:
+        kept(store, note("nothing"))
+
+        [term] = store.weigh([Term("user_id", exact=True, parts=(Term("user"), Term("id")))])
+
+        assert (term.text, term.rows, term.exact) == ("user_id", 0, True)
+
+    def test_parts_are_names_too(self, store: Store) -> None:
+        kept(store, note("see search.py and memory/rank.py"))
+        found = Term("search.py", parts=(Term("search"), Term("py")))
+        lost = Term("fuse.py", parts=(Term("fuse"), Term("py")))
+
+        terms = store.weigh([Term("src/search.py/fuse.py", parts=(Term("src"), found, lost))])
+
+        assert [(term.text, term.rows) for term in terms] == [("src", 0), ("search.py", 1), ("fuse", 0), ("py", 1)]
+
+    def test_a_part_that_is_asked_for_already_is_not_asked_twice(self, store: Store) -> None:
+        kept(store, note("the id of a user"))
+
+        terms = store.weigh([*words("users"), Term("user_id", parts=(Term("user"), Term("id")))])
+
+        assert [term.text for term in terms] == ["users", "id"]
+
+    def test_of_two_names_with_a_form_in_common_the_first_stays(self, store: Store) -> None:
+        kept(store, note("user_id"))
+        names = [Term("userId", other="user Id"), Term("user_id", other="userid"), *words("USERID")]
+
+        assert [term.text for term in store.weigh(names)] == ["userId"]
+        assert [term.text for term in store.weigh(names[::-1])] == ["USERID", "user_id"]
 
     def test_weighing_in_an_empty_store(self, store: Store) -> None:
         [term] = store.weigh(words("word"))

@@ -22,9 +22,10 @@ from memory.ledger import Budget, Outage
 from memory.query import Scope, Term
 from memory.record import ChunkId, MemoryId, Status
 from memory.space import Window
-from memory.store import Links, State
+from memory.store import Learned, Links, Sense, State
 from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
+from memory.store.stems import stems
 
 TOLERANCE = 1e-5  # cosines in 32 bits; bm25 is far closer
 WORDS = ("auth", "authentication", "author", "login", "logins", "café", "user_id", "the", "数据", "+++")
@@ -72,6 +73,8 @@ tools = st.builds(
     agent=st.sampled_from(["a", "b"]),
     success=st.booleans(),
 )
+stemmed = st.sampled_from(sorted({stem for word in (*WORDS, "note", "page", "gone") for stem in stems(word)}))
+terms = stemmed | st.tuples(stemmed, stemmed).map(" ".join)
 budgets = st.none() | st.builds(Budget, st.none() | st.integers(0, 9), st.none() | st.integers(0, 30))
 
 
@@ -293,6 +296,34 @@ class Stores(RuleBasedStateMachine):
     def drop(self, data) -> None:
         self.same("drop", self.some_generation(data))
 
+    @precondition(lambda self: self.ram.generations())
+    @rule(
+        data=st.data(), senses=st.lists(terms, unique=True, max_size=8), axes=st.integers(1, 2), when=st.integers(0, 9)
+    )
+    def learn(self, data, senses, axes, when) -> None:
+        generation = self.some_generation(data)
+        dimension = next((g.space.dimension for g in self.ram.generations() if g.id == generation), 8)
+        learned = Learned(when, ChunkId(when), when / 8, at(when), np.eye(axes, dimension, dtype=np.float32))
+        before = self.ram.lexicon.learned(generation)
+        given = data.draw(st.sampled_from([before, before, before, None, learned]))
+        codes = [Sense(term, place / 8, bytes(axes)) for place, term in enumerate(senses)]
+        if data.draw(st.integers(0, 9)) == 0:
+            codes.append(Sense("note", 1.0, bytes(axes + 1)))
+        self.same("lexicon.learn", generation, learned, codes, instead_of=given)
+
+    @rule(data=st.data())
+    def forget_lexicon(self, data) -> None:
+        self.same("lexicon.forget", self.some_generation(data))
+
+    @rule(data=st.data(), limit=limits, after=st.integers(0, 9).map(ChunkId))
+    def ask_for_lessons(self, data, limit, after) -> None:
+        expected, given = self.both("lexicon.lessons", self.some_generation(data), after, limit)
+        if expected is given:
+            return
+        assert [excerpt for excerpt, _ in expected] == [excerpt for excerpt, _ in given]
+        for (_, left), (_, right) in zip(expected, given, strict=True):
+            assert left.tolist() == right.tolist()
+
     @rule(call=calls, budget=budgets)
     def book(self, call, budget) -> None:
         self.same("book", call, budget)
@@ -321,7 +352,8 @@ class Stores(RuleBasedStateMachine):
 
     @rule(said=st.lists(st.sampled_from(WORDS), max_size=4), prefix=st.booleans(), scope=scopes, k=limits)
     def search_keywords(self, said, prefix, scope, k) -> None:
-        asked = [*words(*said, prefix=prefix), *([Term("据", gram=True)] if prefix else [])]
+        names = [Term(text, prefix, other="login", parts=(Term("auth"), Term("the"))) for text in said[2:]]
+        asked = [*words(*said[:2], prefix=prefix), *names, *([Term("据", gram=True)] if prefix else [])]
         terms = self.same("weigh", asked)
         same_ranking(*self.both("by_keyword", terms, scope, k))
         same_ranking(*self.both("keyword_scores", terms, self.chunks()[::2]))
@@ -404,6 +436,7 @@ class Stores(RuleBasedStateMachine):
         for id in ids:
             self.same("outline", id)
         self.same("excerpts", self.chunks())
+        self.same("texts", self.chunks())
         assert self.sqlite.counts()._replace(bytes=0) == self.ram.counts()
 
     @invariant()
@@ -411,6 +444,18 @@ class Stores(RuleBasedStateMachine):
         for name in ("graph.all_relations", "graph.all_attached", "graph.counts", "runs.calls"):
             self.same(name)
         self.same("runs.latest", 9)
+
+    @invariant()
+    def know_the_same_words_and_only_such_as_a_chunk_holds(self) -> None:
+        held = {word for piece in self.ram.data.pieces.values() for column in piece.words for word in column}
+        for generation in self.ram.generations():
+            left, right = self.both("lexicon.learned", generation.id)
+            assert left is right is None or (left[:4], left.basis.tolist()) == (right[:4], right.basis.tolist())
+            assert left is not None or self.same("lexicon.size", generation.id) == 0
+            every = [term for own, term in self.ram.data.senses if own == generation.id]
+            self.same("lexicon.size", generation.id)
+            self.same("lexicon.senses", generation.id, every)
+            assert all(held.issuperset(term.split(" ")) for term in every)
 
     @invariant()
     def have_spent_the_same(self) -> None:

@@ -12,6 +12,7 @@ import apsw
 import pytest
 from hypothesis import assume, example, given, settings, strategies as st
 
+from hostile import HOSTILE, Index, hostile
 from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, MemoryId
 from memory.store.sqlite.match import expression
 from memory.text.grams import indexed, pairs, unspaced
@@ -19,54 +20,11 @@ from memory.text.lexical import STOP, terms
 from memory.text.passage import passage
 from memory.text.tokens import tokens
 
-# Whatever FTS5 or a tokenizer gives a meaning to, or has ever stumbled over.
-OPERATORS = [*"\"'()*^:{}+-.,;?!%_\\/|&<>=~`@#$[] \t\n\r\0", '""', '"*', "NEAR(", "NEAR(a b, 2)", "AND", "OR", "NOT"]
-COLUMNS = ["title:", "{title text} :", "-title", "^title", "passages_fts", "rowid", "--", "/*", "*/", "; drop table t;"]
-LETTERS = ["a", "auth", "don't", "x" * 300, "é", "e\u0301", "ß", "İ", "ǅ", "ﬁ", "٣", "²", "½", "Ⅷ", "\u1ebf"]
-SCRIPTS = [
-    "東京都",
-    "ｶﾞｷﾞ",
-    "กินข้าว",
-    "ที่",
-    "ខ្មែរ",
-    "မြန်မာ",
-    "हिन्दी",
-    "한국어",
-    "שָׁלוֹם",
-    "مَرْحَبًا",
-    "\U00020000",
-    "\U00030000",
-    "・",
-    "々",
-]
-MARKS = [
-    *"\u0300\u20dd\u200d\u200b\u200e\u200f\u202e\u2066\ufeff\ufffe\uffff\ue000\U000e0001\U0010ffff",
-    "👩‍👩‍👧",
-    "🏳️‍🌈",
-    "\u0345",
-]
-HOSTILE = [*OPERATORS, *COLUMNS, *LETTERS, *SCRIPTS, *MARKS]
-
 UNSPACED = "東京都人工知能研究所々〇ひらがなカタカナーｱｲｳภาษาไทยກາລາວខ្មែរမြန်မာစာ\U00020000\U0002a6d6"
 
-hostile = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=3), max_size=12).map("".join)
 plain = st.lists(
     st.sampled_from(["jwt", "cookies", "the", "why", "we", "Über", "user_id", "auth*", "3.11"]), max_size=8
 )
-
-
-class Index:
-    """A real FTS5 table as the store has it, reduced to its texts."""
-
-    def __init__(self, *texts: str) -> None:
-        self._db = apsw.Connection(":memory:")
-        self._db.execute("create virtual table t using fts5(title, text, grams, tokenize='porter unicode61')")
-        for text in texts:
-            self._db.execute("insert into t values ('', ?, ?)", (text, indexed(text)))
-
-    def found(self, query: str) -> list[int]:
-        wanted = terms(query)
-        return [row for (row,) in self._db.execute("select rowid from t where t match ?", (expression(wanted),))]
 
 
 def test_ten_thousand_hostile_queries_are_no_syntax_error() -> None:

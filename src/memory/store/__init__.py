@@ -15,10 +15,12 @@ from memory.store.values import (
     Generation,
     GraphCounts,
     Kept,
+    Learned,
     Links,
     Relation,
     Revision,
     Run,
+    Sense,
     Session,
     State,
     ToolCall,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.space import Space, Vectors, Window
     from memory.store.graph import Graph
+    from memory.store.lexicon import Lexicon
     from memory.store.runs import Runs
 
 __all__ = [
@@ -50,10 +53,12 @@ __all__ = [
     "Generation",
     "GraphCounts",
     "Kept",
+    "Learned",
     "Links",
     "Relation",
     "Revision",
     "Run",
+    "Sense",
     "Session",
     "State",
     "Store",
@@ -98,6 +103,11 @@ class Store(Accounts, Sessions, Protocol):
     @property
     def runs(self) -> Runs:
         """Its part for research runs."""
+        ...
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """Its part for what the words in it mean."""
         ...
 
     # Memories ------------------------------------------------------------
@@ -200,6 +210,10 @@ class Store(Accounts, Sessions, Protocol):
         """Those that are there."""
         ...
 
+    def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
+        """What is indexed of chunks in words: title, heading, text, why, impact, a line each; those that are there."""
+        ...
+
     def outline(self, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
         """All chunks of a memory, in order."""
         ...
@@ -214,9 +228,10 @@ class Store(Accounts, Sessions, Protocol):
 
     def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
         """
-        The terms with what the store knows of them; of those that mean the same to it, the first.
+        The terms with what the store knows of them; of those that mean the same to it, in all their forms, the first.
 
-        A word of at least 3 characters that fewer than `SPARSE` chunks hold becomes a prefix, if that finds more.
+        A word of at least 3 characters that fewer than `SPARSE` chunks hold becomes a prefix, if that finds more. In
+        place of a term that no chunk holds in any form stand its parts, if a chunk holds one of them.
         """
         ...
 
@@ -320,7 +335,7 @@ class Store(Accounts, Sessions, Protocol):
         ...
 
     def clear(self, generation: int) -> None:
-        """Take all vectors of a generation away, and its fingerprint; of the active one, queue all chunks."""
+        """Take all vectors of a generation away, its fingerprint and its lexicon; of the active one, queue all chunks."""
         ...
 
     def drop(self, generation: int) -> None:

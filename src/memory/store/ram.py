@@ -12,7 +12,7 @@ import math
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -38,8 +38,10 @@ from memory.store import (
     Whole,
 )
 from memory.store.columns import WEIGHTS
+from memory.store.forms import folded, forms
 from memory.store.ram_graph import RamGraph
 from memory.store.ram_ledger import RamLedger
+from memory.store.ram_lexicon import RamLexicon, forget, unlearn
 from memory.store.ram_runs import RamRuns
 from memory.store.ram_sessions import ordered, session, sum_of, tally
 from memory.store.stems import stems
@@ -51,17 +53,20 @@ if TYPE_CHECKING:
     from memory.ledger import Budget, Call, Outage
     from memory.query import Ranking, Scope, Searched, Term
     from memory.space import Space, Vectors, Window
-    from memory.store import Entry, Links, ToolCall
+    from memory.store import Entry, Learned, Links, Sense, ToolCall
 
 K1, B = 1.2, 0.75  # of FTS5's bm25()
 FLOOR = 1e-6  # its idf of a term that more than half of all rows hold
+
+Words: TypeAlias = "tuple[tuple[str, ...], ...]"
+"""The tokens of each column of a chunk."""
 
 
 @dataclass(frozen=True)
 class _Piece:
     memory: MemoryId
     chunk: Chunk
-    words: tuple[tuple[str, ...], ...]  # the tokens of each column
+    words: Words
 
     @property
     def length(self) -> int:
@@ -93,6 +98,8 @@ class Data:
     generations: dict[int, Generation] = field(default_factory=dict)
     fingerprints: dict[int, Vectors] = field(default_factory=dict)
     vectors: dict[tuple[int, ChunkId, int], Vectors] = field(default_factory=dict)
+    lexicons: dict[int, Learned] = field(default_factory=dict)
+    senses: dict[tuple[int, str], Sense] = field(default_factory=dict)
     relations: dict[tuple[MemoryId, MemoryId, str], datetime] = field(default_factory=dict)
     attached: dict[tuple[MemoryId, MemoryId], datetime] = field(default_factory=dict)
     calls: dict[int, ToolCall] = field(default_factory=dict)
@@ -132,6 +139,10 @@ class RamStore:
     @property
     def runs(self) -> RamRuns:
         return RamRuns(self)
+
+    @property
+    def lexicon(self) -> RamLexicon:
+        return RamLexicon(self)
 
     # Memories ------------------------------------------------------------
 
@@ -257,10 +268,12 @@ class RamStore:
         data, id = self.data, old.id
         if not entry.grown:
             data.history[id] = (Revision(entry.moment, old, data.bodies[id]), *data.history[id])
-        self._forget_chunks(id)
+        removed = self._forget_chunks(id)
         data.memories[id] = old._replace(**_said(entry))
         data.bodies[id] = entry.draft.body
-        return Kept(data.memories[id], known=False, queued=self._put_chunks(id, entry))
+        queued = self._put_chunks(id, entry)
+        unlearn(data, removed)
+        return Kept(data.memories[id], known=False, queued=queued)
 
     def link(self, links: Sequence[Links]) -> None:
         with self.change() as data:
@@ -279,7 +292,7 @@ class RamStore:
         with self.change() as data:
             if id not in data.memories:
                 return False
-            self._forget_chunks(id)
+            unlearn(data, self._forget_chunks(id))
             gone = data.memories.pop(id)
             del data.bodies[id], data.history[id]
             data.relations = {key: at for key, at in data.relations.items() if id not in key[:2]}
@@ -292,12 +305,14 @@ class RamStore:
                     data.memories[other.id] = other._replace(status=gone.status, superseded_by=heir)
             return True
 
-    def _forget_chunks(self, id: MemoryId) -> None:
+    def _forget_chunks(self, id: MemoryId) -> list[Words]:
+        """What each said."""
         data = self.data
-        gone = {chunk for chunk, piece in data.pieces.items() if piece.memory == id}
+        gone = {chunk: piece.words for chunk, piece in data.pieces.items() if piece.memory == id}
         data.pieces = {chunk: piece for chunk, piece in data.pieces.items() if chunk not in gone}
         data.queue = {chunk: waiting for chunk, waiting in data.queue.items() if chunk not in gone}
         data.vectors = {key: vector for key, vector in data.vectors.items() if key[1] not in gone}
+        return list(gone.values())
 
     def resolve(self, reference: str) -> Sequence[tuple[MemoryId, str]]:
         prefix = reference.lower().replace("-", "")
@@ -357,6 +372,14 @@ class RamStore:
         said = (memory.title, memory.what, memory.why, memory.impact, memory.tags)
         return Excerpt(id, memory.id, chunk, _text(memory, body, chunk), before, *said)
 
+    def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
+        with self.lock:
+            return {id: self._in_words(self.data.pieces[id]) for id in ids if id in self.data.pieces}
+
+    def _in_words(self, piece: _Piece) -> str:
+        columns = _columns(self.data.memories[piece.memory], self.data.bodies[piece.memory], piece.chunk, "")
+        return "\n".join(filter(None, columns[: list(WEIGHTS).index("impact") + 1]))
+
     def outline(self, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
         with self.lock:
             found = [(chunk, piece.chunk) for chunk, piece in self.data.pieces.items() if piece.memory == id]
@@ -392,22 +415,31 @@ class RamStore:
         with self.lock:
             found: list[Term] = []
             seen: set[tuple[tuple[str, ...], bool]] = set()
-            for term in terms:
-                words = stems(term.text)
-                weighed = self._weighed(term)
-                if words and (words, weighed.prefix) not in seen:
-                    seen.add((words, weighed.prefix))
+            for weighed in (one for term in terms for one in self._looked_for(term)):
+                keys = {(stems(form.text), weighed.prefix) for form in forms([weighed])}
+                if not keys <= seen:
+                    seen |= keys
                     found.append(weighed)
             return tuple(found)
 
+    def _looked_for(self, term: Term) -> list[Term]:
+        if not stems(term.text):
+            return []
+        weighed = self._weighed(term)
+        parts = [one for part in term.parts for one in self._looked_for(part)]
+        return parts if weighed.rows == 0 < sum(part.rows for part in parts) else [weighed]
+
     def _weighed(self, term: Term) -> Term:
-        rows = len(self._frequencies(term))
+        rows = self._rows(term)
         if rows < SPARSE and len(term.text) >= 3 and len(stems(term.text)) == 1 and not term.gram:
-            longer = len(self._frequencies(term._replace(prefix=True)))
+            longer = self._rows(term._replace(prefix=True))
             if longer > rows:
                 term, rows = term._replace(prefix=True), longer
         total = len(self.data.pieces)
         return term._replace(rows=rows, weight=math.log(1 + (total - rows + 0.5) / (rows + 0.5)))
+
+    def _rows(self, term: Term) -> int:
+        return len({id for form in forms([term]) for id in self._frequencies(form)})
 
     def by_keyword(self, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
         with self.lock:
@@ -424,7 +456,7 @@ class RamStore:
         average = sum(piece.length for piece in pieces.values()) / max(1, len(pieces))
         scores: dict[ChunkId, float] = {}
         bits: dict[ChunkId, int] = {}
-        for place, term in enumerate(terms):
+        for place, term in enumerate(forms(terms)):
             frequencies = self._frequencies(term)
             n = len(frequencies)
             idf = max(FLOOR, math.log((len(pieces) - n + 0.5) / (n + 0.5)))
@@ -433,7 +465,8 @@ class RamStore:
                 scores[id] = scores.get(id, 0.0) + idf * often * (K1 + 1) / (often + norm)
                 bits[id] = bits.get(id, 0) | 1 << place
         ranked = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))
-        return tuple(Scored(id, pieces[id].memory, scores[id], bits[id], keyword=scores[id]) for id in ranked)
+        found = tuple(Scored(id, pieces[id].memory, scores[id], bits[id], keyword=scores[id]) for id in ranked)
+        return folded(found, terms)
 
     def _frequencies(self, term: Term) -> dict[ChunkId, float]:
         """How often each chunk that holds a term holds it, by the weights of the columns."""
@@ -453,6 +486,15 @@ class RamStore:
 
     def _embedded(self, generation: int) -> set[ChunkId]:
         return {chunk for own, chunk, _ in self.data.vectors if own == generation}
+
+    def vectors_of(self, generation: int) -> dict[ChunkId, list[Vectors]]:
+        """Of each chunk those of its windows, in order."""
+        self._need(generation)
+        found: dict[ChunkId, list[Vectors]] = {}
+        for (own, chunk, _), vector in sorted(self.data.vectors.items(), key=lambda item: item[0]):
+            if own == generation:
+                found.setdefault(chunk, []).append(vector)
+        return found
 
     def _need(self, generation: int) -> Generation:
         if generation not in self.data.generations:
@@ -595,6 +637,7 @@ class RamStore:
         with self.change() as data:
             cleared = self._need(generation)
             data.fingerprints.pop(generation, None)
+            forget(data, generation)
             data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
             if cleared.state is State.ACTIVE:
                 self._queue(generation)
@@ -604,6 +647,7 @@ class RamStore:
             if generation in data.generations and data.generations[generation].state is not State.ACTIVE:
                 del data.generations[generation]
                 data.fingerprints.pop(generation, None)
+                forget(data, generation)
                 data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:

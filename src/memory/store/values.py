@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.draft import Draft
-    from memory.record import Chunk, Memory, MemoryId
-    from memory.space import Embedded, Space
+    from memory.record import Chunk, ChunkId, Memory, MemoryId
+    from memory.space import Embedded, Space, Vectors
 
 
 class State(StrEnum):
@@ -69,7 +69,8 @@ class Entry(NamedTuple):
 
     Attributes:
         chunks: At least one; they tile the draft's body.
-        grams: For each chunk, its text in pairs of characters, where its script has no spaces.
+        grams: For each chunk, what is indexed beside its text: pairs of characters, where its script has no spaces, and
+            the parts of names of code.
         embedded: None queues the chunks to be embedded later.
         unless_known: Keep nothing if an active memory of the same kind and scope has the same hash.
         supersedes: Retire this memory in the same transaction.
@@ -275,3 +276,35 @@ class Cleared(NamedTuple):
 
     memories: int
     calls: int
+
+
+class Learned(NamedTuple):
+    """
+    How a lexicon was learned.
+
+    Attributes:
+        passages: Chunks it was learned from.
+        last: The highest id of a chunk that there was then.
+        fit: Mean cosine of what it says of passages it was not learned from with their vectors, -1..1.
+        basis: Shape (axes, dimension), float32, rows orthonormal.
+    """
+
+    passages: int
+    last: ChunkId
+    fit: float
+    learned_at: datetime
+    basis: Vectors
+
+
+class Sense(NamedTuple):
+    """
+    The vector of a term: scale · code · basis.
+
+    Attributes:
+        term: One stem, or two with a blank between them.
+        code: An int8 for each axis.
+    """
+
+    term: str
+    scale: float
+    code: bytes

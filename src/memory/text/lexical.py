@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memory.query import Term
+from memory.text import names
 from memory.text.grams import pairs, split, unspaced
 
 if TYPE_CHECKING:
@@ -24,16 +25,16 @@ STOP = frozenset(
 """Words that say how a question is put, not what it is about; fragments of contractions ("don't") among them."""
 
 _WORD = re.compile(r"\w")
-_PART = re.compile(r'"([^"]*)"|(\w+(?:\.\w+)*)(\*?)')
+_PART = re.compile(r'"([^"]*)"|(\w+(?:(?:\.|/|::)\w+)*)(\*?)')
 
 
 def terms(text: str) -> tuple[Term, ...]:
     """
     The words and "quoted phrases" of a query, without stop words; in order, each once.
 
-    A name such as `user_id` or `config.yaml` is a phrase: its parts must stand together. `auth*` also finds longer
-    words. Scripts without spaces become pairs of characters. A query of stop words only keeps them: better a weak
-    search than none.
+    A name of code is a phrase: the parts of `user_id` or `config.yaml` must stand together, and `userId` is also found
+    where they do; how it is looked for where nothing holds it is `Term.parts`. `auth*` also finds longer words. Scripts
+    without spaces become pairs of characters. A query of stop words only keeps them: better a weak search than none.
     """
     found = list(dict.fromkeys(_found(text.replace("\0", " "))))
     kept = [term for term in found if term.text.lower() not in STOP]
@@ -46,9 +47,32 @@ def _found(text: str) -> Iterator[Term]:
         if unspaced(phrase or word):
             yield from _unspaced(phrase or word, together=not word)
         elif word:
-            yield Term(word, prefix=bool(part[3]))
+            yield from _words(word, prefix=bool(part[3]))
         elif _WORD.search(phrase):
-            yield Term(phrase)
+            yield Term(phrase, exact=True)
+
+
+def _words(word: str, *, prefix: bool) -> Iterator[Term]:
+    """One word, or those between slashes if it is no path: "client/server" says two things."""
+    path = word.count("/") > 1 or any(sign in word for sign in "._:")
+    *others, last = [word] if path else word.split("/")
+    yield from map(_term, others)
+    yield _term(last, prefix=prefix)
+
+
+def _term(word: str, *, prefix: bool = False) -> Term:
+    if not names.named(word):
+        return Term(word, prefix)
+    return Term(word, prefix, exact=True, other=names.other(word), parts=_parts(word, prefix=prefix))
+
+
+def _parts(name: str, *, prefix: bool) -> tuple[Term, ...]:
+    """What to look for where nobody has the name; never for a number or a letter alone, which say nothing."""
+    if len(pieces := names.pieces(name)) < 2:
+        return ()
+    made = [_term(piece, prefix=prefix and n == len(pieces)) for n, piece in enumerate(pieces, start=1)]
+    worth = (part for part in made if len(part.text) > 1 and not part.text.isdigit() and part.text.lower() not in STOP)
+    return tuple(part._replace(exact=False) for part in worth)
 
 
 def _with_marks(text: str) -> str:

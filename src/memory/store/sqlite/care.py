@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memory.errors import StoreDamaged
-from memory.store.sqlite import queue, vectors
+from memory.store.sqlite import queue, unlearn, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,6 +39,7 @@ def check(database: Database) -> tuple[str, ...]:
         found = [*_orphans(db), *_incomplete(db), *_miscounted(db)]
         for generation in vectors.generations(db):
             found += _generation_faults(db, generation)
+        found += [f"the lexicon of generation {id} {what}" for id, what in unlearn.faults(db)]
         found += [f"the table {name} belongs to no generation" for name in _stray(db)]
         found += _misqueued(db)
     with database.write(durable=False) as db:
@@ -161,6 +162,8 @@ def repair(db: apsw.Connection, path: str) -> None:
         _sum_anew(db, generation)
     queue.renew(db, vectors.active(db))
     db.execute("insert into passages_fts (passages_fts) values ('rebuild')")
+    for id, _ in unlearn.faults(db):
+        unlearn.forget(db, id)
     for name in [name for (name,) in db.execute("select name from counters")]:
         db.execute(f"update counters set value = (select count(*) from {name}) where name = ?", (name,))
 
@@ -168,6 +171,8 @@ def repair(db: apsw.Connection, path: str) -> None:
 def _remove_orphans(db: apsw.Connection) -> None:
     """Do what the foreign keys say of a parent that goes; programs that switch them off leave it undone."""
     rows = db.execute("pragma foreign_key_check").fetchall()
+    if any(table == "chunks" for table, *_ in rows):
+        db.execute("delete from lexicons")  # nobody knows what they said
     for table, row in {(table, row) for table, row, *_ in rows}:
         if table == "memories":  # both at once: SQLite refuses to mend one while the other is broken
             db.execute(
@@ -178,7 +183,7 @@ def _remove_orphans(db: apsw.Connection) -> None:
             )
         elif row is None:  # a table without rowids: all of it that has no parent
             for _, _, parent, column, *_ in db.execute(f"pragma foreign_key_list({table})").fetchall():
-                db.execute(f"delete from {table} where {column} not in (select id from {parent})")
+                db.execute(f"delete from {table} where {column} not in (select rowid from {parent})")
         else:
             db.execute(f"delete from {table} where rowid = ?", (row,))
 

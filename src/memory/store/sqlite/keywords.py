@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from memory.query import Scored
 from memory.store import SPARSE
+from memory.store.forms import folded, forms
 from memory.store.sqlite.match import BM25, expression
 from memory.store.sqlite.rows import broad, listed, where, within
 from memory.store.stems import stems
@@ -47,7 +48,7 @@ class Vocabulary(threading.local):
 
     def __init__(self) -> None:
         self._state: tuple[int, int] | None = None
-        self._rows: dict[tuple[str, bool], int] = {}
+        self._rows: dict[tuple[str, str, bool], int] = {}
 
     def rows(self, db: apsw.Connection, term: Term, key: tuple[str, ...]) -> int:
         """
@@ -59,22 +60,35 @@ class Vocabulary(threading.local):
         state = (int(db.pragma("data_version")), db.total_changes())  # what others, and what this connection wrote
         if state != self._state or len(self._rows) > REMEMBERED:
             self._state, self._rows = state, {}
-        text = (term.text, term.prefix)
-        if (found := self._rows.get(text)) is None:
-            found = self._rows[text] = _rows(db, term, key)
+        said = (term.text, term.other, term.prefix)
+        if (found := self._rows.get(said)) is None:
+            found = self._rows[said] = _rows(db, term, key)
         return found
 
 
 def weigh(db: apsw.Connection, terms: Sequence[Term], vocabulary: Vocabulary) -> tuple[Term, ...]:
     """See `Store.weigh`."""
     total = _total(db)
-    weighed: dict[tuple[tuple[str, ...], bool], Term] = {}
-    for term in terms:
-        if not (key := stems(term.text)) or (key, term.prefix) in weighed:
-            continue
-        found = _counted(db, term, key, vocabulary)
-        weighed.setdefault((key, found.prefix), found._replace(weight=idf(found.rows, total)))
-    return tuple(weighed.values())
+    weighed: list[Term] = []
+    seen: set[tuple[tuple[str, ...], bool]] = set()
+    for found in (one for term in terms for one in _looked_for(db, term, vocabulary)):
+        keys = {(stems(form.text), found.prefix) for form in forms([found])}
+        if not keys <= seen:
+            weighed.append(found._replace(weight=idf(found.rows, total)))
+            seen |= keys
+    return tuple(weighed)
+
+
+def _looked_for(db: apsw.Connection, term: Term, vocabulary: Vocabulary) -> Sequence[Term]:
+    """The term with its rows, or its parts with theirs; nothing if it holds no word."""
+    if not (key := stems(term.text)):
+        return ()
+    counted = _counted(db, term, key, vocabulary)
+    if not counted.rows:
+        parts = [one for part in term.parts for one in _looked_for(db, part, vocabulary)]
+        if any(part.rows for part in parts):
+            return parts
+    return [counted]
 
 
 def _counted(db: apsw.Connection, term: Term, key: tuple[str, ...], vocabulary: Vocabulary) -> Term:
@@ -102,13 +116,19 @@ def idf(rows: int, total: int) -> float:
 
 
 def _rows(db: apsw.Connection, term: Term, key: tuple[str, ...]) -> int:
-    if len(key) == 1 and not term.prefix:
+    if len(key) == 1 and not term.prefix and not term.other:
         return db.execute("select doc from vocabulary where term = ?", key).get or 0
-    return int(db.execute("select count(*) from passages_fts where passages_fts match ?", (expression([term]),)).get)
+    return int(
+        db.execute("select count(*) from passages_fts where passages_fts match ?", (expression(forms([term])),)).get
+    )
 
 
 def by_keyword(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, vocabulary: Vocabulary) -> Ranking:
     """See `Store.by_keyword`."""
+    return folded(_by_form(db, forms(terms), scope, k, vocabulary), terms)
+
+
+def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, vocabulary: Vocabulary) -> Ranking:
     if not terms:
         return ()
     if scope.tags:  # which memories have them takes long to find out: only those that match are asked
@@ -215,7 +235,18 @@ def keyword_scores(db: apsw.Connection, terms: Sequence[Term], ids: Sequence[Chu
     if not terms or not ids:
         return ()
     # The plus keeps FTS5 from starting the match anew for each id: 0.6 ms instead of 10 for a hundred of 10k.
-    return _filtered_then_ranked(db, terms, "+f.rowid in (select value from json_each(?))", [listed(ids)])
+    given = "+f.rowid in (select value from json_each(?))"
+    return folded(_filtered_then_ranked(db, forms(terms), given, [listed(ids)]), terms)
+
+
+def texts(db: apsw.Connection, ids: Sequence[ChunkId]) -> dict[ChunkId, str]:
+    """See `Store.texts`."""
+    rows: Iterable[Row] = db.execute(
+        """select p.id, p.title, p.heading, p.text, p.why, p.impact
+           from json_each(?) w cross join passages p on p.id = w.value""",
+        (listed(ids),),
+    )
+    return {id: "\n".join(filter(None, said)) for id, *said in rows}
 
 
 def _ranking(rows: Iterable[Row]) -> Ranking:

@@ -11,6 +11,7 @@ from memory.record import OVERLAP, Excerpt, MemoryId, Status
 from memory.store import RESOLVED, UID_PREFIX, Kept, Revision
 from memory.store.sqlite import sameness, vectors
 from memory.store.sqlite.rows import MEMORY, chunk, key, listed, memories, memory, moment, packed, record, recorded
+from memory.store.sqlite.unlearn import unlearning
 from memory.times import iso
 
 if TYPE_CHECKING:
@@ -83,14 +84,15 @@ def _replaced(db: apsw.Connection, old: Memory, entry: Entry) -> Kept:
     id = old.id
     if not entry.grown:
         _remember(db, id, Revision(entry.moment, old, body(db, id) or ""))
-    vectors.forget_memory(db, id)
-    db.execute("delete from chunks where memory_id = ?", (id,))
-    values = _values(entry)
-    db.execute(
-        f"update memories set {', '.join(f'{name} = ?' for name in values)} where id = ?", (*values.values(), id)
-    )
-    db.execute("update bodies set body = ? where memory_id = ?", (entry.draft.body, id))
-    queued = _put_chunks(db, id, entry)
+    with unlearning(db, [id]):
+        vectors.forget_memory(db, id)
+        db.execute("delete from chunks where memory_id = ?", (id,))
+        values = _values(entry)
+        db.execute(
+            f"update memories set {', '.join(f'{name} = ?' for name in values)} where id = ?", (*values.values(), id)
+        )
+        db.execute("update bodies set body = ? where memory_id = ?", (entry.draft.body, id))
+        queued = _put_chunks(db, id, entry)
     return Kept(fetched(db, id), known=False, queued=queued)
 
 
@@ -107,8 +109,13 @@ def link(db: apsw.Connection, links: Links) -> None:
     )
 
 
-def delete(db: apsw.Connection, id: MemoryId) -> bool:
-    """See `Store.delete`."""
+def delete(db: apsw.Connection, ids: Sequence[MemoryId]) -> int:
+    """Do as `Store.delete` with each; how many there were."""
+    with unlearning(db, ids):
+        return sum(_deleted(db, id) for id in ids)
+
+
+def _deleted(db: apsw.Connection, id: MemoryId) -> bool:
     vectors.forget_memory(db, key(id))
     db.execute(
         """update memories set (status, superseded_by) = (select status, superseded_by from memories where id = ?)

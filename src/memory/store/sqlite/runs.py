@@ -95,7 +95,7 @@ class SqliteRuns:
                 f"select id from memories where {of} and {_RESEARCH} order by +id limit ?",
                 (*values, limit),
             ).fetchall()
-            removed = sum(memories.delete(db, id) for (id,) in found)
+            removed = memories.delete(db, [id for (id,) in found])
             left = db.execute(f"select 1 from memories where {of} and {_RESEARCH} limit 1", values).get
             return Cleared(removed, _remove_calls(db, run, limit) if calls and left is None else 0)
 

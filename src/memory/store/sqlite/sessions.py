@@ -121,4 +121,4 @@ def forget(db: apsw.Connection, scope: Scope, before: datetime, limit: int) -> A
     chunks: int = db.execute(
         "select count(*) from chunks where memory_id in (select value from json_each(?))", (listed(ids),)
     ).get
-    return Aged(sum(rows_of.delete(db, id) for id in ids), chunks)
+    return Aged(rows_of.delete(db, ids), chunks)

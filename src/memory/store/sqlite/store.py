@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memory.store import State, Whole
-from memory.store.sqlite import keywords, ledger, memories, queue, rows, sameness, vectors as vector_rows
+from memory.store.sqlite import keywords, memories, queue, rows, sameness, vectors as vector_rows
+from memory.store.sqlite.accounts import SqliteAccounts
 from memory.store.sqlite.database import Database
 from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.rows import listed, outlines, where
@@ -16,16 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from memory.ledger import Budget, Call, Outage
     from memory.query import Ranking, Scope, Searched, Term
     from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.space import Space, Vectors, Window
     from memory.store import Aged, Counts, Entry, Generation, Kept, Links, Revision, Session, Waiting
     from memory.store.sqlite.graph import SqliteGraph
+    from memory.store.sqlite.lexicon import SqliteLexicon
     from memory.store.sqlite.runs import SqliteRuns
 
 
-class SqliteStore:
+class SqliteStore(SqliteAccounts):
     """The store in one SQLite file. Every method's promise stands in `memory.store.Store`."""
 
     def __init__(self, path: str | Path, *, busy_seconds: float = 30.0) -> None:
@@ -55,6 +56,12 @@ class SqliteStore:
 
         return SqliteRuns(self._db)
 
+    @property
+    def lexicon(self) -> SqliteLexicon:
+        from memory.store.sqlite.lexicon import SqliteLexicon
+
+        return SqliteLexicon(self._db)
+
     # Memories ------------------------------------------------------------
 
     def put(self, entries: Sequence[Entry]) -> Sequence[Kept]:
@@ -76,7 +83,7 @@ class SqliteStore:
 
     def delete(self, id: MemoryId) -> bool:
         with self._db.write() as db:
-            return memories.delete(db, id)
+            return memories.delete(db, [id]) > 0
 
     def resolve(self, reference: str) -> Sequence[tuple[MemoryId, str]]:
         with self._db.read() as db:
@@ -126,6 +133,10 @@ class SqliteStore:
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
         with self._db.read() as db:
             return memories.excerpts(db, ids)
+
+    def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
+        with self._db.read() as db:
+            return keywords.texts(db, ids)
 
     def outline(self, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
         with self._db.read() as db:
@@ -283,41 +294,6 @@ class SqliteStore:
 
         with self._db.write() as db:
             return sessions.forget(db, scope, before, limit)
-
-    # What embedding costs ------------------------------------------------
-
-    def book(self, call: Call, budget: Budget | None = None) -> int | None:
-        with self._db.write(durable=False) as db:
-            return ledger.book(db, call, budget)
-
-    def settle(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
-        with self._db.write(durable=False) as db:
-            ledger.settle(db, id, tokens=tokens, seconds=seconds, cost=cost, error=error)
-
-    def note(self, calls: Sequence[Call]) -> None:
-        with self._db.write(durable=False, patience=0.1) as db:
-            for call in calls:
-                ledger.note(db, call)
-
-    def ledger(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
-        with self._db.read() as db:
-            return ledger.lines(db, since, limit)
-
-    def spent(self, since: datetime | None = None) -> Sequence[Call]:
-        with self._db.read() as db:
-            return ledger.spent(db, since)
-
-    def outage(self, host: str) -> Outage | None:
-        with self._db.read() as db:
-            return ledger.outage(db, host)
-
-    def suspend(self, outage: Outage) -> None:
-        with self._db.write(durable=False) as db:
-            ledger.suspend(db, outage)
-
-    def resume(self, host: str) -> None:
-        with self._db.write(durable=False) as db:
-            ledger.resume(db, host)
 
     # Searches ------------------------------------------------------------
 

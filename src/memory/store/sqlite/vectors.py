@@ -9,6 +9,7 @@ from memory.query import EVERYTHING, Scored
 from memory.store import Generation, State
 from memory.store.sqlite import queue
 from memory.store.sqlite.rows import broad, key, listed, where, within
+from memory.store.sqlite.unlearn import forget as forget_lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -165,6 +166,7 @@ def clear(db: apsw.Connection, generation: int) -> None:
     """See `Store.clear`."""
     need(db, generation)
     db.execute(f"delete from vectors_{generation}")
+    forget_lexicon(db, generation)
     db.execute(
         """update generations set total = zeroblob(8 * dimension), vectors = 0, changes = changes + 1,
                fingerprint = null where id = ?""",

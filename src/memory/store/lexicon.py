@@ -1,0 +1,75 @@
+"""Where what the words of a store mean to its model is kept: a part of every store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.record import ChunkId, Excerpt
+    from memory.space import Vectors
+    from memory.store.values import Learned, Sense
+
+
+class Lexicon(Protocol):
+    """
+    A lexicon has a vector for each term of a store, learned from the vectors of one generation; it is asked instead of
+    the model. A term is one stem, or two with a blank between them. A generation that is cleared or dropped takes its
+    lexicon along.
+
+    Nothing of a text that is removed or replaced stays in it. In the same transaction, and of every generation, those
+    senses go that hold a word which no chunk holds any more, and those of two words that stood together in a chunk which
+    was removed (`memory.store.neighbours`), wherever else they do: only the next learning knows.
+
+    Raises:
+        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+    """
+
+    def learned(self, generation: int) -> Learned | None:
+        """How its lexicon was learned; None if it has none or is gone."""
+        ...
+
+    def fit(self, generation: int) -> float | None:
+        """How well its lexicon fits, as `learned` says, without reading more; None if it has none or is gone."""
+        ...
+
+    def learn(self, generation: int, learned: Learned, senses: Sequence[Sense], *, instead_of: Learned | None) -> bool:
+        """
+        Keep a lexicon in place of the one there was. Senses with a word that no chunk holds, perhaps not any more, are
+        left out.
+
+        Args:
+            senses: Of each term one.
+            instead_of: The lexicon there was, known by its time, if there was one: if somebody else has learned or
+                forgotten meanwhile, nothing is written (compare and set).
+
+        Returns:
+            Whether it is kept; False also if the generation is gone.
+
+        Raises:
+            Invalid: The basis is not as wide as the vectors, or a code not as long as the basis has rows.
+        """
+        ...
+
+    def senses(self, generation: int, terms: Sequence[str]) -> Mapping[str, Sense]:
+        """Those that are known."""
+        ...
+
+    def lessons(self, generation: int, after: ChunkId, limit: int) -> Sequence[tuple[Excerpt, Vectors]]:
+        """
+        Chunks with vectors in the generation whose id is above `after`, lowest first; the vectors of each, of shape
+        (windows, dimension).
+
+        Raises:
+            NotFound: The generation is gone.
+        """
+        ...
+
+    def size(self, generation: int) -> int:
+        """How many terms are known; 0 if it is gone."""
+        ...
+
+    def forget(self, generation: int) -> None:
+        """Take its lexicon away, if it has one."""
+        ...

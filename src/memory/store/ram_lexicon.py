@@ -1,0 +1,93 @@
+"""`RamLexicon`: what the words of a store mean to its model, the obvious way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory.errors import Invalid
+from memory.store.neighbours import neighbours
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.record import ChunkId, Excerpt
+    from memory.space import Vectors
+    from memory.store import Learned, Sense
+    from memory.store.ram import Data, RamStore, Words
+
+
+class RamLexicon:
+    """See `memory.store.lexicon.Lexicon`."""
+
+    def __init__(self, store: RamStore) -> None:
+        self._store = store
+
+    def learned(self, generation: int) -> Learned | None:
+        with self._store.lock:
+            return self._store.data.lexicons.get(generation)
+
+    def fit(self, generation: int) -> float | None:
+        learned = self.learned(generation)
+        return None if learned is None else learned.fit
+
+    def learn(self, generation: int, learned: Learned, senses: Sequence[Sense], *, instead_of: Learned | None) -> bool:
+        axes, width = learned.basis.shape
+        if any(len(sense.code) != axes for sense in senses):
+            raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
+        with self._store.change() as data:
+            before = data.lexicons.get(generation)
+            if generation not in data.generations or (before and before.learned_at) != (
+                instead_of and instead_of.learned_at
+            ):
+                return False
+            if width != data.generations[generation].space.dimension:
+                raise Invalid(f"generation {generation} has no vectors of {width} numbers")
+            forget(data, generation)
+            data.lexicons[generation] = learned._replace(basis=learned.basis.copy())
+            data.senses |= {(generation, sense.term): sense for sense in senses}
+            unlearn(data, [])
+            return True
+
+    def senses(self, generation: int, terms: Sequence[str]) -> Mapping[str, Sense]:
+        with self._store.lock:
+            known = self._store.data.senses
+            return {term: known[generation, term] for term in terms if (generation, term) in known}
+
+    def lessons(self, generation: int, after: ChunkId, limit: int) -> Sequence[tuple[Excerpt, Vectors]]:
+        with self._store.lock:
+            own = self._store.vectors_of(generation)
+            ids = [id for id in sorted(own) if id > after][:limit]
+            excerpts = self._store.excerpts(ids)
+            return [(excerpts[id], np.stack(own[id])) for id in ids]
+
+    def size(self, generation: int) -> int:
+        with self._store.lock:
+            return sum(own == generation for own, _ in self._store.data.senses)
+
+    def forget(self, generation: int) -> None:
+        with self._store.change() as data:
+            forget(data, generation)
+
+
+def forget(data: Data, generation: int) -> None:
+    """Take a lexicon away."""
+    data.lexicons.pop(generation, None)
+    data.senses = {key: sense for key, sense in data.senses.items() if key[0] != generation}
+
+
+def unlearn(data: Data, removed: Sequence[Words]) -> None:
+    """
+    Take away the senses with a word that no chunk holds, and those of two that stand together in one that was removed.
+
+    Args:
+        removed: The words of each such chunk, by columns.
+    """
+    held = {word for piece in data.pieces.values() for column in piece.words for word in column}
+    together = {pair for columns in removed for pair in neighbours(columns)}
+    data.senses = {
+        (generation, term): sense
+        for (generation, term), sense in data.senses.items()
+        if held.issuperset(term.split(" ")) and term not in together
+    }

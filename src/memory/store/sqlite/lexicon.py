@@ -1,0 +1,123 @@
+"""What the words of a store mean to its model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.errors import Invalid
+from memory.store import Learned, Sense
+from memory.store.sqlite import memories, vectors
+from memory.store.sqlite.rows import key, moment, packed
+from memory.store.sqlite.unlearn import forget
+from memory.times import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import apsw
+
+    from memory.record import ChunkId, Excerpt
+    from memory.space import Vectors
+    from memory.store.sqlite.database import Database
+    from memory.store.sqlite.rows import Row
+
+
+class SqliteLexicon:
+    """See `memory.store.lexicon.Lexicon`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def learned(self, generation: int) -> Learned | None:
+        with self._database.read() as db:
+            row: Row | None = db.execute(
+                "select passages, last, fit, learned_at, axes, basis from lexicons where generation = ?",
+                (key(generation),),
+            ).get
+            if row is None:
+                return None
+            passages, last, fit, at, axes, basis = row
+            return Learned(passages, last, fit, moment(at), _basis(basis, axes))
+
+    def fit(self, generation: int) -> float | None:
+        with self._database.read() as db:
+            found: float | None = db.execute("select fit from lexicons where generation = ?", (key(generation),)).get
+            return found
+
+    def learn(self, generation: int, learned: Learned, senses: Sequence[Sense], *, instead_of: Learned | None) -> bool:
+        axes, width = learned.basis.shape
+        if any(len(sense.code) != axes for sense in senses):
+            raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
+        with self._database.write(durable=False) as db:  # a lost lexicon can be learned again
+            before = db.execute("select learned_at from lexicons where generation = ?", (key(generation),)).get
+            dimension = db.execute("select dimension from generations where id = ?", (key(generation),)).get
+            if dimension is None or before != (instead_of and iso(instead_of.learned_at)):
+                return False
+            if width != dimension:
+                raise Invalid(f"the vectors of generation {generation} have {dimension} numbers, not {width}")
+            _write(db, generation, learned, senses)
+        return True
+
+    def senses(self, generation: int, terms: Sequence[str]) -> Mapping[str, Sense]:
+        with self._database.read() as db:
+            rows: Iterable[Row] = db.execute(
+                """select t.term, t.scale, t.code from json_each(?) w
+                   cross join lexicon_terms t on t.generation = ? and t.term = w.value""",
+                (packed(terms), key(generation)),
+            )
+            return {row[0]: Sense._make(row) for row in rows}
+
+    def lessons(self, generation: int, after: ChunkId, limit: int) -> Sequence[tuple[Excerpt, Vectors]]:
+        with self._database.read() as db:
+            return _lessons(db, generation, after, limit)
+
+    def size(self, generation: int) -> int:
+        with self._database.read() as db:
+            found: int = db.execute("select count(*) from lexicon_terms where generation = ?", (key(generation),)).get
+            return found
+
+    def forget(self, generation: int) -> None:
+        with self._database.write(durable=False) as db:
+            forget(db, generation)
+
+
+def _write(db: apsw.Connection, generation: int, learned: Learned, senses: Sequence[Sense]) -> None:
+    forget(db, generation)
+    db.execute(
+        "insert into lexicons (generation, passages, last, fit, learned_at, axes, basis) values (?, ?, ?, ?, ?, ?, ?)",
+        (generation, *learned[:3], iso(learned.learned_at), len(learned.basis), learned.basis.astype("<f4").tobytes()),
+    )
+    # All there are: thousands of look-ups take longer.
+    words = {word for (word,) in db.execute("select term from vocabulary")}
+    db.executemany(
+        "insert into lexicon_terms (generation, term, scale, code) values (?, ?, ?, ?)",
+        [(generation, *sense) for sense in sorted(senses) if words.issuperset(sense.term.split(" "))],
+    )
+
+
+def _basis(stored: bytes, axes: int) -> Vectors:
+    import numpy as np
+
+    return np.frombuffer(stored, "<f4").reshape(axes, -1)
+
+
+def _lessons(db: apsw.Connection, generation: int, after: ChunkId, limit: int) -> list[tuple[Excerpt, Vectors]]:
+    """See `Lexicon.lessons`."""
+    import numpy as np
+
+    vectors.need(db, generation)
+    rows: Iterable[Row] = db.execute(
+        f"""select chunk_id, embedding from vectors_{generation}
+            where chunk_id > ?1 and chunk_id <= (
+                select max(chunk_id) from (
+                    select distinct chunk_id from vectors_{generation} where chunk_id > ?1 order by chunk_id limit ?2
+                )
+            )
+            order by chunk_id, window""",
+        (after, limit),
+    )
+    found: dict[ChunkId, list[bytes]] = {}
+    for id, embedding in rows:
+        found.setdefault(id, []).append(embedding)
+    excerpts = memories.excerpts(db, list(found))
+    return [(excerpts[id], np.frombuffer(b"".join(own), "<f4").reshape(len(own), -1)) for id, own in found.items()]

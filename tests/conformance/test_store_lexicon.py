@@ -1,0 +1,189 @@
+"""Both stores keep every promise of `memory.store.lexicon.Lexicon`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+from entries import SPACE, note
+from lexicon_suite import LexiconSuite, known, learn, lesson, same, sense
+from plans import statements, steps
+from sound import sound
+from stores import OnRam, OnSqlite
+
+from memory.record import ChunkId, MemoryId
+from memory.store.sqlite.database import APPLICATION, migrations
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+class TestRamStore(OnRam, LexiconSuite):
+    pass
+
+
+class TestSqliteStore(OnSqlite, LexiconSuite):
+    pass
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store with a memory and a lexicon of it."""
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path)) as store:
+        store.put([note("zebra giraffe")])
+        store.begin(SPACE)
+        learn(store, "zebra", "zebra giraff")
+    return path
+
+
+CALLS: dict[str, Callable[[SqliteStore], object]] = {
+    "learned": lambda store: store.lexicon.learned(1),
+    "senses": lambda store: store.lexicon.senses(1, ["zebra", "lion"]),
+    "lessons": lambda store: store.lexicon.lessons(1, ChunkId(0), 5),
+    "size": lambda store: store.lexicon.size(1),
+    "texts": lambda store: store.texts([ChunkId(1)]),
+    "delete": lambda store: store.delete(MemoryId(1)),
+    "replace": lambda store: store.replace(MemoryId(1), note("lion")),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_sqlite_reads_no_table_from_end_to_end(path: Path, name: str) -> None:
+    with closing(SqliteStore(path)) as store:
+        found = steps(store, lambda: CALLS[name](store))
+
+    tables = ("lexicon_terms", "t ", "chunks", "c ", "memories", "m ", "bodies", "b ", "vectors_1", "passages")
+    assert [step for step in found if step.startswith("SEARCH")]
+    assert not [step for step in found if step.startswith("SCAN") and step.removeprefix("SCAN ").startswith(tables)]
+
+
+def test_words_are_looked_up_in_the_lexicon_by_both_ends(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        found = [step.split(" <- ")[0] for step in steps(store, lambda: store.delete(MemoryId(1)))]
+
+    assert {step for step in found if step.startswith("SEARCH t ")} == {
+        "SEARCH t USING PRIMARY KEY (generation=? AND term=?)",
+        "SEARCH t USING PRIMARY KEY (generation=? AND term>? AND term<?)",
+        "SEARCH t USING COVERING INDEX lexicon_terms_by_end (generation=? AND <expr>=?)",
+    }
+    assert "SEARCH lexicon_terms USING PRIMARY KEY (generation=? AND term=?)" in found
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_a_store_without_a_lexicon_asks_once_and_does_nothing_more(path: Path, *, learned: bool) -> None:
+    with closing(SqliteStore(path)) as store:
+        if not learned:
+            store.lexicon.forget(1)
+
+        told = [sql for sql, _ in statements(store, lambda: store.delete(MemoryId(1)))]
+
+    assert len([sql for sql in told if "lexicon" in sql]) == (4 if learned else 1)
+
+
+def test_a_save_knows_nothing_of_lexicons(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        told = [sql for sql, _ in statements(store, lambda: store.put([note("lion")]))]
+
+    assert not [sql for sql in told if "lexicon" in sql]
+
+
+def test_what_was_learned_is_there_after_opening_again(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        assert same(store.lexicon.learned(1), lesson())
+        assert store.lexicon.senses(1, ["zebra"]) == {"zebra": sense("zebra")}
+    sound(path)
+
+
+def test_another_process_forgets_and_learns(path: Path) -> None:
+    with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
+        learn(other, "giraff", moment=1)
+        assert same(store.lexicon.learned(1), lesson(1))
+        other.delete(MemoryId(1))
+
+        assert known(store, "zebra", "giraff") == []
+        assert not store.lexicon.learn(1, lesson(2), [], instead_of=lesson())
+
+
+def test_a_file_of_the_former_format_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with closing(apsw.Connection(str(path))) as db:
+        db.pragma("page_size", 8192)
+        db.pragma("journal_mode", "wal")
+        for number, script in migrations():
+            if number <= 5:
+                db.execute(script)
+        db.execute(f"pragma application_id = {APPLICATION}; pragma user_version = 5")
+        time = "2026-01-01T00:00:00.000000Z"
+        db.execute(
+            f"""insert into memories (id, uid, kind, title, what, why, impact, description, tags, related_files, metadata,
+                                      content_hash, created_at, updated_at, body_size)
+                values (1, '{"1" * 32}', 'note', '', 'zebra', '', '', '', '[]', '[]', '{{}}', 'h', '{time}', '{time}', 0);
+                insert into bodies values (1, '');
+                insert into chunks (memory_id, chunk_index, start, stop, chunk_type, header_path, level, token_count,
+                                    heading, tags, files, grams)
+                values (1, 0, 0, 0, 'head', '[]', 0, 1, '', '', '', '');
+                insert into embed_queue (chunk_id) values (1)"""
+        )
+
+    with closing(SqliteStore(path)) as store:
+        assert store.check() == ()
+        assert store.texts([ChunkId(1)]) == {ChunkId(1): "zebra"}
+        store.begin(SPACE)
+        assert store.lexicon.learned(1) is None
+        learn(store, "zebra", "giraff")
+        assert known(store, "zebra", "giraff") == ["zebra"]
+    sound(path)
+
+
+DAMAGE = {
+    "1 row of lexicons belong to something that is gone": "update lexicons set generation = 9; "
+    "update lexicon_terms set generation = 9",
+    "2 rows of lexicon_terms belong to something that is gone": "delete from lexicons",
+    "the lexicon of generation 1 has codes or a basis of another length": "update lexicon_terms set code = x'00' "
+    "where term = 'zebra'",
+    "the lexicon of generation 1 has codes or a basis of another length ": "update lexicons set basis = x'00'",
+    "the lexicon of generation 1 knows a word that no chunk holds": "update lexicon_terms set term = 'lion' "
+    "where term = 'zebra'",
+    "the lexicon of generation 1 knows a word that no chunk holds ": "update lexicon_terms set term = 'zebra lion' "
+    "where term = 'zebra giraff'",
+    "the lexicon of generation 1 knows a word that no chunk holds  ": "update lexicon_terms set term = 'lion zebra' "
+    "where term = 'zebra giraff'",
+}
+
+
+@pytest.mark.parametrize("fault", DAMAGE)
+def test_a_lexicon_that_is_wrong_is_said_and_removed(path: Path, fault: str) -> None:
+    with closing(apsw.Connection(str(path))) as db:  # foreign keys are off, as in the shell of SQLite
+        db.execute(DAMAGE[fault])
+
+    with closing(SqliteStore(path)) as store:
+        assert fault.strip() in store.check()
+        store.repair()
+        assert store.check() == ()
+        assert (store.lexicon.learned(1), store.lexicon.size(1)) == (None, 0)
+    sound(path)
+
+
+def test_a_repair_leaves_a_sound_lexicon(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store.repair()
+
+        assert known(store, "zebra", "zebra giraff") == ["zebra", "zebra giraff"]
+
+
+def test_chunks_that_another_program_orphaned_take_all_that_was_learned_along(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store.put([note("giraffe or zebra")])  # both words stay
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("drop trigger memory_removed; delete from memories where id = 1")
+
+    with closing(SqliteStore(path)) as store:
+        store.repair()
+
+        assert store.check() == ()
+        assert store.lexicon.learned(1) is None
