@@ -2,7 +2,7 @@
 Which text of an entity should be embedded, and what a threshold means: pure cosine search with the local model.
 
     python bench/entities.py                    entities written and judged by hand, some seconds
-    python bench/entities.py FOLDER [SET ...]   judged sets too, as in bench/tiers.py, about three minutes
+    python bench/entities.py FOLDER [SET ...]   judged sets too, as for bench/quality.py, about three minutes
     python bench/entities.py --keep             the run is kept in bench/runs/
 
 Of a judged set each document becomes an entity: its title the name, its first sentences the observations; of a set of
@@ -25,6 +25,7 @@ import numpy as np
 from entity_set import ENTITIES, QUESTIONS
 from memory.draft import Draft
 from memory.embed.local import LocalEmbedder
+from memory.evaluate.judged import read
 from memory.kinds import Kind
 from memory.limits import TITLE_LIMIT
 from memory.record import ChunkId, Excerpt, MemoryId
@@ -32,7 +33,6 @@ from memory.save import chunked
 from memory.text.observations import listed
 from memory.text.passage import passage
 from report import setting
-from tiers import judgments, lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -114,19 +114,18 @@ def made() -> Set:
 def judged(folder: Path, most: int, questions: int) -> Set:
     """Questions drawn by lot, what answers them, and other documents up to `most`."""
     dice = random.Random(1)
-    rows = {row["id"]: row for row in lines(folder / "corpus.jsonl")}
-    relevant = judgments(folder / "qrels.tsv")
-    asked = [query for query in lines(folder / "queries.jsonl") if query["id"] in relevant]
-    asked = dice.sample(asked, min(questions, len(asked)))
-    needed = dict.fromkeys(id for query in asked for id in relevant[query["id"]])
-    others = [id for id in rows if id not in needed]
+    found = read(folder)
+    documents = {document.id: document for document in found.documents}
+    asked = dice.sample(found.questions, min(questions, len(found.questions)))
+    needed = dict.fromkeys(id for query in asked for id in query.relevant)
+    others = [id for id in documents if id not in needed]
     chosen = [*needed, *dice.sample(others, max(0, min(most - len(needed), len(others))))]
     entities = [
-        Entity((rows[id].get("title") or "-")[:TITLE_LIMIT], "", observations(rows[id]["text"])) for id in chosen
+        Entity((documents[id].title or "-")[:TITLE_LIMIT], "", observations(documents[id].text)) for id in chosen
     ]
     places = {id: place for place, id in enumerate(chosen)}
-    gains = [{places[id]: gain for id, gain in relevant[query["id"]].items()} for query in asked]
-    return Set(entities, [query["text"] for query in asked], gains)
+    gains = [{places[id]: gain for id, gain in query.relevant.items()} for query in asked]
+    return Set(entities, [query.text for query in asked], gains)
 
 
 def observations(text: str) -> tuple[str, ...]:

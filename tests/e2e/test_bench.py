@@ -1,21 +1,27 @@
 """The bench runs: what it measures is for people to read, not for a test to judge."""
 
+import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
+
+from judged_made import judged
 
 BENCH = Path(__file__).parents[2] / "bench"
 
 pytestmark = pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
 
 
-def quickly(*command: str) -> str:
+def quickly(*command: str, **environment: str) -> str:
     """What a bench prints; it must not fail."""
     done = subprocess.run(
         [sys.executable, str(BENCH / command[0]), *command[1:]],
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         check=False,
@@ -75,3 +81,21 @@ def test_the_team_bench_loses_nothing():
     assert re.search(r"rows lost, errors .*\| met ", said), said
     for what in ("getter", "store", "search", "log"):
         assert f"| {what} " in said
+
+
+def test_the_quality_bench_keeps_a_run_that_says_what_it_holds_for(tmp_path):
+    judged(tmp_path / "sets" / "notes")
+    settings = {"MEMORY_HOME": str(tmp_path), "MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_SEARCH_EFFORT": "0.4"}
+
+    said = quickly("quality.py", str(tmp_path / "sets"), "notes", "--keep", str(tmp_path / "run"), **settings)
+
+    kept = (tmp_path / "run" / "README.md").read_text("utf-8")
+    assert said.strip() in kept
+    assert "- command: python bench/quality.py FOLDER notes\n" in kept
+    assert "- settings: embedding.provider = hashed, search.effort = 0.4\n" in kept
+    assert "(frontier.svg)" in kept
+    results = json.loads((tmp_path / "run" / "results.json").read_text("utf-8"))
+    assert [one["name"] for one in results["results"]["sets"]] == ["notes"]
+    assert ET.parse(tmp_path / "run" / "frontier.svg").getroot().tag.endswith("svg")
+    for file in ("README.md", "results.json", "frontier.svg"):
+        assert str(tmp_path) not in (tmp_path / "run" / file).read_text("utf-8")

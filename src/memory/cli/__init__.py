@@ -39,6 +39,7 @@ COMMANDS = {
     "reindex": "memory.cli.vectors:reindex",
     "status": "memory.cli.care:status",
     "stats": "memory.cli.stats:stats",
+    "eval": "memory.cli.evaluate:evaluate",
     "cleanup": "memory.cli.documents:cleanup",
     "doctor": "memory.cli.vectors:doctor",
     "ledger": "memory.cli.vectors:ledger",

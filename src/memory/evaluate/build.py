@@ -1,0 +1,155 @@
+"""The store of a judged set: a memory for each document, with all that is derived from it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, TypeAlias
+
+from memory.config import Config
+from memory.draft import Draft
+from memory.engine import Engine
+from memory.errors import Invalid, StoreError
+from memory.evaluate.judged import CORPUS
+from memory.limits import LINE_LIMIT, TITLE_LIMIT, WHAT_OF_BODY, plain
+from memory.query import EVERYTHING, MOST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from contextlib import AbstractContextManager
+
+    from memory.evaluate.judged import Document, Judged
+    from memory.record import Memory
+
+    Progress: TypeAlias = Callable[[int, int], None]
+    """Told how much of how much is done."""
+
+    Watch: TypeAlias = Callable[[str], AbstractContextManager[Progress]]
+    """Makes one for the work that a label names."""
+
+BATCH = 256  # documents of one transaction
+
+
+@contextmanager
+def opened(judged: Judged, config: Config, cache: Path | None, *, embeds: bool, watch: Watch) -> Generator[Engine]:
+    """
+    The engine on a store of the set's documents, never on the user's own.
+
+    Args:
+        config: Whose model and search settings count; its other settings do not.
+        cache: Holds stores from one time to the next, each in a folder of its own; None builds it anew in a temporary
+            one. What was interrupted goes on where it was.
+        embeds: Whether vectors are needed.
+
+    Raises:
+        Invalid: A document cannot be kept, or the store in the cache is of other documents.
+        StoreError: The store cannot be made.
+        EmbedError: The model cannot be used; what was embedded is kept.
+    """
+    with _home(judged, cache) as home:
+        embedding = replace(config.embedding, fill="lazy")  # `settle` embeds, in large batches, and shows how far it is
+        own = Config(home=str(home), store=config.store, embedding=embedding, search=config.search)
+        with Engine.open(own, lasting=False) as engine:
+            _keep(engine, judged, watch)
+            _check(engine, judged)
+            if embeds:
+                with watch(f"{judged.name}: embedding") as progress:
+                    settle(engine, progress)
+            yield engine
+
+
+def settle(engine: Engine, progress: Progress) -> None:
+    """
+    Make all that is derived from what is kept, so that no search has to wait for it: what is measured then is a store
+    that was left alone for a while. Where vectors of another model answer, the configured one's come beside them.
+
+    Raises:
+        EmbedError: The model cannot be used; what was embedded is kept.
+    """
+    if engine._embedders.outdated():
+        engine.reindex(progress, keep=True)
+    else:
+        engine.embed(progress)
+        engine.learn(anew=True)
+
+
+@contextmanager
+def _home(judged: Judged, cache: Path | None) -> Generator[Path]:
+    if cache is None:
+        with TemporaryDirectory(prefix="memory-eval-") as folder:
+            yield Path(folder)
+        return
+    yield cache / f"{judged.name}-{judged.fingerprint}"
+
+
+def _keep(engine: Engine, judged: Judged, watch: Watch) -> None:
+    """Keep the documents that are not kept yet, in the order of their file."""
+    total, kept = len(judged.documents), engine.status().counts.memories
+    if kept >= total:
+        return
+    with watch(f"{judged.name}: keeping") as progress:
+        for first in range(kept, total, BATCH):
+            batch = judged.documents[first : first + BATCH]
+            drafts = [_draft(document, judged) for document in batch]
+            try:
+                engine.save_all(drafts)
+            except Invalid:
+                for document, draft in zip(batch, drafts, strict=True):  # which of them was it?
+                    with _placed(document, judged):
+                        engine.save(draft)
+                raise
+            progress(min(first + BATCH, total), total)
+
+
+def _draft(document: Document, judged: Judged) -> Draft:
+    """A text that is too long for a head becomes details, and its beginning the head."""
+    long = len(document.text) > LINE_LIMIT
+    title = " ".join(document.title.split())[:TITLE_LIMIT]
+    with _placed(document, judged):
+        return Draft(
+            title=title or "-",
+            what=document.text[: WHAT_OF_BODY if long else LINE_LIMIT],
+            body=document.text if long else "",
+            project=document.group,
+            metadata={"id": document.id},
+        )
+
+
+@contextmanager
+def _placed(document: Document, judged: Judged) -> Generator[None]:
+    try:
+        yield
+    except Invalid as error:
+        place = f"{plain(str(judged.folder / CORPUS))}:{document.line}"
+        raise Invalid(f"{place}: {error}", hint=error.hint) from error
+
+
+def _check(engine: Engine, judged: Judged) -> None:
+    """
+    Raises:
+        Invalid: An id was taken for a secret.
+        StoreError: The store in the cache holds something else.
+    """
+    kept = {name(memory) for memory in _every(engine)}
+    missing = next((document for document in judged.documents if document.id not in kept), None)
+    if missing is not None and engine.clean(missing.id) != missing.id:
+        place = f"{plain(str(judged.folder / CORPUS))}:{missing.line}"
+        raise Invalid(f"{place}: the id looks like a secret, which is never kept", hint="Give it another id.")
+    if missing is not None or len(kept) != len(judged.documents):
+        raise StoreError(
+            f"{engine.config.database} does not hold the documents of {judged.name}", hint="Remove its folder."
+        )
+
+
+def _every(engine: Engine) -> Generator[Memory]:
+    after = None
+    while page := engine.recent(EVERYTHING, MOST, after=after):
+        yield from page
+        after = page[-1]
+
+
+def name(memory: Memory) -> str:
+    """The id of the document that a memory was made of."""
+    return str(memory.metadata["id"])

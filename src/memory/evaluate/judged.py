@@ -1,0 +1,237 @@
+"""Judged sets: documents, questions, and which documents answer which question."""
+
+from __future__ import annotations
+
+import json
+import math
+from hashlib import sha256
+from random import Random
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memory.errors import Invalid
+from memory.limits import BODY_LIMIT, NAME_LIMIT, check_text, plain, short
+from memory.query import QUERY_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+CORPUS, QUERIES, JUDGMENTS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
+FORM = f"A judged set is a folder with {CORPUS}, {QUERIES} and {JUDGMENTS}; see docs/benchmarks.md."
+ROWS = {
+    CORPUS: 'A line is {"id": "d1", "text": "..."}; "title" and "group", both texts, may follow.',
+    QUERIES: 'A line is {"id": "q1", "text": "..."}; "group", a text, may follow.',
+    JUDGMENTS: "A line is a query's id, a document's id and a grade, with tabs between them; grades above 0 answer.",
+}
+SEED = 1  # of every sample: the same questions each time
+
+
+class Document(NamedTuple):
+    """
+    Attributes:
+        group: Questions of a group are asked among its documents alone.
+        line: Where it stands in its file, from 1.
+    """
+
+    id: str
+    text: str
+    title: str = ""
+    group: str | None = None
+    line: int = 0
+
+
+class Question(NamedTuple):
+    """
+    Attributes:
+        relevant: The documents that answer it by their ids, with grades above 0; empty if nobody has judged any.
+    """
+
+    id: str
+    text: str
+    group: str | None = None
+    relevant: Mapping[str, float] = MappingProxyType({})
+
+
+class Judged(NamedTuple):
+    """
+    Attributes:
+        questions: Those that some document of the set answers.
+        skipped: Questions that none does.
+        unknown: Judgments of documents or questions that are not there; they were left out.
+        fingerprint: Of the documents' file, 12 hexadecimal digits.
+    """
+
+    name: str
+    folder: Path
+    documents: tuple[Document, ...]
+    questions: tuple[Question, ...]
+    skipped: int
+    unknown: int
+    fingerprint: str
+
+
+def folders(given: Sequence[Path]) -> list[Path]:
+    """
+    The folders of judged sets among those that are given: each one itself, or what is directly in it.
+
+    Raises:
+        Invalid: One holds none, or two sets have one name.
+    """
+    found: dict[str, Path] = {}
+    for folder in given:
+        inner = [folder] if (folder / CORPUS).is_file() else sorted(path.parent for path in folder.glob(f"*/{CORPUS}"))
+        if not inner:
+            raise Invalid(f"no judged set is in {plain(str(folder))}", hint=FORM)
+        for one in inner:
+            known = found.setdefault(name(one), one)
+            if known.resolve() != one.resolve():
+                raise Invalid(f"two sets are called {name(one)}: {plain(str(known))} and {plain(str(one))}")
+    return list(found.values())
+
+
+def name(folder: Path) -> str:
+    return plain(folder.resolve().name)
+
+
+def read(folder: Path) -> Judged:
+    """
+    Raises:
+        Invalid: A file is missing, or a line of it is not as it should be; the message begins with its place.
+    """
+    documents = _documents(folder)
+    asked = questions(folder)
+    relevant, unknown = _judgments(
+        folder / JUDGMENTS, {one.id for one in asked}, {document.id for document in documents}
+    )
+    judged = tuple(one._replace(relevant=relevant[one.id]) for one in asked if one.id in relevant)
+    if not judged:
+        raise Invalid(
+            f"{plain(str(folder / JUDGMENTS))} names no question of {QUERIES} with a document of {CORPUS}",
+            hint=ROWS[JUDGMENTS],
+        )
+    fingerprint = sha256((folder / CORPUS).read_bytes()).hexdigest()[:12]
+    return Judged(name(folder), folder, documents, judged, len(asked) - len(judged), unknown, fingerprint)
+
+
+def questions(folder: Path) -> tuple[Question, ...]:
+    """
+    The questions of a set, without judgments.
+
+    Raises:
+        Invalid: As of `read`.
+    """
+    found: dict[str, Question] = {}
+    for place, _, row in _rows(folder / QUERIES):
+        one = Question(_id(row, place, QUERIES), _text(row, "text", place, QUERY_LIMIT), _group(row, place))
+        if not one.text.strip():
+            raise Invalid(f"{place}: a question without text", hint=ROWS[QUERIES])
+        if found.setdefault(one.id, one) is not one:
+            raise Invalid(f"{place}: the id {short(one.id)} is there already")
+    return tuple(found.values())
+
+
+def sample(asked: Sequence[Question], most: int | None) -> Sequence[Question]:
+    """So many of the questions at most, always the same; None takes all."""
+    return asked if most is None or len(asked) <= most else Random(SEED).sample(asked, most)  # noqa: S311  # no secret
+
+
+def grouped(foreign: Sequence[Question], documents: Sequence[Document]) -> list[Question]:
+    """Questions of another set as they are asked to these documents: where there are groups, of one after the other."""
+    groups = list(dict.fromkeys(document.group for document in documents))
+    return [question._replace(group=groups[number % len(groups)]) for number, question in enumerate(foreign)]
+
+
+def _documents(folder: Path) -> tuple[Document, ...]:
+    found: dict[str, Document] = {}
+    for place, line, row in _rows(folder / CORPUS):
+        text, title = _text(row, "text", place, BODY_LIMIT), _text(row, "title", place, BODY_LIMIT, needed=False)
+        one = Document(_id(row, place, CORPUS), text, title, _group(row, place), line)
+        if found.setdefault(one.id, one) is not one:
+            raise Invalid(f"{place}: the id {short(one.id)} is there already")
+    return tuple(found.values())
+
+
+def _judgments(path: Path, asked: set[str], documents: set[str]) -> tuple[dict[str, dict[str, float]], int]:
+    """Grades above 0 by question and document, and how many judgments are of something that is not there."""
+    relevant: dict[str, dict[str, float]] = {}
+    unknown = 0
+    for number, line in _lines(path):
+        fields = [field.strip() for field in line.split("\t")]
+        grade = _grade(fields)
+        if grade is None:
+            if number == 1 and len(fields) == 3:
+                continue  # the names of the columns
+            raise Invalid(
+                f"{plain(str(path))}:{number}: expected two ids and a grade, not {short(line)}", hint=ROWS[JUDGMENTS]
+            )
+        if fields[0] not in asked or fields[1] not in documents:
+            unknown += 1
+        elif grade > 0:
+            relevant.setdefault(fields[0], {})[fields[1]] = grade
+    return relevant, unknown
+
+
+def _grade(fields: Sequence[str]) -> float | None:
+    try:
+        _, _, last = fields
+        grade = float(last)
+    except ValueError:
+        return None
+    return grade if math.isfinite(grade) else None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines that are not blank, with their numbers. Only line feeds end one: JSON may hold other separators as they are."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise Invalid(f"{plain(str(path))}: {error.strerror}", hint=FORM) from error
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{plain(str(path))} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, line.removesuffix("\r")
+
+
+def _rows(path: Path) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    """JSON objects with their places."""
+    for number, line in _lines(path):
+        place = f"{plain(str(path))}:{number}"
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise Invalid(f"{place}: not JSON: {error}", hint=ROWS[path.name]) from error
+        if not isinstance(row, dict):
+            raise Invalid(f"{place}: expected an object, not {short(row)}", hint=ROWS[path.name])
+        yield place, number, row
+
+
+def _id(row: Mapping[str, Any], place: str, file: str) -> str:
+    given = row.get("id")
+    if isinstance(given, int) and not isinstance(given, bool):
+        given = str(given)
+    if not isinstance(given, str) or not given.strip():
+        raise Invalid(f'{place}: "id" must be a text, not {short(given)}', hint=ROWS[file])
+    return _checked(given.strip(), "id", place, NAME_LIMIT)
+
+
+def _text(row: Mapping[str, Any], field: str, place: str, limit: int, *, needed: bool = True) -> str:
+    given = row.get(field)
+    if given is None and not needed:
+        return ""
+    if not isinstance(given, str):
+        raise Invalid(f'{place}: "{field}" must be a text, not {short(given)}', hint=ROWS[CORPUS])
+    return _checked(given, field, place, limit)
+
+
+def _group(row: Mapping[str, Any], place: str) -> str | None:
+    return _checked(_text(row, "group", place, NAME_LIMIT, needed=False).strip(), "group", place, NAME_LIMIT) or None
+
+
+def _checked(text: str, field: str, place: str, limit: int) -> str:
+    try:
+        check_text(f'"{field}"', text, limit)
+    except Invalid as error:
+        raise Invalid(f"{place}: {error}", hint=error.hint) from error
+    return text

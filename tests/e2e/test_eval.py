@@ -1,0 +1,237 @@
+"""`memory eval`, as a person runs it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from command import COMMAND, Shell
+from judged_made import documents, jsonl, judged
+from memory.evaluate.systems import EFFORTS, SYSTEMS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from subprocess import Popen
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path / "home", tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return judged(tmp_path / "sets" / "notes")
+
+
+def test_every_system_and_every_effort_is_in_the_tables(shell, folder):
+    said = shell("eval", folder)
+
+    for system in SYSTEMS:
+        assert f"| {system.name} | " in said.out
+    for effort in EFFORTS:
+        assert f"| {effort:.1f} | " in said.out
+    assert "30 documents, 10 questions. Model: hashed:hashed-64." in said.out
+    assert said.err == ""
+
+
+def test_the_users_own_memory_is_neither_searched_nor_made(shell, folder):
+    shell("eval", folder, "--systems", "keywords, tiered")
+    assert not shell.home.exists()
+
+    shell("save", "why were the postgres connections raised", "--what", "why were the postgres connections raised")
+    found = shell("eval", folder, "--systems", "keywords", "--json").json
+
+    assert found["sets"][0]["lines"][0]["quality"]["mrr10"]["mean"] == 1
+    assert shell("stats", "--json").json["searches"] == 0
+    assert shell("status", "--json").json["memories"] == 1
+
+
+def test_json_holds_what_the_tables_say(shell, folder):
+    groups = judged(folder.parent / "grouped", groups=True)
+
+    found = shell("eval", folder.parent, "--json", "--most", "6").json
+
+    assert (found["schema"], found["most"], found["notices"]) == ("memory.eval/1", 6, [])
+    assert [(one["name"], one["documents"], one["questions"], one["judged"]) for one in found["sets"]] == [
+        ("grouped", 60, 6, 20),
+        ("notes", 30, 6, 10),
+    ]
+    for one in found["sets"]:
+        assert [line["system"] for line in one["lines"]] == [system.name for system in SYSTEMS]
+        assert [point["effort"] for point in one["frontier"]] == list(EFFORTS)
+        for line in one["lines"]:
+            assert 0 <= line["p50"] <= line["p95"] < 60
+            for mean in line["quality"].values():
+                assert 0 <= mean["low"] <= mean["mean"] <= mean["high"] <= 1
+        calls = {line["system"]: line["calls"]["mean"] for line in one["lines"]}
+        assert (calls["grep"], calls["keywords"], calls["vectors"], calls["hybrid minmax"]) == (0, 0, 1, 1)
+        (other,) = one["unanswerable"]
+        assert (other["questions"], round(sum(share["share"] for share in other["outcomes"]), 6)) == (6, 1)
+    assert {one["system"]: one["worst"] for one in found["summary"]}["hybrid minmax"] == 1
+    assert len(found["frontier"]) == 11
+    assert groups.is_dir()
+
+
+def test_settings_change_what_is_tiered_and_nothing_else(shell, folder):
+    always = Shell(shell.home, shell.folder, {"MEMORY_SEARCH_GATE": "always", "MEMORY_SEARCH_DISTILLED": "off"})
+
+    calls = {
+        line["system"]: line["calls"]["mean"] for line in always("eval", folder, "--json").json["sets"][0]["lines"]
+    }
+
+    assert (calls["tiered"], calls["keywords"], calls["no call"]) == (1, 0, 0)
+
+
+def test_a_cache_keeps_what_was_embedded(shell, folder, tmp_path):
+    first = shell("eval", folder, "--cache", tmp_path / "cache", "--no-frontier", "--json").json
+    (made,) = (tmp_path / "cache").iterdir()
+    other = Shell(made, shell.folder)
+    before = other("ledger", "--json").json
+
+    again = shell("eval", folder, "--cache", tmp_path / "cache", "--no-frontier", "--json").json
+
+    for found in (first, again):
+        for line in found["sets"][0]["lines"]:
+            del line["p50"], line["p95"]
+    assert again == first
+    assert first["frontier"] == []
+    assert other("status", "--json").json["memories"] == 30
+
+    def filled(ledger) -> int:
+        return sum(call["texts"] for call in ledger["lines"] if call["purpose"] != "search")
+
+    assert filled(other("ledger", "--json").json) == filled(before) == 30
+
+
+def test_questions_of_a_named_set_are_asked_against_it(shell, folder, tmp_path):
+    other = judged(tmp_path / "foreign")
+
+    found = shell("eval", folder, "--against", other, "--systems", "tiered", "--json").json["sets"][0]
+
+    assert [(one["other"], one["questions"]) for one in found["unanswerable"]] == [("foreign", 10)]
+    assert [line["system"] for line in found["lines"]] == ["tiered"]
+
+
+def test_the_picture_is_drawn_and_drawn_again(shell, folder, tmp_path):
+    for _ in "ab":
+        shell("eval", folder, "--systems", "hybrid minmax, tiered, frontier", "--picture", "frontier.svg")
+
+    root = ET.parse(tmp_path / "frontier.svg").getroot()
+    assert len(list(root.iter("{http://www.w3.org/2000/svg}polyline"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "hint"),
+    [
+        (["gone"], "memory: no judged set is in gone", "A judged set is a folder with corpus.jsonl"),
+        (["sets/notes", "--systems", "keyword"], "memory: no system 'keyword'", "Did you mean 'keywords'?"),
+        (["sets/notes", "--systems", ","], "memory: no system is named", "There are: grep"),
+        (["sets/notes", "--most", "0"], "memory: Invalid value for '--most'", ""),
+        (["sets/notes", "--picture", "x.png"], "memory: a picture is an SVG file, not x.png", "ends in .svg"),
+        (["sets/notes", "--picture", "no/x.svg"], "memory: cannot write no/x.svg: there is no folder", ""),
+        (["sets/notes", "--picture", "x.svg", "--no-frontier"], "memory: --picture draws the frontier", ""),
+        (["sets/notes", "--against", "gone"], "memory: gone/queries.jsonl: No such file or directory", ""),
+        ([], "memory: Missing argument 'FOLDER...'", ""),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence(shell, folder, arguments, said, hint):
+    ran = shell("eval", *arguments, code=2)
+
+    assert ran.out == ""
+    assert ran.err.startswith(said)
+    assert hint in ran.err
+
+
+def test_a_line_that_is_wrong_is_named(shell, folder):
+    with (folder / "corpus.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"id": "last"}\n')
+
+    assert 'corpus.jsonl:31: "text" must be a text' in shell("eval", folder, code=2).err
+    error = shell("eval", folder, "--json", code=2).error
+    assert (error["schema"], error["error"]) == ("memory.error/1", "Invalid")
+
+
+def test_a_model_that_cannot_be_used_is_said(shell, folder, tmp_path):
+    dead = {"MEMORY_EMBEDDING_PROVIDER": "ollama", "MEMORY_EMBEDDING_OLLAMA_HOST": "http://127.0.0.1:9"}
+    dead |= {"MEMORY_EMBEDDING_RETRIES": "0", "MEMORY_EMBEDDING_MODEL": "nomic-embed-text"}
+
+    ran = Shell(shell.home, shell.folder, dead)("eval", folder, "--cache", "cache", code=1)
+
+    assert "memory: what was embedded is kept in cache; the same command goes on there" in ran.err
+    assert "127.0.0.1:9" in ran.err
+    again = shell("eval", folder, "--cache", "cache", "--systems", "vectors", "--json").json
+    assert again["sets"][0]["lines"][0]["quality"]["mrr10"]["mean"] > 0
+
+
+def test_an_interrupted_evaluation_goes_on_where_it_stopped(shell, folder, tmp_path):
+    rows = [{"id": f"more-{number}", "text": f"number {number} " + "word " * 200} for number in range(3_000)]
+    jsonl(folder / "corpus.jsonl", [*documents(), *rows])
+    slow = Shell(
+        shell.home, shell.folder, {"MEMORY_EMBEDDING_MODEL": "hashed-2048", "MEMORY_EMBEDDING_BATCH_SIZE": "1"}
+    )
+    process = slow.start("eval", folder, "--cache", "cache", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    (home,) = _begun(tmp_path / "cache", process)
+
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=60)
+
+    assert (process.returncode, out) == (130, b""), error
+    assert b"memory: what was embedded is kept in cache; the same command goes on there" in error
+    assert b"Traceback" not in error
+    kept = Shell(home, tmp_path)("status", "--json").json["memories"]
+    assert 0 < kept <= 3_030
+    found = shell("eval", folder, "--cache", "cache", "--systems", "keywords", "--json").json
+    assert found["sets"][0]["documents"] == 3_030
+    assert Shell(home, tmp_path)("status", "--json").json["memories"] == 3_030
+
+
+def _begun(cache: Path, process: Popen[bytes]) -> list[Path]:
+    """The store in a cache, once something is kept in it."""
+    until = monotonic() + 60
+    while monotonic() < until and process.poll() is None:
+        for home in cache.glob("*/memory.db"):
+            ran = subprocess.run(
+                [COMMAND, "status", "--json"],
+                env=Shell(home.parent, cache).env,
+                capture_output=True,
+                check=False,
+            )
+            if b'"memories": ' in ran.stdout and b'"memories": 0' not in ran.stdout:
+                return [home.parent]
+        sleep(0.02)
+    raise AssertionError(process.communicate())
+
+
+def test_a_terminal_sees_how_far_it_is_and_a_file_does_not(shell, folder):
+    main, other = pty.openpty()
+    process = shell.start("eval", folder, stdout=subprocess.DEVNULL, stderr=other)
+    os.close(other)
+    seen = b""
+    while chunk := _read(main):
+        seen += chunk
+    os.close(main)
+
+    assert process.wait(60) == 0
+    assert b"notes: asking" in seen
+    assert shell("eval", folder).err == ""
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65_536)
+    except OSError:  # Linux says so when the other side is closed
+        return b""
+
+
+def test_a_keyword_search_loads_none_of_it():
+    code = "import memory.cli.find, sys; print([name for name in sys.modules if 'evaluate' in name or name == 'numpy'])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
