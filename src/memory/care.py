@@ -6,17 +6,14 @@ from datetime import UTC, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from memory.errors import Error, NotFound, Refused, StoreBusy, StoreError
+from memory.beside import Beside
+from memory.errors import NotFound, Refused, StoreBusy, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from memory.background import Background
-    from memory.config import Config
     from memory.doctor import Finding
-    from memory.embed import Embedder
-    from memory.embed.pool import Embedders
     from memory.fill import Filled, Filling
     from memory.forecast import Forecast
     from memory.guard import Guard
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
     from memory.space import Space
     from memory.statistics import Statistics
     from memory.status import Embedding, Status
-    from memory.store import Links, Store, Whole
+    from memory.store import Links, Whole
     from memory.transfer import Exported
 
 
@@ -40,23 +37,8 @@ def _silent(_done: int, _total: int) -> None:
     """Nobody watches."""
 
 
-class Care:
+class Care(Beside):
     """Base of `memory.engine.Engine`."""
-
-    config: Config
-    _store: Store
-    _key: str | None
-    _given: Embedder | None
-    _now: Callable[[], datetime]
-    _lasting: bool
-    _background: Background | None
-
-    @cached_property
-    def _embedders(self) -> Embedders:
-        """Made at first use: a search that keywords answer has none."""
-        from memory.embed.pool import Embedders
-
-        return Embedders(self.config.embedding, self._store, given=self._given, key=self._key)
 
     @cached_property
     def _guard(self) -> Guard:
@@ -93,7 +75,10 @@ class Care:
         filling = Filling(seconds=None, batch=config.embedding.batch_size, overlap=config.chunking.overlap)
         if memories is not None:
             return anew(self._store, self._embedders, filling, memories, moment=self._now(), progress=progress)
-        return drain(self._store, self._embedders, filling, moment=self._now(), of=EMBED, progress=progress)
+        filled = drain(self._store, self._embedders, filling, moment=self._now(), of=EMBED, progress=progress)
+        if self._learns:
+            self.learn()
+        return filled
 
     def reindex(self, progress: Callable[[int, int], None] = _silent, *, keep: bool = False) -> Reindexed:
         """
@@ -111,7 +96,10 @@ class Care:
 
         batch, overlap = self.config.embedding.batch_size, self.config.chunking.overlap
         parts = (self._store, self._embedders)
-        return reindex(*parts, moment=self._now(), batch=batch, overlap=overlap, keep=keep, progress=progress)
+        done = reindex(*parts, moment=self._now(), batch=batch, overlap=overlap, keep=keep, progress=progress)
+        if self._learns:
+            self.learn(anew=True)
+        return done
 
     def roll_back(self) -> RolledBack:
         """
@@ -146,6 +134,16 @@ class Care:
         if not self._embedders.enabled:
             raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
         return forecast(self._store, self._embedders, moment=self._now())
+
+    def warm_up(self) -> None:
+        """
+        Load the configured model if it runs in this process and takes seconds to load; others are asked when needed.
+
+        Raises:
+            EmbedError: It cannot be used.
+        """
+        if self._embedders.enabled and self._embedders.inside and not self._embedders.configured().warm:
+            self.probe()
 
     def probe(self) -> Space:
         """
@@ -247,7 +245,7 @@ class Care:
         from memory.save import save
 
         saved = save(plans, self._saving(filling), moment=self._now())
-        self._wake(filling)
+        self._wake(filling, len(saved))
         return saved
 
     def _revised(self, id: MemoryId, changes: Callable[[Whole], Mapping[str, Any]]) -> Saved:
@@ -296,53 +294,3 @@ class Care:
     def link(self, links: Sequence[Links]) -> None:
         """Point restored memories to their parents and successors."""
         self._store.link(links)
-
-    # Filling -------------------------------------------------------------
-
-    def warm_up(self) -> None:
-        """
-        Load the configured model if it runs in this process and takes seconds to load; others are asked when needed.
-
-        Raises:
-            EmbedError: It cannot be used.
-        """
-        if self._embedders.enabled and self._embedders.inside and not self._embedders.configured().warm:
-            self.probe()
-
-    def wake(self) -> None:
-        """Go on with what waits for a vector, if that is the work of a thread beside; see `embedding.fill`."""
-        if (filling := self._filling()).policy == "background" and self._store.queued():
-            self._wake(filling)
-
-    def _filling(self) -> Filling:
-        """When what is kept is embedded, and for how long in passing."""
-        from memory.fill import Filling
-
-        settings = self.config.embedding
-        policy = settings.fill
-        if policy == "auto":
-            policy = "eager" if self._embedders.local else "background"
-        if policy == "background" and not self._lasting:
-            policy = "lazy"
-        overlap = self.config.chunking.overlap
-        return Filling(policy, settings.fill_seconds, settings.backfill_threshold, settings.batch_size, overlap)
-
-    def _wake(self, filling: Filling) -> None:
-        if filling.policy != "background" or not self._embedders.enabled:
-            return
-        from memory.background import Background
-
-        if self._background is None:
-            self._background = Background(self._fill)
-        self._background.wake()
-
-    def _fill(self, going: Callable[[], bool]) -> None:
-        from memory.fill import drain
-
-        filling = self._filling()._replace(seconds=None)
-        try:
-            drain(self._store, self._embedders, filling, moment=self._now(), going=going)
-        except Error as error:  # whoever searches next is told by the search itself
-            import logging
-
-            logging.getLogger("memory").info("what waits was not embedded: %s", error)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.errors import EmbedError, Invalid, SpaceMismatch
 from memory.kinds import OF_NO_RUN, TOLD
-from memory.query import Answer, Mode, Notice, Query
+from memory.query import Answer, Mode, Notice, Outcome, Query
 from memory.record import INSTRUCTIONS, Status
 from memory.text.fence import MARK, WIDEST, fenced, seen
 from memory.text.tokens import tokens
@@ -93,7 +93,10 @@ def context(
     if about.strip():
         answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope))
         notices += answer.notices
-    found = [hit.memory for hit in answer.hits] if answer else []
+    fits = answer is not None and answer.outcome is not Outcome.NOTHING_RELEVANT
+    found = [hit.memory for hit in answer.hits] if answer and fits else []
+    if answer and answer.hits and not fits:
+        notices += (Notice(f"nothing that is saved seems to be about the task ({answer.worth})"),)
     recent: Sequence[Memory] = ()
     if answer is None or (room.topup_recent and len(found) < room.limit):
         recent = store.recent(latest, room.limit + len(found))

@@ -79,9 +79,17 @@ class Engine(Archive, Care):
         self._store, self.config, self._now = store, config, now
         self._given, self._key = embedder, key
         settings = config.search
-        self._tuning = Tuning(Gate(settings.gate), settings.min_fts_results, settings.stand_out)
+        self._tuning = Tuning(Gate(settings.gate), settings.min_fts_results, settings.effort)
         weights = (settings.keyword_weight, settings.vector_weight)
-        self._fusing = Fusing(weights, Merge(settings.merge), settings.candidates, settings.deepen)
+        self._fusing = Fusing(
+            weights,
+            Merge(settings.merge),
+            settings.candidates,
+            settings.deepen,
+            settings.neighbours,
+            settings.distilled == "auto",
+            settings.half_life_days,
+        )
         self._lasting = lasting
         self._background: Background | None = None
 

@@ -1,4 +1,4 @@
-"""The two legs of a search: what each finds, what either says of what the other found, and both as one ranking."""
+"""The legs of a search: what each finds, what either says of what the other found, and both as one ranking."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import EmbedError, SpaceMismatch, StoreBusy, Unembedded
 from memory.query import Merge, Notice, Scored, Step
-from memory.rank.fuse import centred, fuse
+from memory.rank.fuse import centred, fuse, shrunk
+from memory.rank.phrases import DEPTH, lifted, neighbours, together
+from memory.store import State
 from memory.text.lexical import terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from memory.distil.ask import Lexicon
     from memory.embed import Embedder
     from memory.embed.books import Stored
     from memory.embed.pool import Embedders
@@ -27,11 +30,11 @@ if TYPE_CHECKING:
 TERMS = 64
 """Terms the keyword leg takes; of a longer query the most telling."""
 
+KNOWN = 0.5
+"""Share of the query's weight that a lexicon must know: of new words it says nothing."""
+
 COSTLY = 4_000
 """Rows of all terms together. Ranking them takes some 2 ms, 70 candidates more a tenth of that."""
-
-SHRINK = 50
-"""The centre of n vectors is their sum over n + this: a store of three is hardly centred on itself."""
 
 
 class Fusing(NamedTuple):
@@ -41,12 +44,18 @@ class Fusing(NamedTuple):
     Attributes:
         candidates: Chunks taken from each leg, at least.
         deepen: Take more if those are of fewer memories or sections than asked for.
+        neighbours: Whether words that stand together count (`memory.rank.phrases`).
+        distilled: Whether there may be a distilled tier.
+        half_life: Days after which a memory weighs three quarters (`memory.rank.order`); 0 does not look at age.
     """
 
     weights: tuple[float, float] = (0.3, 0.7)
     merge: Merge = Merge.MINMAX
     candidates: int = 100
     deepen: bool = True
+    neighbours: bool = True
+    distilled: bool = True
+    half_life: float = 0.0
 
 
 class Trace:
@@ -80,12 +89,20 @@ class Legs:
         self._made, self._filling, self._trace = embedders, filling, trace
         self.terms: tuple[Term, ...] = ()
         self._vector: tuple[Stored, Vectors] | None = None
+        self._asked: tuple[int, Vectors] | None = None  # the generation and the vector that are compared
         self._words: tuple[int, Ranking] | None = None
+        self._pairs: Mapping[str, float] = {}
+        self._near: dict[ChunkId, float] = {}
 
     @property
     def two(self) -> bool:
         """Whether the configuration names an embedder, so that there is a vector leg at all."""
         return self._embedders.enabled
+
+    @property
+    def model(self) -> str:
+        """Whose vector of the query was compared; empty if no model was asked."""
+        return self._vector[0].space.model if self._vector else ""
 
     def renew(self, *, vector: bool) -> None:
         """
@@ -95,7 +112,11 @@ class Legs:
             vector: Also with the query's vector: another generation may answer by now.
         """
         self._words = None
-        self._vector = None if vector else self._vector
+        self._near = {}
+        if vector:
+            self._vector = None
+            for name in ("_fit", "_lexicon"):
+                self.__dict__.pop(name, None)
 
     @cached_property
     def _embedders(self) -> Embedders:
@@ -110,6 +131,8 @@ class Legs:
             )
             weighed = tuple(term for term in weighed if term in rarest)
         self.terms = weighed
+        if self._fusing.neighbours:
+            self._pairs = neighbours(self._query.text, weighed)
         self._trace.step("terms", len(weighed))
 
     def bare(self) -> bool:
@@ -119,19 +142,62 @@ class Legs:
     def keywords(self, depth: int) -> Ranking:
         """The best chunks by keyword; looked for once at each depth."""
         if self._words is None or self._words[0] != depth:
-            self._words = (depth, self._store.by_keyword(self.terms, self._query.scope, depth))
-            self._trace.step("keyword", len(self._words[1]))
+            found = self._store.by_keyword(self.terms, self._query.scope, depth)
+            self._words = (depth, lifted(found, self.near(found)))
+            self._trace.step("keyword", len(found))
         return self._words[1]
+
+    def near(self, ranking: Ranking) -> Mapping[ChunkId, float]:
+        """What share of the query's weight stands together in the first chunks of a ranking."""
+        if not self._pairs:
+            return {}
+        first = [scored.chunk for scored in ranking[:DEPTH]]
+        if unknown := [chunk for chunk in first if chunk not in self._near]:
+            self._near |= together(self._pairs, self._store.texts(unknown))
+        return {chunk: share for chunk in first if (share := self._near.get(chunk, 0.0))}
 
     def costly(self) -> bool:
         """Whether the keyword leg has so much to rank that it should not have to do it again for more candidates."""
         return sum(term.rows for term in self.terms) >= COSTLY
 
+    @property
+    def fit(self) -> float | None:
+        """How well the lexicon fits that can be asked in place of the model, -1..1; None if there is none."""
+        return self._fit[1] if self._fusing.distilled else None
+
+    @cached_property
+    def _fit(self) -> tuple[int, float | None]:
+        """The generation that answers, and the fit of its lexicon."""
+        active = next((found.id for found in self._store.generations() if found.state == State.ACTIVE), 0)
+        return active, self._store.lexicon.fit(active)
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        from memory.distil.ask import Lexicon
+
+        return Lexicon(self._store, self._fit[0])
+
+    def distilled(self, depth: int) -> Ranking | None:
+        """The leg that calls no model; None if the lexicon knows less than half of the query."""
+        if self.fit is None:
+            return None
+        asked = self._lexicon.ask(self._query.text, self.terms)
+        self._trace.step("distil", 0 if asked is None else round(asked.known * len(self.terms)))
+        if asked is None or asked.known < KNOWN:
+            return None
+        self._asked = (self._fit[0], asked.vector)
+        return self._compared("distilled", depth)
+
     def nearest(self, depth: int) -> Ranking:
         """The vector leg; the query is embedded once however deep the search goes."""
         generation, vector = self._embedded()
-        ranking = self._store.by_vector(generation.id, vector, self._query.scope, depth)
-        self._trace.step("vector", len(ranking))
+        self._asked = (generation.id, vector)
+        return self._compared("vector", depth)
+
+    def _compared(self, leg: str, depth: int) -> Ranking:
+        assert self._asked is not None  # noqa: S101  # set right before
+        ranking = self._store.by_vector(*self._asked, self._query.scope, depth)
+        self._trace.step(leg, len(ranking))
         return ranking
 
     def likeness(self, scope: Scope) -> Mapping[MemoryId, float]:
@@ -196,7 +262,10 @@ class Legs:
             candidates, nearness = self._as_listed(near, words)
         else:
             candidates, nearness = self._looked_up(near, words, others)
-        return fuse(candidates, nearness, terms=self.terms, weights=fusing.weights, merge=fusing.merge)
+        ranking = fuse(candidates, nearness, terms=self.terms, weights=fusing.weights, merge=fusing.merge)
+        if fusing.merge is not Merge.MINMAX or not (together := self.near(ranking)):
+            return ranking
+        return fuse(candidates, nearness, terms=self.terms, weights=fusing.weights, near=together)
 
     def _looked_up(
         self, near: Ranking, words: Ranking, others: Mapping[ChunkId, MemoryId]
@@ -219,13 +288,12 @@ class Legs:
 
     def _nearness(self, chunks: Sequence[ChunkId]) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
         """The cosines of chunks with the query, as they are and after centring."""
-        assert self._vector is not None  # noqa: S101  # `nearest` came first
-        generation, vector = self._vector
-        total, count = self._store.centre(generation.id)
-        centre = (total / (count + SHRINK)).astype(vector.dtype)
+        assert self._asked is not None  # noqa: S101  # a leg came first
+        generation, vector = self._asked
+        centre = shrunk(*self._store.centre(generation))
         length = float(centre @ centre)
         other = centre / length**0.5 if length else vector
-        found = self._store.cosines(generation.id, vector, other, chunks)
+        found = self._store.cosines(generation, vector, other, chunks)
         query_centre = float(vector @ centre)
         cosines = {chunk: cosine for chunk, (cosine, _) in found.items()}
         nearness = {
@@ -242,6 +310,6 @@ class Legs:
             case ["vector"]:
                 cosines, _ = self._nearness(list(chunks))
                 return tuple(Scored(id, chunks[id], cosine, cosine=cosine) for id, cosine in cosines.items())
-            case ["keyword", "vector"]:
-                return self.fused(legs["vector"], legs["keyword"], chunks)
+            case [near, "keyword"] | ["keyword", near]:
+                return self.fused(legs[near], legs["keyword"], chunks)
         return ()

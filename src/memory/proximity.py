@@ -11,8 +11,8 @@ from memory.kinds import Kind
 from memory.legs import Legs, Trace
 from memory.limits import check_distance
 from memory.query import EVERYTHING, Notice, Query, Scope, Searched, Tier
-from memory.rank.judge import coverage, held_by_memory
 from memory.rank.proximity import relevance
+from memory.rank.words import coverage, held_by_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

@@ -58,11 +58,27 @@ class Merge(StrEnum):
 
 
 class Tier(StrEnum):
-    """How far a search went. VECTOR only when it was asked for by mode."""
+    """How far a search went. DISTILLED calls no model; VECTOR only when it was asked for by mode."""
 
     KEYWORD = "keyword"
+    DISTILLED = "distilled"
     HYBRID = "hybrid"
     VECTOR = "vector"
+
+
+class Outcome(StrEnum):
+    """
+    What an answer is worth.
+
+    ANSWERED: something fits. WEAK: perhaps. NOTHING_RELEVANT: there are memories in scope, and none fits; the hits are the
+    nearest all the same. NOTHING_SAVED: nothing is in scope. DEGRADED: the model was needed and did not answer.
+    """
+
+    ANSWERED = "answered"
+    WEAK = "weak"
+    NOTHING_RELEVANT = "nothing_relevant"
+    NOTHING_SAVED = "nothing_saved"
+    DEGRADED = "degraded"
 
 
 NONE = ""
@@ -170,6 +186,9 @@ class Term(NamedTuple):
         gram: Whether it is a pair of characters of a script without spaces.
         rows: Chunks that hold it, in the whole store.
         weight: Its inverse document frequency, above 0: what finding it is worth.
+        exact: Whether the query means just this: a name of code or a "quoted phrase".
+        other: Another way it is written, which counts as well: "Git Hub" of `GitHub`. Empty if there is none.
+        parts: What a store looks for instead, where no chunk holds it but some chunk one of these.
     """
 
     text: str
@@ -177,6 +196,9 @@ class Term(NamedTuple):
     gram: bool = False
     rows: int = 0
     weight: float = 1.0
+    exact: bool = False
+    other: str = ""
+    parts: tuple[Term, ...] = ()
 
 
 class Scored(NamedTuple):
@@ -207,12 +229,13 @@ class Verdict(NamedTuple):
     Whether the ranking so far answers the query, and why.
 
     Attributes:
-        enough: No further tier is needed.
+        enough: Keywords are: no further tier is needed.
         why: The reason, a clause.
         found: Memories that were found.
         complete: Memories that hold every term of the query.
         mass: Share of the softmax that the best candidate takes, 0..1.
         coverage: Share of the query's weight that the best candidate holds, 0..1.
+        tier: How far the search should go.
     """
 
     enough: bool
@@ -221,6 +244,7 @@ class Verdict(NamedTuple):
     complete: int = 0
     mass: float = 0.0
     coverage: float = 0.0
+    tier: Tier = Tier.HYBRID
 
 
 class Step(NamedTuple):
@@ -290,6 +314,7 @@ class Answer(NamedTuple):
     Attributes:
         terms: What the keyword leg looked for; empty when none ran.
         verdict: What the gate said of the keyword ranking; None when no gate was asked.
+        worth: Why the outcome is what it is, a clause.
     """
 
     query: Query
@@ -299,6 +324,8 @@ class Answer(NamedTuple):
     terms: tuple[Term, ...] = ()
     steps: tuple[Step, ...] = ()
     notices: tuple[Notice, ...] = ()
+    outcome: Outcome = Outcome.ANSWERED
+    worth: str = ""
 
     @property
     def seconds(self) -> float:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import EmbedError, NotFound, SpaceMismatch
 from memory.legs import Fusing, Legs, Trace
-from memory.query import Answer, Granularity, Hit, Mode, Notice, Tier, Verdict
-from memory.rank.judge import DEPTH, Tuning, coverage, held_by_memory, judge, likeness
+from memory.query import Answer, Gate, Granularity, Hit, Mode, Notice, Outcome, Tier, Verdict
+from memory.rank.judge import DEPTH, Tuning, judge
 from memory.rank.rollup import SECTIONS_OF, rollup
+from memory.rank.words import coverage, held_by_memory, likeness
+from memory.rank.worth import worth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     from memory.query import Query, Ranking
     from memory.rank.rollup import Passage
     from memory.store import Store
+
+FREE = (Gate.AUTO, Gate.NEVER)
+"""Gates that leave the distilled tier to the store; the others are about keywords and the model alone."""
 
 ATTEMPTS = 5
 """How often a search begins anew when others change what it found before it was read."""
@@ -99,7 +105,7 @@ class _Search:
         limit, medium = self._query.limit, self._query.granularity is Granularity.MEDIUM
         depth = max(DEPTH, limit * SECTIONS_OF if medium else limit, self._tuning.enough)
         while True:
-            found = self._found(depth)
+            found = self._in_time(self._found(depth))
             last = not (found.more and self._fusing.deepen)
             passages = (
                 self._sections(found, last=last)
@@ -113,8 +119,18 @@ class _Search:
         trace = self._trace
         trace.step("read", len(hits))
         steps, notices = tuple(trace.steps), tuple(dict.fromkeys(trace.notices))  # what was begun anew is said once
-        answer = Answer(self._query, hits, found.tier, found.verdict, self._legs.terms, steps, notices)
+        outcome, why = self._worth(hits, found.tier)
+        answer = Answer(
+            self._query, hits, found.tier, found.verdict, self._legs.terms, steps, notices, outcome=outcome, worth=why
+        )
         return answer, len(hits) == len(passages)
+
+    def _worth(self, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outcome, str]:
+        if not hits and self._legs.bare():
+            return Outcome.NOTHING_SAVED, "nothing is in scope"
+        if self._stuck:
+            return Outcome.DEGRADED, "the model was needed and did not answer"
+        return worth(hits, tier, self._legs.model, len(self._legs.terms))
 
     def _sections(self, found: _Found, *, last: bool) -> list[Passage]:
         """The sections to show, best first; none if there are fewer than asked for and it is not the `last` look."""
@@ -149,31 +165,74 @@ class _Search:
             case Mode.TIERED:
                 return self._tiered(depth)
 
+    def _in_time(self, found: _Found) -> _Found:
+        """With corrections before what they correct, and what is new before what is old, as far as that is asked for."""
+        statuses, half_life = self._query.scope.statuses, self._fusing.half_life
+        mixed = not statuses or len(statuses) > 1
+        if not found.ranking or not (mixed or half_life):
+            return found
+        from memory.rank.order import aged, corrected
+
+        ranking = found.ranking
+        memories = self._store.memories(list({scored.memory for scored in ranking}))
+        if half_life:
+            changed = {id: memory.updated_at for id, memory in memories.items()}
+            ranking = aged(ranking, changed, datetime.now(UTC), half_life)
+        later = {id: memory.superseded_by for id, memory in memories.items() if memory.superseded_by is not None}
+        return found._replace(ranking=corrected(ranking, later) if later else ranking)
+
     def _tiered(self, depth: int) -> _Found:
         if self._legs.costly():
             depth = max(depth, self._fusing.candidates)  # as many as the other leg would be fused with
         ranking = self._legs.keywords(depth)
-        verdict = judge(self._legs.terms, ranking, self._tuning)
-        if not ranking and not verdict.enough and self._legs.bare():
-            verdict = Verdict(True, "nothing is in scope")
-        cheap = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, verdict)
-        if verdict.enough or self._stuck or not self._legs.two:
-            return cheap
-        try:
-            return self._hybrid(depth, verdict)
-        except (EmbedError, SpaceMismatch) as error:
-            self._trace.notices.append(Notice(f"keywords only: {error}", error.hint))
-            self._stuck = True
-            return cheap
+        verdict = judge(
+            self._legs.terms,
+            ranking,
+            self._tuning,
+            near=self._legs.near(ranking),
+            fit=self._legs.fit if self._tuning.gate in FREE else None,
+        )
+        if not ranking and verdict.tier is not Tier.KEYWORD and self._legs.bare():
+            verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
+        found = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, verdict)
+        if verdict.tier is Tier.DISTILLED:
+            if (distilled := self._distilled(depth, verdict)) is not None:
+                return distilled
+            why = "the store's own vectors know less than half of the query"
+            found = found._replace(verdict=verdict._replace(why=why, tier=Tier.HYBRID))
+        if verdict.enough or self._tuning.gate is Gate.NEVER:
+            return found
+        return self._asked(depth, found)
+
+    def _asked(self, depth: int, cheap: _Found) -> _Found:
+        """What the model adds; without it, the best there is."""
+        if self._legs.two and not self._stuck:
+            try:
+                return self._hybrid(depth, cheap.verdict)
+            except (EmbedError, SpaceMismatch) as error:
+                self._stuck = True
+                self._trace.notices.append(Notice(f"without the model: {error}", error.hint))
+        if self._tuning.gate is not Gate.COUNT and (distilled := self._distilled(depth, cheap.verdict)) is not None:
+            return distilled
+        return cheap
+
+    def _distilled(self, depth: int, verdict: Verdict | None) -> _Found | None:
+        """Both rankings that call no model, merged; None if there is no lexicon that knows the query."""
+        depth = max(depth, self._fusing.candidates)
+        if (near := self._legs.distilled(depth)) is None:
+            return None
+        return self._merged(Tier.DISTILLED, "distilled", near, depth, verdict)
 
     def _hybrid(self, depth: int, verdict: Verdict | None) -> _Found:
         depth = max(depth, self._fusing.candidates)
-        near = self._legs.nearest(depth)
+        return self._merged(Tier.HYBRID, "vector", self._legs.nearest(depth), depth, verdict)
+
+    def _merged(self, tier: Tier, leg: str, near: Ranking, depth: int, verdict: Verdict | None) -> _Found:
         words = self._legs.keywords(depth)
         ranking = self._legs.fused(near, words, {})
         self._trace.step("fuse", len(ranking))
         deeper = max(len(near), len(words)) >= depth
-        return _Found(Tier.HYBRID, ranking, {"keyword": words, "vector": near}, deeper, verdict)
+        return _Found(tier, ranking, {"keyword": words, leg: near}, deeper, verdict)
 
     def _hits(self, passages: Sequence[Passage], found: _Found) -> tuple[Hit, ...]:
         """Passages with their memories; what was deleted since it was ranked is left out."""

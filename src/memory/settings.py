@@ -194,10 +194,18 @@ class SearchSettings(_Section):
         "When keywords are enough: auto looks at what they found, count at how many, always and never do not look.",
         choices=("auto", "count", "always", "never"),
     )
-    min_fts_results: int = setting(
-        3, "Memories that are enough: with every word (auto), with any word (count).", 1, 1000
+    min_fts_results: int = setting(3, "count: memories that are enough.", 1, 1000)
+    effort: float = setting(
+        0.5,
+        "auto: how sure an answer without the model must be to be enough; 0 never asks the model, 1 always does.",
+        0,
+        1,
     )
-    stand_out: float = setting(0.3, "auto: share of the softmax from which the first result alone is enough.", 0, 1)
+    distilled: str = setting(
+        "auto",
+        "Whether what the store's own vectors say of its words is tried before the model: auto does where it pays.",
+        choices=("auto", "off"),
+    )
     keyword_weight: float = setting(0.3, "Weight of the keyword score in a hybrid answer.", 0, 1)
     vector_weight: float = setting(0.7, "Weight of the vector score in a hybrid answer.", 0, 1)
     merge: str = setting(
@@ -210,6 +218,10 @@ class SearchSettings(_Section):
     )
     deepen: bool = setting(
         True, "Look deeper when the chunks that were taken are of fewer memories or sections than asked for."
+    )
+    neighbours: bool = setting(True, "Whether words that stand together in the query and in a text count.")
+    half_life_days: float = setting(
+        0.0, "After so many days a memory weighs three quarters, at last half; 0 does not look at age.", 0, 36_500
     )
     threshold_filtering: bool = setting(
         False, "Whether `similarity_threshold` of the session tools leaves results out; else it is taken and ignored."

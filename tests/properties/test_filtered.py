@@ -151,7 +151,8 @@ def inside(kept: Kept, scope: Scope) -> set[MemoryId]:
 
 
 def is_the_whole_ranking_filtered(kept: Kept, texts: Sequence[str], scope: Scope, k: int) -> None:
-    terms = kept.store.weigh(words(*texts))
+    first, *others = words(*texts)
+    terms = kept.store.weigh([first._replace(other="gamma delta"), *others])
     wanted = inside(kept, scope)
 
     whole = kept.store.by_keyword(terms, EVERYTHING, ALL)

@@ -8,7 +8,8 @@ from hypothesis import assume, given, settings, strategies as st
 
 from memory.query import Gate, Granularity, Merge, Scored, Term
 from memory.rank.fuse import RRF_K, centred, fuse
-from memory.rank.judge import DEPTH, HALF, Tuning, coverage, first_mass, held_by_memory, judge
+from memory.rank.judge import DEPTH, HALF, Tuning, first_mass, judge
+from memory.rank.words import coverage, held_by_memory
 from memory.rank.rollup import rollup
 from memory.rank.sections import NEIGHBOURS, section, sections, shown
 from memory.record import Chunk, ChunkId, ChunkType, MemoryId

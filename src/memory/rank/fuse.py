@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memory.query import Merge
-from memory.rank.judge import coverage
+from memory.rank.words import coverage, said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memory.query import Ranking, Scored, Term
     from memory.record import ChunkId
+    from memory.space import Vectors
 
 RRF_K = 60
 """Cormack, Clarke and Büttcher, SIGIR 2009, found it best."""
+
+SHRINK = 50
+"""The centre of n vectors is their sum over n + this: a store of three is hardly centred on itself."""
 
 
 def fuse(
@@ -24,6 +29,7 @@ def fuse(
     terms: Sequence[Term] = (),
     weights: tuple[float, float] = (0.3, 0.7),
     merge: Merge = Merge.MINMAX,
+    near: Mapping[ChunkId, float] = MappingProxyType({}),
 ) -> Ranking:
     """
     Rank candidates by what both legs say of them.
@@ -33,12 +39,13 @@ def fuse(
         nearness: For each chunk with a vector, its cosine with the query after centring, -1..1.
         terms: What the keyword leg looked for; the candidates' `matched` speaks of them.
         weights: Of keywords and vectors.
+        near: For chunks the share of the query's weight that stands together in them, 0..1 (`memory.rank.phrases`).
 
     Returns:
         With scores 0..1 if the weights sum to 1.
-        MINMAX: `w0 · (2 · coverage + BM25 / best BM25) / 3 + w1 · (n + 1) / (best n + 1)`: each leg from its
-        theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 divided by the best makes the best 1 however poor
-        it is; so how much of the query a chunk holds weighs twice as much. A chunk without a vector counts as neither
+        MINMAX: `w0 · (2 · coverage + BM25 / best BM25 + 0.65 · near) / 3.65 + w1 · (n + 1) / (best n + 1)`: each leg
+        from its theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 divided by the best makes the best 1
+        however poor it is; so how much of the query a chunk holds weighs twice as much. A chunk without a vector counts as neither
         near nor far, n = 0: one that waits for its vector, or never gets one, is not the worst.
         MAX: each score divided by the best, a missing one 0 (the seed's rule).
         RRF: `w / (60 + rank)`, summed over the legs.
@@ -47,7 +54,7 @@ def fuse(
         case Merge.MINMAX:
             held = {matched: coverage(terms, matched) for matched in {item.matched for item in pool}}
             parts = [
-                ((2 * held[item.matched] + keyword) / 3, vector)
+                (said(held[item.matched], keyword, near.get(item.chunk, 0.0)), vector)
                 for item, (keyword, vector) in zip(pool, _relative(pool, nearness, floor=-1.0), strict=True)
             ]
         case Merge.MAX:
@@ -57,6 +64,16 @@ def fuse(
     scores = (weights[0] * keyword + weights[1] * vector for keyword, vector in parts)
     scored = (item._replace(score=score) for item, score in zip(pool, scores, strict=True))
     return tuple(sorted(scored, key=lambda item: (-item.score, item.chunk)))
+
+
+def shrunk(total: Vectors, count: int) -> Vectors:
+    """
+    The centre of vectors, float32.
+
+    Args:
+        total: Their sum, shape (dimension,).
+    """
+    return (total / (count + SHRINK)).astype("float32")
 
 
 def _relative(pool: Sequence[Scored], nearness: Mapping[ChunkId, float], *, floor: float) -> list[tuple[float, float]]:

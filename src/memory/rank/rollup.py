@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.query import Granularity
-from memory.rank.judge import likeness
+from memory.rank.words import likeness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

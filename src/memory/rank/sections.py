@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.judge import likeness
 from memory.rank.rollup import SECTIONS_OF, Passage
+from memory.rank.words import likeness
 from memory.record import ChunkType
 
 if TYPE_CHECKING:

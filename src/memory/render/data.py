@@ -130,8 +130,11 @@ def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:
     values: dict[str, Any] = {
         "query": found.query.text,
         "tier": str(found.tier),
+        "outcome": str(found.outcome),
+        "worth": found.worth,
         "verdict": verdict
         and {
+            "tier": str(verdict.tier),
             "enough": verdict.enough,
             "why": verdict.why,
             "found": verdict.found,
@@ -185,6 +188,7 @@ def context(found: Context) -> dict[str, Any]:
             "omitted": found.omitted,
             "more": found.more,
             "tier": str(found.answer.tier) if found.answer else None,
+            "outcome": str(found.answer.outcome) if found.answer else None,
             "memories": [pointer(memory) for memory in found.memories],
             "notices": notices(found.notices),
         },

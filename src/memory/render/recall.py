@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.context import in_short, line
 from memory.limits import WHAT_OF_BODY
-from memory.query import Tier
+from memory.query import Outcome
 from memory.record import INSTRUCTIONS
 from memory.render.text import counted, notice
 from memory.text.fence import fenced, seen
@@ -28,12 +28,24 @@ def answer(found: Answer, *, elsewhere: str) -> str:
     Args:
         elsewhere: What to say if nothing was found.
     """
-    why = f": {found.verdict.why}" if found.verdict else ""
-    head = f"{counted(len(found.hits), 'memory', 'memories')} found (tier {found.tier}{why})."
-    if found.hits and found.tier is not Tier.KEYWORD and not any(hit.keyword for hit in found.hits):
-        head = f"No memory holds these words. The nearest by meaning, which may not answer (tier {found.tier}):"
+    head = headline(found)
     body = "".join(f"{rank}. {_hit(hit)}" for rank, hit in enumerate(found.hits, start=1))
     return "\n".join([head, fenced(body) if found.hits else elsewhere, *notices(found.notices)]).rstrip() + "\n"
+
+
+def headline(found: Answer) -> str:
+    """What was found, how far the search went and what that is worth, a sentence."""
+    how = f"tier {found.tier}" + (f": {found.verdict.why}" if found.verdict else "")
+    if not found.hits:
+        return f"0 memories found ({how})."
+    match found.outcome:
+        case Outcome.NOTHING_RELEVANT:
+            return f"Nothing relevant is saved ({found.worth}; tier {found.tier}). The nearest, which likely do not answer:"
+        case Outcome.WEAK:
+            return f"Perhaps relevant ({found.worth}; {how}):"
+        case Outcome.DEGRADED:
+            return f"Found without the model, which did not answer; better memories may be missing (tier {found.tier}):"
+    return f"{counted(len(found.hits), 'memory', 'memories')} found ({how})."
 
 
 def _hit(hit: Hit) -> str:

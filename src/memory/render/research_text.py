@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.context import line
 from memory.record import INSTRUCTIONS
-from memory.render.recall import notices
+from memory.render.recall import headline, notices
 from memory.render.sessions_text import shares, short_row, table
 from memory.render.text import counted
 from memory.text.fence import MARK, fenced, seen
@@ -35,8 +35,7 @@ def answer(found: Answer, *, missing: str) -> str:
     Args:
         missing: What to say if nothing was found.
     """
-    why = f": {found.verdict.why}" if found.verdict else ""
-    head = f"{counted(len(found.hits), 'memory', 'memories')} found (tier {found.tier}{why})."
+    head = headline(found)
     text = fenced("\n".join(_line(f"[{hit.memory.kind}] by", hit.memory, hit.text, SHOWN) for hit in found.hits))
     return "\n".join([head, (text or missing).rstrip(), *notices(found.notices)]) + "\n"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.limits import WHAT_OF_BODY
-from memory.query import Granularity
+from memory.query import Granularity, Outcome
 from memory.record import INSTRUCTIONS
 
 if TYPE_CHECKING:
@@ -52,10 +52,21 @@ def width() -> int:
     return max(shutil.get_terminal_size().columns, NARROWEST)
 
 
+TOLD = {
+    Outcome.WEAK: "perhaps relevant",
+    Outcome.NOTHING_RELEVANT: "nothing relevant is saved; these are the nearest",
+    Outcome.DEGRADED: "better memories may be missing",
+}
+"""What is said of hits that may not be an answer."""
+
+
 def verdict(found: Answer) -> str:
     """One line: which tier answered, why, and how long it took."""
-    why = f" · {found.verdict.why}" if found.verdict else ""
-    return click.style(f"{found.tier}{why} · {_milliseconds(found.seconds)}", dim=True)
+    parts = [str(found.tier), *([found.verdict.why] if found.verdict else []), _milliseconds(found.seconds)]
+    line = click.style(" · ".join(parts), dim=True)
+    if found.hits and found.outcome in TOLD:
+        return f"{line}\n{TOLD[found.outcome]}: {found.worth}"
+    return line
 
 
 def answer(found: Answer, *, explain: bool = False) -> str:
@@ -138,14 +149,15 @@ def explanation(found: Answer) -> str:
     if not found.terms:
         lines.append("    none")
     if found.verdict:
-        said = "enough" if found.verdict.enough else "not enough"
+        said = "enough" if found.verdict.enough else f"not enough, on to the {found.verdict.tier} tier"
         lines += [f"Keywords: {said}", f"    {found.verdict.why}"]
     lines.append("Steps")
     lines += [
         f"    {step.name:<8} {step.found:>6,} found  {_milliseconds(step.seconds):>9}  {step.note}".rstrip()
         for step in found.steps
     ]
-    return "\n".join([*lines, f"Tier: {found.tier}"])
+    worth = f" ({found.worth})" if found.worth else ""
+    return "\n".join([*lines, f"Tier: {found.tier}", f"Outcome: {found.outcome}{worth}"])
 
 
 def _milliseconds(seconds: float) -> str:

@@ -1,0 +1,117 @@
+"""What goes on beside the use of a memory: embedding what waits, and learning from what was embedded."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from memory.errors import Error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from memory.background import Background
+    from memory.config import Config
+    from memory.embed import Embedder
+    from memory.embed.pool import Embedders
+    from memory.fill import Filling
+    from memory.store import Learned, Store
+
+LOOK = 20
+"""Saves after which a lasting engine looks whether its lexicon is due: looking counts all vectors."""
+
+
+class Beside:
+    """Base of `memory.care.Care`."""
+
+    config: Config
+    _store: Store
+    _key: str | None
+    _given: Embedder | None
+    _now: Callable[[], datetime]
+    _lasting: bool
+    _background: Background | None
+    _saves = 0
+
+    @cached_property
+    def _embedders(self) -> Embedders:
+        """Made at first use: a search that keywords answer has none."""
+        from memory.embed.pool import Embedders
+
+        return Embedders(self.config.embedding, self._store, given=self._given, key=self._key)
+
+    def wake(self) -> None:
+        """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and learn what is due."""
+        filling = self._filling()
+        if (filling.policy == "background" and self._store.queued()) or (self._lasting and self._learns):
+            self._start()
+
+    def learn(self, *, anew: bool = False) -> Learned | None:
+        """
+        Learn what the words of this store mean to its model, so that fewer searches need the model (docs/ranking.md).
+
+        Args:
+            anew: Also if it is not due.
+
+        Returns:
+            How it went; None if it was not due, there is too little to learn from, or somebody else was faster.
+        """
+        return self._learned(lambda: True, anew=anew)
+
+    def _learned(self, going: Callable[[], bool], *, anew: bool) -> Learned | None:
+        from memory.distil.learn import due, learn
+        from memory.store import State
+
+        active = next((found.id for found in self._store.generations() if found.state is State.ACTIVE), None)
+        overlap = self.config.chunking.overlap
+        if active is None or not (anew or due(self._store, active, overlap=overlap)):
+            return None
+        return learn(self._store, active, moment=self._now(), overlap=overlap, going=going)
+
+    @property
+    def _learns(self) -> bool:
+        return self.config.search.distilled != "off"
+
+    def _filling(self) -> Filling:
+        """When what is kept is embedded, and for how long in passing."""
+        from memory.fill import Filling
+
+        settings = self.config.embedding
+        policy = settings.fill
+        if policy == "auto":
+            policy = "eager" if self._embedders.local else "background"
+        if policy == "background" and not self._lasting:
+            policy = "lazy"
+        overlap = self.config.chunking.overlap
+        return Filling(policy, settings.fill_seconds, settings.backfill_threshold, settings.batch_size, overlap)
+
+    def _wake(self, filling: Filling, saved: int = 1) -> None:
+        """Something was saved."""
+        if not self._embedders.enabled:
+            return
+        self._saves += saved
+        if filling.policy == "background" or (self._lasting and self._learns and self._saves >= LOOK):
+            self._saves = 0
+            self._start()
+
+    def _start(self) -> None:
+        from memory.background import Background
+
+        if self._background is None:
+            self._background = Background(self._work)
+        self._background.wake()
+
+    def _work(self, going: Callable[[], bool]) -> None:
+        from memory.fill import drain
+
+        filling = self._filling()._replace(seconds=None)
+        try:
+            if filling.policy == "background":
+                drain(self._store, self._embedders, filling, moment=self._now(), going=going)
+            if self._learns and going():
+                self._learned(going, anew=False)
+        except Error as error:  # whoever searches next is told by the search itself
+            import logging
+
+            logging.getLogger("memory").info("what waits was not embedded, or not learned from: %s", error)

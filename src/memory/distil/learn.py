@@ -1,0 +1,270 @@
+"""Learning a lexicon: which vector each term of a store stands for, by the vectors of the passages that hold it."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.distil.ask import Lexicon
+from memory.distil.words import terms, words
+from memory.errors import NotFound
+from memory.rank.fuse import shrunk
+from memory.record import ChunkId
+from memory.store import Learned, Sense
+from memory.text.passage import passage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memory.distil.ridge import Sparse
+    from memory.record import Excerpt
+    from memory.space import Vectors
+    from memory.store import Store
+
+LEAST = 200
+"""Passages below which a lexicon is not worth asking; see docs/ranking.md for what it is worth by size."""
+
+GROWN = 0.05
+"""Share of passages that came or went since, from which a lexicon is learned again."""
+
+DRIFT = 0.15
+"""How much worse it may speak of new passages than of those it was tried on when it was learned."""
+
+AXES = 192
+"""Of the model's dimensions, those along which the passages differ most; more changed no judged set."""
+
+MOST_TERMS = 40_000
+"""8 MB. The rarest go first, pairs before words."""
+
+MOST_PASSAGES = 50_000
+MOST_BYTES = 1 << 27
+"""Of vectors held while learning. Of a larger store every n-th passage is read."""
+
+HELD = 200
+"""Passages at most, and a twentieth of all, that it does not learn from, but is tried on."""
+
+WEIGHT, STEPS = 0.3, 5
+
+PAGE = 2_000
+
+
+class _Material(NamedTuple):
+    """
+    Attributes:
+        counts: How often which term is in which passage.
+        names: The terms.
+        wanted: What each passage should come to, shape (passages, dimension), the store's centre taken off.
+        last: The highest id.
+    """
+
+    counts: Sparse
+    names: Sequence[str]
+    wanted: Vectors
+    last: ChunkId
+
+
+def due(store: Store, generation: int, *, overlap: int = 50) -> bool:
+    """Whether a lexicon should be learned: there is none, too much came or went since, or it fits what came badly."""
+    passages = store.filled(generation)
+    if passages < LEAST:
+        return False
+    learned = store.lexicon.learned(generation)
+    if learned is None or abs(passages - learned.passages) > GROWN * learned.passages:
+        return True
+    fresh = store.lexicon.lessons(generation, learned.last, HELD)
+    if len(fresh) * 20 < HELD:
+        return False
+    return _fit(Lexicon(store, generation), fresh, overlap) < learned.fit - DRIFT
+
+
+def learn(
+    store: Store,
+    generation: int,
+    *,
+    moment: datetime,
+    overlap: int = 50,
+    going: Callable[[], bool] = lambda: True,
+) -> Learned | None:
+    """
+    Learn the lexicon of a generation from all its vectors, and keep it in place of the former.
+
+    Args:
+        overlap: Of passages, as they were embedded.
+        going: Whether to go on; asked now and then.
+
+    Returns:
+        None if there are fewer than `LEAST` passages, it was stopped, the generation is gone, or somebody else has
+        learned meanwhile.
+    """
+    try:
+        former = store.lexicon.learned(generation)
+        total, passages = store.centre(generation), store.filled(generation)
+        if passages < LEAST:
+            return None
+        centre = shrunk(*total)
+        material = _read(store, generation, passages, centre, overlap=overlap, going=going)
+    except NotFound:
+        return None
+    if material is None:
+        return None
+    tried, basis, senses = _solved(material)
+    learned = Learned(passages, material.last, tried, moment, basis)
+    return learned if store.lexicon.learn(generation, learned, senses, instead_of=former) else None
+
+
+def _read(
+    store: Store, generation: int, passages: int, centre: Vectors, *, overlap: int, going: Callable[[], bool]
+) -> _Material | None:
+    import numpy as np
+
+    from memory.distil.ridge import Sparse
+
+    most = max(1, min(MOST_PASSAGES, MOST_BYTES // (4 * len(centre))))
+    stride = -(-passages // most)
+    ids: defaultdict[str, int] = defaultdict(count().__next__)  # a new term gets the next number
+    found, lengths = array("i"), array("i")
+    rows: list[Vectors] = []
+    after, place = ChunkId(0), 0
+    while lessons := store.lexicon.lessons(generation, after, PAGE):
+        if not going():
+            return None
+        for excerpt, vectors in lessons:
+            place += 1
+            if place % stride:
+                continue
+            said = [ids[term] for term in _said(excerpt, overlap)]
+            found.extend(said)
+            lengths.append(len(said))
+            rows.append(vectors.mean(axis=0) - centre)
+        after = lessons[-1][0].id
+    if not rows:
+        return None
+    of = np.repeat(np.arange(len(rows)), np.frombuffer(lengths, np.int32))
+    places, counts = np.unique(of * len(ids) + np.frombuffer(found, np.int32), return_counts=True)
+    shape = (len(rows), len(ids))
+    sparse = Sparse(places // len(ids), places % len(ids), counts.astype(np.float32), shape)
+    return _Material(sparse, list(ids), np.stack(rows).astype(np.float32), after)
+
+
+def _said(excerpt: Excerpt, overlap: int) -> list[str]:
+    """The terms of a passage; those of its title count twice."""
+    return [*words(excerpt.title), *terms(passage(excerpt, overlap))]
+
+
+def _solved(material: _Material) -> tuple[float, Vectors, list[Sense]]:
+    """How well it fits, the basis, and the senses."""
+    import numpy as np
+
+    from memory.distil.ridge import ridge
+
+    height = material.counts.shape[0]
+    held = np.zeros(height, bool)
+    held[:: max(20, height // HELD)] = True
+    kept, weights = _kept(material, ~held[material.counts.rows])
+    matrix = _weighed(material.counts, kept, weights)
+    basis = axes(material.wanted, AXES)
+    wanted = material.wanted @ basis.T
+    solution = ridge(_rows(matrix, ~held), wanted[~held], weight=WEIGHT, steps=STEPS)
+    from memory.distil.ridge import Product
+
+    tried = Product(_rows(matrix, held))(solution)
+    fit = float(np.mean(cosines(tried @ basis, material.wanted[held])))
+    names = [material.names[i] for i in np.flatnonzero(kept).tolist()]
+    return fit, basis, _senses(names, solution * weights[kept][:, None])
+
+
+def _kept(material: _Material, trained: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Vectors]:
+    """Which terms are kept, and the inverse document frequency of each."""
+    import numpy as np
+
+    counts = material.counts
+    of = np.bincount(counts.columns[trained], minlength=counts.shape[1])
+    pairs = np.array([" " in name for name in material.names])
+    order = np.lexsort((-of, pairs))  # words before pairs, the common ones first
+    order = order[of[order] > pairs[order]][:MOST_TERMS]  # a pair that was said once tells less than its words
+    kept = np.zeros(len(of), bool)
+    kept[order] = True
+    return kept, np.log1p(counts.shape[0] / np.maximum(of, 1)).astype(np.float32)
+
+
+def _weighed(counts: Sparse, kept: NDArray[np.bool_], weights: Vectors) -> Sparse:
+    """Rows of tf-idf, (1 + ln n) · ln(1 + N / df), of length 1; columns are the terms that are kept."""
+    import numpy as np
+
+    inside = kept[counts.columns]
+    rows, columns = counts.rows[inside], counts.columns[inside]
+    values = (1 + np.log(counts.values[inside])) * weights[columns]
+    lengths = np.sqrt(np.bincount(rows, values.astype(np.float64) ** 2, minlength=counts.shape[0]))
+    numbered = np.cumsum(kept) - 1
+    scaled = (values / lengths[rows]).astype(np.float32)
+    return counts._replace(
+        rows=rows, columns=numbered[columns], values=scaled, shape=(counts.shape[0], int(kept.sum()))
+    )
+
+
+def _rows(matrix: Sparse, wanted: NDArray[np.bool_]) -> Sparse:
+    """Some of the rows, numbered anew."""
+    import numpy as np
+
+    inside = wanted[matrix.rows]
+    numbered = np.cumsum(wanted) - 1
+    shape = (int(wanted.sum()), matrix.shape[1])
+    return matrix._replace(
+        rows=numbered[matrix.rows[inside]], columns=matrix.columns[inside], values=matrix.values[inside], shape=shape
+    )
+
+
+def axes(rows: Vectors, most: int) -> Vectors:
+    """
+    Orthonormal axes along which rows differ most, about: two steps of subspace iteration from a fixed random start
+    (Halko, Martinsson and Tropp, SIAM Review 53, 2011). A full decomposition takes minutes at 3,072 dimensions.
+
+    Args:
+        rows: Shape (n, dimension), centred.
+
+    Returns:
+        Shape (min(most, dimension), dimension), float32.
+    """
+    import numpy as np
+
+    dimension = rows.shape[1]
+    if dimension <= most:
+        return np.eye(dimension, dtype=np.float32)
+    start = np.random.default_rng(0).standard_normal((dimension, most + 16)).astype(np.float32)
+    turned = rows.T @ (rows @ start)
+    turned = np.linalg.qr(rows.T @ (rows @ turned))[0]  # once: it waits long for a second processor that is taken
+    along = rows @ turned
+    _, order = np.linalg.eigh(along.T @ along)  # smallest first
+    return np.ascontiguousarray((turned @ order[:, ::-1]).T[:most], np.float32)
+
+
+def _senses(names: Sequence[str], vectors: Vectors) -> list[Sense]:
+    import numpy as np
+
+    scales = np.maximum(np.abs(vectors).max(axis=1) / 127, 1e-12)
+    codes = np.rint(vectors / scales[:, None]).astype(np.int8)
+    return [Sense(name, scale, code.tobytes()) for name, scale, code in zip(names, scales.tolist(), codes, strict=True)]
+
+
+def _fit(lexicon: Lexicon, lessons: Sequence[tuple[Excerpt, Vectors]], overlap: int) -> float:
+    """Mean cosine of what a lexicon says of passages with their vectors."""
+    import numpy as np
+
+    said = np.stack([lexicon.direction(_said(excerpt, overlap)) for excerpt, _ in lessons])
+    wanted = np.stack([vectors.mean(axis=0) for _, vectors in lessons]) - lexicon.centre
+    return float(np.mean(cosines(said, wanted)))
+
+
+def cosines(first: Vectors, second: Vectors) -> Vectors:
+    """Row by row; 0 where either is nothing."""
+    import numpy as np
+
+    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    products: Vectors = np.einsum("ij,ij->i", first, second) / np.maximum(lengths, 1e-12)
+    return products

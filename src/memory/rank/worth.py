@@ -1,0 +1,57 @@
+"""What an answer is worth: whether what was found is likely to be what was asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.query import Outcome, Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.query import Hit
+
+CALIBRATED = ("all-minilm-l6-v2", "all-minilm")
+"""Models, without what stands before a slash and behind a colon, whose cosines the numbers below are for."""
+
+FITS, PERHAPS = 0.80, 0.65
+"""
+Cosine of the nearest hit + half of the best coverage, from which an answer is one, and below which nothing fits.
+
+Chosen on four judged sets, each asked its own questions and those of the others: docs/ranking.md, "What an answer is worth".
+"""
+
+COVERED, TOUCHED = 0.5, 0.35
+"""The same for the best coverage alone, where no model was asked or its cosines are not known."""
+
+
+LONG = 12
+"""Terms of a query from which few words in common tell nothing: whoever describes a task names much that no memory says."""
+
+
+def worth(hits: Sequence[Hit], tier: Tier, model: str, terms: int) -> tuple[Outcome, str]:
+    """
+    What hits are worth, and why, a clause. Not for an answer whose scope is empty or whose model failed.
+
+    Args:
+        terms: Of the query.
+        model: Whose vectors were compared; of one whose cosines nobody has calibrated, only words can tell that nothing
+            fits, and they do not tell it for certain.
+    """
+    if not hits:
+        return Outcome.NOTHING_RELEVANT, "no memory in scope holds any of the words"
+    coverage = max(hit.coverage for hit in hits)
+    nearest = max((hit.cosine for hit in hits if hit.cosine is not None), default=0.0)
+    held = f"the best holds {coverage:.0%} of the query"
+    if tier in {Tier.HYBRID, Tier.VECTOR}:
+        if model.lower().rpartition("/")[2].partition(":")[0] in CALIBRATED:
+            why = f"{held}, the nearest is {nearest:.2f} like it"
+            return _graded(nearest + coverage / 2, FITS, PERHAPS), why
+        return (Outcome.ANSWERED if coverage >= TOUCHED else Outcome.WEAK), held
+    return _graded(coverage, COVERED, 0.0 if terms > LONG else TOUCHED), held
+
+
+def _graded(evidence: float, fits: float, perhaps: float) -> Outcome:
+    if evidence >= fits:
+        return Outcome.ANSWERED
+    return Outcome.WEAK if evidence >= perhaps else Outcome.NOTHING_RELEVANT
