@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 WEIGHTS = {
-    "title": 2.0,
+    "title": 3.0,
     "heading": 1.5,
     "text": 1.0,
     "why": 1.0,
