@@ -134,7 +134,10 @@ def _answered(search: Callable[[Query], Answer], query: Query) -> Answer:
         return search(query)
     except (EmbedError, SpaceMismatch) as error:
         answer = search(Query(query.text, query.limit, mode=Mode.KEYWORD, scope=query.scope))
-        return answer._replace(notices=(Notice(f"keywords only: {error}", error.hint), *answer.notices))
+        answer = answer._replace(notices=(Notice(f"keywords only: {error}", error.hint), *answer.notices))
+        if not answer.hits:
+            return answer
+        return answer._replace(outcome=Outcome.DEGRADED, worth="the model was needed and did not answer")
 
 
 def pack(groups: Iterable[tuple[str, Iterable[Memory]]], room: Room) -> tuple[tuple[Memory, ...], str, int]:

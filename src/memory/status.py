@@ -26,6 +26,8 @@ class Status(NamedTuple):
     Attributes:
         generations: With the number of chunks that have a vector in each.
         configured: Provider and model that the settings name; empty if it cannot be used.
+        terms: How many the lexicon of the vectors that answer knows; 0 if nothing was learned yet.
+        fit: How well it fits them, -1..1; see `memory.distil.learn`.
         failures: Memories with a chunk that the model did not take, the latest first.
         today: What was spent today (UTC), line by line; see `Store.spent`.
         problems: What keeps the engine from doing all it could, and what would mend it.
@@ -37,6 +39,8 @@ class Status(NamedTuple):
     failures: tuple[Waiting, ...]
     today: tuple[Call, ...]
     problems: tuple[Notice, ...]
+    terms: int = 0
+    fit: float | None = None
 
 
 class Embedding(NamedTuple):
@@ -82,7 +86,9 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
             )
         )
     today = tuple(store.spent(moment.replace(hour=0, minute=0, second=0, microsecond=0)))
-    return Status(counts, generations, configured, tuple(store.failures(FAILURES)), today, tuple(problems))
+    answering = next((found.id for found, _ in generations if found.state is State.ACTIVE), 0)
+    learned = store.lexicon.size(answering), store.lexicon.fit(answering)
+    return Status(counts, generations, configured, tuple(store.failures(FAILURES)), today, tuple(problems), *learned)
 
 
 def _halted(store: Store, embedders: Embedders, moment: datetime) -> list[Notice]:

@@ -229,19 +229,39 @@ def axes(rows: Vectors, most: int) -> Vectors:
         rows: Shape (n, dimension), centred.
 
     Returns:
-        Shape (min(most, dimension), dimension), float32.
+        Shape (up to most, dimension), float32; fewer where rows differ along fewer, but one at least.
     """
     import numpy as np
 
     dimension = rows.shape[1]
     if dimension <= most:
         return np.eye(dimension, dtype=np.float32)
-    start = np.random.default_rng(0).standard_normal((dimension, most + 16)).astype(np.float32)
-    turned = rows.T @ (rows @ start)
-    turned = np.linalg.qr(rows.T @ (rows @ turned))[0]  # once: it waits long for a second processor that is taken
-    along = rows @ turned
-    _, order = np.linalg.eigh(along.T @ along)  # smallest first
-    return np.ascontiguousarray((turned @ order[:, ::-1]).T[:most], np.float32)
+    start = np.random.default_rng(0).standard_normal((dimension, most)).astype(np.float32)
+    return orthonormal((rows.T @ (rows @ (rows.T @ (rows @ start)))).T)
+
+
+def orthonormal(rows: Vectors) -> Vectors:
+    """
+    Gram-Schmidt, each row twice; those that depend on the former are left out, and of nothing but zeros one axis remains.
+
+    Not LAPACK: it shares work this small among threads, and waits up to a second for a processor that is taken.
+    """
+    import numpy as np
+
+    made = np.zeros(rows.shape, np.float64)
+    count = 0
+    for row in rows.astype(np.float64):
+        length = np.sqrt(np.vecdot(row, row))
+        rest = row
+        for _ in range(2):
+            rest = rest - np.einsum("i,ij->j", np.vecdot(made[:count], rest), made[:count])
+        left = np.sqrt(np.vecdot(rest, rest))
+        if left > 1e-5 * length:
+            made[count] = rest / left
+            count += 1
+    if not count:
+        made[0, 0] = count = 1
+    return np.ascontiguousarray(made[:count], np.float32)
 
 
 def _senses(names: Sequence[str], vectors: Vectors) -> list[Sense]:

@@ -91,6 +91,8 @@ def judge(
             why = f"{_memories(len(held))} found, {tuning.enough} are enough"
         case Gate.AUTO:
             tier, why = _auto(seen, terms, top, tuning.effort, fit)
+            if not tuning.effort and tier is Tier.HYBRID and (seen.found or fit is not None):
+                tier, why = cheap, "the effort is set to 0"
     return seen._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
 
 

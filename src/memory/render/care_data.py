@@ -113,6 +113,7 @@ def status(found: Status, database: str) -> dict[str, Any]:
                 }
                 for generation, filled in found.generations
             ],
+            "lexicon": None if found.fit is None else {"terms": found.terms, "fit": round(found.fit, 4)},
             "failures": [
                 failure._asdict() | {"tried_at": failure.tried_at and failure.tried_at.isoformat()}
                 for failure in found.failures

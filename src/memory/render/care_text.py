@@ -29,6 +29,8 @@ def status(found: Status, database: str) -> str:
         lines.append(
             f"vectors {generation.state}: {generation.space}, {filled:,} of {counted(counts.embeddable, 'chunk')}"
         )
+    if found.fit is not None:
+        lines.append(f"lexicon: {counted(found.terms, 'term')}, fit {found.fit:.2f} (search without the model)")
     if counts.queued:
         lines.append(
             f"waiting for a vector: {counted(counts.queued, 'chunk')} of "
