@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.errors import Error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from datetime import datetime
 
     from memory.background import Background
@@ -44,6 +45,7 @@ class Beside:
     def wake(self) -> None:
         """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and learn what is due."""
         filling = self._filling()
+        self._saves += LOOK
         if (filling.policy == "background" and self._store.queued()) or (self._lasting and self._learns):
             self._start()
 
@@ -92,7 +94,6 @@ class Beside:
             return
         self._saves += saved
         if filling.policy == "background" or (self._lasting and self._learns and self._saves >= LOOK):
-            self._saves = 0
             self._start()
 
     def _start(self) -> None:
@@ -106,12 +107,21 @@ class Beside:
         from memory.fill import drain
 
         filling = self._filling()._replace(seconds=None)
-        try:
-            if filling.policy == "background":
+        if filling.policy == "background" and self._embedders.enabled:
+            with _told("embedded"):
                 drain(self._store, self._embedders, filling, moment=self._now(), going=going)
-            if self._learns and going():
+        if self._learns and self._saves >= LOOK and going():
+            self._saves = 0
+            with _told("learned from"):  # also where the model is away: then it is needed most
                 self._learned(going, anew=False)
-        except Error as error:  # whoever searches next is told by the search itself
-            import logging
 
-            logging.getLogger("memory").info("what waits was not embedded, or not learned from: %s", error)
+
+@contextmanager
+def _told(done: str) -> Generator[None]:
+    """Say in the log why something was not done: whoever searches next is told by the search itself."""
+    try:
+        yield
+    except Error as error:
+        import logging
+
+        logging.getLogger("memory").info("what is kept was not %s: %s", done, error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import EmbedError, NotFound, SpaceMismatch
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from memory.fill import Filling
     from memory.query import Query, Ranking
     from memory.rank.rollup import Passage
+    from memory.record import MemoryId
     from memory.store import Store
 
 FREE = (Gate.AUTO, Gate.NEVER)
@@ -37,6 +39,7 @@ class _Found(NamedTuple):
     legs: Mapping[str, Ranking]
     more: bool  # a deeper look would find more
     verdict: Verdict | None = None
+    later: Mapping[MemoryId, MemoryId] = MappingProxyType({})  # what took whose place, if that was asked for
 
 
 def search(
@@ -147,7 +150,8 @@ class _Search:
         scores |= {scored.chunk: scored for scored in self._legs.scored(found.legs, unranked)}
         nearest = max((likeness(self._legs.terms, scored) for scored in found.ranking), default=0.0)
         self._trace.step("sections", len(held))
-        return shown(held, scores, self._legs.terms, limit, nearest=nearest)
+        passages = shown(held, scores, self._legs.terms, len(held), nearest=nearest)
+        return (_corrected(passages, found.later) if found.later else passages)[:limit]
 
     def _found(self, depth: int) -> _Found:
         match self._query.mode:
@@ -179,7 +183,7 @@ class _Search:
             changed = {id: memory.updated_at for id, memory in memories.items()}
             ranking = aged(ranking, changed, datetime.now(UTC), half_life)
         later = {id: memory.superseded_by for id, memory in memories.items() if memory.superseded_by is not None}
-        return found._replace(ranking=corrected(ranking, later) if later else ranking)
+        return found._replace(ranking=corrected(ranking, later) if later else ranking, later=later)
 
     def _tiered(self, depth: int) -> _Found:
         if self._legs.costly():
@@ -199,8 +203,9 @@ class _Search:
             if (distilled := self._distilled(depth, verdict)) is not None:
                 return distilled
             why = "the store's own vectors know less than half of the query"
-            found = found._replace(verdict=verdict._replace(why=why, tier=Tier.HYBRID))
-        if verdict.enough or self._tuning.gate is Gate.NEVER:
+            onward = Tier.KEYWORD if self._tuning.free else Tier.HYBRID
+            found = found._replace(verdict=verdict._replace(enough=onward is Tier.KEYWORD, why=why, tier=onward))
+        if verdict.enough or self._tuning.free:
             return found
         return self._asked(depth, found)
 
@@ -272,3 +277,12 @@ class _Search:
                 )
             )
         return tuple(hits)
+
+
+def _corrected(passages: Sequence[Passage], later: Mapping[MemoryId, MemoryId]) -> list[Passage]:
+    """`memory.rank.order.corrected` of sections, which have an order and scores of their own."""
+    from memory.rank.order import corrected
+
+    sections = {passage.best.chunk: passage for passage in passages}
+    ranking = corrected(tuple(passage.best._replace(score=passage.score) for passage in passages), later)
+    return [sections[scored.chunk]._replace(score=scored.score) for scored in ranking]

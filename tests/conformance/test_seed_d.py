@@ -835,7 +835,7 @@ def test_d37_else_it_is_a_message(opened: Opened) -> None:
 
     assert "by keyword only for now" in kept["message"]
     assert (found["success"], found["tier"], found["total_results"]) == (True, "keyword", 1)
-    assert "keywords only" in found["message"]
+    assert "without the model" in found["message"]
 
 
 def test_d39_a_lock_is_waited_for(opened: Opened) -> None:

@@ -122,6 +122,7 @@ CALLS = {
 def test_every_command_is_run_here() -> None:
     assert set(CALLS) == set(COMMANDS) - {
         "demo",
+        "eval",
         "mcp",
         "hook",
         "session",
@@ -206,7 +207,7 @@ def test_what_was_saved_is_found(shell: Shell) -> None:
 
 
 def test_a_search_says_which_tier_answered_and_why(kept: Shell) -> None:
-    assert kept("search", "cookies").err.startswith("keyword · the first result stands out")
+    assert kept("search", "cookies").err.startswith("keyword · 1 memory with every word of a short query · ")
     assert kept("search", "what should be warm when nothing is known").err.startswith("hybrid · ")
 
 

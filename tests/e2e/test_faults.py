@@ -205,7 +205,7 @@ with Engine.open(load()) as engine:
 """
 
 
-@pytest.mark.parametrize("size", [700_000, 2_000_000, 4_000_000])
+@pytest.mark.parametrize("size", [900_000, 2_000_000, 4_000_000])
 def test_what_was_acknowledged_survives_a_full_disk(shell: Shell, size: int) -> None:
     child = python(shell, FILLING, "full", **limited(size))
     said = child.communicate(timeout=60)[0].splitlines()

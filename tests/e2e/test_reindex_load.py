@@ -67,7 +67,7 @@ asked, searches = cycle(enumerate(json.loads(sys.argv[1]))), int(sys.argv[2])
 def answered(engine, number, text, mode):
     try:
         answer = engine.search(Query(text, mode=Mode(mode)))
-        refusal = next((notice.text for notice in answer.notices if notice.text.startswith("keywords only: ")), "")
+        refusal = next((notice.text for notice in answer.notices if notice.text.startswith("without the model: ")), "")
     except SpaceMismatch as error:
         refusal = str(error)
     if refusal:

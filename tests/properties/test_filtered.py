@@ -254,7 +254,8 @@ def active(kept: Kept, id: MemoryId) -> bool:
 @given(queries, scopes, st.integers(1, 5000), st.sampled_from([Mode.KEYWORD, Mode.VECTOR]))
 @settings(deadline=None, max_examples=30)
 def test_a_search_finds_what_its_leg_finds(kept, texts, scope, limit, mode) -> None:
-    engine = Engine(kept.store, replace(Config(), home=str(kept.path.parent)), embedder=EMBEDDER)
+    plain = replace(Config(), home=str(kept.path.parent), search=replace(Config().search, neighbours=False))
+    engine = Engine(kept.store, plain, embedder=EMBEDDER)
 
     answer = engine.search(Query(" ".join(texts), limit, Granularity.FINE, mode, SCOPES[scope]))
 

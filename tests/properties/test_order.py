@@ -75,7 +75,7 @@ def test_what_nobody_corrects_stays_as_it_is(ranking, later) -> None:
     ranked = {item.memory for item in ranking}
 
     assert corrected(ranking, {}) == ranking
-    assert corrected(ranking, {old: 99 for old in later}) == ranking
+    assert corrected(ranking, dict.fromkeys(later, 99)) == ranking
     assert corrected(ranking, {old: new for old, new in later.items() if old not in ranked}) == ranking
 
 

@@ -1,4 +1,4 @@
-"""Laws of the pure part of ranking: fusion, the gate, granularity."""
+"""Laws of the pure part of ranking: fusion, granularity."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from memory.query import Gate, Granularity, Merge, Scored, Term
+from memory.query import Granularity, Merge, Scored, Term
 from memory.rank.fuse import RRF_K, centred, fuse
-from memory.rank.judge import DEPTH, HALF, Tuning, first_mass, judge
-from memory.rank.words import coverage, held_by_memory
 from memory.rank.rollup import rollup
 from memory.rank.sections import NEIGHBOURS, section, sections, shown
+from memory.rank.words import NEIGHBOURS as TOGETHER
 from memory.record import Chunk, ChunkId, ChunkType, MemoryId
 from memory.text.chunk import chunk
 
@@ -23,16 +22,18 @@ candidates = st.lists(
     max_size=20,
 )
 nearness = st.dictionaries(st.integers(1, 40), cosines)
-terms = st.lists(st.builds(Term, st.just("x"), weight=st.floats(0.01, 10)), max_size=4)
+terms = st.lists(st.floats(0.01, 10).map(lambda weight: Term("x", weight=weight)), max_size=4)
 shares = st.floats(0, 1).map(lambda share: (share, 1 - share))
+beside = st.dictionaries(st.integers(1, 40), st.floats(0, 1))
+ways = st.fixed_dictionaries({"weights": shares, "merge": st.sampled_from(Merge), "near": beside})
 
 
 # Fusion ------------------------------------------------------------------
 
 
-@given(candidates, nearness, terms, shares, st.sampled_from(Merge))
-def test_everyone_is_ranked_once_and_told_apart_by_the_score_alone(pool, near, wanted, weights, merge) -> None:
-    ranking = fuse(pool, near, terms=wanted, weights=weights, merge=merge)
+@given(candidates, nearness, terms, ways)
+def test_everyone_is_ranked_once_and_told_apart_by_the_score_alone(pool, near, wanted, way) -> None:
+    ranking = fuse(pool, near, terms=wanted, **way)
 
     assert sorted(item.chunk for item in ranking) == sorted(item.chunk for item in pool)
     assert list(ranking) == sorted(ranking, key=lambda item: (-item.score, item.chunk))
@@ -48,9 +49,9 @@ def test_the_order_of_the_candidates_does_not_matter(pool, near, wanted, merge, 
     assert fuse(shuffled, near, terms=wanted, merge=merge) == fuse(pool, near, terms=wanted, merge=merge)
 
 
-@given(candidates, nearness, terms, shares, st.sampled_from(Merge))
-def test_scores_lie_between_0_and_1(pool, near, wanted, weights, merge) -> None:
-    ranking = fuse(pool, near, terms=wanted, weights=weights, merge=merge)
+@given(candidates, nearness, terms, ways)
+def test_scores_lie_between_0_and_1(pool, near, wanted, way) -> None:
+    ranking = fuse(pool, near, terms=wanted, **way)
 
     assert all(0 <= item.score <= 1 + 1e-9 for item in ranking)
 
@@ -95,8 +96,25 @@ def test_minmax_takes_the_worst_possible_score_as_zero() -> None:
         found, {1: -1.0, 2: 0.5, 3: 0.8}, terms=[Term("a", weight=3), Term("b", weight=1)], weights=(0.3, 0.7)
     )
 
-    expected = {1: 0.3, 2: 0.3 * (2 * 0.75 + 0.5) / 3 + 0.7 * 1.5 / 1.8, 3: 0.7}
+    expected = {1: 0.3 * 3 / (3 + TOGETHER), 2: 0.3 * (2 * 0.75 + 0.5) / (3 + TOGETHER) + 0.7 * 1.5 / 1.8, 3: 0.7}
     assert {item.chunk: item.score for item in ranking} == pytest.approx(expected)
+
+
+@given(candidates, nearness, terms, beside, st.floats(0, 1))
+def test_what_stands_together_adds_its_share_of_the_keyword_part(pool, near, wanted, pairs, share) -> None:
+    assume(pool)
+    chunk = pool[0].chunk
+
+    def score(value: float) -> float:
+        found = fuse(pool, near, terms=wanted, near=pairs | {chunk: value})
+        return next(item.score for item in found if item.chunk == chunk)
+
+    assert score(share) - score(0.0) == pytest.approx(0.3 * TOGETHER * share / (3 + TOGETHER), abs=1e-9)
+
+
+@given(candidates, nearness, terms, beside, st.sampled_from([Merge.MAX, Merge.RRF]))
+def test_the_other_merges_know_nothing_of_what_stands_together(pool, near, wanted, pairs, merge) -> None:
+    assert fuse(pool, near, terms=wanted, merge=merge, near=pairs) == fuse(pool, near, terms=wanted, merge=merge)
 
 
 def test_reciprocal_ranks_look_at_places_only() -> None:
@@ -124,132 +142,6 @@ def test_centred_is_the_cosine_of_what_is_left_without_the_centre(seed: int, dim
 
 def test_a_vector_that_is_the_centre_is_near_to_nothing() -> None:
     assert centred(1.0, 1.0, 1.0, 1.0) == 0.0
-
-
-# The gate ----------------------------------------------------------------
-
-bits = st.integers(0, 15)
-
-
-@st.composite
-def asked(draw: st.DrawFn) -> tuple[list[Term], tuple[Scored, ...]]:
-    """Terms, and a keyword ranking that speaks of them."""
-    wanted = draw(terms)
-    held = st.integers(1, (1 << len(wanted)) - 1) if wanted else st.nothing()
-    rows = draw(st.lists(st.tuples(st.integers(1, 12), scores, held), max_size=40)) if wanted else []
-    ordered = sorted(rows, key=lambda row: -row[1])
-    return wanted, tuple(Scored(ChunkId(n), MemoryId(m), s, b, s) for n, (m, s, b) in enumerate(ordered))
-
-
-def ranking(*held: int, memory: int | None = None) -> tuple[Scored, ...]:
-    """Chunks of equal score that hold these terms, each of a memory of its own."""
-    return tuple(Scored(ChunkId(n), MemoryId(memory or n), 1.0, b, 1.0) for n, b in enumerate(held, start=1))
-
-
-WORDS = [Term("jwt"), Term("cookies"), Term("leave"), Term("session")]
-
-
-@given(asked(), st.sampled_from(Gate), st.integers(1, 5), st.floats(0, 1))
-def test_a_verdict_says_numbers_between_0_and_1_and_a_reason(question, gate, enough, mass) -> None:
-    wanted, found = question
-
-    verdict = judge(wanted, found, Tuning(gate, enough, mass))
-
-    assert 0 <= verdict.mass <= 1
-    assert 0 <= verdict.coverage <= 1
-    assert 0 <= verdict.complete <= verdict.found == len({item.memory for item in found[:DEPTH]})
-    assert verdict.why
-
-
-@given(asked())
-def test_always_goes_on_and_never_does_not(question) -> None:
-    assert not judge(*question, Tuning(Gate.ALWAYS)).enough
-    assert judge(*question, Tuning(Gate.NEVER)).enough
-
-
-@given(asked(), st.integers(1, 5))
-def test_count_counts_memories(question, enough) -> None:
-    wanted, found = question
-
-    assert judge(wanted, found, Tuning(Gate.COUNT, enough)).enough == (len({m.memory for m in found[:DEPTH]}) >= enough)
-
-
-def test_three_results_are_enough_for_count_and_two_are_not() -> None:  # CAP B12
-    assert not judge(WORDS, ranking(1, 1), Tuning(Gate.COUNT)).enough
-    assert judge(WORDS, ranking(1, 1, 1), Tuning(Gate.COUNT)).enough
-
-
-def test_three_chunks_of_one_memory_are_one_result() -> None:
-    assert not judge(WORDS, ranking(1, 1, 1, memory=7), Tuning(Gate.COUNT)).enough
-
-
-def test_count_can_ask_for_more_results_than_the_gate_weighs() -> None:
-    assert judge(WORDS, ranking(*[1] * 100), Tuning(Gate.COUNT, enough=100)).enough
-    assert not judge(WORDS, ranking(*[1] * 99), Tuning(Gate.COUNT, enough=100)).enough
-
-
-def test_three_memories_with_every_word_are_enough() -> None:
-    verdict = judge(WORDS, ranking(*[15] * 3, *[7] * 20), Tuning(Gate.AUTO, mass=1.0))
-
-    assert verdict.enough
-    assert verdict.complete == 3
-    assert "every word" in verdict.why
-
-
-def test_two_memories_with_every_word_that_do_not_stand_out_are_not_enough() -> None:
-    assert not judge(WORDS, ranking(15, 15, *[7] * 20), Tuning(Gate.AUTO)).enough
-
-
-def test_words_of_one_memory_may_stand_in_several_of_its_chunks() -> None:
-    assert judge(WORDS, ranking(3, 12, memory=7), Tuning(Gate.AUTO)).complete == 1
-
-
-def test_a_result_that_stands_out_is_enough() -> None:
-    verdict = judge(WORDS, ranking(7, *[1] * 10), Tuning(Gate.AUTO))
-
-    assert verdict.enough
-    assert verdict.complete == 0
-    assert "stands out" in verdict.why
-
-
-def test_standing_out_with_less_than_half_of_the_query_is_not_enough() -> None:
-    assert judge(WORDS, ranking(3), Tuning(Gate.AUTO)).enough
-    assert not judge(WORDS, ranking(1), Tuning(Gate.AUTO)).enough
-    assert HALF == 0.5
-
-
-def test_nothing_found_is_not_enough() -> None:
-    verdict = judge(WORDS, (), Tuning(Gate.AUTO))
-
-    assert not verdict.enough
-    assert (verdict.found, verdict.complete, verdict.mass, verdict.coverage) == (0, 0, 0.0, 0.0)
-
-
-@given(asked())
-def test_mass_is_the_largest_share_of_the_softmax(question) -> None:
-    wanted, found = question
-    assume(found)
-
-    best = max(item.score for item in found)
-    strengths = np.array([2 * (2 * coverage(wanted, item.matched) + item.score / best) for item in found])
-    powers = np.exp(strengths)
-    assert first_mass(wanted, found) == pytest.approx(powers.max() / powers.sum())
-
-
-@given(terms, bits, bits)
-def test_more_words_cover_more(wanted, one, other) -> None:
-    assert coverage(wanted, one) <= coverage(wanted, one | other) <= 1
-    assert coverage(wanted, 15) == (1 if wanted else 0)
-
-
-@given(asked())
-def test_a_memory_holds_what_its_chunks_hold_together(question) -> None:
-    _, found = question
-
-    held = held_by_memory(found)
-
-    assert list(held) == list(dict.fromkeys(item.memory for item in found))
-    assert all(item.matched & ~held[item.memory] == 0 for item in found)
 
 
 # Granularity -------------------------------------------------------------

@@ -61,11 +61,12 @@ def test_a_product_with_empty_rows_and_columns() -> None:
     assert not found[[0, 4, 8]].any()
 
 
-@given(seeds, st.integers(1, 12), st.integers(1, 8), st.integers(1, 4), shares, st.floats(0.1, 5))
+@given(seeds, st.tuples(st.integers(1, 12), st.integers(1, 8), st.integers(1, 4)), shares, st.floats(0.1, 5))
 @settings(deadline=None)
 def test_enough_steps_come_to_the_solution_of_the_normal_equations(
-    seed: int, height: int, width: int, across: int, share: float, weight: float
+    seed: int, shape: tuple[int, int, int], share: float, weight: float
 ) -> None:
+    height, width, across = shape
     matrix, wanted = dense(seed, height, width, share), dense(seed + 1, height, across, 1)
 
     found = ridge(sparse(matrix, seed), wanted, weight=weight, steps=60)

@@ -232,7 +232,7 @@ def test_a_tiered_search_without_the_embedder_answers_by_keyword_and_says_so(dow
     assert answer.tier is Tier.KEYWORD
     assert found(answer) == [1]
     assert [(notice.text, notice.hint) for notice in answer.notices] == [
-        ("keywords only: hashed gives no answer", "Is it running?")
+        ("without the model: hashed gives no answer", "Is it running?")
     ]
 
 

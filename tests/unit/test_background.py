@@ -10,9 +10,12 @@ from asking import config
 from doubles import Watched
 from memory import Draft, Engine
 from memory.background import Background
+from memory.beside import LOOK
 from memory.config import Config
+from memory.distil.learn import LEAST
 from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
+from notes_made import drafts
 from provider import Provider
 
 SOON = 10.0  # seconds; nothing here waits for so long unless it is broken
@@ -83,6 +86,41 @@ def test_two_who_fill_one_queue_embed_each_chunk_once(tmp_path):
     assert not engines[0].status().counts.queued
     for engine in engines:
         engine.close()
+
+
+def test_a_lasting_engine_learns_beside_its_use_after_enough_saves(tmp_path):
+    store = SqliteStore(tmp_path / "memory.db")
+    with Engine(store, Config(), embedder=Watched()) as engine:
+        engine.save_all(drafts(LEAST - 1))
+        for note in drafts(LOOK - 1, first=LEAST):
+            engine.save(note)
+        engine.save_all(drafts(1, first=10 * LEAST))
+        until(lambda: store.lexicon.learned(1) is not None)
+
+        assert store.lexicon.learned(1).passages >= LEAST
+
+
+@pytest.mark.parametrize("more", [{"lasting": False}, {"distilled": "off"}, {"count": LEAST - 1}])
+def test_what_has_no_time_no_wish_or_too_little_learns_nothing(tmp_path, more):
+    store = SqliteStore(tmp_path / "memory.db")
+    settings = replace(Config(), search=replace(Config().search, distilled=more.get("distilled", "auto")))
+    with Engine(store, settings, embedder=Watched(), lasting=more.get("lasting", True)) as engine:
+        engine.save_all(drafts(more.get("count", LEAST)))
+        if engine._background is not None:
+            engine._background.close()  # whatever was begun is done
+
+        assert store.lexicon.learned(1) is None
+
+
+def test_an_engine_that_wakes_learns_what_is_due(tmp_path):
+    store = SqliteStore(tmp_path / "memory.db")
+    with Engine(store, Config(), embedder=Watched(), lasting=False) as command:
+        command.save_all(drafts(LEAST))
+        assert store.lexicon.learned(1) is None
+
+    with Engine(SqliteStore(tmp_path / "memory.db"), Config(), embedder=Watched()) as engine:
+        engine.wake()
+        until(lambda: engine._store.lexicon.learned(1) is not None)
 
 
 def meet(others):

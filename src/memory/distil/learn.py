@@ -114,6 +114,8 @@ def learn(
     if material is None:
         return None
     tried, basis, senses = _solved(material)
+    if not going():
+        return None
     learned = Learned(passages, material.last, tried, moment, basis)
     return learned if store.lexicon.learn(generation, learned, senses, instead_of=former) else None
 
@@ -149,7 +151,7 @@ def _read(
     places, counts = np.unique(of * len(ids) + np.frombuffer(found, np.int32), return_counts=True)
     shape = (len(rows), len(ids))
     sparse = Sparse(places // len(ids), places % len(ids), counts.astype(np.float32), shape)
-    return _Material(sparse, list(ids), np.stack(rows).astype(np.float32), after)
+    return _Material(sparse, list(ids), np.stack(rows).astype(np.float32, copy=False), after)
 
 
 def _said(excerpt: Excerpt, overlap: int) -> list[str]:
@@ -161,7 +163,7 @@ def _solved(material: _Material) -> tuple[float, Vectors, list[Sense]]:
     """How well it fits, the basis, and the senses."""
     import numpy as np
 
-    from memory.distil.ridge import ridge
+    from memory.distil.ridge import Product, ridge
 
     height = material.counts.shape[0]
     held = np.zeros(height, bool)
@@ -171,8 +173,6 @@ def _solved(material: _Material) -> tuple[float, Vectors, list[Sense]]:
     basis = axes(material.wanted, AXES)
     wanted = material.wanted @ basis.T
     solution = ridge(_rows(matrix, ~held), wanted[~held], weight=WEIGHT, steps=STEPS)
-    from memory.distil.ridge import Product
-
     tried = Product(_rows(matrix, held))(solution)
     fit = float(np.mean(cosines(tried @ basis, material.wanted[held])))
     names = [material.names[i] for i in np.flatnonzero(kept).tolist()]

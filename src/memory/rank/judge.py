@@ -51,6 +51,11 @@ class Tuning(NamedTuple):
     enough: int = 3
     effort: float = 0.5
 
+    @property
+    def free(self) -> bool:
+        """Whether no search may call a model."""
+        return self.gate is Gate.NEVER or (self.gate is Gate.AUTO and not self.effort)
+
 
 def judge(
     terms: Sequence[Term],
@@ -91,7 +96,7 @@ def judge(
             why = f"{_memories(len(held))} found, {tuning.enough} are enough"
         case Gate.AUTO:
             tier, why = _auto(seen, terms, top, tuning.effort, fit)
-            if not tuning.effort and tier is Tier.HYBRID and (seen.found or fit is not None):
+            if tuning.free and tier is Tier.HYBRID:
                 tier, why = cheap, "the effort is set to 0"
     return seen._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
 
@@ -114,15 +119,15 @@ def _auto(  # noqa: PLR0911  # one answer a case
         return Tier.KEYWORD, _standing(seen.mass, sure)
     likely = DISTILLED_MASS * factor * max(1.0, FIT / max(fit or 0.0, LEAST_FIT)) ** 2
     if fit is not None and seen.mass >= likely and seen.coverage >= HELD:
-        return cheap, f"{_standing(seen.mass, likely)} to go without the model"
+        return cheap, _standing(seen.mass, likely, " enough to do without the model")
     needed, share = (sure, HALF) if fit is None else (likely, HELD)
     if seen.mass >= needed:
         return Tier.HYBRID, f"the best result holds only {seen.coverage:.0%} of the query, under {share:.0%}"
     return Tier.HYBRID, f"no result stands out ({seen.mass:.2f} of the weight, {needed:.2f} would be enough)"
 
 
-def _standing(mass: float, needed: float) -> str:
-    return f"the first result stands out ({mass:.2f} of the weight, {needed:.2f} is enough)"
+def _standing(mass: float, needed: float, so: str = "") -> str:
+    return f"the first result stands out{so} ({mass:.2f} of the weight, {needed:.2f} is enough)"
 
 
 def _exactly(terms: Sequence[Term], top: Ranking) -> bool:

@@ -49,7 +49,7 @@ def _line(memory: MemoryId, successors: Mapping[MemoryId, MemoryId]) -> list[Mem
 def aged(ranking: Ranking, changed: Mapping[MemoryId, datetime], moment: datetime, half_life: float) -> Ranking:
     """
     A ranking in which what is new weighs more: score · (1 + 0.5^(age / half life)) / 2, so that age never takes more than
-    half.
+    half. As much is taken from a score below 0, which cosines may be.
 
     Args:
         changed: When each memory was last changed; one that is not there counts as new.
@@ -58,6 +58,6 @@ def aged(ranking: Ranking, changed: Mapping[MemoryId, datetime], moment: datetim
 
     def weighed(scored: Scored) -> Scored:
         days = max(0.0, (moment - changed.get(scored.memory, moment)).total_seconds() / 86_400)
-        return scored._replace(score=scored.score * (1 + 0.5 ** (days / half_life)) / 2)
+        return scored._replace(score=scored.score - abs(scored.score) * (1 - 0.5 ** (days / half_life)) / 2)
 
     return tuple(sorted(map(weighed, ranking), key=lambda scored: (-scored.score, scored.chunk)))

@@ -24,6 +24,8 @@ Chosen on four judged sets, each asked its own questions and those of the others
 COVERED, TOUCHED = 0.5, 0.35
 """The same for the best coverage alone, where no model was asked or its cosines are not known."""
 
+NEAR, NEARLY = 0.45, 0.35
+"""The same for the cosine alone, where words tell nothing: none was looked for, or more than `LONG`."""
 
 LONG = 12
 """Terms of a query from which few words in common tell nothing: whoever describes a task names much that no memory says."""
@@ -34,19 +36,23 @@ def worth(hits: Sequence[Hit], tier: Tier, model: str, terms: int) -> tuple[Outc
     What hits are worth, and why, a clause. Not for an answer whose scope is empty or whose model failed.
 
     Args:
-        terms: Of the query.
+        terms: Of the query; 0 if no word was looked for.
         model: Whose vectors were compared; of one whose cosines nobody has calibrated, only words can tell that nothing
             fits, and they do not tell it for certain.
     """
     if not hits:
-        return Outcome.NOTHING_RELEVANT, "no memory in scope holds any of the words"
+        return Outcome.NOTHING_RELEVANT, f"no memory in scope {'holds any of the words' if terms else 'has a vector'}"
     coverage = max(hit.coverage for hit in hits)
     nearest = max((hit.cosine for hit in hits if hit.cosine is not None), default=0.0)
     held = f"the best holds {coverage:.0%} of the query"
     if tier in {Tier.HYBRID, Tier.VECTOR}:
         if model.lower().rpartition("/")[2].partition(":")[0] in CALIBRATED:
+            if not 0 < terms <= LONG:
+                return _graded(nearest, NEAR, NEARLY), f"the nearest is {nearest:.2f} like it"
             why = f"{held}, the nearest is {nearest:.2f} like it"
             return _graded(nearest + coverage / 2, FITS, PERHAPS), why
+        if not terms:
+            return Outcome.WEAK, f"the nearest is {nearest:.2f} like it, which may be much or little with this model"
         return (Outcome.ANSWERED if coverage >= TOUCHED else Outcome.WEAK), held
     return _graded(coverage, COVERED, 0.0 if terms > LONG else TOUCHED), held
 

@@ -1,0 +1,116 @@
+"""The distilled tier and what an answer is worth, as a person and an agent meet them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent import ERAS, Agent
+from command import COMMAND, Shell
+from memory.distil.learn import LEAST
+from notes_made import COMMON, drafts, words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KNOWN = " ".join([*words(1)[:3], *words(2)[:2]])
+"""Each word stands in several notes, all of them in none."""
+UNKNOWN = f"{COMMON[0]} unheard utterances of nobody"
+
+
+@pytest.fixture(scope="session")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with more notes than the least that a lexicon is learned from, and none yet."""
+    folder = tmp_path_factory.mktemp("imported")
+    shell = Shell(folder / "home", folder)
+    lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(LEAST + 30)]
+    shell("import", "-", stdin="\n".join(lines))
+    return shell.home
+
+
+@pytest.fixture
+def shell(tmp_path: Path, imported: Path) -> Shell:
+    shutil.copytree(imported, tmp_path / "home")
+    (tmp_path / "folder").mkdir()
+    return Shell(tmp_path / "home", tmp_path / "folder")
+
+
+@pytest.fixture
+def taught(shell: Shell) -> Shell:
+    shell("embed")
+    return shell
+
+
+def tier(shell: Shell, query: str = KNOWN) -> str:
+    return shell("search", query, "--json").json["tier"]
+
+
+@pytest.mark.parametrize("command", ["embed", "reindex"])
+def test_embedding_teaches_and_searching_does_not(shell: Shell, command: str) -> None:
+    off = replace(shell, settings={"MEMORY_SEARCH_DISTILLED": "off"})
+    assert [tier(shell), tier(shell)] == ["hybrid", "hybrid"]
+    off(command)
+    assert tier(shell) == "hybrid"
+
+    shell(command)
+
+    assert (tier(shell), tier(off)) == ("distilled", "hybrid")
+
+
+def test_an_answer_says_what_it_is_worth(taught: Shell) -> None:
+    never = replace(taught, settings={"MEMORY_SEARCH_GATE": "never"})
+    name, known = (taught("search", query, "--json").json for query in ("n17x", KNOWN))
+    unknown = never("search", UNKNOWN, "--json").json
+
+    assert [one["tier"] for one in (name, known, unknown)] == ["keyword", "distilled", "keyword"]
+    assert (name["outcome"], unknown["outcome"]) == ("answered", "nothing_relevant")
+    assert all(one["worth"].startswith("the best holds ") for one in (name, known, unknown))
+    assert taught("search", "n17x", "--project", "none", "--json").json["outcome"] == "nothing_saved"
+    assert "nothing relevant is saved; these are the nearest: " in never("search", UNKNOWN).err
+
+
+def test_explain_says_how_far_it_went_and_what_it_is_worth(taught: Shell) -> None:
+    said = taught("search", KNOWN, "--explain").out
+
+    assert "Keywords: not enough, on to the distilled tier" in said
+    assert "Tier: distilled\nOutcome: " in said
+
+
+@pytest.mark.parametrize("query", ["n17x", words(1)[0]])
+def test_an_answer_by_keyword_imports_no_numpy_though_there_is_a_lexicon(taught: Shell, query: str) -> None:
+    assert tier(taught, query) == "keyword"
+
+    run = subprocess.run(
+        [sys.executable, "-X", "importtime", COMMAND, "search", query],
+        env=taught.env,
+        cwd=taught.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = {line.split("|")[-1].strip() for line in run.stderr.splitlines() if line.startswith("import time")}
+
+    assert "memory.rank.judge" in names
+    assert not [name for name in names if name.startswith(("numpy", "memory.distil", "memory.evaluate"))]
+
+
+def test_an_agent_is_told_that_nothing_relevant_is_saved(taught: Shell) -> None:
+    settings = {"MEMORY_SEARCH_GATE": "never", "MEMORY_CONTEXT_TOPUP_RECENT": "false"}
+    with Agent(replace(taught, settings=settings), ERAS[-1]) as agent:
+        said = agent.said("memory_search", query=UNKNOWN, project="*")
+        found = agent.call("memory_search", query="n17x", project="*")
+        context = agent.call("memory_context", query=UNKNOWN, project="*")
+        about = agent.call("memory_context", query="n17x", project="*")
+
+    assert said.startswith("Nothing relevant is saved (the best holds ")
+    assert "which likely do not answer:\n" in said
+    assert (found["outcome"], found["worth"]) == ("answered", "the best holds 100% of the query")
+    assert (context["outcome"], context["memories"]) == ("nothing_relevant", [])
+    assert "nothing that is saved seems to be about the task" in context["notices"][0]["text"]
+    assert (about["outcome"], len(about["memories"])) == ("answered", 1)

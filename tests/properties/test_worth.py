@@ -1,0 +1,128 @@
+"""Laws of what an answer is worth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, strategies as st
+
+from memory import Config, Draft, Engine
+from memory.query import Hit, Outcome, Tier
+from memory.rank.worth import CALIBRATED, COVERED, FITS, LONG, PERHAPS, TOUCHED, worth
+from memory.store.ram import RamStore
+
+BETTER = [Outcome.NOTHING_RELEVANT, Outcome.WEAK, Outcome.ANSWERED]
+
+
+def made() -> Hit:
+    """Of a real search; what it is worth is said by two of its numbers."""
+    config = replace(Config(), embedding=replace(Config().embedding, provider="none"))
+    with Engine(RamStore(), config) as engine:
+        engine.save(Draft(title="alpha"))
+        return engine.search("alpha").hits[0]
+
+
+MADE = made()
+
+shares = st.floats(0, 1)
+found = st.lists(st.tuples(shares, st.none() | st.floats(-1, 1)), min_size=1, max_size=5)
+tiers = st.sampled_from(Tier)
+models = st.sampled_from(["", "all-minilm", "sentence-transformers/All-MiniLM-L6-v2", "nomic-embed-text:latest"])
+lengths = st.integers(1, 2 * LONG)
+searches = st.tuples(tiers, models, lengths)
+
+
+def hit(coverage: float, cosine: float | None = None) -> Hit:
+    return MADE._replace(coverage=coverage, cosine=cosine)
+
+
+def said(rows, tier: Tier, model: str = "", terms: int = 3) -> Outcome:
+    return worth([hit(*row) for row in rows], tier, model, terms)[0]
+
+
+@given(found, shares, st.none() | st.floats(-1, 1), searches)
+def test_another_hit_never_makes_an_answer_worse(rows, coverage, cosine, search) -> None:
+    more = [*rows, (coverage, cosine)]
+
+    assert BETTER.index(said(rows, *search)) <= BETTER.index(said(more, *search))
+
+
+@given(found, shares, shares, searches)
+def test_more_words_or_a_nearer_vector_never_make_an_answer_worse(rows, words, nearer, search) -> None:
+    (coverage, cosine), *others = rows
+    better = [(min(1.0, coverage + words), None if cosine is None else min(1.0, cosine + nearer)), *others]
+
+    assert BETTER.index(said(rows, *search)) <= BETTER.index(said(better, *search))
+
+
+@given(found, tiers, models, lengths, st.randoms(use_true_random=False))
+def test_the_order_of_the_hits_does_not_matter(rows, tier, model, terms, dice) -> None:
+    other = list(rows)
+    dice.shuffle(other)
+
+    assert worth([hit(*row) for row in rows], tier, model, terms) == worth(
+        [hit(*row) for row in other], tier, model, terms
+    )
+
+
+@given(tiers, models, lengths)
+def test_no_hits_are_nothing_relevant(tier, model, terms) -> None:
+    outcome, why = worth([], tier, model, terms)
+
+    assert outcome is Outcome.NOTHING_RELEVANT
+    assert why
+
+
+@given(found, st.sampled_from([Tier.HYBRID, Tier.VECTOR]), st.sampled_from(["", "nomic-embed-text", "all-minilm-l12"]))
+def test_the_cosines_of_a_model_that_nobody_calibrated_tell_nothing(rows, tier, model) -> None:
+    outcome = said(rows, tier, model)
+
+    assert outcome is not Outcome.NOTHING_RELEVANT
+    assert outcome is said([(coverage, None) for coverage, _ in rows], tier, model)
+
+
+@given(found, st.sampled_from([Tier.KEYWORD, Tier.DISTILLED]), models, lengths)
+def test_where_no_model_was_asked_cosines_count_for_nothing(rows, tier, model, terms) -> None:
+    assert said(rows, tier, model, terms) is said([(coverage, 1.0) for coverage, _ in rows], tier, "", terms)
+
+
+@given(found, lengths.filter(lambda terms: terms > LONG), st.sampled_from([Tier.KEYWORD, Tier.DISTILLED]))
+def test_few_words_in_common_with_a_long_text_tell_nothing(rows, terms, tier) -> None:
+    assert said(rows, tier, "", terms) is not Outcome.NOTHING_RELEVANT
+
+
+@pytest.mark.parametrize("model", [*CALIBRATED, "all-minilm:latest", "sentence-transformers/all-MiniLM-L6-v2"])
+@pytest.mark.parametrize(
+    ("coverage", "cosine", "outcome"),
+    [
+        (0.0, FITS, Outcome.ANSWERED),
+        (1.0, FITS - 0.5, Outcome.ANSWERED),
+        (1.0, FITS - 0.51, Outcome.WEAK),
+        (0.0, PERHAPS, Outcome.WEAK),
+        (0.2, PERHAPS - 0.11, Outcome.NOTHING_RELEVANT),
+        (1.0, None, Outcome.NOTHING_RELEVANT),
+    ],
+)
+def test_a_calibrated_model_says_how_much_its_cosines_and_the_words_are_worth(model, coverage, cosine, outcome) -> None:
+    assert said([(coverage, cosine)], Tier.HYBRID, model) is outcome
+
+
+def test_words_alone_are_worth_what_they_cover() -> None:
+    steps = [
+        (0.0, Outcome.NOTHING_RELEVANT),
+        (TOUCHED, Outcome.WEAK),
+        (COVERED, Outcome.ANSWERED),
+        (1.0, Outcome.ANSWERED),
+    ]
+    for (low, outcome), (high, _) in pairwise(steps):
+        assert said([(low, None)], Tier.KEYWORD) is said([((low + high) / 2 - 1e-9, None)], Tier.KEYWORD) is outcome
+
+
+def test_the_reason_says_the_numbers() -> None:
+    assert (
+        worth([hit(0.25, 0.3)], Tier.HYBRID, "all-minilm", 3)[1]
+        == "the best holds 25% of the query, the nearest is 0.30 like it"
+    )
+    assert worth([hit(0.25)], Tier.KEYWORD, "", 3)[1] == "the best holds 25% of the query"
