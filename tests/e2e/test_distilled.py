@@ -113,4 +113,5 @@ def test_an_agent_is_told_that_nothing_relevant_is_saved(taught: Shell) -> None:
     assert (found["outcome"], found["worth"]) == ("answered", "the best holds 100% of the query")
     assert (context["outcome"], context["memories"]) == ("nothing_relevant", [])
     assert "nothing that is saved seems to be about the task" in context["notices"][0]["text"]
-    assert (about["outcome"], len(about["memories"])) == ("answered", 1)
+    assert about["outcome"] == "answered"
+    assert about["memories"]

@@ -119,11 +119,15 @@ def test_more_effort_never_goes_less_far(question, one, other, near, fit) -> Non
 
 
 @given(asked(), beside, fits)
-def test_no_effort_calls_no_model_where_there_is_anything_to_answer_with(question, near, fit) -> None:
-    verdict = judge(*question, Tuning(effort=0), near=near, fit=fit)
+def test_no_effort_calls_no_model(question, near, fit) -> None:
+    assert Tuning(effort=0).free
+    assert judge(*question, Tuning(effort=0), near=near, fit=fit).tier is not Tier.HYBRID
 
-    if verdict.found or fit is not None:
-        assert verdict.tier is not Tier.HYBRID
+
+@given(asked(), st.builds(Tuning, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, fits)
+def test_what_is_free_calls_no_model(question, tuning, near, fit) -> None:
+    if tuning.free:
+        assert judge(*question, tuning, near=near, fit=fit).tier is not Tier.HYBRID
 
 
 @given(asked(), beside, fits)
@@ -219,10 +223,11 @@ def test_a_name_that_is_the_lesser_half_of_the_query_is_not_enough() -> None:
 
 
 def test_names_and_phrases_must_stand_in_one_chunk() -> None:
-    wanted = [Term("load_config", exact=True), Term("out of memory", exact=True), *WORDS[:2]]
+    wanted = [Term("load_config", exact=True, weight=4), Term("out of memory", exact=True, weight=4), *WORDS[:2]]
 
-    assert judge(wanted, ranking(3, *[1] * 30), Tuning()).tier is Tier.KEYWORD
-    assert judge(wanted, ranking(*[1, 2] * 15), Tuning()).tier is Tier.HYBRID
+    assert judge(wanted, ranking(3, *[5] * 30), Tuning()).tier is Tier.KEYWORD
+    apart = judge(wanted, ranking(*[5, 10] * 15), Tuning())
+    assert (apart.tier, apart.coverage) == (Tier.HYBRID, 0.5)
 
 
 def test_words_of_one_memory_may_stand_in_several_of_its_chunks() -> None:
@@ -248,6 +253,28 @@ def test_standing_out_with_less_than_half_of_the_query_is_not_enough() -> None:
 @pytest.mark.parametrize(("others", "tier"), [(0, Tier.KEYWORD), (2, Tier.DISTILLED), (20, Tier.HYBRID)])
 def test_the_more_others_are_as_good_the_further_a_search_goes(others, tier) -> None:
     assert judge(WORDS, ranking(7, *[7] * others), Tuning(), fit=FIT).tier is tier
+
+
+def test_less_effort_does_not_make_keywords_enough_where_there_is_something_better() -> None:
+    three = ranking(7, 7, 7)
+
+    assert judge(WORDS, three, Tuning(effort=0.2)).tier is Tier.KEYWORD
+    assert judge(WORDS, three, Tuning(effort=0.2), fit=FIT).tier is Tier.DISTILLED
+
+
+@pytest.mark.parametrize(
+    ("fit", "tier"), [(1.0, Tier.DISTILLED), (FIT, Tier.DISTILLED), (FIT / 2, Tier.HYBRID), (-1.0, Tier.HYBRID)]
+)
+def test_a_lexicon_that_fits_badly_is_trusted_less(fit, tier) -> None:
+    assert judge(WORDS, ranking(7, 7, 7), Tuning(), fit=fit).tier is tier
+
+
+def test_a_lexicon_is_not_asked_where_too_little_of_the_query_was_found() -> None:
+    verdict = judge(WORDS, ranking(1), Tuning(), fit=FIT)
+
+    assert (verdict.tier, verdict.mass) == (Tier.HYBRID, 1.0)
+    assert verdict.why == "the best result holds only 25% of the query, under 35%"
+    assert HELD == 0.35
 
 
 def test_a_result_that_stands_together_stands_out_more() -> None:

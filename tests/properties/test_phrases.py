@@ -78,6 +78,15 @@ def test_the_words_of_a_quoted_phrase_share_its_weight() -> None:
     assert found == {" beta gamma ": pytest.approx((2 + 4) / 2 / 8)}
 
 
+def test_a_word_that_stands_in_many_pairs_counts_no_more_than_all() -> None:
+    query = "alpha beta alpha gamma alpha delta alpha of"
+
+    found = neighbours(query, [Term("alpha", weight=9), Term("beta"), Term("gamma"), Term("delta")])
+
+    assert sum(found.values()) > 1
+    assert together(found, {ChunkId(1): query}) == {1: 1.0}
+
+
 def test_part_of_a_word_is_not_the_word() -> None:
     assert share("alphabet beta", [Term("alpha"), Term("beta")], "alpha beta") == 0
 

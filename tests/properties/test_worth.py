@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from memory import Config, Draft, Engine
 from memory.query import Hit, Outcome, Tier
-from memory.rank.worth import CALIBRATED, COVERED, FITS, LONG, PERHAPS, TOUCHED, worth
+from memory.rank.worth import CALIBRATED, COVERED, FITS, LONG, NEAR, NEARLY, PERHAPS, TOUCHED, worth
 from memory.store.ram import RamStore
 
 BETTER = [Outcome.NOTHING_RELEVANT, Outcome.WEAK, Outcome.ANSWERED]
@@ -30,7 +30,7 @@ shares = st.floats(0, 1)
 found = st.lists(st.tuples(shares, st.none() | st.floats(-1, 1)), min_size=1, max_size=5)
 tiers = st.sampled_from(Tier)
 models = st.sampled_from(["", "all-minilm", "sentence-transformers/All-MiniLM-L6-v2", "nomic-embed-text:latest"])
-lengths = st.integers(1, 2 * LONG)
+lengths = st.integers(0, 2 * LONG)
 searches = st.tuples(tiers, models, lengths)
 
 
@@ -107,6 +107,21 @@ def test_few_words_in_common_with_a_long_text_tell_nothing(rows, terms, tier) ->
 )
 def test_a_calibrated_model_says_how_much_its_cosines_and_the_words_are_worth(model, coverage, cosine, outcome) -> None:
     assert said([(coverage, cosine)], Tier.HYBRID, model) is outcome
+
+
+@pytest.mark.parametrize("terms", [0, LONG + 1])
+@pytest.mark.parametrize(
+    ("cosine", "outcome"),
+    [
+        (NEAR, Outcome.ANSWERED),
+        (NEARLY, Outcome.WEAK),
+        (NEARLY - 0.01, Outcome.NOTHING_RELEVANT),
+        (-0.5, Outcome.NOTHING_RELEVANT),
+    ],
+)
+def test_where_words_tell_nothing_the_cosine_does(terms, cosine, outcome) -> None:
+    assert said([(0.1, cosine)], Tier.VECTOR, "all-minilm", terms) is outcome
+    assert said([(0.1, cosine)], Tier.VECTOR, "nomic-embed-text", 0) is Outcome.WEAK
 
 
 def test_words_alone_are_worth_what_they_cover() -> None:

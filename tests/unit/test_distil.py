@@ -203,10 +203,14 @@ def test_a_generation_that_is_gone_teaches_nothing(store: Store) -> None:
     assert learn(store, 99, moment=NOW) is None
 
 
-def test_who_is_stopped_keeps_nothing(store: Store) -> None:
+@pytest.mark.parametrize("asked", [1, 2])
+def test_who_is_stopped_keeps_nothing_and_is_not_asked_again(store: Store, asked: int) -> None:
     fill(store, LEAST)
+    left = [False, *[True] * (asked - 1)]
 
-    assert learn(store, 1, moment=NOW, going=lambda: False) is None
+    assert learn(store, 1, moment=NOW, going=left.pop) is None
+
+    assert left == []
     assert store.lexicon.learned(1) is None
     assert due(store, 1)
 

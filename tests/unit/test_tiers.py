@@ -126,14 +126,15 @@ def test_the_dial_goes_from_never_to_always(opened: Opened, effort: float, tiers
     assert len(watched.queries) == asked
 
 
-def test_the_gate_that_never_asks_takes_the_best_there_is(opened: Opened) -> None:
+@pytest.mark.parametrize("how", [{"gate": "never"}, {"effort": 0.0}], ids=str)
+def test_who_never_asks_the_model_gets_the_best_there_is_without(opened: Opened, how: dict[str, object]) -> None:
     watched = Watched()
-    engine = opened(watched, gate="never")
+    engine = opened(watched, **how)
 
     assert engine.search(KNOWN).tier is Tier.DISTILLED
-    unknown = engine.search(UNKNOWN)
-
-    assert (unknown.tier, unknown.verdict.tier, unknown.hits) == (Tier.KEYWORD, Tier.KEYWORD, ())
+    for query in (UNKNOWN, f"{COMMON[0]} {UNKNOWN}"):
+        unknown = engine.search(query)
+        assert (unknown.tier, unknown.verdict.tier, unknown.verdict.enough) == (Tier.KEYWORD, Tier.KEYWORD, True)
     assert watched.queries == []
 
 
@@ -183,7 +184,7 @@ def test_when_the_model_is_down_and_nothing_knows_the_words(opened: Opened) -> N
 
 
 def test_the_gate_that_counts_knows_nothing_of_a_lexicon(opened: Opened) -> None:
-    answer = opened(Down(64), gate="count").search(f"n17x {UNKNOWN}")
+    answer = opened(Down(64), gate="count").search("n17x")  # which the lexicon knows
 
     assert (answer.tier, len(answer.hits), answer.outcome) == (Tier.KEYWORD, 1, Outcome.DEGRADED)
 

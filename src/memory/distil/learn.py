@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,6 +41,9 @@ AXES = 192
 
 MOST_TERMS = 40_000
 """8 MB. The rarest go first, pairs before words."""
+
+MOST_SEEN = 1_000_000
+"""Terms told apart while reading, 200 MB: pairs that come up later are left out, for what is kept is common."""
 
 MOST_PASSAGES = 50_000
 MOST_BYTES = 1 << 27
@@ -130,7 +133,7 @@ def _read(
     most = max(1, min(MOST_PASSAGES, MOST_BYTES // (4 * len(centre))))
     stride = -(-passages // most)
     ids: defaultdict[str, int] = defaultdict(count().__next__)  # a new term gets the next number
-    found, lengths = array("i"), array("i")
+    found, times, lengths = array("i"), array("i"), array("i")
     rows: list[Vectors] = []
     after, place = ChunkId(0), 0
     while lessons := store.lexicon.lessons(generation, after, PAGE):
@@ -140,17 +143,18 @@ def _read(
             place += 1
             if place % stride:
                 continue
-            said = [ids[term] for term in _said(excerpt, overlap)]
-            found.extend(said)
+            told = len(ids) < MOST_SEEN
+            said = Counter([ids[term] for term in _said(excerpt, overlap) if told or " " not in term or term in ids])
+            found.extend(said.keys())
+            times.extend(said.values())
             lengths.append(len(said))
             rows.append(vectors.mean(axis=0) - centre)
         after = lessons[-1][0].id
     if not rows:
         return None
     of = np.repeat(np.arange(len(rows)), np.frombuffer(lengths, np.int32))
-    places, counts = np.unique(of * len(ids) + np.frombuffer(found, np.int32), return_counts=True)
-    shape = (len(rows), len(ids))
-    sparse = Sparse(places // len(ids), places % len(ids), counts.astype(np.float32), shape)
+    columns, values = np.frombuffer(found, np.int32).astype(np.int64), np.frombuffer(times, np.int32)
+    sparse = Sparse(of, columns, values.astype(np.float32), (len(rows), len(ids)))
     return _Material(sparse, list(ids), np.stack(rows).astype(np.float32, copy=False), after)
 
 

@@ -41,20 +41,26 @@ def worth(hits: Sequence[Hit], tier: Tier, model: str, terms: int) -> tuple[Outc
             fits, and they do not tell it for certain.
     """
     if not hits:
-        return Outcome.NOTHING_RELEVANT, f"no memory in scope {'holds any of the words' if terms else 'has a vector'}"
+        return Outcome.NOTHING_RELEVANT, _missing(tier, terms)
     coverage = max(hit.coverage for hit in hits)
-    nearest = max((hit.cosine for hit in hits if hit.cosine is not None), default=0.0)
     held = f"the best holds {coverage:.0%} of the query"
-    if tier in {Tier.HYBRID, Tier.VECTOR}:
-        if model.lower().rpartition("/")[2].partition(":")[0] in CALIBRATED:
-            if not 0 < terms <= LONG:
-                return _graded(nearest, NEAR, NEARLY), f"the nearest is {nearest:.2f} like it"
-            why = f"{held}, the nearest is {nearest:.2f} like it"
-            return _graded(nearest + coverage / 2, FITS, PERHAPS), why
-        if not terms:
-            return Outcome.WEAK, f"the nearest is {nearest:.2f} like it, which may be much or little with this model"
-        return (Outcome.ANSWERED if coverage >= TOUCHED else Outcome.WEAK), held
-    return _graded(coverage, COVERED, 0.0 if terms > LONG else TOUCHED), held
+    if tier not in {Tier.HYBRID, Tier.VECTOR}:
+        return _graded(coverage, COVERED, 0.0 if terms > LONG else TOUCHED), held
+    nearest = max((hit.cosine for hit in hits if hit.cosine is not None), default=0.0)
+    near = f"the nearest is {nearest:.2f} like it"
+    if model.lower().rpartition("/")[2].partition(":")[0] in CALIBRATED:
+        if 0 < terms <= LONG:
+            return _graded(nearest + coverage / 2, FITS, PERHAPS), f"{held}, {near}"
+        return _graded(nearest, NEAR, NEARLY), near
+    if not terms:
+        return Outcome.WEAK, f"{near}, which may be much or little with this model"
+    return (Outcome.ANSWERED if coverage >= TOUCHED else Outcome.WEAK), held
+
+
+def _missing(tier: Tier, terms: int) -> str:
+    if tier is Tier.VECTOR:
+        return "no memory in scope has a vector"
+    return "no memory in scope holds any of the words" if terms else "the query holds no word to look for"
 
 
 def _graded(evidence: float, fits: float, perhaps: float) -> Outcome:
