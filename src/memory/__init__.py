@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from memory.errors import Error
     from memory.graph import EntityGraph
     from memory.kinds import Kind
-    from memory.query import Answer, Granularity, Hit, Mode, Notice, Query, Scope, Tier, Verdict
+    from memory.query import Answer, Granularity, Hit, Mode, Notice, Outcome, Query, Scope, Tier, Verdict
     from memory.record import Memory
     from memory.research import ResearchMemory
     from memory.save import Saved
@@ -32,6 +32,7 @@ __all__ = [
     "Memory",
     "Mode",
     "Notice",
+    "Outcome",
     "Query",
     "ResearchMemory",
     "Saved",
@@ -48,7 +49,7 @@ _HOMES = {
     "memory.status": ("Status",),
     "memory.errors": ("Error",),
     "memory.kinds": ("Kind",),
-    "memory.query": ("Answer", "Granularity", "Hit", "Mode", "Notice", "Query", "Scope", "Tier", "Verdict"),
+    "memory.query": ("Answer", "Granularity", "Hit", "Mode", "Notice", "Outcome", "Query", "Scope", "Tier", "Verdict"),
     "memory.draft": ("Draft",),
     "memory.record": ("Memory",),
     "memory.save": ("Saved",),

@@ -66,10 +66,9 @@ class Beside:
         from memory.store import State
 
         active = next((found.id for found in self._store.generations() if found.state is State.ACTIVE), None)
-        overlap = self.config.chunking.overlap
-        if active is None or not (anew or due(self._store, active, overlap=overlap)):
+        if active is None or not (anew or due(self._store, active)):
             return None
-        return learn(self._store, active, moment=self._now(), overlap=overlap, going=going)
+        return learn(self._store, active, moment=self._now(), going=going)
 
     @property
     def _learns(self) -> bool:
@@ -108,16 +107,16 @@ class Beside:
 
         filling = self._filling()._replace(seconds=None)
         if filling.policy == "background" and self._embedders.enabled:
-            with _told("embedded"):
+            with told("embedded"):
                 drain(self._store, self._embedders, filling, moment=self._now(), going=going)
         if self._learns and self._saves >= LOOK and going():
             self._saves = 0
-            with _told("learned from"):  # also where the model is away: then it is needed most
+            with told("learned from"):  # also where the model is away: then it is needed most
                 self._learned(going, anew=False)
 
 
 @contextmanager
-def _told(done: str) -> Generator[None]:
+def told(done: str) -> Generator[None]:
     """Say in the log why something was not done: whoever searches next is told by the search itself."""
     try:
         yield

@@ -6,7 +6,7 @@ from datetime import UTC, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from memory.beside import Beside
+from memory.beside import Beside, told
 from memory.errors import NotFound, Refused, StoreBusy, StoreError
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ class Care(Beside):
             return anew(self._store, self._embedders, filling, memories, moment=self._now(), progress=progress)
         filled = drain(self._store, self._embedders, filling, moment=self._now(), of=EMBED, progress=progress)
         if self._learns:
-            self.learn()
+            with told("learned from"):  # what was embedded is kept
+                self.learn()
         return filled
 
     def reindex(self, progress: Callable[[int, int], None] = _silent, *, keep: bool = False) -> Reindexed:
@@ -98,7 +99,8 @@ class Care(Beside):
         parts = (self._store, self._embedders)
         done = reindex(*parts, moment=self._now(), batch=batch, overlap=overlap, keep=keep, progress=progress)
         if self._learns:
-            self.learn(anew=True)
+            with told("learned from"):
+                self.learn(anew=True)
         return done
 
     def roll_back(self) -> RolledBack:

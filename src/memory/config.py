@@ -209,6 +209,10 @@ def _mapping(tree: object, otherwise: str) -> Iterable[tuple[object, object]]:
     return cast("dict[object, object]", tree).items()
 
 
+MOVED = {"search.stand_out": "search.effort"}
+"""Settings that there were, and what took their place."""
+
+
 def with_setting(config: Config, key: str, value: object, origin: str) -> Config:
     """
     Raises:
@@ -218,7 +222,11 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
         from difflib import get_close_matches
 
         named = [k for k in known if k.endswith("." + key.rsplit(".", maxsplit=1)[-1])]
-        near = named or get_close_matches(key, known if "." in key else [*SECTIONS, *known], n=1)
+        near = (
+            [MOVED[key]]
+            if key in MOVED
+            else named or get_close_matches(key, known if "." in key else [*SECTIONS, *known], n=1)
+        )
         if key in SECTIONS:
             hint = f"It has settings: {', '.join(k for k in known if k.startswith(f'{key}.'))}."
             raise ConfigError(f"{origin}: {key} is a section, not a setting", hint=hint)

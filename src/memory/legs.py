@@ -93,6 +93,7 @@ class Legs:
         self._words: tuple[int, Ranking] | None = None
         self._pairs: Mapping[str, float] = {}
         self._near: dict[ChunkId, float] = {}
+        self.partial = False  # many chunks have no vector yet: what is nearest may be among them
 
     @property
     def two(self) -> bool:
@@ -247,11 +248,13 @@ class Legs:
         if queued > filling.threshold:
             said = f"{queued:,} chunks have no vector yet and are found by keyword only"
             self._trace.notices.append(Notice(said, "Run `memory embed`."))
+            self.partial = True
             return
         filled = drain(self._store, self._embedders, filling, moment=datetime.now(UTC))
         if filled.embedded or filled.failed:
             self._trace.step("fill", filled.embedded, filled.error)
         if filled.more:
+            self.partial = True
             said = f"{filled.left:,} chunks have no vector yet and are found by keyword only"
             self._trace.notices.append(Notice(said, "The next searches go on with them; `memory embed` does it now."))
 
@@ -278,13 +281,19 @@ class Legs:
         neither = (Scored(chunk, memory, 0.0) for chunk, memory in others.items())
         pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*neither, *near, *more, *words)}
         cosines, nearness = self._nearness(list(pool))
-        return [item._replace(cosine=cosines.get(chunk)) for chunk, item in pool.items()], nearness
+        shown = cosines if self._compares_model else {}  # of a vector that was guessed, only the order tells
+        return [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()], nearness
+
+    @property
+    def _compares_model(self) -> bool:
+        return self._vector is not None and self._asked is not None and self._asked[1] is self._vector[1]
 
     def _as_listed(self, near: Ranking, words: Ranking) -> tuple[list[Scored], dict[ChunkId, float]]:
         """Both legs as the seed system takes them (CAP B16): what a list does not hold has no score in it."""
         nearness = {scored.chunk: scored.score for scored in near}
         pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*near, *words)}
-        return [item._replace(cosine=nearness.get(chunk)) for chunk, item in pool.items()], nearness
+        shown = nearness if self._compares_model else {}
+        return [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()], nearness
 
     def _nearness(self, chunks: Sequence[ChunkId]) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
         """The cosines of chunks with the query, as they are and after centring."""

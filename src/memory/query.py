@@ -209,7 +209,7 @@ class Scored(NamedTuple):
         score: Higher is better; comparable within its ranking only.
         matched: Bit i is set when term i of the query occurs in the chunk.
         keyword: Its BM25, above 0; None when no keyword leg looked at it.
-        cosine: Cosine of its best window with the query, -1..1; None when no vector was compared.
+        cosine: Cosine of its best window with the query, -1..1; None where no vector of the model's was compared.
     """
 
     chunk: ChunkId

@@ -133,7 +133,10 @@ class _Search:
             return Outcome.NOTHING_SAVED, "nothing is in scope"
         if self._stuck:
             return Outcome.DEGRADED, "the model was needed and did not answer"
-        return worth(hits, tier, self._legs.model, len(self._legs.terms))
+        outcome, why = worth(hits, tier, self._legs.model, len(self._legs.terms))
+        if outcome is Outcome.NOTHING_RELEVANT and self._legs.partial:
+            return Outcome.DEGRADED, "many chunks have no vector yet"
+        return outcome, why
 
     def _sections(self, found: _Found, *, last: bool) -> list[Passage]:
         """The sections to show, best first; none if there are fewer than asked for and it is not the `last` look."""

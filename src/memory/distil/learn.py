@@ -72,7 +72,7 @@ class _Material(NamedTuple):
     last: ChunkId
 
 
-def due(store: Store, generation: int, *, overlap: int = 50) -> bool:
+def due(store: Store, generation: int) -> bool:
     """Whether a lexicon should be learned: there is none, too much came or went since, or it fits what came badly."""
     passages = store.filled(generation)
     if passages < LEAST:
@@ -83,7 +83,7 @@ def due(store: Store, generation: int, *, overlap: int = 50) -> bool:
     fresh = store.lexicon.lessons(generation, learned.last, HELD)
     if len(fresh) * 20 < HELD:
         return False
-    return _fit(Lexicon(store, generation), fresh, overlap) < learned.fit - DRIFT
+    return _fit(Lexicon(store, generation), fresh) < learned.fit - DRIFT
 
 
 def learn(
@@ -91,14 +91,12 @@ def learn(
     generation: int,
     *,
     moment: datetime,
-    overlap: int = 50,
     going: Callable[[], bool] = lambda: True,
 ) -> Learned | None:
     """
     Learn the lexicon of a generation from all its vectors, and keep it in place of the former.
 
     Args:
-        overlap: Of passages, as they were embedded.
         going: Whether to go on; asked now and then.
 
     Returns:
@@ -111,7 +109,7 @@ def learn(
         if passages < LEAST:
             return None
         centre = shrunk(*total)
-        material = _read(store, generation, passages, centre, overlap=overlap, going=going)
+        material = _read(store, generation, passages, centre, going)
     except NotFound:
         return None
     if material is None:
@@ -123,9 +121,7 @@ def learn(
     return learned if store.lexicon.learn(generation, learned, senses, instead_of=former) else None
 
 
-def _read(
-    store: Store, generation: int, passages: int, centre: Vectors, *, overlap: int, going: Callable[[], bool]
-) -> _Material | None:
+def _read(store: Store, generation: int, passages: int, centre: Vectors, going: Callable[[], bool]) -> _Material | None:
     import numpy as np
 
     from memory.distil.ridge import Sparse
@@ -144,7 +140,7 @@ def _read(
             if place % stride:
                 continue
             told = len(ids) < MOST_SEEN
-            said = Counter([ids[term] for term in _said(excerpt, overlap) if told or " " not in term or term in ids])
+            said = Counter([ids[term] for term in _said(excerpt) if told or " " not in term or term in ids])
             found.extend(said.keys())
             times.extend(said.values())
             lengths.append(len(said))
@@ -158,9 +154,12 @@ def _read(
     return _Material(sparse, list(ids), np.stack(rows).astype(np.float32, copy=False), after)
 
 
-def _said(excerpt: Excerpt, overlap: int) -> list[str]:
-    """The terms of a passage; those of its title count twice."""
-    return [*words(excerpt.title), *terms(passage(excerpt, overlap))]
+def _said(excerpt: Excerpt) -> list[str]:
+    """
+    The terms of a passage; those of its title count twice. Without what came before the chunk: a pair over its border would
+    be of two chunks, and stay when they go.
+    """
+    return [*words(excerpt.title), *terms(passage(excerpt, 0))]
 
 
 def _solved(material: _Material) -> tuple[float, Vectors, list[Sense]]:
@@ -276,11 +275,11 @@ def _senses(names: Sequence[str], vectors: Vectors) -> list[Sense]:
     return [Sense(name, scale, code.tobytes()) for name, scale, code in zip(names, scales.tolist(), codes, strict=True)]
 
 
-def _fit(lexicon: Lexicon, lessons: Sequence[tuple[Excerpt, Vectors]], overlap: int) -> float:
+def _fit(lexicon: Lexicon, lessons: Sequence[tuple[Excerpt, Vectors]]) -> float:
     """Mean cosine of what a lexicon says of passages with their vectors."""
     import numpy as np
 
-    said = np.stack([lexicon.direction(_said(excerpt, overlap)) for excerpt, _ in lessons])
+    said = np.stack([lexicon.direction(_said(excerpt)) for excerpt, _ in lessons])
     wanted = np.stack([vectors.mean(axis=0) for _, vectors in lessons]) - lexicon.centre
     return float(np.mean(cosines(said, wanted)))
 

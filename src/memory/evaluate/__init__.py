@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.errors import Invalid
 from memory.evaluate import judged
 from memory.evaluate.ask import Searching, grepped, searched
 from memory.evaluate.build import opened
@@ -124,7 +125,9 @@ def _others(sets: Sequence[Judged], plan: Plan) -> list[list[_Foreign]]:
     """For each set the questions that its documents do not answer."""
     if plan.against is not None:
         place, name = plan.against.resolve(), judged.name(plan.against)
-        foreign = _Foreign(name, judged.sample(judged.questions(plan.against), plan.most))
+        if not (questions := judged.questions(plan.against)):
+            raise Invalid(f"{name} has no questions to ask", hint="Its queries.jsonl is empty.")
+        foreign = _Foreign(name, judged.sample(questions, plan.most))
         return [[foreign] if one.folder.resolve() != place else [] for one in sets]
     most = min(OF_OTHERS, plan.most or OF_OTHERS)
     return [

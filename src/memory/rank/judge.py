@@ -112,7 +112,9 @@ def _auto(  # noqa: PLR0911  # one answer a case
     if _exactly(terms, top) and seen.coverage >= HALF:
         return Tier.KEYWORD, "the names and quoted words of the query were found as they are"
     if len(terms) <= SHORT and seen.complete:
-        return Tier.KEYWORD if len(terms) < SHORT else cheap, f"{_memories(seen.complete)} with every word of a short query"
+        return Tier.KEYWORD if len(
+            terms
+        ) < SHORT else cheap, f"{_memories(seen.complete)} with every word of a short query"
     factor = (effort / (1 - effort)) ** 0.5
     sure = KEYWORD_MASS * (factor if fit is None else max(1.0, factor))
     if seen.mass >= sure and seen.coverage >= HALF:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memory.distil.learn import LEAST
 from memory.render.text import counted, visible
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def status(found: Status, database: str) -> str:
         lines.append(
             f"vectors {generation.state}: {generation.space}, {filled:,} of {counted(counts.embeddable, 'chunk')}"
         )
+    if found.fit is None and any(filled >= LEAST for _, filled in found.generations):
+        lines.append("lexicon: none yet; `memory embed` learns one, programs that stay do so by themselves")
     if found.fit is not None:
         lines.append(f"lexicon: {counted(found.terms, 'term')}, fit {found.fit:.2f} (search without the model)")
     if counts.queued:

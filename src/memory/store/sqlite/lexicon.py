@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from memory.store.sqlite.rows import Row
 
 
+_SOUND = "generation = ? and length(basis) = 4 * axes * (select dimension from generations where id = l.generation)"
+"""A lexicon that is damaged is as if it were not there: it is learned again."""
+
+
 class SqliteLexicon:
     """See `memory.store.lexicon.Lexicon`."""
 
@@ -31,7 +35,7 @@ class SqliteLexicon:
     def learned(self, generation: int) -> Learned | None:
         with self._database.read() as db:
             row: Row | None = db.execute(
-                "select passages, last, fit, learned_at, axes, basis from lexicons where generation = ?",
+                f"select passages, last, fit, learned_at, axes, basis from lexicons l where {_SOUND}",
                 (key(generation),),
             ).get
             if row is None:
@@ -41,7 +45,7 @@ class SqliteLexicon:
 
     def fit(self, generation: int) -> float | None:
         with self._database.read() as db:
-            found: float | None = db.execute("select fit from lexicons where generation = ?", (key(generation),)).get
+            found: float | None = db.execute(f"select fit from lexicons l where {_SOUND}", (key(generation),)).get
             return found
 
     def learn(self, generation: int, learned: Learned, senses: Sequence[Sense], *, instead_of: Learned | None) -> bool:
@@ -49,7 +53,7 @@ class SqliteLexicon:
         if any(len(sense.code) != axes for sense in senses):
             raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
         with self._database.write(durable=False) as db:  # a lost lexicon can be learned again
-            before = db.execute("select learned_at from lexicons where generation = ?", (key(generation),)).get
+            before = db.execute(f"select learned_at from lexicons l where {_SOUND}", (key(generation),)).get
             dimension = db.execute("select dimension from generations where id = ?", (key(generation),)).get
             if dimension is None or before != (instead_of and iso(instead_of.learned_at)):
                 return False
@@ -62,7 +66,8 @@ class SqliteLexicon:
         with self._database.read() as db:
             rows: Iterable[Row] = db.execute(
                 """select t.term, t.scale, t.code from json_each(?) w
-                   cross join lexicon_terms t on t.generation = ? and t.term = w.value""",
+                   cross join lexicon_terms t on t.generation = ?2 and t.term = w.value
+                   where length(t.code) = (select axes from lexicons where generation = ?2)""",
                 (packed(terms), key(generation)),
             )
             return {row[0]: Sense._make(row) for row in rows}

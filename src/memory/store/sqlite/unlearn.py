@@ -70,6 +70,7 @@ def _unlearn(db: apsw.Connection, memories: Sequence[int]) -> set[str]:
 
 def forget(db: apsw.Connection, generation: int) -> None:
     """See `Lexicon.forget`."""
+    db.execute("delete from lexicon_terms where generation = ?", (key(generation),))  # also without foreign keys
     db.execute("delete from lexicons where generation = ?", (key(generation),))
 
 
