@@ -61,7 +61,7 @@ class Plan:
 def asked(engine: Engine, kept: Sequence[Draft], count: int) -> dict[Tier, list[str]]:
     """Questions by the tier that answers them, so many of each; asking them warms the caches."""
     found: dict[Tier, list[str]] = {Tier.KEYWORD: [], Tier.HYBRID: []}
-    for text in islice(questions(kept, seed=3), 40 * count):
+    for text in islice(questions(kept, seed=3), 400 * count):
         mine = found[engine.search(text).tier]
         if len(mine) < count:
             mine.append(text)
@@ -83,7 +83,8 @@ def build(folder: Path, kept: Sequence[Draft]) -> tuple[Engine, float]:
 def opened(folder: Path, model: str = "all-MiniLM-L6-v2") -> Engine:
     config = replace(Config(), home=str(folder))
     folder.mkdir(parents=True, exist_ok=True)
-    return Engine(SqliteStore(config.database), config, embedder=Instant(model))
+    # A command learns no lexicon: with one, other questions would go to the other tiers (bench/distil.py).
+    return Engine(SqliteStore(config.database), config, embedder=Instant(model), lasting=False)
 
 
 # Measuring -------------------------------------------------------------------

@@ -240,7 +240,8 @@ def axes(rows: Vectors, most: int) -> Vectors:
     if dimension <= most:
         return np.eye(dimension, dtype=np.float32)
     start = np.random.default_rng(0).standard_normal((dimension, most)).astype(np.float32)
-    return orthonormal((rows.T @ (rows @ (rows.T @ (rows @ start)))).T)
+    once = orthonormal((rows.T @ (rows @ start)).T)
+    return orthonormal((rows.T @ (rows @ once.T)).T)
 
 
 def orthonormal(rows: Vectors) -> Vectors:

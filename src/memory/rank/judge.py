@@ -119,7 +119,7 @@ def _auto(  # noqa: PLR0911  # one answer a case
     sure = KEYWORD_MASS * (factor if fit is None else max(1.0, factor))
     if seen.mass >= sure and seen.coverage >= HALF:
         return Tier.KEYWORD, _standing(seen.mass, sure)
-    likely = DISTILLED_MASS * factor * max(1.0, FIT / max(fit or 0.0, LEAST_FIT)) ** 2
+    likely = min(KEYWORD_MASS * factor, DISTILLED_MASS * factor * max(1.0, FIT / max(fit or 0.0, LEAST_FIT)) ** 2)
     if fit is not None and seen.mass >= likely and seen.coverage >= HELD:
         return cheap, _standing(seen.mass, likely, " enough to do without the model")
     needed, share = (sure, HALF) if fit is None else (likely, HELD)
