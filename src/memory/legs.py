@@ -101,6 +101,11 @@ class Legs:
         return self._embedders.enabled
 
     @property
+    def vectors(self) -> int:
+        """How many vectors there are to compare with."""
+        return self._store.centre(self._asked[0])[1] if self._asked else 0
+
+    @property
     def model(self) -> str:
         """Whose vector of the query was compared; empty if no model was asked."""
         return self._vector[0].space.model if self._vector else ""

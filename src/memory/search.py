@@ -133,7 +133,7 @@ class _Search:
             return Outcome.NOTHING_SAVED, "nothing is in scope"
         if self._stuck:
             return Outcome.DEGRADED, "the model was needed and did not answer"
-        outcome, why = worth(hits, tier, self._legs.model, len(self._legs.terms))
+        outcome, why = worth(hits, tier, self._legs.model, len(self._legs.terms), self._legs.vectors)
         if outcome is Outcome.NOTHING_RELEVANT and self._legs.partial:
             return Outcome.DEGRADED, "many chunks have no vector yet"
         return outcome, why

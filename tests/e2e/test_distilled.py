@@ -72,7 +72,7 @@ def test_an_answer_says_what_it_is_worth(taught: Shell) -> None:
     assert (name["outcome"], unknown["outcome"]) == ("answered", "nothing_relevant")
     assert all(one["worth"].startswith("the best holds ") for one in (name, known, unknown))
     assert taught("search", "n17x", "--project", "none", "--json").json["outcome"] == "nothing_saved"
-    assert "nothing relevant is saved; these are the nearest: " in never("search", UNKNOWN).err
+    assert "nothing that is saved seems to fit; these are the nearest: " in never("search", UNKNOWN).err
 
 
 def test_explain_says_how_far_it_went_and_what_it_is_worth(taught: Shell) -> None:
@@ -108,7 +108,7 @@ def test_an_agent_is_told_that_nothing_relevant_is_saved(taught: Shell) -> None:
         context = agent.call("memory_context", query=UNKNOWN, project="*")
         about = agent.call("memory_context", query="n17x", project="*")
 
-    assert said.startswith("Nothing relevant is saved (the best holds ")
+    assert said.startswith("Nothing that is saved seems to fit (the best holds ")
     assert "which likely do not answer:\n" in said
     assert (found["outcome"], found["worth"]) == ("answered", "the best holds 100% of the query")
     assert (context["outcome"], context["memories"]) == ("nothing_relevant", [])

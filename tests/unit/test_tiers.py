@@ -206,8 +206,8 @@ def test_a_word_among_many_that_nobody_says_is_nothing_relevant(opened: Opened) 
 
     assert found.outcome is Outcome.NOTHING_RELEVANT
     assert found.hits
-    assert recall.answer(found, elsewhere="").startswith("Nothing relevant is saved (the best holds ")
-    assert "nothing relevant is saved; these are the nearest: the best holds " in text.verdict(found)
+    assert recall.answer(found, elsewhere="").startswith("Nothing that is saved seems to fit (the best holds ")
+    assert "nothing that is saved seems to fit; these are the nearest: the best holds " in text.verdict(found)
 
 
 def test_what_is_found_whole_is_an_answer_and_a_part_perhaps(opened: Opened) -> None:

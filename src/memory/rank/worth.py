@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from memory.query import Outcome, Tier
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 CALIBRATED = ("all-minilm-l6-v2", "all-minilm")
 """Models, without what stands before a slash and behind a colon, whose cosines the numbers below are for."""
 
-FITS, PERHAPS = 0.80, 0.65
+FITS, PERHAPS = 0.80, 0.55
 """
 Cosine of the nearest hit + half of the best coverage, from which an answer is one, and below which nothing fits.
 
@@ -27,11 +28,17 @@ COVERED, TOUCHED = 0.5, 0.35
 NEAR, NEARLY = 0.45, 0.35
 """The same for the cosine alone, where words tell nothing: none was looked for, or more than `LONG`."""
 
+USUAL, SPREAD = 5_000, 0.06
+"""
+Vectors of the sets that the numbers were chosen on, and how far cosines with what has nothing to do with a question spread:
+the nearest of n such is about SPREAD · √(2 ln n) above their mean, so in a small store less is much.
+"""
+
 LONG = 12
 """Terms of a query from which few words in common tell nothing: whoever describes a task names much that no memory says."""
 
 
-def worth(hits: Sequence[Hit], tier: Tier, model: str, terms: int) -> tuple[Outcome, str]:
+def worth(hits: Sequence[Hit], tier: Tier, model: str, terms: int, vectors: int = USUAL) -> tuple[Outcome, str]:
     """
     What hits are worth, and why, a clause. Not for an answer whose scope is empty or whose model failed.
 
@@ -39,6 +46,7 @@ def worth(hits: Sequence[Hit], tier: Tier, model: str, terms: int) -> tuple[Outc
         terms: Of the query; 0 if no word was looked for.
         model: Whose vectors were compared; of one whose cosines nobody has calibrated, only words can tell that nothing
             fits, and they do not tell it for certain.
+        vectors: That were compared, filters aside.
     """
     if not hits:
         return Outcome.NOTHING_RELEVANT, _missing(tier, terms)
@@ -49,12 +57,18 @@ def worth(hits: Sequence[Hit], tier: Tier, model: str, terms: int) -> tuple[Outc
     nearest = max((hit.cosine for hit in hits if hit.cosine is not None), default=0.0)
     near = f"the nearest is {nearest:.2f} like it"
     if model.lower().rpartition("/")[2].partition(":")[0] in CALIBRATED:
+        less = SPREAD * (_extreme(USUAL) - min(_extreme(USUAL), _extreme(vectors)))
         if 0 < terms <= LONG:
-            return _graded(nearest + coverage / 2, FITS, PERHAPS), f"{held}, {near}"
-        return _graded(nearest, NEAR, NEARLY), near
+            return _graded(nearest + coverage / 2, FITS - less, PERHAPS - less), f"{held}, {near}"
+        return _graded(nearest, NEAR - less, NEARLY - less), near
     if not terms:
         return Outcome.WEAK, f"{near}, which may be much or little with this model"
     return (Outcome.ANSWERED if coverage >= TOUCHED else Outcome.WEAK), held
+
+
+def _extreme(count: int) -> float:
+    """How many standard deviations the largest of so many lies above the mean, about."""
+    return math.sqrt(2 * math.log(max(1, count)))
 
 
 def _missing(tier: Tier, terms: int) -> str:

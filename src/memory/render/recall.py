@@ -40,7 +40,7 @@ def headline(found: Answer) -> str:
         return f"0 memories found ({how})."
     match found.outcome:
         case Outcome.NOTHING_RELEVANT:
-            return f"Nothing relevant is saved ({found.worth}; tier {found.tier}). The nearest, which likely do not answer:"
+            return f"Nothing that is saved seems to fit ({found.worth}; tier {found.tier}). The nearest, which likely do not answer:"
         case Outcome.WEAK:
             return f"Perhaps relevant ({found.worth}; {how}):"
         case Outcome.DEGRADED:

@@ -54,7 +54,7 @@ def width() -> int:
 
 TOLD = {
     Outcome.WEAK: "perhaps relevant",
-    Outcome.NOTHING_RELEVANT: "nothing relevant is saved; these are the nearest",
+    Outcome.NOTHING_RELEVANT: "nothing that is saved seems to fit; these are the nearest",
     Outcome.DEGRADED: "better memories may be missing",
 }
 """What is said of hits that may not be an answer."""

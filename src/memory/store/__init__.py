@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from memory.store.runs import Runs
 
 __all__ = [
+    "PRIOR",
     "RESOLVED",
     "SAME",
     "SEARCHES",
@@ -69,6 +70,9 @@ __all__ = [
 
 SPARSE = 3
 """Fewer chunks than this holding a word make it a prefix: "auth" then also finds "authentication"."""
+
+PRIOR = 50
+"""Chunks without any word that are thought beside those that are there: of three chunks, which words are rare is chance."""
 
 SEARCHES = 10_000
 """How many searches are remembered at most."""

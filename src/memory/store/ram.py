@@ -22,6 +22,7 @@ from memory.kinds import RULES, Kind, check_kind
 from memory.query import NONE, Scored
 from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Status
 from memory.store import (
+    PRIOR,
     RESOLVED,
     SAME,
     SEARCHES,
@@ -436,7 +437,7 @@ class RamStore:
             if longer > rows:
                 term, rows = term._replace(prefix=True), longer
         total = len(self.data.pieces)
-        return term._replace(rows=rows, weight=math.log(1 + (total - rows + 0.5) / (rows + 0.5)))
+        return term._replace(rows=rows, weight=math.log(1 + (total + PRIOR - rows + 0.5) / (rows + 0.5)))
 
     def _rows(self, term: Term) -> int:
         return len({id for form in forms([term]) for id in self._frequencies(form)})

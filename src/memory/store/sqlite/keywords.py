@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from memory.query import Scored
-from memory.store import SPARSE
+from memory.store import PRIOR, SPARSE
 from memory.store.forms import folded, forms
 from memory.store.sqlite.match import BM25, expression
 from memory.store.sqlite.rows import broad, listed, where, within
@@ -108,11 +108,11 @@ def _total(db: apsw.Connection) -> int:
 
 def idf(rows: int, total: int) -> float:
     """
-    ln(1 + (N - n + 0.5) / (n + 0.5)): above 0 also for a term that every chunk holds.
+    ln(1 + (N + 50 - n + 0.5) / (n + 0.5)): above 0 also for a term that every chunk holds.
 
-    The form of Robertson and Zaragoza 2009 with the 1 that Lucene adds.
+    The form of Robertson and Zaragoza 2009 with the 1 that Lucene adds, and `PRIOR` chunks without the term.
     """
-    return math.log(1 + (total - rows + 0.5) / (rows + 0.5))
+    return math.log(1 + (total + PRIOR - rows + 0.5) / (rows + 0.5))
 
 
 def _rows(db: apsw.Connection, term: Term, key: tuple[str, ...]) -> int:
