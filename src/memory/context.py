@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.errors import EmbedError, Invalid, SpaceMismatch
 from memory.kinds import OF_NO_RUN, TOLD
-from memory.query import Answer, Mode, Notice, Outcome, Query
+from memory.query import Answer, Mode, Notice, Outcome, Query, Tier
 from memory.record import INSTRUCTIONS, Status
 from memory.text.fence import MARK, WIDEST, fenced, seen
 from memory.text.tokens import tokens
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from memory.query import Scope
     from memory.record import Memory
     from memory.store import Store
+
+
+BARELY = 0.2
+"""Share of a task's weight that a memory must hold to be shown as being about it, where no model can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ def context(
     if about.strip():
         answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope))
         notices += answer.notices
-    fits = answer is not None and answer.outcome is not Outcome.NOTHING_RELEVANT
+    fits = answer is not None and _fits(answer)
     found = [hit.memory for hit in answer.hits] if answer and fits else []
     if answer and answer.hits and not fits:
         notices += (Notice(f"nothing that is saved seems to be about the task ({answer.worth})"),)
@@ -105,6 +109,14 @@ def context(
     text = fenced(text)
     more = max(0, store.count(scope) - len(memories))
     return Context(memories, text, tokens(text), omitted, answer, more, notices if answer else ())
+
+
+def _fits(answer: Answer) -> bool:
+    """Whether it may be about the task. Where no model was asked, one in five of its words is enough: it names many things."""
+    if answer.outcome is not Outcome.NOTHING_RELEVANT:
+        return True
+    asked = answer.tier in {Tier.HYBRID, Tier.VECTOR}
+    return not asked and any(hit.coverage >= BARELY for hit in answer.hits)
 
 
 def _mode(semantic: str, embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]]:

@@ -99,3 +99,10 @@ def test_the_quality_bench_keeps_a_run_that_says_what_it_holds_for(tmp_path):
     assert ET.parse(tmp_path / "run" / "frontier.svg").getroot().tag.endswith("svg")
     for file in ("README.md", "results.json", "frontier.svg"):
         assert str(tmp_path) not in (tmp_path / "run" / file).read_text("utf-8")
+
+
+def test_the_distil_bench_measures_learning_and_asking():
+    said = quickly("distil.py", "--quick")
+
+    for what in ("learning a lexicon", "the vector of a query", "distilled search", "hybrid search"):
+        assert what in said
