@@ -713,7 +713,7 @@ class Keywords:
 
         lengths = [len(text.split()) + 1 for text in texts]
         average = sum(lengths) / 5
-        weights = {0: (1, 1), 1: (2, 0), 2: (0, 1), 4: (2.0, 0)}
+        weights = {0: (1, 1), 1: (2, 0), 2: (0, 1), 4: (3.0, 0)}
         idfs = [max(1e-6, math.log((5 - held + 0.5) / (held + 0.5))) for held in (3, 2)]
         scores = {}
         for place, often in weights.items():
@@ -845,8 +845,8 @@ class Weighing:
         common, absent = store.weigh(words("common", "absent"))
 
         assert (common.rows, absent.rows) == (8, 0)
-        assert common.weight == pytest.approx(math.log(1 + 0.5 / 8.5))
-        assert absent.weight == pytest.approx(math.log(1 + 8.5 / 0.5))
+        assert common.weight == pytest.approx(math.log(1 + 50.5 / 8.5))
+        assert absent.weight == pytest.approx(math.log(1 + 58.5 / 0.5))
 
     def test_of_terms_that_mean_the_same_the_first_stays(self, store: Store) -> None:
         kept(store, *(note("running dogs") for _ in range(3)))
