@@ -440,4 +440,8 @@ def _readers_saw_nothing(variant: Variant, questions: list[Question], readers: l
         assert len(refusals) <= 2, refusals
         for configured, named, why in refusals:
             assert configured != named, why
-            assert why.removeprefix("keywords only: ").removeprefix("without the model: ").startswith("the stored vectors are in "), why
+            assert (
+                why.removeprefix("keywords only: ")
+                .removeprefix("without the model: ")
+                .startswith("the stored vectors are in ")
+            ), why
