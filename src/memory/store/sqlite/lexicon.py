@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from memory.errors import Invalid
 from memory.store import Learned, Sense
 from memory.store.sqlite import memories, vectors
+from memory.store.sqlite.database import translated
 from memory.store.sqlite.rows import key, moment, packed
 from memory.store.sqlite.unlearn import forget
 from memory.times import iso
@@ -63,8 +64,8 @@ class SqliteLexicon:
         return True
 
     def senses(self, generation: int, terms: Sequence[str]) -> Mapping[str, Sense]:
-        with self._database.read() as db:
-            rows: Iterable[Row] = db.execute(
+        with translated(self._database.path):  # one statement is a snapshot by itself, and a search waits for this
+            rows: Iterable[Row] = self._database.connection.execute(
                 """select t.term, t.scale, t.code from json_each(?) w
                    cross join lexicon_terms t on t.generation = ?2 and t.term = w.value
                    where length(t.code) = (select axes from lexicons where generation = ?2)""",
