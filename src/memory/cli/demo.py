@@ -127,7 +127,9 @@ def _conclude(answers: list[Answer]) -> None:
     enough = sum(answer.verdict is not None and answer.verdict.enough for answer in answers)
     hybrid = sum(answer.tier is Tier.HYBRID for answer in answers)
     click.echo(f"{enough} of {len(answers)} questions were answered by keywords alone; {hybrid} by meaning too.")
-    wanting = sum(answer.tier is Tier.KEYWORD and bool(answer.notices) for answer in answers)
+    if distilled := sum(answer.tier is Tier.DISTILLED for answer in answers):
+        click.echo(f"{distilled} by what the store's own vectors say of the words: no model was asked.")
+    wanting = sum(answer.tier is not Tier.HYBRID and bool(answer.notices) for answer in answers)
     if wanting:
         click.echo(f"{wanting} wanted the model and did not get it.")
     click.echo()
