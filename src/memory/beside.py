@@ -63,12 +63,12 @@ class Beside:
 
     def _learned(self, going: Callable[[], bool], *, anew: bool) -> Learned | None:
         from memory.distil.learn import due, learn
-        from memory.store import State
+        from memory.reindex import active
 
-        active = next((found.id for found in self._store.generations() if found.state is State.ACTIVE), None)
-        if active is None or not (anew or due(self._store, active)):
+        generation = active(self._store)
+        if generation is None or not (anew or due(self._store, generation.id)):
             return None
-        return learn(self._store, active, moment=self._now(), going=going)
+        return learn(self._store, generation.id, moment=self._now(), going=going)
 
     @property
     def _learns(self) -> bool:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from memory.record import MemoryId
     from memory.store import Store
 
-FREE = (Gate.AUTO, Gate.NEVER)
-"""Gates that leave the distilled tier to the store; the others are about keywords and the model alone."""
-
 ATTEMPTS = 5
 """How often a search begins anew when others change what it found before it was read."""
 
@@ -197,7 +194,7 @@ class _Search:
             ranking,
             self._tuning,
             near=self._legs.near(ranking),
-            fit=self._legs.fit if self._tuning.gate in FREE else None,
+            fit=self._legs.fit,
         )
         if not ranking and verdict.tier is not Tier.KEYWORD and self._legs.bare():
             verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)

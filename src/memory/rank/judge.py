@@ -84,21 +84,23 @@ def judge(
     mass = first_mass(terms, top, near)
     best = max((coverage(terms, scored.matched) for scored in top), default=0.0)
     seen = Verdict(False, "", len(held), complete, mass, best)
+    tier, why = _decided(seen, terms, top, tuning, fit)
+    return seen._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
+
+
+def _decided(seen: Verdict, terms: Sequence[Term], top: Ranking, tuning: Tuning, fit: float | None) -> tuple[Tier, str]:
     cheap = Tier.KEYWORD if fit is None else Tier.DISTILLED
     match tuning.gate:
         case Gate.ALWAYS:
-            tier, why = Tier.HYBRID, "the gate is set to always"
+            return Tier.HYBRID, "the gate is set to always"
         case Gate.NEVER:
-            tier, why = cheap, "the gate is set to never"
+            return cheap, "the gate is set to never"
         case Gate.COUNT:
-            enough = len(held) >= tuning.enough
-            tier = Tier.KEYWORD if enough else Tier.HYBRID
-            why = f"{_memories(len(held))} found, {tuning.enough} are enough"
+            enough = seen.found >= tuning.enough
+            return Tier.KEYWORD if enough else Tier.HYBRID, f"{_memories(seen.found)} found, {tuning.enough} are enough"
         case Gate.AUTO:
             tier, why = _auto(seen, terms, top, tuning.effort, fit)
-            if tuning.free and tier is Tier.HYBRID:
-                tier, why = cheap, "the effort is set to 0"
-    return seen._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
+            return (cheap, "the effort is set to 0") if tuning.free and tier is Tier.HYBRID else (tier, why)
 
 
 def _auto(  # noqa: PLR0911  # one answer a case
