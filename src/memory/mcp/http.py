@@ -15,12 +15,15 @@ import uvicorn
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
 from mcp.server.auth.provider import AccessToken
 from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.responses import PlainTextResponse
 
 from memory.errors import Error, Invalid
 from memory.mcp.server import Serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from memory.mcp.keeper import Keeper
     from memory.mcp.tool import Tool
@@ -30,6 +33,40 @@ PATH = "/mcp"
 TOKEN_FILE = "mcp-token"  # noqa: S105  # its name
 TOKEN_VARIABLE = "MEMORY_MCP_TOKEN"  # noqa: S105
 SHORTEST = 16  # characters of a token
+
+_NEAR = re.compile(rb"(?:127\.0\.0\.1|localhost|\[::1\]):([0-9]{1,5})")
+_SCHEME = b"http://"
+
+
+def near(authority: bytes) -> bool:
+    """Whether `host:port` names this machine: a name of it and a port, as a browser writes them, and nothing else."""
+    found = _NEAR.fullmatch(authority)
+    return found is not None and 0 < int(found[1]) <= 65_535
+
+
+class _Near:
+    """
+    Lets in what names this machine as its Host, once, and comes from no page or from one of this machine.
+
+    The library checks as well, but takes all that begins with `http://127.0.0.1:` for an origin of this machine, and the
+    first of several headers for the only one.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            hosts, origins = (
+                [value for key, value in scope["headers"] if key == name] for name in (b"host", b"origin")
+            )
+            if len(hosts) != 1 or not near(hosts[0]):
+                await PlainTextResponse("Invalid Host header", 421)(scope, receive, send)
+                return
+            if not all(origin.startswith(_SCHEME) and near(origin.removeprefix(_SCHEME)) for origin in origins):
+                await PlainTextResponse("Invalid Origin header", 403)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 class _Verifier:
@@ -63,6 +100,7 @@ def serve(keeper: Keeper, tools: Sequence[Tool], *, port: int, token: str, ready
     verifier = _Verifier(token)
     app = serving.server().streamable_http_app(streamable_http_path=PATH, host=HOST, token_verifier=verifier)
     app.add_middleware(AuthenticationMiddleware, backend=BearerAuthBackend(verifier))
+    app.add_middleware(_Near)  # what is added last is asked first
     gc.freeze()
     gc.enable()
     ready(url)
