@@ -148,9 +148,16 @@ def _folders(target: Path) -> Generator[None]:
         raise
 
 
-def put(target: Path, text: bytes, *, overwrite: bool) -> None:
-    """Beside it first, then in its place: whoever reads it finds what was there or all that is new, whatever happens."""
+def put(target: Path, text: bytes, *, overwrite: bool, private: bool = False) -> None:
+    """
+    Beside it first, then in its place: whoever reads it finds what was there or all that is new, whatever happens.
+
+    Args:
+        private: Only its owner may open it, whatever rights the file had that was there; else it has those, or a new
+            file's usual ones.
+    """
     mode = target.stat().st_mode & 0o777 if overwrite and target.exists() else None
+    mode = 0o600 if private else mode
     beside = target.with_name(f".memory.{os.urandom(8).hex()}.new")
     try:
         beside.touch(0o666 if mode is None else 0o600, exist_ok=False)  # the umask takes its part, as from every file

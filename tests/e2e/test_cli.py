@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -622,6 +623,17 @@ def test_importing_an_export_again_keeps_nothing(shell: Shell) -> None:
 
     assert (again["kept"], again["known"]) == (0, 18)
     assert shell("export").out == exported
+
+
+@pytest.mark.parametrize("words", [["export"], ["graph", "export"], ["run", "export", "R"]], ids=" ".join)
+def test_only_its_owner_may_open_an_export(shell: Shell, words: list[str]) -> None:
+    line = {"kind": "discovery", "title": "Title", "query_id": "R", "agent_id": "a", "body": "text"}
+    shell("import", "-", stdin=json.dumps(line))
+
+    export = shell.start(*words, "-o", "out.json", stdout=subprocess.DEVNULL, preexec_fn=lambda: os.umask(0) and None)
+
+    assert export.wait(60) == 0
+    assert stat.S_IMODE((shell.folder / "out.json").stat().st_mode) == 0o600
 
 
 def test_an_export_to_a_file_overwrites_nothing(kept: Shell) -> None:

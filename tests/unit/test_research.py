@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -395,6 +396,19 @@ def test_an_interrupted_import_goes_on_where_it_was(tmp_path: Path) -> None:
 
         store.puts = -10
         assert imported(engine, content, place="x")[1:5] == (200, 500, 1, 0)
+
+
+def test_only_its_owner_may_open_an_export_also_in_place_of_a_file_that_others_may(
+    memory: ResearchMemory, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.json"
+    path.write_text("former")
+    path.chmod(0o666)
+    memory.store_memory("discovery", "text", "a")
+
+    memory.export_to_json(path)
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_all_of_a_run_is_exported_however_much_it_is(memory: ResearchMemory) -> None:

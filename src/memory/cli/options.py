@@ -203,9 +203,9 @@ def encoded(data: dict[str, Any]) -> bytes:
 
 
 def written(path: Path, lines: Iterable[bytes]) -> int:
-    """Write lines to a new file; all of them, or there is no file."""
+    """Write lines to a new file that only its owner may open; all of them, or there is no file."""
     try:
-        with path.open("xb") as file:
+        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             try:
                 return sum(1 for line in lines if file.write(line + b"\n"))
             except BaseException:

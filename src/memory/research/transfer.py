@@ -75,7 +75,7 @@ def exported(engine: Engine, run: str) -> Exported:
 
 def write(engine: Engine, path: str | Path, content: bytes, *, overwrite: bool = True) -> bool:
     """
-    Put a file in place of what is there: all of it, or nothing changes.
+    Put a file in place of what is there: all of it, or nothing changes. Only its owner may open it.
 
     Args:
         overwrite: Otherwise what is there stays.
@@ -92,7 +92,7 @@ def write(engine: Engine, path: str | Path, content: bytes, *, overwrite: bool =
             raise Invalid(f"{plain(str(path))} is the database", hint="Choose another name.")
         if file.exists() and not file.is_file():
             raise Invalid(f"cannot write {plain(str(path))}: it is no ordinary file", hint="Choose another name.")
-        put(file, content, overwrite=overwrite)
+        put(file, content, overwrite=overwrite, private=True)
     except FileExistsError:
         return False
     except UNUSABLE as error:
