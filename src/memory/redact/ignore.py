@@ -94,11 +94,21 @@ def _regex(pattern: str) -> str:
         raise ValueError(f"the regular expression does not compile: {error}") from error
     if match:
         raise ValueError("the regular expression matches the empty text, so it would match everywhere")
+    if _misread(pattern):
+        raise ValueError(
+            "Python before 3.11.5 misreads a group that is repeated possessively, (…) and then *+: write (?>(…)*)"
+        )
     if _nested(pattern) or _slow(pattern):
         raise ValueError(
             "the regular expression repeats what repeats, as (a+)+ does: some texts would take it for ever"
         )
     return pattern
+
+
+def _misread(pattern: str) -> bool:
+    """Whether this Python would find something else than the expression says: https://github.com/python/cpython/issues/106052."""
+    wrong = re.fullmatch("(?:ab?c)" + "*+", "a") is not None
+    return wrong and re.search(r"[)](?:[*+?]|\{\d*,?\d*\})\+", re.sub(r"\\.", "a", pattern)) is not None
 
 
 def _nested(pattern: str) -> bool:

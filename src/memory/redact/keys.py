@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _BEGIN = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _END = r"-----END [A-Z0-9 ]{0,60}-----"
 _BREAK = r"(?:\s|\\[nrt]|[\"'+,#>|*]|//)"
-_BODY = (
-    rf"(?:{_BREAK}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|Encryption):[^\r\n\\]{{0,200}}"
-    rf"|[A-Za-z0-9+/]{{20,}}={{0,3}}|(?<![\"'])[A-Za-z0-9+/]{{1,19}}={{0,3}}(?=[ \t]*(?:[\r\n\"']|\\[nr]|$)))*+"
+_BODY = (  # atomic, not `)*+`: before 3.11.5 CPython goes wrong there, and text after the key is lost (gh-106052)
+    rf"(?>(?:{_BREAK}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|Encryption):[^\r\n\\]{{0,200}}"
+    rf"|[A-Za-z0-9+/]{{20,}}={{0,3}}|(?<![\"'])[A-Za-z0-9+/]{{1,19}}={{0,3}}(?=[ \t]*(?:[\r\n\"']|\\[nr]|$)))*)"
 )
 _RUN = r"[A-Za-z0-9+/=]{16,}"
-_OPENSSH = rf"b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{{20,}}={{0,3}}(?:{_BREAK}{{1,8}}[A-Za-z0-9+/]{{20,}}={{0,3}})*+"
+_OPENSSH = rf"b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{{20,}}={{0,3}}(?>(?:{_BREAK}{{1,8}}[A-Za-z0-9+/]{{20,}}={{0,3}})*)"
 _WRAPPED = r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{80,}={0,2}"
 _PUTTY = r"Private-Lines: ?\d{1,4}\s{1,4}(?P<s>(?:[A-Za-z0-9+/=]{2,100}(?:\s|\\[nr]){1,4}){1,400})"
 _JWT = r"(?:(?<![\w.-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))eyJ[\w-]{6,}+\.[\w-]*+\.[\w-]++(?:\.[\w-]++){0,2}"
