@@ -94,11 +94,12 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> N
 )
 @as_json
 @click.pass_context
-def import_(context: click.Context, /, path: str, project: str, *, as_json: bool) -> None:
+def import_(context: click.Context, /, path: str, project: str, *, as_json: bool) -> int:
     """
     Keep what stands in files: lines of JSON (an export, or drafts), a Markdown file, or a folder of them.
 
-    Nothing is kept twice: an import may be repeated. A changed Markdown file updates its memory.
+    Nothing is kept twice: an import may be repeated. A changed Markdown file updates its memory. Of a folder, a file that
+    cannot be kept is named and left out, and the exit code is 1.
     """
     source = Path(path)
     if path != "-" and not os.path.exists(path):  # noqa: PTH110  # Path.exists raises where a name is too long
@@ -111,19 +112,31 @@ def import_(context: click.Context, /, path: str, project: str, *, as_json: bool
     if as_json:
         from memory.render import data
 
-        show(data.document("import", found._asdict() | {"notices": data.notices(found.notices)}))
-        return
-    click.echo(f"{found.kept:,} kept, {found.updated:,} updated, {found.known:,} already kept")
+        skipped = data.notices(found.skipped)
+        show(data.document("import", found._asdict() | {"notices": data.notices(found.notices), "skipped": skipped}))
+        return 1 if skipped else 0
+    from memory.render.text import counted
+
+    left_out = f", {counted(len(found.skipped), 'file')} left out" if found.skipped else ""
+    click.echo(f"{found.kept:,} kept, {found.updated:,} updated, {found.known:,} already kept{left_out}")
     tell(found.notices)
+    tell(Notice(f"left out: {one.text}", one.hint) for one in found.skipped)
+    return 1 if found.skipped else 0
 
 
 class Imported(NamedTuple):
-    """How many memories are new, changed, and as they were."""
+    """
+    How many memories are new, changed, and as they were.
+
+    Attributes:
+        skipped: What was wrong with each file of a folder that is not kept.
+    """
 
     kept: int
     updated: int
     known: int
     notices: tuple[Notice, ...]
+    skipped: tuple[Notice, ...] = ()
 
 
 def _lines(engine: Engine, path: str) -> Imported:
@@ -183,17 +196,24 @@ def _markdown(engine: Engine, path: Path, project: str | None) -> Imported:
     found = list(files(path))
     if not found:
         raise Invalid(f"no Markdown files (*.md, *.markdown) in {path}")
-    drafts = [draft for file in found if (draft := drafted(engine, file, project)) is not None]
     before = former(engine, project)
     saved: list[Saved] = []
+    skipped: list[Notice] = []
     updated = 0
     with progress("importing") as report:
-        for draft in drafts:
-            result, changed = keep(engine, draft, before.get(draft.related_files[0]))
-            saved.append(result)
-            updated += changed
-            report(len(saved), len(drafts))
-    return _counted(saved, updated=updated)
+        for number, file in enumerate(found, start=1):
+            try:
+                draft = drafted(engine, file, project)
+                if draft is not None:
+                    result, changed = keep(engine, draft, before.get(draft.related_files[0]))
+                    saved.append(result)
+                    updated += changed
+            except Invalid as error:
+                if not path.is_dir():
+                    raise
+                skipped.append(Notice(str(error), error.hint))
+            report(number, len(found))
+    return _counted(saved, updated=updated)._replace(skipped=tuple(skipped))
 
 
 def drafted(engine: Engine, file: Path, project: str | None) -> Draft | None:
