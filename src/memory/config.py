@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from memory.errors import ConfigError
 from memory.limits import plain
+from memory.reading import SETTINGS_BYTES, contents
 from memory.settings import (
     ChunkingSettings,
     ContextSettings,
@@ -169,8 +170,7 @@ def _utf8(path: str) -> str:
 
 def _read(file: str, *, needed: bool) -> Iterator[tuple[str, object]]:
     try:
-        with open(file, encoding="utf-8-sig") as opened:
-            text = opened.read()
+        text = contents(file, SETTINGS_BYTES).decode("utf-8-sig")
     except OSError as error:
         if isinstance(error, (FileNotFoundError, NotADirectoryError)) and not needed:
             return

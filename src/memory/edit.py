@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from memory.config import SECTIONS, example, tree
 from memory.errors import ConfigError
+from memory.reading import SETTINGS_BYTES, contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -69,8 +70,7 @@ def _alone(path: str) -> Iterator[None]:
 def _text(target: str, file: str) -> str | None:
     """What a file says, with its line endings and byte order mark; None if there is none."""
     try:
-        with open(target, encoding="utf-8", newline="") as opened:
-            return opened.read()
+        return contents(target, SETTINGS_BYTES).decode("utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.limits import NAME_LIMIT, plain
+from memory.reading import contents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+MARK_BYTES = 1 << 16
+"""Of a file that says where the main worktree is."""
 
 
 def project(folder: Path) -> str | None:
@@ -50,7 +54,7 @@ def _main_worktree(mark: Path, folder: Path) -> Path:
     something else, or nothing readable, leaves the folder as it is.
     """
     try:
-        text = mark.read_text("utf-8", errors="replace").strip()
+        text = contents(mark, MARK_BYTES).decode("utf-8", "replace").strip()
         target = (folder / text.removeprefix("gitdir:").strip()).resolve()
     except (OSError, ValueError, RuntimeError):  # not readable; a NUL; links in a circle
         return folder

@@ -14,6 +14,7 @@ from memory.errors import Invalid
 from memory.joined import SCHEMAS, parsed as joined
 from memory.kinds import GENERAL, Kind, kind
 from memory.limits import TITLE_LIMIT, plain
+from memory.reading import TEXT_BYTES, contents
 from memory.record import Memory, MemoryId, Status
 from memory.save import Plan, content_hash
 from memory.store import Links, Revision
@@ -200,7 +201,7 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
         Invalid: It cannot be read, or is not UTF-8 text.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = contents(path, TEXT_BYTES).decode("utf-8")
     except OSError as error:
         raise Invalid(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -223,8 +224,8 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
 
 
 def files(path: Path) -> Iterable[Path]:
-    """The Markdown files of a folder and of those below it, but not of hidden ones; a file is itself."""
-    if path.is_file():
+    """The Markdown files of a folder and of those below it, but not of hidden ones; what is no folder is itself."""
+    if not path.is_dir():
         return [path]
     found = (item for suffix in SUFFIXES for item in path.rglob(f"*{suffix}") if isfile(item))  # noqa: PTH113  # Path raises where nobody may look
     return sorted(item for item in found if not any(part.startswith(".") for part in item.relative_to(path).parts))

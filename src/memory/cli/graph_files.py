@@ -10,6 +10,7 @@ import click
 from memory.cli.options import PATH, as_json, encoded, opened, progress, show, standard_input, tell, written
 from memory.errors import Invalid
 from memory.limits import plain
+from memory.reading import BULK_BYTES, contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +102,7 @@ def _text(path: str) -> str:
         Invalid: It cannot be read, or is not UTF-8 text.
     """
     try:
-        return (standard_input() if path == "-" else Path(path).read_bytes()).decode("utf-8-sig")
+        return (standard_input(BULK_BYTES) if path == "-" else contents(path, BULK_BYTES)).decode("utf-8-sig")
     except OSError as error:
         raise Invalid(f"{plain(path)}: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -19,6 +19,7 @@ from memory.errors import Invalid
 from memory.kinds import CATEGORIES, Kind, kind
 from memory.limits import iteration, plain
 from memory.query import Scope
+from memory.reading import TEXT_BYTES, bounded
 from memory.record import Status
 
 if TYPE_CHECKING:
@@ -233,19 +234,22 @@ def given_text(value: str, name: str) -> str:
     if value != "-":
         return value
     try:
-        return standard_input().decode("utf-8")
+        return standard_input(TEXT_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise Invalid(f"{name} on standard input is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
-def standard_input() -> bytes:
+def standard_input(most: int) -> bytes:
     """
     Raises:
-        Invalid: It is closed.
+        Invalid: It is closed, cannot be read, or has more than `most` bytes.
     """
     if sys.stdin is None:
         raise Invalid("standard input is closed")
-    return sys.stdin.buffer.read()
+    try:
+        return bounded(sys.stdin.buffer, most, "standard input")
+    except OSError as error:
+        raise Invalid(f"standard input: {error.strerror}") from error
 
 
 @contextmanager

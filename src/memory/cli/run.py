@@ -21,6 +21,7 @@ from memory.cli.options import (
 from memory.errors import Invalid
 from memory.limits import plain
 from memory.query import MOST, Notice
+from memory.reading import BULK_BYTES
 
 if TYPE_CHECKING:
     from memory.engine import Engine
@@ -208,7 +209,7 @@ def import_(context: click.Context, /, file: str, *, as_json: bool) -> None:
     """Keep what an export of a run has, under the same name. Nothing is kept twice: it may be repeated."""
     from memory.research import transfer
 
-    content = standard_input() if file == "-" else None
+    content = standard_input(BULK_BYTES) if file == "-" else None
     with opened(context) as engine:
         if content is None:
             found = transfer.import_from_json(engine, file)

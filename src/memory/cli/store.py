@@ -11,6 +11,7 @@ import click
 from memory.cli.options import PATH, as_json, given_text, named_project, opened, show, tell
 from memory.errors import Invalid
 from memory.kinds import RULES, SESSION_KINDS, Kind, kind
+from memory.reading import TEXT_BYTES, contents
 from memory.sessions.drafts import draft
 from memory.text.title import title
 
@@ -87,7 +88,7 @@ def _content(file: str | None, project: str | None, context: click.Context) -> s
     if file is None or file == "-":
         return given_text("-", "what is")
     try:
-        return Path(file).read_bytes().decode("utf-8")
+        return contents(file, TEXT_BYTES).decode("utf-8")
     except OSError as error:
         raise Invalid(f"{file[:200]}: {error.strerror}") from error
     except UnicodeDecodeError as error:

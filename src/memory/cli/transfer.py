@@ -28,6 +28,7 @@ from memory.kinds import Kind
 from memory.limits import plain
 from memory.project import project as named, repository
 from memory.query import Notice, Scope
+from memory.reading import BULK_BYTES, contents
 from memory.save import Saved, content_hash
 from memory.store import ToolCall
 from memory.text.observations import observations
@@ -181,7 +182,7 @@ def _grown(engine: Engine, plan: Plan, saved: Saved) -> bool:
 
 def _parsed(path: str) -> Iterator[Line]:
     try:
-        content = standard_input() if path == "-" else Path(path).read_bytes()
+        content = standard_input(BULK_BYTES) if path == "-" else contents(path, BULK_BYTES)
         text = content.decode("utf-8-sig")
     except OSError as error:
         raise Invalid(f"{path}: {error.strerror}") from error

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memory.errors import Invalid
 from memory.limits import BODY_LIMIT, NAME_LIMIT, check_text, plain, short
 from memory.query import QUERY_LIMIT
+from memory.reading import BULK_BYTES, contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -110,7 +111,7 @@ def read(folder: Path) -> Judged:
             f"{plain(str(folder / JUDGMENTS))} names no question of {QUERIES} with a document of {CORPUS}",
             hint=ROWS[JUDGMENTS],
         )
-    fingerprint = sha256((folder / CORPUS).read_bytes()).hexdigest()[:12]
+    fingerprint = sha256(contents(folder / CORPUS, BULK_BYTES)).hexdigest()[:12]
     return Judged(name(folder), folder, documents, judged, len(asked) - len(judged), unknown, fingerprint)
 
 
@@ -184,7 +185,7 @@ def _grade(fields: Sequence[str]) -> float | None:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines that are not blank, with their numbers. Only line feeds end one: JSON may hold other separators as they are."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = contents(path, BULK_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise Invalid(f"{plain(str(path))}: {error.strerror}", hint=FORM) from error
     except UnicodeDecodeError as error:

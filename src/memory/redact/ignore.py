@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from memory.errors import ConfigError
+from memory.reading import SETTINGS_BYTES, contents
 from memory.redact.rule import Rule
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ def rules(folder: str) -> tuple[Rule, ...]:
     """
     path = os.path.join(folder, FILE)  # noqa: PTH118  # as `memory.config` does
     try:
-        with open(path, "rb") as file:  # noqa: PTH123  # as `memory.config` does
-            text = file.read().decode("utf-8-sig")
+        text = contents(path, SETTINGS_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         return ()
     except OSError as error:

@@ -12,6 +12,7 @@ from memory.errors import Invalid, StoreError
 from memory.front import put
 from memory.kinds import BY_AUTHOR, RULES
 from memory.limits import plain
+from memory.reading import BULK_BYTES, contents
 from memory.research import rows
 from memory.research.document import Reading, document, same
 from memory.research.find import every
@@ -124,7 +125,7 @@ def import_from_json(engine: Engine, path: str | Path) -> Imported:
         StoreError: Some may have been kept; the same call goes on there.
     """
     try:
-        content = Path(path).expanduser().read_bytes()
+        content = contents(Path(path).expanduser(), BULK_BYTES)
     except UNUSABLE as error:
         raise Invalid(f"cannot read {plain(str(path))}: {getattr(error, 'strerror', None) or error}") from error
     return imported(engine, content, place=plain(str(path)))

@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memory.errors import ConfigError
+from memory.reading import contents
 
 BACKUP = ".before-memory"
 """What the copy of a file is called that was made before ours came into it."""
+
+OTHERS_BYTES = 64 << 20
+"""Of another program's file: Claude Code keeps what was said in its own, which has megabytes."""
 
 
 class Seen(NamedTuple):
@@ -61,7 +65,7 @@ def seen(path: Path, *, inside: Path | None = None) -> Seen:
         mode = target.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a pipe waits for somebody to write
             raise ConfigError(f"cannot read {path}: it is no ordinary file")
-        return Seen(path, target, target.read_bytes())
+        return Seen(path, target, contents(target, OTHERS_BYTES))
     except FileNotFoundError:
         return Seen(path, target, None)
     except OSError as error:
@@ -81,7 +85,7 @@ def before(path: Path) -> str | None:
     """What the file said before ours came into it, if a copy was kept that can be read; a link is none of ours."""
     copy = backup(path)
     try:
-        return copy.read_bytes().decode("utf-8") if stat.S_ISREG(copy.lstat().st_mode) else None
+        return contents(copy, OTHERS_BYTES).decode("utf-8") if stat.S_ISREG(copy.lstat().st_mode) else None
     except (OSError, UnicodeDecodeError):
         return None
 
