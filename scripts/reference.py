@@ -36,6 +36,11 @@ def configuration() -> str:
         "settings file, its default. `memory config` shows every value with its origin. The file is `$MEMORY_CONFIG`,",
         "else `config.yaml` in `$MEMORY_HOME`, else in the platform's data folder; `memory init` writes one.",
         "",
+        "`memory config import FILE` takes over the settings of another program from JSON, TOML or YAML (`embeddings` and",
+        "`vector_search` of a config.json, `export_memories` of a config.toml, any setting by our own name): each key is",
+        "named, with what it was before or as unknown, and a key or password is never written. `memory config` and",
+        "`memory status` mention such a file beside `config.yaml`: it is not read.",
+        "",
         "| setting | default | meaning |",
         "|---|---|---|",
     ]

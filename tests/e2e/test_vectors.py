@@ -105,6 +105,79 @@ def test_the_model_of_another_provider_is_not_taken_over(shell: Shell, provider:
     assert "embedding.model = ''" in ran.out
 
 
+FOREIGN = {
+    "embeddings": {"provider": "ollama", "model": "all-minilm", "api_key": "sk-walnut", "batch_size": 16},
+    "vector_search": {"default_k": 7, "colour": "red"},
+}
+"""The settings of another program (CAP E23, E24), with a secret and a key that nobody knows."""
+
+
+def foreign(shell: Shell, name: str = "theirs.json", **embeddings: object) -> Path:
+    file = shell.folder / name
+    file.write_text(json.dumps(FOREIGN | {"embeddings": FOREIGN["embeddings"] | embeddings}))
+    return file
+
+
+def test_settings_of_another_program_are_taken_over_and_comments_stay(shell: Shell, provider: Provider) -> None:
+    config = shell.home / "config.yaml"
+    config.write_text(f"# mine\ngraph:\n  limit: 3  # few\nembedding:\n  ollama_host: {provider.url}\n")
+
+    ran = shell("config", "import", foreign(shell))
+
+    text = config.read_text()
+    assert "# mine\n" in text
+    assert "  limit: 7  # few\n" in text
+    assert "graph.limit = 7  (was 3)  # vector_search.default_k" in ran.out
+    assert "ollama:all-minilm answers, 384 dimensions" in ran.out
+    assert "embeddings.api_key is not taken over: no secret is written; $OPENAI_API_KEY holds the key" in ran.err
+    assert "vector_search.colour is no setting here" in ran.err
+    assert "walnut" not in text + ran.out + ran.err
+    assert shell("config", "embedding.batch_size").out.split()[:2] == ["embedding.batch_size", "16"]
+
+
+def test_a_dry_run_says_the_same_as_json_and_changes_nothing(shell: Shell, provider: Provider) -> None:
+    provider.down()
+    before = (shell.home / "config.yaml").read_bytes()
+
+    found = shell("config", "import", foreign(shell), "--dry-run", "--json").json
+
+    assert (found["dry_run"], found["file"]) == (True, str(shell.home / "config.yaml"))
+    assert {row["key"]: (row["value"], row["before"]) for row in found["settings"]} == {
+        "embedding.provider": ("ollama", "hashed"),
+        "embedding.model": ("all-minilm", ""),
+        "embedding.batch_size": (16, 32),
+        "graph.limit": (7, 10),
+    }
+    assert found["secrets"] == [{"named": "embeddings.api_key", "variable": "OPENAI_API_KEY"}]
+    assert found["unknown"] == [{"named": "vector_search.colour", "nearest": None}]
+    assert (shell.home / "config.yaml").read_bytes() == before
+
+
+def test_a_file_with_one_value_that_cannot_be_taken_over_changes_nothing(shell: Shell, provider: Provider) -> None:
+    before = (shell.home / "config.yaml").read_bytes()
+
+    wrong = shell("config", "import", foreign(shell, batch_size="many"), code=2)
+    provider.down()
+    dead = shell("config", "import", foreign(shell, "other.json"), code=1)
+
+    assert "embeddings.batch_size: embedding.batch_size: expected a whole number" in wrong.err
+    assert "--no-check" in dead.err
+    assert (shell.home / "config.yaml").read_bytes() == before
+
+
+def test_a_foreign_file_beside_ours_is_mentioned_where_settings_are_looked_at(shell: Shell) -> None:
+    (shell.home / "config.toml").write_text("export_memories = true\n")
+
+    for command in (["config"], ["config", "search"], ["status"]):
+        assert "config.toml is not read: config.yaml is" in shell(*command).err
+    assert "config.toml" in shell("config", "--json").json["notices"][0]["text"]
+    assert any("config.toml" in one["text"] for one in shell("status", "--json").json["problems"])
+    assert "config.toml" not in shell("search", "anything").err
+
+    shell("config", "import", shell.home / "config.toml")
+    assert "config.toml" not in shell("config").err + shell("status").err
+
+
 def test_after_a_change_searches_go_by_keyword_and_say_so_until_the_reindex(shell: Shell, provider: Provider) -> None:
     to(shell, provider)
 

@@ -59,9 +59,13 @@ def _begun(context: click.Context) -> tuple[Config, Path]:
 @click.pass_context
 def status(context: click.Context, /, *, as_json: bool) -> None:
     """How much is kept, which vectors there are, what is wrong and what would mend it."""
+    from memory.adopt import beside
+
     config = settings(context)
+    folder = (named_file(context) or Path(config.folder) / FILE).parent
     with opened(context, config) as engine:
         found = engine.status()
+    found = found._replace(problems=(*found.problems, *beside(str(folder), config)))
     if as_json:
         from memory.render import care_data
 

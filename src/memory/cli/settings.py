@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.cli.options import as_json, named_file, opened, settings, show
+from memory.cli.options import PATH, as_json, named_file, opened, settings, show, tell
 from memory.config import FILE, keys, meaning, value, with_setting
 from memory.errors import ConfigError, EmbedError, Invalid
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from memory.adopt import Change
     from memory.config import Config
     from memory.forecast import Forecast
     from memory.space import Space
@@ -26,10 +29,11 @@ ASKED = frozenset(
 
 
 class _Settings(click.Group):
-    """`memory config` and `memory config KEY` show; `memory config set` changes."""
+    """`memory config` and `memory config KEY` show; `memory config set` and `memory config import` change."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not {"-h", "--help"} & set(args) and next((arg for arg in args if arg[:1] != "-"), "") != "set":
+        first = next((arg for arg in args if arg[:1] != "-"), "")
+        if not {"-h", "--help"} & set(args) and first not in ("set", "import"):
             args = ["show", *args]
         return super().parse_args(ctx, args)
 
@@ -44,6 +48,7 @@ def config() -> None:
         memory config search                         shows a section; search.limit shows one
         memory config set search.limit 10            changes one in config.yaml
         memory config set embedding.provider ollama  asks it first, and says what to do next
+        memory config import config.json             takes over the settings of another program
     """
 
 
@@ -53,12 +58,16 @@ def config() -> None:
 @click.pass_context
 def show_(context: click.Context, /, key: str | None, *, as_json: bool) -> None:
     """Every setting, or those that begin with KEY, with its value and where it came from."""
+    from memory.adopt import beside
+
     found = settings(context)
     shown = _shown(key)
+    file = _file(context, found)
+    foreign = tuple(beside(str(file.parent), found))
     if as_json:
         from memory.render import data
 
-        rows = [
+        rows: list[dict[str, object]] = [
             {
                 "key": name,
                 "value": value(found, name),
@@ -67,12 +76,14 @@ def show_(context: click.Context, /, key: str | None, *, as_json: bool) -> None:
             }
             for name in shown
         ]
-        show(data.document("config", {"file": str(_file(context, found)), "settings": rows}))
+        values = {"file": str(file), "settings": rows, "notices": data.notices(foreign)}
+        show(data.document("config", values))
         return
     width = max(map(len, shown))
     for name in shown:
         said = str(value(found, name))
         click.echo(f"{name:<{width}}  {said or repr(said):<10}  {found.origins.get(name, 'default')}")
+    tell(foreign)
 
 
 def _file(context: click.Context, found: Config) -> Path:
@@ -113,15 +124,7 @@ def set_(context: click.Context, /, pairs: tuple[str, ...], *, no_check: bool, a
     changes, config = _changed(before, named)
     asked = not no_check and ASKED & set(changes) and config.embedding.provider != "none"
     space, plan, stored = _asked(context, config) if asked else (None, None, None)
-    from memory.edit import written
-
-    file = _file(context, before)
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"cannot make the folder {file.parent}: {error.strerror}") from error
-    written(str(file), changes)
-    over = {key: before.origins[key] for key in changes if before.origins.get(key, "").startswith("$")}
+    file = _put(context, before, changes)
     if as_json:
         from memory.render import care_data
 
@@ -131,11 +134,90 @@ def set_(context: click.Context, /, pairs: tuple[str, ...], *, no_check: bool, a
             click.echo(f"{key} = {new!s}" if new != "" else f"{key} = '' (the default)")
         for line in _next(space, plan, stored):
             click.echo(line)
-    for key, variable in over.items():
-        click.echo(f"memory: {variable} is set and comes before {key} in the file", err=True)
+    _tell_overruled(before, changes)
 
 
-def _changed(before: Config, named: dict[str, str]) -> tuple[dict[str, object], Config]:
+@config.command("import", short_help="Take over the settings of another program.")
+@click.argument("foreign", type=PATH, metavar="FILE")
+@click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing.")
+@click.option("--no-check", is_flag=True, help="Do not ask the model first.")
+@as_json
+@click.pass_context
+def import_(context: click.Context, /, foreign: str, *, dry_run: bool, no_check: bool, as_json: bool) -> None:
+    """
+    Take over the settings of another program, from JSON, TOML or YAML, into config.yaml.
+
+    Each key is named: what it is here and what it was before, or that it is unknown. All of them are taken over or,
+    if one has a value that cannot be, none. Keys and passwords stay out of files: the environment holds them.
+
+    \b
+        memory config import config.json --dry-run
+        memory config import ~/.config/researcher/config.toml
+    """
+    from memory.adopt import Change, adoption
+
+    before = settings(context)
+    found = adoption(foreign, before)
+    changes, config = _changed(before, {one.key: one.value for one in found.changes}, foreign)
+    asked = not (no_check or dry_run) and ASKED & set(changes) and config.embedding.provider != "none"
+    space, plan, stored = _asked(context, config) if asked else (None, None, None)
+    file = _file(context, before) if dry_run or not changes else _put(context, before, changes)
+    named, variable = {one.key: one for one in found.changes}, config.embedding.openai_key_env
+    rows = [
+        named.get(key) or Change(key, new, value(before, key), before.origins.get(key, "default"), "")
+        for key, new in changes.items()
+    ]
+    if as_json:
+        from memory.render import care_data
+
+        show(care_data.adopted(str(file), found, rows, variable=variable, dry_run=dry_run, asked=(space, plan)))
+    else:
+        for row in rows:
+            click.echo(_taken(row))
+        for line in _next(space, plan, stored):
+            click.echo(line)
+    for key in found.secrets:
+        click.echo(f"memory: {key} is not taken over: no secret is written; ${variable} holds the key", err=True)
+    for key, near in found.unknown:
+        click.echo(f"memory: {key} is no setting here{f'; the nearest is {near}' if near else ''}", err=True)
+    if dry_run:
+        click.echo("memory: nothing was changed, this was a dry run", err=True)
+    elif not changes:
+        click.echo(f"memory: nothing was changed: {foreign} has no setting of ours", err=True)
+    else:
+        _tell_overruled(before, changes)
+
+
+def _taken(row: Change) -> str:
+    """What becomes of a setting, in a line."""
+    was = "as before" if row.value == row.before else f"was {row.before!r}"
+    return (
+        f"{row.key} = {row.value if row.value != '' else repr(row.value)}  ({was})  # {row.named or 'another provider'}"
+    )
+
+
+def _put(context: click.Context, before: Config, changes: dict[str, object]) -> Path:
+    """Write settings into the file, which it returns."""
+    from memory.edit import written
+
+    file = _file(context, before)
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot make the folder {file.parent}: {error.strerror}") from error
+    written(str(file), changes)
+    return file
+
+
+def _tell_overruled(before: Config, changes: dict[str, object]) -> None:
+    for key in changes:
+        if (variable := before.origins.get(key, "")).startswith("$"):
+            click.echo(f"memory: {variable} is set and comes before {key} in the file", err=True)
+
+
+def _changed(
+    before: Config, named: Mapping[str, object], origin: str = "memory config set"
+) -> tuple[dict[str, object], Config]:
     """The settings with their checked values; another provider's model is not this one's."""
     provider = named.get("embedding.provider", before.embedding.provider)
     if provider != before.embedding.provider:
@@ -143,12 +225,12 @@ def _changed(before: Config, named: dict[str, str]) -> tuple[dict[str, object], 
             "embedding.model": before.embedding.model,
             "embedding.dimensions": str(before.embedding.dimensions or ""),
         }
-        named = named | {
+        named = dict(named) | {
             key: "0" if key.endswith("dimensions") else "" for key, said in own.items() if said and key not in named
         }
     config = before
     for key, said in named.items():
-        config = with_setting(config, key, said, "memory config set")
+        config = with_setting(config, key, said, origin)
     return {key: value(config, key) for key in named}, config
 
 

@@ -9,6 +9,7 @@ from memory.render.data import document, notices
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from memory.adopt import Adoption, Change
     from memory.doctor import Finding
     from memory.fill import Filled
     from memory.forecast import Forecast
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from memory.reindex import Reindexed, RolledBack
     from memory.space import Space
     from memory.status import Status
+
+    Asked = tuple[Space | None, Forecast | None]
 
 
 def filled(result: Filled) -> dict[str, Any]:
@@ -60,6 +63,30 @@ def configured(file: str, changes: Mapping[str, object], space: Space | None, pl
         "reindex": plan and plan._asdict(),
     }
     return document("config-set", values)
+
+
+def adopted(
+    file: str, found: Adoption, rows: Sequence[Change], *, variable: str, dry_run: bool, asked: Asked
+) -> dict[str, Any]:
+    """
+    What became of a foreign settings file.
+
+    Args:
+        rows: What is written: its own settings, and what another provider makes of the model's.
+        variable: The environment variable that holds the key.
+        asked: The space of the model and what a reindex to it would take, if it was asked.
+    """
+    space, plan = asked
+    values = {
+        "file": file,
+        "dry_run": dry_run,
+        "settings": [row._asdict() for row in rows],
+        "secrets": [{"named": key, "variable": variable} for key in found.secrets],
+        "unknown": [{"named": key, "nearest": near or None} for key, near in found.unknown],
+        "space": space and space._asdict(),
+        "reindex": plan and plan._asdict(),
+    }
+    return document("config-import", values)
 
 
 def ledger(found: Sequence[Call]) -> dict[str, Any]:
