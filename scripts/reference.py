@@ -101,7 +101,7 @@ def tools() -> str:
         "that one is loaded beside, from the start (`mcp.warm_start`). It ends with its input, ten seconds later at most.",
         "",
         "**Which tools** an agent sees is a choice, since each takes room in its context: `--toolset core` (the default), `care`,",
-        "`sessions` ([sessions.md](sessions.md)),",
+        "`sessions` ([sessions.md](sessions.md)), `research` ([research.md](research.md)), `graph` ([graph.md](graph.md)),",
         "`all`, or the setting `mcp.toolsets`. Arguments are strict: an unknown one is refused with the nearest that there is,",
         "and nothing is changed; only a number out of its range is taken as the bound, with a note.",
         "",
@@ -112,9 +112,13 @@ def tools() -> str:
         "",
         "**Recall is data.** Recalled text stands between two lines with a random boundary, each memory with its id, what it is, where, when",
         'and by whom before its title. Text that looks like orders to an agent is flagged when it is saved (`flags: ["instructions"]`) and',
-        "marked when it is recalled; it is never dropped. The structured content has no fence: JSON keeps texts apart there; it carries the same",
-        "warning (`about`) and the flags. In both, characters that nobody would see are U+FFFD ([why](decisions/0012-recall.md)). Secrets are",
-        "taken out before anything is written: [redaction.md](redaction.md).",
+        "marked when it is recalled; it is never dropped. Characters that nobody would see are U+FFFD ([why](decisions/0012-recall.md)).",
+        "Secrets are taken out before anything is written: [redaction.md](redaction.md).",
+        "",
+        "**Text and JSON.** An answer is text, and whole: every id, name and number that another tool takes stands in it, and a token budget is one",
+        "of the text. With `mcp.structured: always` each tool has an output schema too, and the same as JSON in the structured content, for programs:",
+        "the fields are named below. Some agents then hand their model the JSON instead of the text, at three times the tokens and without the",
+        "fence; the warning stands in `about` and the marks in `flags` ([why](decisions/0022-text.md)).",
         "",
         "## Over HTTP",
         "",
@@ -139,7 +143,7 @@ def tools() -> str:
                 f"| `{one.name}`{' *' if one.required else ''} | {_takes(one)} | {one.meaning} |"
                 for one in tool.parameters
             ]
-            lines += ["", f"Gives {', '.join(f'`{field}`' for field in tool.output['required'])}."]
+            lines += ["", f"As JSON: {', '.join(f'`{field}`' for field in tool.output['required'])}."]
     lines += ["", "\\* needed", "", "## Resources", "", "| address | what |", "|---|---|"]
     lines += [f"| `{one.uri}` | {one.description} |" for one in (*FIXED, MEMORY)]
     lines += ["", "## Prompts", "", "| name | argument | what |", "|---|---|---|"]

@@ -29,12 +29,15 @@ class Agent:
 
     Attributes:
         roots: Folders that it works in; None if it does not say.
+        structured: The setting of the server; tests look into the documented JSON unless they are about the text. Empty
+            leaves it as it is.
     """
 
     shell: Shell
     era: str
     arguments: Sequence[str] = ()
     roots: Sequence[Path | str] | None = None
+    structured: str = "always"
     asked: int = 0  # for its roots
     progress: list[tuple[float, float | None]] = field(default_factory=list)
 
@@ -54,8 +57,9 @@ class Agent:
 
     async def _live(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        env = self.shell.env | ({"MEMORY_MCP_STRUCTURED": self.structured} if self.structured else {})
         started = StdioServerParameters(
-            command=str(COMMAND), args=["mcp", *self.arguments], env=self.shell.env, cwd=self.shell.folder
+            command=str(COMMAND), args=["mcp", *self.arguments], env=env, cwd=self.shell.folder
         )
         try:
             async with Client(

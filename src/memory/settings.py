@@ -287,6 +287,11 @@ class McpSettings(_Section):
         "Which tools agents see: core, care, sessions, research, graph, all; several with commas. Each one takes room in their context.",
         check=_toolsets,
     )
+    structured: str = setting(
+        "never",
+        "Whether answers are JSON too, beside the text: never; always, for programs. Some agents then drop the text.",
+        choices=("never", "always"),
+    )
     warm_start: bool = setting(
         True, "Whether the server loads a model of this process, in a thread beside, before it is first needed."
     )

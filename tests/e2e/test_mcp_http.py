@@ -34,7 +34,7 @@ ASKED = {
 def shell(folder: Path) -> Shell:
     work = folder / "shop"
     (work / ".git").mkdir(parents=True)
-    return Shell(folder / "home", work, {"MEMORY_MCP_TOKEN": TOKEN})
+    return Shell(folder / "home", work, {"MEMORY_MCP_TOKEN": TOKEN, "MEMORY_MCP_STRUCTURED": "always"})
 
 
 @pytest.fixture

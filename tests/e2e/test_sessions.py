@@ -466,7 +466,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
     ]
     server = subprocess.Popen(
         [COMMAND, "mcp", "--toolset", "sessions"],
-        env=here.env,
+        env=here.env | {"MEMORY_MCP_STRUCTURED": "always"},
         cwd=here.folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

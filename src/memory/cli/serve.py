@@ -10,6 +10,7 @@ import click
 
 from memory.config import load, located
 from memory.errors import ConfigError, Invalid
+from memory.settings import McpSettings
 
 if TYPE_CHECKING:
     from memory.mcp.keeper import Keeper
@@ -53,35 +54,42 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
     folder = keeper.config().folder if http else ""  # there is no token without settings
     from memory.mcp.toolsets import chosen
 
-    tools = chosen(toolsets or _configured(keeper))
+    settings = _configured(keeper)
+    tools = chosen(toolsets or [name.strip() for name in settings.toolsets.split(",")])
+    structured = settings.structured == "always"
     if not http:
         from memory.mcp.stdio import serve
 
-        serve(keeper, tools)
+        serve(keeper, tools, structured=structured)
         return
     from memory.mcp import http as transport
 
     token, place = transport.token(folder)
     ready = f"the token (Authorization: Bearer ...) is in {place}"
     transport.serve(
-        keeper, tools, port=port, token=token, ready=lambda url: click.echo(f"memory: {url}; {ready}", err=True)
+        keeper,
+        tools,
+        structured=structured,
+        port=port,
+        token=token,
+        ready=lambda url: click.echo(f"memory: {url}; {ready}", err=True),
     )
 
 
-def _configured(keeper: Keeper) -> list[str]:
+def _configured(keeper: Keeper) -> McpSettings:
     """
-    The toolsets that the settings name.
+    What the settings say of the server.
 
     With settings that cannot be used the server starts all the same: its user sees what a tool says, hardly what an
     agent's program does with the end of a process.
     """
     try:
-        return [name.strip() for name in keeper.config().mcp.toolsets.split(",")]
+        return keeper.config().mcp
     except ConfigError as error:
         from memory.render.text import visible
 
         click.echo(f"memory: {visible(str(error))}", err=True)
-        return ["core"]
+        return McpSettings()
 
 
 def _keeper(context: click.Context, run: str | None) -> Keeper:

@@ -81,7 +81,9 @@ class _Verifier:
         return AccessToken(token=token, client_id="local", scopes=[])
 
 
-def serve(keeper: Keeper, tools: Sequence[Tool], *, port: int, token: str, ready: Callable[[str], None]) -> None:
+def serve(
+    keeper: Keeper, tools: Sequence[Tool], *, structured: bool, port: int, token: str, ready: Callable[[str], None]
+) -> None:
     """
     Answer on the loopback address until the process is ended.
 
@@ -96,7 +98,7 @@ def serve(keeper: Keeper, tools: Sequence[Tool], *, port: int, token: str, ready
     """
     listening = _listening(port)
     url = f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
-    serving = Serving(keeper, tools, working=None)
+    serving = Serving(keeper, tools, structured=structured, working=None)
     verifier = _Verifier(token)
     app = serving.server().streamable_http_app(streamable_http_path=PATH, host=HOST, token_verifier=verifier)
     app.add_middleware(AuthenticationMiddleware, backend=BearerAuthBackend(verifier))

@@ -80,12 +80,13 @@ HOUR = 3_600_000  # milliseconds; what a server lists does not change while it l
 class Serving:
     """What the handlers share. One for a process."""
 
-    def __init__(self, keeper: Keeper, tools: Sequence[Tool], *, working: Path | None) -> None:
+    def __init__(self, keeper: Keeper, tools: Sequence[Tool], *, structured: bool, working: Path | None) -> None:
         """
         Args:
+            structured: Answers are JSON too, by a schema (`mcp.structured`); else the text is all there is.
             working: The folder that the client started the server in; None if it did not.
         """
-        self._keeper, self._working = keeper, working
+        self._keeper, self._structured, self._working = keeper, structured, working
         self._tools = {tool.name: tool for tool in tools}
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="memory-mcp")
         self._asking = asyncio.Lock()
@@ -119,7 +120,9 @@ class Serving:
     # Tools ---------------------------------------------------------------
 
     async def _list_tools(self, _context: Context, _page: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in self._tools.values()])
+        return types.ListToolsResult(
+            tools=[_described(tool, structured=self._structured) for tool in self._tools.values()]
+        )
 
     async def _call_tool(
         self, context: Context, asked: types.CallToolRequestParams
@@ -132,9 +135,12 @@ class Serving:
             place = await self._place(context, asked, wanted=tool.wants_place(arguments))
             if isinstance(place, types.InputRequiredResult):
                 return place
-            return _result(await self._run(context, tool, arguments, place), told)
+            result = await self._run(context, tool, arguments, place)
         except Error as error:
-            return _refused(error) if tool.problem is None else _result(tool.problem(error), ())
+            if tool.problem is None:
+                return _refused(error)
+            result, told = tool.problem(error), ()
+        return _result(result, told, structured=self._structured)
 
     async def _run(self, context: Context, tool: Tool, arguments: Mapping[str, Any], place: str | None) -> Result:
         progress = _Progress(context, asyncio.get_running_loop())
@@ -282,7 +288,7 @@ class _Progress:
         asyncio.run_coroutine_threadsafe(report, self._loop)
 
 
-def _described(tool: Tool) -> types.Tool:
+def _described(tool: Tool, *, structured: bool) -> types.Tool:
     hints = types.ToolAnnotations(
         title=tool.title,
         read_only_hint=tool.reads,
@@ -295,18 +301,25 @@ def _described(tool: Tool) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=tool.input,
-        output_schema=tool.output,
+        output_schema=tool.output if structured else None,
         annotations=hints,
     )
 
 
-def _result(result: Result, told: tuple[Notice, ...]) -> types.CallToolResult:
+def _result(result: Result, told: tuple[Notice, ...], *, structured: bool) -> types.CallToolResult:
+    """
+    What a tool answers, for the client.
+
+    Claude Code and VS Code hand a model the structured content, if there is one, and drop the text with its fence:
+    https://github.com/anthropics/claude-code/issues/55677, https://github.com/microsoft/vscode/issues/290063
+    """
     values, text, failed = result
     if told:
         values = values | {"notices": [*values.get("notices", []), *data.notices(told)]}
         text += "".join(f"{line}\n" for line in recall.notices(told))
     content = types.TextContent(type="text", text=seen(text))
-    return types.CallToolResult(content=[content], structured_content=recall.seen_all(values), is_error=failed)
+    more = recall.seen_all(values) if structured else None
+    return types.CallToolResult(content=[content], structured_content=more, is_error=failed)
 
 
 def _refused(error: Error) -> types.CallToolResult:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from memory.mcp.tool import Tool
 
 
-def serve(keeper: Keeper, tools: Sequence[Tool]) -> None:
+def serve(keeper: Keeper, tools: Sequence[Tool], *, structured: bool) -> None:
     """Answer until the input ends or the client is gone. Nothing but the protocol is written to standard output."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
     gc.freeze()  # what was imported stays; the command had turned the collector off for its start
     gc.enable()
-    serving = Serving(keeper, tools, working=_working())
+    serving = Serving(keeper, tools, structured=structured, working=_working())
     keeper.warm_up()
     try:
         anyio.run(_serve, serving)
