@@ -31,6 +31,7 @@ bench: $(STAMP)
 	$(BIN)/python bench/sessions.py
 	$(BIN)/python bench/graph.py
 	$(BIN)/python bench/team.py
+	$(BIN)/python bench/size.py
 	$(BIN)/python bench/entities.py
 
 format: $(STAMP)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.config import keys, tree, value, with_setting
 from memory.errors import ConfigError
 from memory.limits import plain
 from memory.query import Notice
+from memory.reading import SETTINGS_BYTES, contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from memory.config import Config
-
-BYTES = 1_000_000
-"""Of a settings file at most."""
 
 FILES = ("config.json", "config.toml")
 """Names under which other programs keep settings where ours is config.yaml."""
@@ -205,13 +202,7 @@ def _tree(file: str) -> object:
 
 def _text(file: str) -> str:
     try:
-        if not stat.S_ISREG(os.stat(file).st_mode):
-            raise ConfigError(f"{plain(file)} is no ordinary file")
-        with open(file, "rb") as opened:
-            read = opened.read(BYTES + 1)
-        if len(read) > BYTES:
-            raise ConfigError(f"{plain(file)} has more than {BYTES:,} bytes: it is no settings file")
-        return read.decode("utf-8-sig")
+        return contents(file, SETTINGS_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(f"cannot read {plain(file)}: {error.strerror}") from error
     except UnicodeDecodeError as error:

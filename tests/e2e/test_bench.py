@@ -75,6 +75,13 @@ def test_the_graph_bench_measures_every_figure_of_the_table():
         assert what in said
 
 
+def test_the_size_bench_counts_the_bytes_of_the_decisions():
+    said = quickly("size.py", "--quick")
+
+    for what in ("empty, width 384", "a finding, 280 characters", "a run with 350 tool calls", "cleared"):
+        assert what in said
+
+
 def test_the_team_bench_loses_nothing():
     said = quickly("team.py", "--quick")
 

@@ -99,6 +99,34 @@ def test_c3_c44_x37_agents_of_a_run_look_before_they_research_and_share_what_the
     }
 
 
+PRINTED = [
+    {
+        "type": "discovery",
+        "content": "Python 3.12 released [Source: Python.org](https://...)",
+        "agent": "web_researcher",
+    },
+    {"type": "insight", "content": "Observation: All benchmarks show 10-100x range", "agent": "data_specialist"},
+    {
+        "type": "deadend",
+        "content": "Searched 'rust benchmarks' on old-site.com - site offline",
+        "agent": "technical_analyst",
+    },
+    {"type": "context", "content": "Python 3.11+ introduced significant improvements...", "agent": "web_researcher"},
+    {"type": "query_result", "content": '{"tool": "web_search", "results": []}', "agent": "web_researcher"},
+]
+"""Arguments of `memory_store`, as the examples of the documentation have them."""
+
+
+def test_c12_to_c34_the_calls_of_the_documentation_work(member: Member) -> None:
+    for arguments in PRINTED:
+        assert member.call("memory_store", **arguments)["known"] is False
+
+    assert member.call("memory_search", query="benchmark methodology", limit=10)["hits"]
+    assert isinstance(member.call("memory_search", query="benchmark methodology")["hits"], list)
+    counts = {name: len(member.call(f"memory_get_{name}")["memories"]) for name in GETTERS}
+    assert counts == {"discoveries": 1, "insights": 1, "deadends": 1, "feedback": 0, "plan": 0, "context": 1}
+
+
 # What each tool says -----------------------------------------------------
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.adopt import BYTES, READ, adoption, beside
+from memory.adopt import READ, adoption, beside
 from memory.config import Config, keys, load, value
 from memory.errors import ConfigError
+from memory.reading import SETTINGS_BYTES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,7 +125,7 @@ def test_a_secret_is_never_taken_over(put, name) -> None:
         ("config.toml", "a = ", "is not TOML"),
         ("config.yaml", "a: [", "is not YAML"),
         ("config.ini", "[a]", "read from .json, .toml and .yaml"),
-        ("config.json", " " * (BYTES + 1), "no settings file"),
+        ("config.json", " " * (SETTINGS_BYTES + 1), "the most that is read"),
         ("config.json", '{"embeddings": {"batch_size": "many"}}', "embeddings.batch_size: embedding.batch_size"),
         ("config.json", '{"embeddings": {"auto_generate": "often"}}', "neither true nor false"),
         ("config.json", '{"embeddings": {"model": ["a"]}}', "embeddings.model holds a list"),
