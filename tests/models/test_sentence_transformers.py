@@ -17,7 +17,9 @@ from memory.embed.local import LocalEmbedder, installed
 from memory.embed.models import Known
 from memory.embed.sentence_transformers import SentenceTransformersEmbedder
 from memory.errors import DimensionMismatch, Refused, SpaceMismatch
+from memory.query import Mode, Query
 from memory.settings import EmbeddingSettings
+from memory.store import State
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,6 +129,75 @@ def test_a_search_in_its_space_and_the_way_back(tmp_path: Path) -> None:
         assert "memory reindex" in local.search("how do people log in").notices[0].hint
         local.reindex()
         assert local.search("how do people log in").hits[0].memory.title == "Switched to JWT"
+
+
+QUESTION = "what is the longest a client waits for a database connection"
+
+
+def test_a36_a37_the_documented_call_gives_the_vector_that_the_engine_compares(
+    embedder: SentenceTransformersEmbedder,
+) -> None:
+    """The folder of the weights stands for the name "all-MiniLM-L6-v2": the hub is not asked."""
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(installed()), device="cpu")
+    found = model.encode([QUESTION], show_progress_bar=False)[0]
+
+    assert (found.shape, found.dtype, len(found.tobytes())) == ((384,), np.float32, 1536)
+    assert np.allclose(found, embedder.embed([QUESTION], "query")[0], atol=1e-6)
+    assert np.allclose(found, LocalEmbedder().embed([QUESTION], "query")[0], atol=1e-5)
+
+
+class Listening(SentenceTransformersEmbedder):
+    """Remembers what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__(device="cpu")
+        self.passages: list[str] = []
+
+    def embed(self, texts, role):
+        self.passages += texts if role == "passage" else []
+        return super().embed(texts, role)
+
+
+def test_a36_a39_the_cosine_of_a_hit_is_that_of_the_documented_vectors(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    model, listening = SentenceTransformer(str(installed()), device="cpu"), Listening()
+    with Engine.open(Config(home=str(tmp_path), embedding=settings()), embedder=listening) as kept:
+        kept.save(Draft(title="Postgres pool raised", what="Requests waited for connections"))
+
+        (hit,) = kept.search(Query(QUESTION, mode=Mode.HYBRID)).hits
+
+    (passage,) = [text for text in listening.passages if "Postgres" in text]
+    query, found = model.encode([QUESTION, passage], show_progress_bar=False)
+    assert hit.cosine == pytest.approx(float(query @ found), abs=1e-5)
+    assert hit.cosine == pytest.approx(1 - float(np.linalg.norm(query - found)) ** 2 / 2, abs=1e-5)
+
+
+def test_a36_e9_from_the_local_model_and_back_every_step_finds_the_same(tmp_path: Path) -> None:
+    local, theirs = Config(home=str(tmp_path)), Config(home=str(tmp_path), embedding=settings())
+    drafts = (
+        Draft(title="Postgres pool raised", what="Requests waited for connections"),
+        Draft(title="Switched to JWT", what="Cookies are gone"),
+    )
+    found = []
+    for number, config in enumerate((local, theirs, local)):
+        with Engine.open(config) as kept:
+            if number:
+                assert kept.reindex().embedded == (2 if number == 1 else 0)  # its own vectors were kept
+            else:
+                kept.save_all(drafts)
+            hits = kept.search(Query(QUESTION, mode=Mode.HYBRID)).hits
+            active = [one.space.provider for one, _ in kept.status().generations if one.state is State.ACTIVE]
+            found.append((active, [(hit.memory.title, hit.cosine) for hit in hits]))
+
+    assert [active for active, _ in found] == [["local"], ["sentence-transformers"], ["local"]]
+    (_, first), *others = found
+    assert first[0][0] == "Postgres pool raised"
+    for _, hits in others:
+        assert [title for title, _ in hits] == [title for title, _ in first]
+        assert [cosine for _, cosine in hits] == pytest.approx([cosine for _, cosine in first], abs=1e-5)
 
 
 def test_asking_for_the_state_loads_no_model(tmp_path: Path) -> None:
