@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Mapping
 
 Protocol: TypeAlias = Literal["ollama", "openai"]
@@ -41,6 +42,13 @@ class Slow:
     """The right answer, late: a model that is being loaded."""
 
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The right answer, once the test lets go of it: whoever asked is known to wait meanwhile."""
+
+    go: threading.Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +130,7 @@ Fault: TypeAlias = (
     Status
     | Hang
     | Slow
+    | Held
     | HalfBody
     | NotJson
     | Huge

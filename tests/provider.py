@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from typing import TYPE_CHECKING, Any
 
-from faults import HalfBody, Hang, Reply, Slow, instead, recorded, written
+from faults import HalfBody, Hang, Held, Reply, Slow, instead, recorded, written
 from protocols import Seen, listed, ollama_embed, openai_embed, shown, vectors
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Provider:
         """A fault for every embedding request that `then` has none for, until `always(None)`."""
         self._always = fault
 
-    def wait(self, requests: int, seconds: float = 10) -> None:
+    def wait(self, requests: int, seconds: float = 60) -> None:
         """
         Until so many requests were seen, answered or not.
 
@@ -210,6 +210,8 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(fault, Hang | Slow) and (self.server.gone.wait(fault.seconds) or isinstance(fault, Hang)):
             self.close_connection = True
             return
+        if isinstance(fault, Held):
+            fault.go.wait()
         embed = ollama_embed if protocol == "ollama" else openai_embed
         reply = instead(fault, protocol, seen.texts) or embed(provider, seen, fault)
         self._send(reply, half=isinstance(fault, HalfBody))

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import stat
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -24,7 +21,6 @@ from memory import Config, Draft, Engine
 from memory.cli import COMMANDS, demo
 from memory.config import keys
 from memory.kinds import RULES, Kind
-from memory.limits import BODY_LIMIT
 from memory.query import Answer, Notice, Query, Tier, Verdict
 from memory.store.sqlite.store import SqliteStore
 
@@ -626,17 +622,6 @@ def test_importing_an_export_again_keeps_nothing(shell: Shell) -> None:
     assert shell("export").out == exported
 
 
-@pytest.mark.parametrize("words", [["export"], ["graph", "export"], ["run", "export", "R"]], ids=" ".join)
-def test_only_its_owner_may_open_an_export(shell: Shell, words: list[str]) -> None:
-    line = {"kind": "discovery", "title": "Title", "query_id": "R", "agent_id": "a", "body": "text"}
-    shell("import", "-", stdin=json.dumps(line))
-
-    export = shell.start(*words, "-o", "out.json", stdout=subprocess.DEVNULL, preexec_fn=lambda: os.umask(0) and None)
-
-    assert export.wait(60) == 0
-    assert stat.S_IMODE((shell.folder / "out.json").stat().st_mode) == 0o600
-
-
 def test_an_export_to_a_file_overwrites_nothing(kept: Shell) -> None:
     kept("export", "-o", "out.jsonl")
     first = (kept.folder / "out.jsonl").read_text()
@@ -759,29 +744,10 @@ def test_the_same_folder_in_another_project_is_kept_beside(shell: Shell, notes: 
     assert len(titles(shell)) == 6
 
 
-def test_a_file_of_a_folder_that_cannot_be_kept_is_named_and_the_others_are_kept(shell: Shell, notes: Path) -> None:
-    (notes / "aaa.md").write_bytes(b"\xff\xd8\xff")
-    (notes / "huge.md").write_text("word " * (BODY_LIMIT // 5 + 1))
-
-    found = shell("import", str(notes), "--json", code=1).json
-    again = shell("import", str(notes), code=1)
-
-    assert (found["kept"], found["notices"]) == (3, [])
-    skipped = [one["text"] for one in found["skipped"]]
-    assert [[name in text for text in skipped] for name in ("aaa.md", "huge.md")] == [[True, False], [False, True]]
-    assert "not UTF-8" in skipped[0]
-    assert sorted(titles(shell)) == ["Marked", "One", "two"]
-    assert again.out == "0 kept, 0 updated, 3 already kept, 2 files left out\n"
-    lines = again.err.splitlines()
-    assert all(
-        line.startswith("memory: left out: ") and text in line for line, text in zip(lines, skipped, strict=True)
-    )
-
-
-def test_a_file_that_is_named_and_is_no_text_changes_nothing(shell: Shell, notes: Path) -> None:
+def test_a_file_that_is_no_text_changes_nothing(shell: Shell, notes: Path) -> None:
     (notes / "photo.md").write_bytes(b"\xff\xd8\xff")
 
-    error = shell("import", str(notes / "photo.md"), "--json", code=2).error
+    error = shell("import", str(notes), "--json", code=2).error
 
     assert "photo.md" in error["message"]
     assert not shell.home.exists() or count(shell) == 0
@@ -803,47 +769,6 @@ def test_a_reader_that_leaves_ends_an_export_quietly(shell: Shell) -> None:
     assert json.loads(first)["title"] == "Note 0"
     assert export.wait(60) in {0, 1}
     assert error == b""
-
-
-def test_an_interrupted_reindex_goes_on_where_it_stopped(shell: Shell) -> None:
-    lines = "\n".join(json.dumps({"title": f"Note {n}", "what": "words " * 200}) for n in range(2_000))
-    shell("import", "-", stdin=lines)
-    changed = replace(shell, settings={"MEMORY_EMBEDDING_MODEL": "hashed-2048", "MEMORY_EMBEDDING_BATCH_SIZE": "1"})
-
-    reindex = changed.start("reindex", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert begun(shell.home)
-    reindex.send_signal(signal.SIGINT)
-    out, error = reindex.communicate(timeout=60)
-
-    assert reindex.returncode == 130, error
-    assert out == b""
-    assert [line for line in error.decode().splitlines() if line] == [
-        "memory: what was embedded is kept; `memory reindex` goes on there",
-        "memory: interrupted",
-    ]
-    states = {
-        found["model"]: (found["state"], found["filled"]) for found in changed("status", "--json").json["generations"]
-    }
-    assert states["hashed-64"] == ("active", 2_000)
-    assert 0 < states["hashed-2048"][1] < 2_000
-    rest = changed("reindex", "--json").json
-    assert rest["embedded"] == 2_000 - states["hashed-2048"][1]
-    assert [found["state"] for found in changed("status", "--json").json["generations"]] == ["retired", "active"]
-
-
-def begun(home: Path) -> bool:
-    """Wait until a second generation has vectors; False after half a minute."""
-    deadline = time.monotonic() + 30
-    database = apsw.Connection(str(home / "memory.db"))
-    database.set_busy_timeout(1_000)
-    try:
-        while time.monotonic() < deadline:
-            tables = database.execute("select name from sqlite_schema where name = 'vectors_2'").get
-            if tables and database.execute("select count(*) from vectors_2").get > 5:
-                return True
-        return False
-    finally:
-        database.close()
 
 
 # What it costs -----------------------------------------------------------

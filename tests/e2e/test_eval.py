@@ -7,19 +7,20 @@ import pty
 import signal
 import subprocess
 import sys
-from time import monotonic, sleep
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from command import COMMAND, Shell
-from judged_made import documents, jsonl, judged
+from command import Shell
+from interrupted import asking, begun
+from judged_made import judged
 from memory.evaluate.systems import EFFORTS, SYSTEMS
+from provider import Provider
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from subprocess import Popen
 
 
 @pytest.fixture
@@ -173,42 +174,23 @@ def test_a_model_that_cannot_be_used_is_said(shell, folder, tmp_path):
 
 
 def test_an_interrupted_evaluation_goes_on_where_it_stopped(shell, folder, tmp_path):
-    rows = [{"id": f"more-{number}", "text": f"number {number} " + "word " * 200} for number in range(3_000)]
-    jsonl(folder / "corpus.jsonl", [*documents(), *rows])
-    slow = Shell(
-        shell.home, shell.folder, {"MEMORY_EMBEDDING_MODEL": "hashed-2048", "MEMORY_EMBEDDING_BATCH_SIZE": "1"}
-    )
-    process = slow.start("eval", folder, "--cache", "cache", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    (home,) = _begun(tmp_path / "cache", process)
+    with Provider() as provider:
+        asked = replace(shell, settings=asking(provider))
+        with begun(asked, provider, "eval", folder, "--cache", "cache") as it:
+            it.process.send_signal(signal.SIGINT)
+            code, out, err = it.ended()
+        [home] = [database.parent for database in (tmp_path / "cache").glob("*/memory.db")]
+        [kept] = replace(asked, home=home)("status", "--json").json["generations"]
+        before = [seen.texts for seen in provider.seen]
+        found = asked("eval", folder, "--cache", "cache", "--systems", "vectors", "--json").json
 
-    process.send_signal(signal.SIGINT)
-    out, error = process.communicate(timeout=60)
-
-    assert (process.returncode, out) == (130, b""), error
-    assert b"memory: what was embedded is kept in cache; the same command goes on there" in error
-    assert b"Traceback" not in error
-    kept = Shell(home, tmp_path)("status", "--json").json["memories"]
-    assert 0 < kept <= 3_030
-    found = shell("eval", folder, "--cache", "cache", "--systems", "keywords", "--json").json
-    assert found["sets"][0]["documents"] == 3_030
-    assert Shell(home, tmp_path)("status", "--json").json["memories"] == 3_030
-
-
-def _begun(cache: Path, process: Popen[bytes]) -> list[Path]:
-    """The store in a cache, once something is kept in it."""
-    until = monotonic() + 60
-    while monotonic() < until and process.poll() is None:
-        for home in cache.glob("*/memory.db"):
-            ran = subprocess.run(
-                [COMMAND, "status", "--json"],
-                env=Shell(home.parent, cache).env,
-                capture_output=True,
-                check=False,
-            )
-            if b'"memories": ' in ran.stdout and b'"memories": 0' not in ran.stdout:
-                return [home.parent]
-        sleep(0.02)
-    raise AssertionError(process.communicate())
+    assert (code, out) == (130, ""), err
+    assert "memory: what was embedded is kept in cache; the same command goes on there" in err
+    assert "Traceback" not in err
+    assert found["sets"][0]["documents"] == 30
+    again = [seen.texts for seen in provider.seen][len(before) :]
+    assert 0 < kept["filled"] < 30
+    assert sum(texts in before[:-1] for texts in again) <= 1  # the probe asks each time
 
 
 def test_a_terminal_sees_how_far_it_is_and_a_file_does_not(shell, folder):
