@@ -40,6 +40,7 @@ class Agent:
     structured: str = "always"
     asked: int = 0  # for its roots
     progress: list[tuple[float, float | None]] = field(default_factory=list)
+    _news: threading.Condition = field(default_factory=threading.Condition)
 
     def __enter__(self) -> Self:
         self._ready, self._problem = threading.Event(), None
@@ -89,7 +90,14 @@ class Agent:
         return self.wait(self.client.call_tool(tool, arguments, progress_callback=self._told))
 
     async def _told(self, done: float, total: float | None, _message: str | None) -> None:
-        self.progress.append((done, total))
+        with self._news:
+            self.progress.append((done, total))
+            self._news.notify_all()
+
+    def told(self, last: tuple[float, float | None]) -> None:
+        """Wait until it is said how far a call is; notifications may come after its answer."""
+        with self._news:
+            assert self._news.wait_for(lambda: self.progress[-1:] == [last], PATIENCE), self.progress
 
     def call(self, tool: str, /, **arguments: object) -> dict[str, Any]:
         """The structured content of a call that succeeds."""

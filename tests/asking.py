@@ -18,10 +18,10 @@ MODELS = {"ollama": "nomic-embed-text", "openai": "text-embedding-3-small"}
 
 
 def settings(name: str, provider: Provider, **more: Any) -> EmbeddingSettings:
-    """Settings that name a provider by one of the two protocols; impatient, so that a test need not wait."""
-    quick = {"timeout_seconds": 2.0, "query_seconds": 2.0, "retries": 0}
+    """Settings that name a provider by one of the two protocols; patient, for the machine may be slow."""
+    patient = {"timeout_seconds": 60.0, "query_seconds": 60.0, "retries": 0}
     hosts = {"ollama_host": provider.url, "openai_base_url": f"{provider.url}/v1"}
-    return EmbeddingSettings(**{"provider": name, "model": MODELS[name]} | hosts | quick | more)
+    return EmbeddingSettings(**{"provider": name, "model": MODELS[name]} | hosts | patient | more)
 
 
 def embedders(name: str, provider: Provider, store: Store | None = None, **more: Any) -> Embedders:

@@ -230,7 +230,7 @@ def test_a_person_at_a_terminal_is_not_waited_for(kept: Shell) -> None:
     own, theirs = pty.openpty()
     command = [COMMAND, "hook", "session-start"]
     ran = subprocess.run(
-        command, stdin=theirs, capture_output=True, env=kept.env, cwd=kept.folder, timeout=30, check=True
+        command, stdin=theirs, capture_output=True, env=kept.env, cwd=kept.folder, timeout=60, check=True
     )
     os.close(own)
     os.close(theirs)
@@ -240,7 +240,7 @@ def test_a_person_at_a_terminal_is_not_waited_for(kept: Shell) -> None:
 
 def test_no_stdin_at_all_is_nothing_said(kept: Shell) -> None:
     line = f"'{COMMAND}' hook session-start <&-"
-    ran = subprocess.run(line, shell=True, capture_output=True, env=kept.env, cwd=kept.folder, timeout=30, check=True)
+    ran = subprocess.run(line, shell=True, capture_output=True, env=kept.env, cwd=kept.folder, timeout=60, check=True)
 
     assert b"Switched to JWT" in ran.stdout
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
-from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import apsw
@@ -773,7 +772,7 @@ def test_a_client_that_dies_leaves_no_server_behind_and_loses_nothing(tmp_path):
     server.stdout.close()  # the client is gone in the middle, both ways
     server.stdin.close()
 
-    assert server.wait(30) is not None
+    assert server.wait(60) is not None
     assert b"Traceback" not in server.stderr.read()
     server.stderr.close()
     assert len(here("list", "--json").json["memories"]) >= acknowledged
@@ -782,6 +781,11 @@ def test_a_client_that_dies_leaves_no_server_behind_and_loses_nothing(tmp_path):
 def called(number: int, tool: str, **arguments: object) -> bytes:
     params = {"name": tool, "arguments": arguments}
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode() + b"\n"
+
+
+def patient(shell: Shell) -> Shell:
+    """One whose saves wait for others as long as a test may take."""
+    return Shell(shell.home, shell.folder, shell.settings | {"MEMORY_STORE_BUSY_SECONDS": "600"})
 
 
 @contextmanager
@@ -797,7 +801,7 @@ def held(shell: Shell) -> Generator[None]:
 
 
 def test_searches_go_on_while_saves_wait_for_another_program(tmp_path):
-    here = shell(tmp_path)
+    here = patient(shell(tmp_path))
     here("save", "known")
     with Agent(here, "legacy") as agent:
         agent.call("memory_search", query="known", mode="keyword")
@@ -806,23 +810,18 @@ def test_searches_go_on_while_saves_wait_for_another_program(tmp_path):
                 asyncio.run_coroutine_threadsafe(agent.client.call_tool("memory_save", {"title": f"t{n}"}), agent._loop)
                 for n in range(6)
             ]
-            begun = monotonic()
             assert agent.call("memory_search", query="known", mode="keyword")["hits"]
-            assert monotonic() - begun < 10
             assert not any(one.done() for one in waiting)
         assert not any(one.result(60).is_error for one in waiting)
 
 
 def test_it_outlives_its_input_for_what_was_asked_but_not_for_long(tmp_path):
-    here = shell(tmp_path)
+    here = patient(shell(tmp_path))
     here("save", "known")
     server = started(here)
-    with held(here):
-        begun = monotonic()
+    with held(here):  # the grace is ten seconds, and a busy database is waited for much longer
         server.communicate(OPENING + called(3, "memory_save", title="never acknowledged"), timeout=60)
-        took = monotonic() - begun
 
-    assert 5 < took < 25  # the grace of ten seconds, not the thirty of a busy database
     assert [memory["title"] for memory in here("list", "--json").json["memories"]] == ["known"]
 
 
@@ -856,7 +855,7 @@ def test_a_client_that_reads_no_more_is_not_waited_for(tmp_path):
         except BrokenPipeError:
             break
 
-    assert server.wait(20) is not None  # though standard input is open
+    assert server.wait(60) is not None  # though standard input is open
     server.stderr.close()
     with suppress(BrokenPipeError):
         server.stdin.close()
@@ -873,16 +872,17 @@ def test_without_a_standard_input_it_says_so(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_at_once(tmp_path, number):
-    server = started(shell(tmp_path))
-    server.stdin.write(OPENING)
-    server.stdin.flush()
-    server.stdout.readline()
-    begun = monotonic()
-    server.send_signal(number)
+def test_a_signal_ends_it_whatever_it_waits_for(tmp_path, number):
+    here = patient(shell(tmp_path))
+    here("save", "known")
+    server = started(here)
+    with held(here):
+        server.stdin.write(OPENING + called(3, "memory_save", title="never acknowledged"))
+        server.stdin.flush()
+        server.stdout.readline()
+        server.send_signal(number)
 
-    assert server.wait(10) == 128 + number
-    assert monotonic() - begun < 5
+        assert server.wait(60) == 128 + number
     server.communicate()
 
 
@@ -926,11 +926,10 @@ def test_a_reindex_tells_how_far_it_is(tmp_path):
     with Agent(wider, "legacy", ["--toolset", "care"]) as agent:
         plan = agent.call("memory_reindex", dry_run=True)
         done = agent.call("memory_reindex")
-        sleep(0.1)
+        agent.told((3, 3))
 
         assert (plan["chunks"], plan["embedded"]) == (3, 0)
         assert done["embedded"] == 3
-        assert agent.progress[-1] == (3, 3)
 
 
 def test_a_broken_database_is_said_and_the_server_lives(tmp_path):

@@ -53,7 +53,7 @@ def serving(shell: Shell) -> Generator[tuple[str, int, str]]:
         yield found[0], int(found[1]), line
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(60)
         rest = server.stderr.read()
         server.stderr.close()
         assert "Traceback" not in rest
@@ -66,7 +66,7 @@ def server(tmp_path_factory):
 
 def answered(port: int, headers: Mapping[str, str], method: str = "POST", host: str = "127.0.0.1") -> int:
     """The status of a raw request."""
-    connection = http.client.HTTPConnection(host, port, timeout=20)
+    connection = http.client.HTTPConnection(host, port, timeout=60)
     sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
     connection.request(method, "/mcp", json.dumps(ASKED) if method == "POST" else None, sent)
     status = connection.getresponse().status

@@ -162,7 +162,7 @@ def test_a_server_loads_a_model_that_takes_long_before_it_is_needed_if_told_so(
     slow = replace(shell, settings=shell.settings | settings)
 
     with Agent(slow, "legacy") as agent:
-        until = monotonic() + 10
+        until = monotonic() + 60
         while warm and not loaded.exists() and monotonic() < until:
             agent.tools()
         assert agent.call("memory_search", query="anything")["hits"] == []

@@ -63,7 +63,7 @@ def said(argv: list[str], folder: Path, *messages: dict) -> dict[int, dict]:
             if wanted <= answers.keys():
                 break
         server.stdin.close()
-        server.wait(timeout=30)
+        server.wait(timeout=60)
     return answers
 
 

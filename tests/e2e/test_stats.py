@@ -12,7 +12,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from time import monotonic
 from typing import TYPE_CHECKING
 
 import apsw
@@ -120,9 +119,7 @@ def test_what_was_asked_is_nowhere(shell):
 def test_a_slow_search_is_a_warning(shell):
     always = replace(shell, settings={"MEMORY_SEARCH_SLOW_SECONDS": "0"})
     named = replace(shell, settings={"LOG_SLOW_QUERY_THRESHOLD": "0"})
-    warning = (
-        r"^slow search: search_coarse_all took 0\.\d{3} s, tier keyword, 1 results; the slowest step was \w+, 0\.\d+ s$"
-    )
+    warning = r"^slow search: search_coarse_all took \d+\.\d{3} s, tier keyword, 1 results; the slowest step was \w+, \d+\.\d+ s$"
 
     assert "slow" not in shell("search", "postgres").err
     for one in (always, named):
@@ -135,11 +132,10 @@ def test_a_slow_search_is_a_warning(shell):
     assert shell("stats", "--json").json["slow"] == 0
 
 
-def test_a_database_that_is_busy_slows_no_search(shell):
+def test_a_database_that_is_busy_keeps_no_search_waiting(shell):
+    patient = replace(shell, settings={"MEMORY_STORE_BUSY_SECONDS": "600"})  # ten times what a command may take here
     with held(shell):
-        begun = monotonic()
-        assert shell("search", "postgres", "--mode", "keyword", "--json").json["hits"]
-        assert monotonic() - begun < 10
+        assert patient("search", "postgres", "--mode", "keyword", "--json").json["hits"]
         assert counted(shell) == 1
 
 
@@ -209,7 +205,7 @@ def on_a_terminal(shell: Shell, *arguments: str, columns: int = 60) -> str:
         while part := os.read(mine, 65536):
             written += part
     os.close(mine)
-    assert run.wait(30) == 0
+    assert run.wait(60) == 0
     return written.decode().replace("\r\n", "\n")
 
 

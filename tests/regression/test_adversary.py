@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -266,14 +265,19 @@ def test_a_search_keeps_its_answer_when_another_process_reindexes_before_it_fill
 def test_many_that_make_the_same_database_at_once_all_can(tmp_path):
     """SQLite does not wait where WAL mode is turned on: of 240 first opens, five failed with "database is locked"."""
     code = (
-        "import sys, time\n"
+        "import sys\n"
         "from memory.store.sqlite.store import SqliteStore\n"
-        "while time.time() < float(sys.argv[2]): pass\n"
+        "print('ready', flush=True)\n"
+        "sys.stdin.readline()\n"
         "SqliteStore(sys.argv[1]).close()\n"
     )
     for number in range(8):
-        together = str(time.time() + 0.4)
-        arguments = [sys.executable, "-c", code, str(tmp_path / f"{number}.db"), together]
-        opened = [subprocess.Popen(arguments, stderr=subprocess.PIPE) for _ in range(6)]
+        arguments = [sys.executable, "-c", code, str(tmp_path / f"{number}.db")]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        opened = [subprocess.Popen(arguments, **pipes) for _ in range(6)]
+        assert [process.stdout.readline() for process in opened] == [b"ready\n"] * 6
+        for process in opened:  # a write each: as near to at once as it gets
+            process.stdin.write(b"\n")
+            process.stdin.flush()
         said = [process.communicate(timeout=60)[1] for process in opened]
         assert [process.returncode for process in opened] == [0] * 6, said

@@ -314,22 +314,22 @@ def test_the_ledger_of_all_times(tmp_path, provider):
 
 
 def test_a_search_does_not_ask_again_what_it_waited_for(tmp_path, provider):
-    provider.always(Hang(30))
-    with opened(tmp_path, provider, retries=3, query_seconds=0.4, timeout_seconds=30.0) as engine:
+    provider.always(Hang(600))
+    with opened(tmp_path, provider, retries=3, query_seconds=0.4, timeout_seconds=600.0) as engine:
         engine.save(Draft(title="a"))
         answer = engine.search(QUESTION)
 
     assert answer.tier == "keyword"
     assert len(provider.seen) <= 2
-    assert max(step.seconds for step in answer.steps) < 5
+    assert max(step.seconds for step in answer.steps) < 60  # of the 600 of any other request
 
 
 def test_what_waits_is_not_embedded_longer_than_a_search_may_take(tmp_path, provider):
-    with opened(tmp_path, provider, query_seconds=0.5, timeout_seconds=30.0) as engine:
+    with opened(tmp_path, provider, query_seconds=3.0, timeout_seconds=600.0) as engine:
         engine.save(Draft(title="a"))
         engine.embed()
         engine.save(Draft(title="b"))
-        provider.then(None, Hang(30))
+        provider.then(None, Hang(600))
 
         answer = engine.search(QUESTION)
 
@@ -444,7 +444,7 @@ def test_work_that_raises_does_not_end_all_work_for_ever():
     while background._thread is not None:
         threading.Event().wait(0.01)
     background.wake()
-    assert again.wait(10)
+    assert again.wait(60)
     background.close()
 
 

@@ -323,10 +323,10 @@ def test_what_a_command_started_ends_with_it(home: Path) -> None:
     environment = machine(home, PATH=f"{home / 'bin'}:/usr/bin:/bin")
 
     with pytest.raises(Error, match="did not end within"):
-        own.run(own.removing(str(script)), environment, lambda: None, timeout_seconds=2)
+        own.run(own.removing(str(script)), environment, lambda: None, timeout_seconds=5)
 
     assert os.read(reader, 3) == b"up\n"
-    assert select.select([reader], [], [], 10)[0], "what it started still has the pipe"
+    assert select.select([reader], [], [], 60)[0], "what it started still has the pipe"
     assert os.read(reader, 1) == b""
     os.close(reader)
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -18,7 +17,7 @@ from memory.store.sqlite.store import SqliteStore
 from notes_made import drafts
 from provider import Provider
 
-SOON = 10.0  # seconds; nothing here waits for so long unless it is broken
+SOON = 60.0  # seconds; nothing here waits for so long unless it is broken
 
 
 def test_a_save_wakes_the_thread_that_embeds_it(tmp_path):
@@ -71,7 +70,7 @@ def test_closing_leaves_the_rest_in_the_queue():
 def test_two_who_fill_one_queue_embed_each_chunk_once(tmp_path):
     lazy = replace(Config(), embedding=replace(Config().embedding, fill="lazy", batch_size=2))
     together = threading.Barrier(2)
-    made = [Watched(before=lambda: meet(together)) for _ in range(2)]
+    made = [Watched(before=once(together)) for _ in range(2)]
     engines = [Engine(SqliteStore(tmp_path / "memory.db"), lazy, embedder=embedder) for embedder in made]
     engines[0].save_all([Draft(title=f"note {n}") for n in range(20)])
 
@@ -123,10 +122,16 @@ def test_an_engine_that_wakes_learns_what_is_due(tmp_path):
         until(lambda: engine._store.lexicon.learned(1) is not None)
 
 
-def meet(others):
-    """Begin together; who comes last goes alone."""
-    with suppress(threading.BrokenBarrierError):
-        others.wait(1)
+def once(others):
+    """Both begin together; then each goes on alone."""
+    met = []
+
+    def meet():
+        if not met:
+            met.append(threading.get_ident())
+            others.wait(SOON)
+
+    return meet
 
 
 @pytest.mark.parametrize("times", [1, 20])

@@ -36,14 +36,14 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture
 def local(provider) -> Iterator[ollama.Client]:
-    client = ollama.Client(provider.url, timeout=5)
+    client = ollama.Client(provider.url, timeout=60)
     yield client
     client.close()
 
 
 @pytest.fixture
 def remote(provider) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(api_key="sk-test", base_url=f"{provider.url}/v1", max_retries=0, timeout=5) as client:
+    with openai.OpenAI(api_key="sk-test", base_url=f"{provider.url}/v1", max_retries=0, timeout=60) as client:
         yield client
 
 
