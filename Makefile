@@ -33,6 +33,7 @@ bench: $(STAMP)
 	$(BIN)/python bench/team.py
 	$(BIN)/python bench/size.py
 	$(BIN)/python bench/entities.py
+	$(BIN)/python bench/hostile.py
 
 format: $(STAMP)
 	$(BIN)/ruff format .

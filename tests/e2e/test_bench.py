@@ -113,3 +113,11 @@ def test_the_distil_bench_measures_learning_and_asking():
 
     for what in ("learning a lexicon", "the vector of a query", "distilled search", "hybrid search"):
         assert what in said
+
+
+def test_the_hostile_bench_measures_every_case_that_is_asked_for():
+    said = quickly("hostile.py", "--quick")
+
+    for what in ("redact: 'secret='", "signs of instructions", "parts of a name"):
+        assert what in said
+    assert "redact" not in quickly("hostile.py", "--quick", "signs")

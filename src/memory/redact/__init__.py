@@ -10,7 +10,7 @@ from memory.errors import Invalid
 from memory.limits import DEPTH_LIMIT
 from memory.redact.assigned import FIELD, assigned, may_name_secret, names_secret
 from memory.redact.context import CONTEXTS
-from memory.redact.find import Finder
+from memory.redact.find import Finder, widened
 from memory.redact.formats import FORMATS
 from memory.redact.keys import KEYS
 from memory.redact.marked import MARKED, between, marked, marker
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from memory.draft import Draft
     from memory.record import Json
+    from memory.redact.rule import Span
 
 __all__ = ["BUILT_IN", "Redacted", "Redactor", "Rule"]
 
@@ -128,14 +129,29 @@ class Redactor:
 
     def _stretch(self, text: str, found: list[str]) -> str:
         """A text without markers redacted; what stands around a secret may be one itself once that is gone."""
-        pieces, start = [], 0
-        for place in self._find.places(text):
-            pieces += [self._stretch(text[start : place.start], found), marker(place.name)]
-            found.append(place.name)
-            start = place.stop
-        if not pieces:
-            return text
-        return "".join((*pieces, self._stretch(text[start:], found)))
+        pieces: list[str] = []
+        waiting: list[str | Span] = [(0, len(text))]
+        depths = [0]
+        while waiting:
+            part, depth = waiting.pop(), depths.pop()
+            if isinstance(part, str):
+                found.append(part)
+                pieces.append(marker(part))
+                continue
+            begin, stop = part
+            places = widened(self._find.places(text[begin:stop]), depth, stop - begin)
+            if not places:
+                pieces.append(text[begin:stop])
+                continue
+            rest: list[str | Span] = []
+            start = begin
+            for place in places:
+                rest += [(start, begin + place.start), place.name]
+                start = begin + place.stop
+            rest.append((start, stop))
+            waiting += reversed(rest)
+            depths += [depth + 1] * len(rest)
+        return "".join(pieces)
 
     def _value(self, field: str, value: Json, depth: int = 0) -> tuple[Json, tuple[str, ...]]:
         if depth > DEPTH_LIMIT:

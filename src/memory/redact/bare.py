@@ -25,6 +25,7 @@ _NEXT = r"[,;&|][A-Za-z_][\w.-]{1,40}[=:]|&&|\|\||<(?=/|!--|[A-Za-z][\w-]{0,20}/
 _NAME = r"[ \t]?[\w.\[\]-]*"
 _VARIABLE = r"(?:^|[\s\"'`(\[])[A-Z][A-Z0-9_]*=[\"']?$"
 _OPENERS = {")": "(", "]": "[", "}": "{"}
+_CLOSER = r"[)\]}]"
 _SIGILS = tuple("!&*@%|>")
 """What a value in YAML begins with that is not the value itself: a tag, an anchor, an alias, the sign of a block."""
 
@@ -88,9 +89,10 @@ def _end(match: re.Match[str]) -> int:
 def _closed(held: str, text: str, name: int) -> str:
     """A value without what closes a bracket that was opened before its name, or that nothing opened at its end."""
     line = text[max(0, name - _BEHIND) : name].rpartition("\n")[2]
-    for at, sign in enumerate(held):
-        opener = _OPENERS.get(sign)
-        if opener and held.count(opener, 0, at) < held.count(sign, 0, at + 1) and line.count(opener) > line.count(sign):
+    for found in compiled(_CLOSER, folded=False).finditer(held):
+        at, sign = found.start(), found[0]
+        opener = _OPENERS[sign]
+        if held.count(opener, 0, at) < held.count(sign, 0, at + 1) and line.count(opener) > line.count(sign):
             return held[:at].rstrip(_TAIL)
     while held and held[-1] in _OPENERS and held.count(_OPENERS[held[-1]]) < held.count(held[-1]):
         held = held[:-1].rstrip(_TAIL)

@@ -15,6 +15,13 @@ SHORTEST = 8
 """Characters of a text in which a rule with words can find anything."""
 
 
+DEEP = 4
+"""How often what stands around secrets is searched again for another before more than the secret goes."""
+
+MARGIN = 32
+"""Characters that go with a secret on both sides that deep; four times as many each time, or a text could go on for ever."""
+
+
 class Place(NamedTuple):
     """A secret at `text[start:stop]`, found by a rule; the earlier of two rules has the lower rank."""
 
@@ -66,3 +73,18 @@ def _merged(found: Iterable[Place]) -> list[Place]:
         else:
             merged.append(place)
     return merged
+
+
+def widened(places: list[Place], depth: int, size: int) -> list[Place]:
+    """
+    The places found after so many searches around others, in a text of this size; from `DEEP` on with what is around.
+
+    Each search reads all that is left of a text. A text in which every secret that is gone makes another of what stood
+    before it, such as one name of a secret after the other, would be read once for each.
+    """
+    if depth < DEEP:
+        return places
+    margin = MARGIN << 2 * (depth - DEEP)
+    return _merged(
+        place._replace(start=max(0, place.start - margin), stop=min(size, place.stop + margin)) for place in places
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
-from itertools import pairwise
 
 ENTROPY = 2.8
 """Bits a character (Shannon, 1948) that a generated secret has at least; ten different characters have 3.3."""
@@ -47,7 +46,7 @@ _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _DIGEST = r"(?i)(?:sha-?\d+|md5)[:-].*"
 _TIME = r"\d{4}-\d\d-\d\d(?:[T_ ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?"
 _KEYSTROKE = r"(?i)(?:alt|ctrl|control|shift|cmd|command|option|meta|super|win)\+.*"
-_PLAIN = r"[A-Za-z]+\d{0,2}|\d+|[A-Za-z]{0,2}\d+[A-Za-z]?|"
+_PLAIN = r"(?>(?:[A-Za-z]+\d{0,2}|\d+|[A-Za-z]{0,2}\d+[A-Za-z]?|)(?=[-_./: =]|\Z))"
 _ALGORITHM = (
     r"(?i)(?:sha|md|bcrypt|argon|pbkdf|scrypt|base|utf|oauth|hmac|aes|rsa|ed|ecdsa|totp|http|ipv?|v|py|vault|varchar|char"
     r"|int|rs|hs|es|x|win)-?[\d.x]+\w{0,3}(?:[-_/]\w{1,8})*"
@@ -113,9 +112,8 @@ def _path(text: str) -> bool:
 
 
 def words(text: str) -> bool:
-    """Words, versions and numbers, joined: `gpt-4o-2024-08-06`, `user_service_2`, `v1.2.3`."""
-    plain = _known(_PLAIN)
-    return all(plain.fullmatch(part) for part in re.split(r"[-_./: ]", text)) and not _scrambled(text)
+    """Words, versions and numbers, joined: `gpt-4o-2024-08-06`, `user_service_2`, `v1.2.3`, `grant=user`."""
+    return _known(rf"{_PLAIN}(?:[-_./: =]{_PLAIN})*").fullmatch(text) is not None and not _scrambled(text)
 
 
 def _name(text: str) -> bool:
@@ -125,8 +123,8 @@ def _name(text: str) -> bool:
 
 def _scrambled(text: str) -> bool:
     """Letters whose case changes as it only does by chance."""
-    letters = [character for character in text if character.isalpha()]
-    changes = sum(a.isupper() != b.isupper() for a, b in pairwise(letters))
+    letters = _known(r"[^A-Za-z]+").sub("", text)
+    changes = len(_known(r"[a-z](?=[A-Z])|[A-Z](?=[a-z])").findall(letters))
     return len(text) >= 16 and changes * 3 >= len(letters)
 
 

@@ -1,0 +1,121 @@
+"""
+How long texts take that were made to take long: each case at 31,250, 125,000 and 500,000 characters.
+
+    python bench/hostile.py               the table, under a minute
+    python bench/hostile.py CASE ...      these cases only
+    python bench/hostile.py --keep NAME   the run is kept in bench/runs/
+
+A case is a text of n characters and what is done with it. What takes four times as long for four times the text is linear;
+that it stays so is shown by counted work in the tests, these are the milliseconds. A case is not tried at the next size
+once one took more than 20 seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.redact import Redactor
+from memory.text.fence import seen
+from memory.text.instructions import orders
+from memory.text.names import split
+from report import Figure, barred, keep, setting, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+SIZES = (31_250, 125_000, 500_000)
+PATIENCE = 20  # seconds
+BAR = 6  # times as long for four times the text: linear, and what else the machine does
+TOLD = "Texts made to take long. Milliseconds of one call, the best of two; `ratio` is to a quarter of the text."
+
+
+class Case(NamedTuple):
+    """
+    Attributes:
+        text: Of as many characters as are asked for.
+        act: What is done with it.
+    """
+
+    name: str
+    text: Callable[[int], str]
+    act: Callable[[str], object]
+
+
+def over_and_over(part: str) -> Callable[[int], str]:
+    return lambda size: (part * (size // len(part) + 1))[:size]
+
+
+def redactor() -> Callable[[str], object]:
+    return Redactor().text
+
+
+CASES = (
+    *(
+        Case(f"redact: {part!r}", over_and_over(part), redactor())
+        for part in (
+            "secret=",
+            "=secret",
+            "=token",
+            "password=",
+            "password: a1)",
+            "pw=x9!,",
+            "token='",
+            "://u:p@q@",
+            "eyJhbGciOi.a.",
+            "-----BEGIN PRIVATE KEY-----\nAAAA",
+            "authorization: ",
+            "machine a.b login c ",
+        )
+    ),
+    *(
+        Case(f"signs of instructions: {part!r}", over_and_over(part), orders)
+        for part in ("ignore all your ", "human:\n", "send your ", "i g n o r e ", "curl you must ", "system: ")
+    ),
+    Case("what is not seen: a joiner", over_and_over("\u200d"), seen),
+    Case("parts of a name: 'aB'", over_and_over("aB"), split),
+)
+
+
+def milliseconds(case: Case, size: int) -> float:
+    text, taken = case.text(size), []
+    for _ in range(2):
+        begun = time.perf_counter()
+        case.act(text)
+        taken.append((time.perf_counter() - begun) * 1000)
+    return min(taken)
+
+
+def figures(cases: Iterable[Case], sizes: tuple[int, ...]) -> list[Figure]:
+    found = []
+    for case in cases:
+        before = None
+        for size in sizes:
+            taken = milliseconds(case, size)
+            ratio = taken / before if before else None
+            figure = Figure(f"{case.name}, {size:,} characters", None, taken, taken, None, ratio)
+            found.append(barred(figure, f"≤ {BAR} ×", met=ratio <= BAR or taken < 5) if ratio else figure)
+            before = taken
+            if taken > PATIENCE * 1000:
+                break
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="How long texts take that were made to take long.")
+    parser.add_argument("case", nargs="*", help="the beginning of a case's name")
+    parser.add_argument("--quick", action="store_true", help="short texts: does the script work?")
+    parser.add_argument("--keep", metavar="NAME", help="write the run to bench/runs/")
+    given = parser.parse_args()
+    cases = [case for case in CASES if not given.case or case.name.startswith(tuple(given.case))]
+    if not cases:
+        parser.error(f"no case begins with {', '.join(given.case)}; there are {', '.join(c.name for c in CASES)}")
+    measured, facts = figures(cases, tuple(size // 100 for size in SIZES) if given.quick else SIZES), setting()
+    print("\n".join(f"{name:11}{fact}" for name, fact in facts.items()), table(measured), sep="\n\n")
+    if given.keep:
+        print(f"\nkept in bench/runs/{keep(measured, {}, facts, name=given.keep, told=TOLD).name}")
+
+
+if __name__ == "__main__":
+    main()
