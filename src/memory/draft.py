@@ -22,9 +22,9 @@ class Draft:
     """
     What a caller asks to keep.
 
-    Text is kept as given: Unicode without NUL and without lone surrogates. A blank text counts as absent. Names (of a
-    project, an agent, a session, an entity, ...) lose the blanks around them: nobody sees them, and a filter would miss
-    them.
+    Text is kept as given: Unicode without NUL and without lone surrogates. A blank text counts as absent, and so does
+    None in any field. Names (of a project, an agent, a session, an entity, ...) lose the blanks around them: nobody
+    sees them, and a filter would miss them.
 
     Attributes:
         title: One line that names it; at most `TITLE_LIMIT` characters.
@@ -64,6 +64,9 @@ class Draft:
     keyword_only: bool = False
 
     def __post_init__(self) -> None:
+        for name, absent in _ABSENT.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, absent)
         if not isinstance(self.kind, Kind):
             raise Invalid(f"kind must be a Kind, not {self.kind!r}", hint="`memory.kinds.kind` finds one by its name.")
         _check_texts(self)
@@ -90,6 +93,13 @@ def _a(kind: Kind) -> str:
 SHARED = tuple(f.name for f in fields(Draft) if f.name != "body")
 """The fields that a draft and the memory made of it have in common."""
 
+
+_ABSENT = {
+    f.name: f.default_factory() if callable(f.default_factory) else f.default
+    for f in fields(Draft)
+    if f.default is not None
+}
+"""What a field is when it is left out, of those that are not None then."""
 
 _TEXTS = {
     "title": TITLE_LIMIT,

@@ -155,7 +155,8 @@ def update(former: Whole, changes: Mapping[str, Any], saving: Saving, *, moment:
     Nothing is written, and the result is `known`, when nothing changes.
 
     Args:
-        changes: Fields of a draft with their new values.
+        changes: Fields of a draft with their new values; None takes away what there is, but never a kind or that a
+            memory is kept from models.
 
     Raises:
         NotFound: No such memory.
@@ -164,7 +165,8 @@ def update(former: Whole, changes: Mapping[str, Any], saving: Saving, *, moment:
     texts = {name: getattr(former.memory, name) for name in SHARED} | {"body": former.body}
     if former.memory.kind is not Kind.NOTE and former.memory.what == former.body[:WHAT_OF_BODY]:
         texts["what"] = ""  # the body spoke for it, and does so again
-    draft, flags, said = saving.guard.draft(Draft(**texts | dict(changes)))
+    changes = {name: new for name, new in changes.items() if new is not None or name not in {"kind", "keyword_only"}}
+    draft, flags, said = saving.guard.draft(Draft(**texts | changes))
     if draft == Draft(**texts):
         return Saved(former.memory, known=True, notices=said)
     made = entry(Plan(draft, flags=flags), moment, saving.cutting)._replace(grown=_grown(texts, draft))

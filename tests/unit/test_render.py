@@ -10,8 +10,8 @@ from memory import Config, Draft, Engine
 from memory.config import EmbeddingSettings
 from memory.context import in_short
 from memory.kinds import Kind
-from memory.query import Mode, Query
-from memory.render import care_text, text
+from memory.query import Granularity, Mode, Query
+from memory.render import care_text, data, recall, text
 from memory.store import Revision
 
 HOSTILE = "a\x1b]0;owned\x07b\x7fc\x9b31md\re\0".removesuffix("\0")
@@ -117,3 +117,22 @@ def test_what_looks_like_orders_is_marked_for_people_too(engine):
         text.answer(engine.search("notes")),
     ):
         assert "(looks like orders to an agent)" in rendered
+
+
+def test_a_section_is_labelled_with_its_own_heading_everywhere(engine):
+    """Not with that of the chunk that was found in it (CAP A23, A30)."""
+    body = f"# Report\n\n## Database\n\n{'rows ' * 300}\n\n### Query times\n\nzebra\n\n{'words ' * 400}\n"
+    engine.save(Draft(title="Report", kind=Kind.REPORT, agent_id="a", session_id="s", body=body))
+
+    fine, section = (
+        engine.search(Query("zebra", mode=Mode.KEYWORD, granularity=size))
+        for size in (Granularity.FINE, Granularity.MEDIUM)
+    )
+
+    assert fine.hits[0].chunk.header_path == ("# Report", "## Database", "### Query times")
+    assert "Database › Query times" in plain(text.answer(fine))
+    assert "Passage (Report > Database > Query times)" in recall.answer(fine, elsewhere="")
+    assert "    Database\n" in plain(text.answer(section))
+    assert "Database › Query times" not in plain(text.answer(section))
+    assert "Passage (Report > Database): " in recall.answer(section, elsewhere="")
+    assert data.answer(section)["hits"][0]["header_path"] == ["# Report", "## Database"]

@@ -1,9 +1,11 @@
 """Values check themselves on the way in."""
 
+from dataclasses import fields
+
 import pytest
 
 from memory import Draft, Engine, Kind, Query
-from memory.config import Config
+from memory.config import Config, EmbeddingSettings
 from memory.errors import Invalid
 from memory.store.sqlite.store import SqliteStore
 
@@ -24,7 +26,6 @@ from memory.store.sqlite.store import SqliteStore
         ({"title": "x", "project": " "}, "project is blank"),
         ({"title": "x", "tags": "auth"}, "tags must be a list"),
         ({"title": "x", "tags": ("",)}, "tags holds a blank"),
-        ({"title": "x", "metadata": None}, "metadata must be JSON"),
         ({"title": "x", "metadata": {"a": float("nan")}}, "metadata must be JSON"),
         ({"title": "x", "metadata": {"a": object()}}, "metadata must be JSON"),
         ({"title": "x", "session_iter": 0}, "session_iter"),
@@ -37,6 +38,36 @@ from memory.store.sqlite.store import SqliteStore
 def test_a_draft_says_what_is_wrong_with_it(fields, said):
     with pytest.raises(Invalid, match=said.replace("(", r"\(")):
         Draft(**fields)
+
+
+@pytest.mark.parametrize("field", fields(Draft)[1:], ids=lambda field: field.name)
+def test_none_in_any_field_of_a_draft_is_the_same_as_leaving_it_out(field):
+    """Programs hand on what they were not given; of a note only the title is needed."""
+    given = {"title": "a title", "what": "is the case"}
+
+    assert Draft(**given | {field.name: None}) == Draft(
+        **{name: value for name, value in given.items() if name != field.name}
+    )
+
+
+def test_none_is_kept_as_nothing(tmp_path):
+    with Engine.open(Config(home=str(tmp_path), embedding=EmbeddingSettings(provider="none"))) as engine:
+        saved = engine.save(Draft(title="a title", **dict.fromkeys(("why", "impact", "tags", "metadata", "project"))))
+
+        found = engine.details(saved.memory.id).memory
+        assert engine.update(found.id, why=None).known
+
+    assert (found.why, found.impact, found.tags, dict(found.metadata), found.project) == ("", "", (), {}, None)
+
+
+def test_none_in_an_update_never_lets_a_model_see_what_was_kept_from_it(tmp_path):
+    with Engine.open(Config(home=str(tmp_path), embedding=EmbeddingSettings(provider="hashed"))) as engine:
+        id = engine.save(Draft(kind=Kind.ENTITY, title="Closed", body="secret", keyword_only=True)).memory.id
+
+        engine.update(id, keyword_only=None, kind=None, body="still secret")
+
+        found = engine.get(id)
+    assert (found.keyword_only, found.kind) == (True, Kind.ENTITY)
 
 
 @pytest.mark.parametrize(

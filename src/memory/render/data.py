@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.query import Granularity
 from memory.times import iso
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memory.context import Context
     from memory.engine import Details
     from memory.errors import Error
@@ -142,7 +145,7 @@ def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:
             "mass": round(verdict.mass, 4),
             "coverage": round(verdict.coverage, 4),
         },
-        "hits": [_hit(hit, rank) for rank, hit in enumerate(found.hits, start=1)],
+        "hits": [_hit(hit, rank, headings(found, hit)) for rank, hit in enumerate(found.hits, start=1)],
         "seconds": round(found.seconds, 6),
         "notices": notices(found.notices),
     }
@@ -158,7 +161,12 @@ def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:
     return document("search", values)
 
 
-def _hit(hit: Hit, rank: int) -> dict[str, Any]:
+def headings(found: Answer, hit: Hit) -> tuple[str, ...]:
+    """Those above what a hit shows: of its section where sections were asked for, else of its chunk."""
+    return hit.chunk.section if found.query.granularity is Granularity.MEDIUM else hit.chunk.header_path
+
+
+def _hit(hit: Hit, rank: int, headers: Sequence[str]) -> dict[str, Any]:
     return pointer(hit.memory) | {
         "rank": rank,
         "score": round(hit.score, 4),
@@ -169,7 +177,7 @@ def _hit(hit: Hit, rank: int) -> dict[str, Any]:
         "chunk_id": hit.chunk_id,
         "chunk_index": hit.chunk.index,
         "chunk_type": str(hit.chunk.type),
-        "header_path": list(hit.chunk.header_path),
+        "header_path": list(headers),
         "text": hit.text,
         "match_ratio": hit.match_ratio,
     }

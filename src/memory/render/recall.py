@@ -8,10 +8,13 @@ from memory.context import in_short, line
 from memory.limits import WHAT_OF_BODY
 from memory.query import Outcome
 from memory.record import INSTRUCTIONS
+from memory.render.data import headings
 from memory.render.text import counted, notice
 from memory.text.fence import fenced, seen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memory.context import Context
     from memory.engine import Details
     from memory.query import Answer, Hit, Notice
@@ -29,7 +32,7 @@ def answer(found: Answer, *, elsewhere: str) -> str:
         elsewhere: What to say if nothing was found.
     """
     head = headline(found)
-    body = "".join(f"{rank}. {_hit(hit)}" for rank, hit in enumerate(found.hits, start=1))
+    body = "".join(f"{rank}. {_hit(hit, headings(found, hit))}" for rank, hit in enumerate(found.hits, start=1))
     return "\n".join([head, fenced(body) if found.hits else elsewhere, *notices(found.notices)]).rstrip() + "\n"
 
 
@@ -48,13 +51,13 @@ def headline(found: Answer) -> str:
     return f"{counted(len(found.hits), 'memory', 'memories')} found ({how})."
 
 
-def _hit(hit: Hit) -> str:
+def _hit(hit: Hit, above: Sequence[str]) -> str:
     said = in_short(hit.memory).removeprefix("- ")
     if hit.cosine is not None:
         said += f"  Near by meaning: {hit.cosine:.2f} of 1\n"
     if hit.chunk.start == hit.chunk.stop or _says_no_more(hit):
         return said
-    place = " > ".join(line(header).lstrip("# ") for header in hit.chunk.header_path)
+    place = " > ".join(line(header).lstrip("# ") for header in above)
     text = line(hit.text)
     shown = text if len(text) <= PASSAGE else f"{text[:PASSAGE].rstrip()}…"
     return f"{said}  Passage{f' ({place})' if place else ''}: {shown}\n"

@@ -12,6 +12,7 @@ import click
 from memory.limits import WHAT_OF_BODY
 from memory.query import Granularity, Outcome
 from memory.record import INSTRUCTIONS
+from memory.render.data import headings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,13 +72,16 @@ def verdict(found: Answer) -> str:
 
 def answer(found: Answer, *, explain: bool = False) -> str:
     fine = found.query.granularity is Granularity.FINE
-    blocks = [_hit(hit, rank, fine=fine, explain=explain) for rank, hit in enumerate(found.hits, start=1)]
+    blocks = [
+        _hit(hit, rank, headings(found, hit), fine=fine, explain=explain)
+        for rank, hit in enumerate(found.hits, start=1)
+    ]
     if explain:
         blocks.append(explanation(found))
     return "\n\n".join(blocks)
 
 
-def _hit(hit: Hit, rank: int, *, fine: bool, explain: bool) -> str:
+def _hit(hit: Hit, rank: int, above: Sequence[str], *, fine: bool, explain: bool) -> str:
     memory = _visible(hit.memory)
     lines = [f"{rank:2d}  {_headline(memory)}"]
     passage = hit.chunk.start < hit.chunk.stop
@@ -86,7 +90,7 @@ def _hit(hit: Hit, rank: int, *, fine: bool, explain: bool) -> str:
     if fine:
         lines.append(click.style(f"    chunk {hit.chunk_id}", dim=True))
     if passage:
-        headers = [visible(header).lstrip("# ") for header in hit.chunk.header_path]
+        headers = [visible(header).lstrip("# ") for header in above]
         place = " › ".join(headers[1:] if headers[:1] == [memory.title] else headers)
         lines += [click.style(f"    {place}", dim=True)] if place else []
         lines += _indented(_without_heading(visible(hit.text), [memory.title, *headers]))
