@@ -404,6 +404,22 @@ def test_a_prefix_that_means_several_names_them(shell: Shell) -> None:
     assert shell("delete", "abcdef012").out.startswith("deleted abcdef01")
 
 
+@pytest.mark.parametrize("more", [["--details", "long"], ["--source", "me"], []])
+def test_x58_a_project_without_a_name_is_this_folders_where_something_is_kept_too(shell, more):
+    shell("save", "A title", "--project", *more)
+    shell("save", "Another", "--project", "named")
+    shell("update", "2", "--project", *(["--what", "x"] if more else []))
+
+    assert {one["project"] for one in shell("list", "--json").json["memories"]} == {shell.folder.name}
+
+
+@pytest.mark.parametrize("command", ["save", "update", "import", "watch"])
+def test_x58_a_project_that_took_the_argument_for_its_name_says_so(shell, command):
+    ran = shell(command, "--project", "what was meant", code=2)
+
+    assert "--project took 'what was meant' as its name; put it last." in ran.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -169,6 +169,9 @@ def _nowhere() -> TextIO:
 
 def _usage(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
+    project = context.params.get("project") if context is not None else None
+    if isinstance(error, click.MissingParameter) and isinstance(project, str) and project.strip("."):
+        return f"--project took {project!r} as its name; put it last."
     return f"See `{context.command_path} --help`." if context is not None else ""
 
 

@@ -23,7 +23,14 @@ from memory.kinds import CATEGORIES
 @click.option("--category", type=click.Choice(CATEGORIES), help="What it is about.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be repeated.")
 @click.option("--file", "files", multiple=True, metavar="PATH", help="A file it is about; may be repeated.")
-@click.option("--project", default=HERE, metavar="NAME", help="Its project; this folder's by default, '' for none.")
+@click.option(
+    "--project",
+    is_flag=False,
+    flag_value=HERE,
+    default=HERE,
+    metavar="[NAME]",
+    help="Its project; this folder's by default, '' for none.",
+)
 @click.option("--source", metavar="NAME", help="The program it comes from, e.g. claude-code.")
 @click.option("--keyword-only", is_flag=True, help="Never hand it to a model: only its words find it.")
 @click.option("--supersedes", metavar="ID", help="The memory that no longer holds.")
@@ -75,7 +82,13 @@ def save(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
 @click.option(
     "--file", "files", multiple=True, metavar="PATH", help="In place of all its files; may be repeated, '' clears."
 )
-@click.option("--project", metavar="NAME", help="Its project; '.' is this folder's, '' is none.")
+@click.option(
+    "--project",
+    is_flag=False,
+    flag_value=HERE,
+    metavar="[NAME]",
+    help="Its project; without a name, or '.', this folder's; '' is none.",
+)
 @click.option("--source", metavar="NAME", help="The program it comes from; '' clears it.")
 @as_json
 @click.pass_context

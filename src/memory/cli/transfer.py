@@ -89,8 +89,10 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> N
 @click.argument("path", type=PATH, metavar="FILE|FOLDER|-")
 @click.option(
     "--project",
+    is_flag=False,
+    flag_value=HERE,
     default=HERE,
-    metavar="NAME",
+    metavar="[NAME]",
     help="Project of Markdown files; the one they lie in by default, '' for none.",
 )
 @as_json

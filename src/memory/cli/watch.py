@@ -177,8 +177,10 @@ def _name(memory: Memory) -> str:
 @click.argument("folder", type=PATH, metavar="FOLDER")
 @click.option(
     "--project",
+    is_flag=False,
+    flag_value=HERE,
     default=HERE,
-    metavar="NAME",
+    metavar="[NAME]",
     help="Project of the files; the one the folder lies in by default, '' for none.",
 )
 @click.option("--once", is_flag=True, help="End when all is up to date, instead of waiting for changes.")
