@@ -171,6 +171,7 @@ def _queue(
         else:
             well = not filled.left
             told = f"{chunks(filled.embedded)} embedded" + ("" if well else f", {filled.left:,} still without a vector")
+            told = "; ".join([told, *map(str, filled.held)])
             yield Finding("queue", well, told, "" if well else "See below, or `memory status`.", mended=well)
     for failure in store.failures(5):
         told = f"memory {failure.memory}: {failure.failed:,} of its chunks failed, {failure.last_error}"

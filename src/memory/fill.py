@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory import holder
 from memory.embed import PLACE, embedded, names, space
 from memory.embed.purpose import EMBED, FILL, purpose
 from memory.errors import EmbedError, Garbled, Unfit
+from memory.holder import Fate
 from memory.limits import plain
 from memory.space import Window
 from memory.store import State
@@ -20,15 +23,16 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.embed.pool import Embedders
     from memory.embed.purpose import Purpose
+    from memory.holder import Holder
     from memory.record import ChunkId, Excerpt, MemoryId
     from memory.space import Embedded
-    from memory.store import Store
+    from memory.store import Claim, Store
 
 RETRY = timedelta(hours=1)
 """After which a text that its model did not take is tried again, unless somebody asks for it."""
 
 CLAIM = timedelta(minutes=5)
-"""After which chunks that somebody began to embed are thought to be left behind."""
+"""After which chunks that somebody began to embed are thought to be left behind, if nobody can tell whether they are."""
 
 HOPELESS = 3
 """Texts in a row that a model does not take before it is asked for one that it always took."""
@@ -57,6 +61,33 @@ class Filling(NamedTuple):
     overlap: int = 50
 
 
+class Held(NamedTuple):
+    """
+    What others had begun to embed.
+
+    Attributes:
+        holder: Which process; None if that is not known.
+        fate: What became of it; chunks of one that has ended were free at once.
+        until: When the others are free again, if nothing comes of it.
+    """
+
+    chunks: int
+    holder: Holder | None
+    fate: Fate
+    until: datetime
+
+    def __str__(self) -> str:
+        chunks = "1 chunk" if self.chunks == 1 else f"{self.chunks:,} chunks"
+        process = "a process" if self.holder is None else f"process {self.holder.process}"
+        match self.fate:
+            case Fate.ENDED:
+                return f"{chunks} that {process} had begun to embed were free at once: it has ended"
+            case Fate.RUNS:
+                return f"{process} on this machine is embedding {chunks}"
+        place = "on another machine, in another container or before this machine was restarted"
+        return f"{process} began to embed {chunks} {place}; they are free at {self.until:%H:%M:%S} UTC"
+
+
 class Filled(NamedTuple):
     """
     Attributes:
@@ -66,6 +97,7 @@ class Filled(NamedTuple):
         error: The latest reason for a failure.
         more: The time was over before all was done.
         model: Provider and model that embedded.
+        held: What others had begun, as far as that was in the way.
     """
 
     embedded: int = 0
@@ -74,6 +106,7 @@ class Filled(NamedTuple):
     error: str = ""
     more: bool = False
     model: str = ""
+    held: tuple[Held, ...] = ()
 
 
 class Isolated(NamedTuple):
@@ -151,8 +184,9 @@ def drain(
     retried = moment if of.asked else moment - RETRY
     size = filling.batch if filling.seconds is None else min(IN_PASSING, filling.batch)
     begun, done, failed, last, late, model = perf_counter(), 0, 0, "", False, ""
+    held: dict[str, Held] = {}
     with purpose(of):
-        while going() and (excerpts := _claimed(store, size, retried)):
+        while going() and (excerpts := _claimed(store, size, retried, held)):
             try:
                 generation, embedder = _founded(store, embedders)
                 found = isolated(excerpts, embedder, filling.overlap)
@@ -168,7 +202,7 @@ def drain(
                 break
     embedders.notes.write()
     left = store.queued()
-    return Filled(done, failed, left, last, more=late and left > failed, model=model)
+    return Filled(done, failed, left, last, more=late and left > failed, model=model, held=tuple(held.values()))
 
 
 def anew(
@@ -204,10 +238,29 @@ def anew(
     return Filled(done, failed, store.queued(), last, model=model)
 
 
-def _claimed(store: Store, limit: int, retried: datetime) -> Sequence[Excerpt]:
-    """The next chunks that nobody else embeds at the moment."""
+def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held]) -> Sequence[Excerpt]:
+    """
+    The next chunks that nobody else embeds at the moment; where there are none, those that a process left behind.
+
+    Args:
+        held: Gets what others have begun, where nothing else is left.
+    """
     now = datetime.now(UTC)
-    return store.claim(limit, retried, now=now, until=now + CLAIM)
+    claim = partial(store.claim, limit, retried, now=now, until=now + CLAIM, by=str(holder.own()))
+    if found := claim():
+        return found
+    others = {one.holder: _held(one) for one in store.claims(now)}
+    held |= others
+    ended = [name for name, one in others.items() if one.fate is Fate.ENDED]
+    if not ended:
+        return ()
+    store.release_of(ended)
+    return claim()
+
+
+def _held(one: Claim) -> Held:
+    found = holder.parsed(one.holder)
+    return Held(one.chunks, found, holder.fate(found), one.until)
 
 
 def _founded(store: Store, embedders: Embedders) -> tuple[int, Embedder]:

@@ -32,7 +32,7 @@ from memory.ledger import Budget, Outage
 from memory.query import ACTIVE, EVERYTHING, Scope, Term
 from memory.record import OVERLAP, ChunkId, MemoryId, Status
 from memory.space import Window
-from memory.store import SEARCHES, Links, Revision, State, Waiting
+from memory.store import SEARCHES, Claim, Links, Revision, State, Waiting
 
 if TYPE_CHECKING:
     from memory.query import Ranking
@@ -1141,24 +1141,52 @@ class Queue:
     def test_what_one_claims_another_does_not_get(self, store: Store) -> None:
         a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
 
-        first = store.claim(2, now=at(1), until=at(5))
-        second = store.claim(9, now=at(2), until=at(6))
+        first = store.claim(2, now=at(1), until=at(5), by="one")
+        second = store.claim(9, now=at(2), until=at(6), by="one")
 
         assert [excerpt.id for excerpt in first] == [a, b]
         assert first == [store.excerpts([a])[a], store.excerpts([b])[b]]
         assert [excerpt.id for excerpt in second] == [c]
-        assert store.claim(9, now=at(4), until=at(9)) == []
+        assert store.claim(9, now=at(4), until=at(9), by="one") == []
         assert [excerpt.id for excerpt in store.waiting(9)] == [a, b, c]
 
     def test_a_claim_ends_with_its_time_a_failure_or_its_release(self, store: Store) -> None:
         a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
-        store.claim(9, now=at(1), until=at(5))
+        store.claim(9, now=at(1), until=at(5), by="one")
 
         store.release([b, ChunkId(99)])
-        assert [excerpt.id for excerpt in store.claim(9, now=at(2), until=at(6))] == [b]
+        assert [excerpt.id for excerpt in store.claim(9, now=at(2), until=at(6), by="one")] == [b]
         store.failed([c], "once", at(2))
-        assert [excerpt.id for excerpt in store.claim(9, at(3), now=at(3), until=at(4))] == [c]
-        assert [excerpt.id for excerpt in store.claim(9, now=at(5), until=at(9))] == [a]
+        assert [excerpt.id for excerpt in store.claim(9, at(3), now=at(3), until=at(4), by="one")] == [c]
+        assert [excerpt.id for excerpt in store.claim(9, now=at(5), until=at(9), by="one")] == [a]
+
+    def test_claims_are_told_by_who_holds_them_and_for_how_long(self, store: Store) -> None:
+        _, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
+        store.claim(1, now=at(1), until=at(3), by="two")
+        store.claim(1, now=at(1), until=at(5), by="one")
+        store.claim(1, now=at(2), until=at(4), by="two")
+
+        assert store.claims(at(2)) == [Claim("one", 1, at(5)), Claim("two", 2, at(4))]
+        assert store.claims(at(3)) == [Claim("one", 1, at(5)), Claim("two", 1, at(4))]
+        store.release([b])
+        assert store.claims(at(3)) == [Claim("two", 1, at(4))]
+        store.failed([c], "once", at(3))
+        assert store.claims(at(3)) == []
+        assert store.claims(at(2)) == [Claim("two", 1, at(3))]
+        store.claim(9, now=at(9), until=at(12), by="three")
+        assert store.claims(at(11)) == [Claim("three", 2, at(12))]
+
+    def test_claims_of_a_holder_are_given_up_all_at_once_and_no_others(self, store: Store) -> None:
+        a, _, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
+        for name in ("one", "two", "one"):
+            store.claim(1, now=at(1), until=at(5), by=name)
+
+        store.release_of(["one", "nobody", ""])
+
+        assert store.claims(at(1)) == [Claim("two", 1, at(5))]
+        assert [excerpt.id for excerpt in store.claim(9, now=at(1), until=at(5), by="three")] == [a, c]
+        store.release_of([])
+        assert [claim.chunks for claim in store.claims(at(1))] == [2, 1]
 
     def test_what_failed_lately_is_left_out(self, store: Store) -> None:
         a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))

@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import apsw
@@ -19,6 +21,7 @@ from sound import sound
 
 from command import COMMAND, Shell
 from memory import Config, Draft, Engine, Mode, Query
+from memory.fill import CLAIM
 from memory.store import State
 from memory.store.sqlite.store import SqliteStore
 
@@ -142,6 +145,64 @@ def test_a_reindex_that_is_killed_loses_nothing_and_goes_on(shell: Shell) -> Non
 def generations(shell: Shell) -> list[tuple[State, str, int]]:
     with engine(shell) as kept:
         return [(found.state, found.space.model, filled) for found, filled in kept.status().generations]
+
+
+EMBEDDING = """
+    from memory.embed.hashed import HashedEmbedder
+
+    class Silent(HashedEmbedder):
+        def embed(self, texts, purpose):
+            said("claimed")
+            sys.stdin.read()
+
+    with Engine.open(load(), embedder=Silent(64)) as engine:
+        engine.embed()
+"""
+
+
+def test_what_a_killed_process_had_begun_to_embed_is_embedded_at_once(shell: Shell) -> None:
+    unembedded(shell, 40)
+    with python(shell, EMBEDDING, stdin=subprocess.PIPE) as child:
+        assert child.stdout.readline() == "claimed\n"
+        busy = shell("embed", "--json").json
+        child.kill()
+        child.wait()
+
+    done = shell("embed")
+
+    assert [(one["chunks"], one["process"], one["fate"]) for one in busy["held"]] == [(32, child.pid, "runs")]
+    assert (busy["embedded"], busy["left"]) == (8, 32)
+    assert done.out.startswith("32 chunks embedded")
+    assert (
+        done.err == f"memory: 32 chunks that process {child.pid} had begun to embed were free at once: it has ended\n"
+    )
+    assert shell("embed", "--json").json["held"] == []
+
+
+def test_what_was_begun_elsewhere_is_free_after_five_minutes_and_that_is_said(shell: Shell) -> None:
+    unembedded(shell, 3)
+    now = datetime.now(UTC)
+    with closing(SqliteStore(shell.home / "memory.db")) as store:
+        for by in ("another-machine 4711 99", "no holder"):
+            store.claim(1, now=now, until=now + CLAIM, by=by)
+
+    ran = shell("embed")
+    told = shell("doctor", "--fix", code=1).out
+
+    assert ran.out.startswith("1 chunk embedded")
+    assert len(lines := ran.err.splitlines()) == 2
+    assert "process 4711 began to embed 1 chunk on another machine" in lines[0]
+    assert "a process began to embed 1 chunk on another machine" in lines[1]
+    assert all(line.endswith(f"they are free at {now + CLAIM:%H:%M:%S} UTC") for line in lines)
+    assert "process 4711 began" in " ".join(told.split())
+    with closing(SqliteStore(shell.home / "memory.db")) as store:
+        assert len(store.claim(9, now=now + CLAIM, until=now + 2 * CLAIM, by="me")) == 2
+
+
+def unembedded(shell: Shell, count: int) -> None:
+    lines = [json.dumps({"title": f"note {n}", "what": f"alpha {n}"}) for n in range(count)]
+    replace(shell, settings={"MEMORY_EMBEDDING_FILL": "lazy"})("import", "-", stdin="\n".join(lines))
+    assert shell("status", "--json").json["queued"] == count
 
 
 def test_eight_processes_lose_no_save(shell: Shell) -> None:

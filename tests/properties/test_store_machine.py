@@ -417,10 +417,22 @@ class Stores(RuleBasedStateMachine):
         self.same("queued")
         self.same("unembedded", data.draw(st.lists(st.sampled_from([*self.ids(), MemoryId(999)]))))
 
-    @rule(limit=limits, before=st.none() | st.integers(0, 4).map(at), now=st.integers(0, 4), span=st.integers(0, 4))
-    def claim_and_release(self, limit, before, now, span) -> None:
-        claimed = self.same("claim", limit, before, now=at(now), until=at(now + span))
+    @rule(
+        limit=limits,
+        before=st.none() | st.integers(0, 4).map(at),
+        now=st.integers(0, 4),
+        span=st.integers(0, 4),
+        by=st.sampled_from(["", "one", "two"]),
+    )
+    def claim_and_release(self, limit, before, now, span, by) -> None:
+        claimed = self.same("claim", limit, before, now=at(now), until=at(now + span), by=by)
         self.same("release", [excerpt.id for excerpt in claimed][::2])
+        self.same("claims", at(now))
+
+    @rule(holders=st.lists(st.sampled_from(["one", "two", "nobody"]), max_size=2), now=st.integers(0, 4))
+    def claims_given_up(self, holders, now) -> None:
+        self.same("release_of", holders)
+        self.same("claims", at(now))
 
     @rule(since=st.none() | days.map(at), limit=limits)
     def ask_what_was_spent(self, since, limit) -> None:

@@ -23,10 +23,11 @@ from memory.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreT
 from memory.ledger import Budget, Outage
 from memory.query import ACTIVE, EVERYTHING, Scope
 from memory.record import ChunkId, MemoryId
-from memory.store import Generation, State
+from memory.store import Claim, Generation, State
 from memory.store.sqlite.database import APPLICATION, LATEST, migrations
 from memory.store.sqlite.match import matched
 from memory.store.sqlite.store import SqliteStore
+from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -155,6 +156,20 @@ def test_a_file_of_the_first_format_has_everything_after_opening(old: Path) -> N
         with closing(apsw.Connection(str(old))) as db:
             assert db.pragma("user_version") == LATEST
     sound(old)
+
+
+def test_what_a_former_version_claimed_is_held_by_nobody_known(old: Path) -> None:
+    with closing(apsw.Connection(str(old))) as db:
+        for number, script in migrations()[1:6]:
+            db.execute(script)
+            db.pragma("user_version", number)
+        db.execute("update embed_queue set claimed_until = ?", (iso(at(5)),))
+
+    with closing(SqliteStore(old)) as store:
+        assert store.claims(at(1)) == [Claim("", 1, at(5))]
+        store.release_of(["", "somebody"])
+        assert store.claim(9, at(9), now=at(4), until=at(9), by="me") == []
+        assert [excerpt.id for excerpt in store.claim(9, at(9), now=at(5), until=at(9), by="me")] == [3]
 
 
 def test_a_migrated_file_is_laid_out_as_a_new_one(old: Path, tmp_path: Path) -> None:

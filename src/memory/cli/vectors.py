@@ -35,6 +35,8 @@ def embed(context: click.Context, /, *, as_json: bool) -> int:
     left = f", {result.left:,} still wait" if result.left else ""
     by = f" with {result.model}" if result.embedded else ""
     click.echo(f"{counted(result.embedded, 'chunk')} embedded{by}{left}")
+    for one in result.held:
+        click.echo(f"memory: {one}", err=True)
     if result.failed:
         click.echo(
             f"memory: the model did not take {counted(result.failed, 'chunk')}: {visible(result.error)}", err=True

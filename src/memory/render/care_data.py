@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from memory.adopt import Adoption, Change
     from memory.doctor import Finding
-    from memory.fill import Filled
+    from memory.fill import Filled, Held
     from memory.forecast import Forecast
     from memory.ledger import Call
     from memory.reindex import Reindexed, RolledBack
@@ -28,8 +28,14 @@ def filled(result: Filled) -> dict[str, Any]:
         "left": result.left,
         "error": result.error,
         "model": result.model,
+        "held": [_held(one) for one in result.held],
     }
     return document("embed", values)
+
+
+def _held(found: Held) -> dict[str, Any]:
+    process = None if found.holder is None else found.holder.process
+    return {"chunks": found.chunks, "process": process, "fate": found.fate, "until": found.until.isoformat()}
 
 
 def reindexed(result: Reindexed) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from memory.store.sessions import Sessions
 from memory.store.values import (
     Aged,
     Attached,
+    Claim,
     Cleared,
     Counts,
     Entry,
@@ -48,6 +49,7 @@ __all__ = [
     "UID_PREFIX",
     "Aged",
     "Attached",
+    "Claim",
     "Cleared",
     "Counts",
     "Entry",
@@ -293,16 +295,27 @@ class Store(Accounts, Sessions, Protocol):
         ...
 
     def claim(
-        self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime
+        self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime, by: str
     ) -> Sequence[Excerpt]:
         """
         What `waiting` gives of the chunks that nobody claims `now`. They are claimed `until` then, so that two who
         fill do not both embed them; a vector, a failure or `release` ends a claim.
+
+        Args:
+            by: Who claims them, as `claims` says it again.
         """
+        ...
+
+    def claims(self, now: datetime) -> Sequence[Claim]:
+        """What is claimed `now`: a line for each holder, in their order; the nameless one, of a former version, first."""
         ...
 
     def release(self, ids: Sequence[ChunkId]) -> None:
         """Give up claims; others are skipped."""
+        ...
+
+    def release_of(self, holders: Sequence[str]) -> None:
+        """Give up all claims of some holders."""
         ...
 
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:

@@ -29,6 +29,7 @@ from memory.store import (
     SPARSE,
     UID_PREFIX,
     Aged,
+    Claim,
     Counts,
     Generation,
     Kept,
@@ -82,6 +83,7 @@ class _Place:
     error: str = ""
     tried_at: datetime | None = None
     claimed_until: datetime | None = None
+    claimed_by: str = ""
 
     def due(self, tried_before: datetime | None) -> bool:
         return self.tried_at is None or (tried_before is not None and self.tried_at < tried_before)
@@ -559,7 +561,7 @@ class RamStore:
             return [self._excerpt(id) for _, id in sorted(due)[:limit]]
 
     def claim(
-        self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime
+        self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime, by: str
     ) -> Sequence[Excerpt]:
         with self.change() as data:
             free = [
@@ -568,12 +570,26 @@ class RamStore:
                 if place.due(tried_before) and (place.claimed_until is None or place.claimed_until <= now)
             ]
             ids = [id for _, id in sorted(free)[:limit]]
-            data.queue |= {id: replace(data.queue[id], claimed_until=until) for id in ids}
+            data.queue |= {id: replace(data.queue[id], claimed_until=until, claimed_by=by) for id in ids}
             return [self._excerpt(id) for id in ids]
 
+    def claims(self, now: datetime) -> Sequence[Claim]:
+        held: dict[str, list[datetime]] = {}
+        with self.lock:
+            for place in self.data.queue.values():
+                if place.claimed_until is not None and place.claimed_until > now:
+                    held.setdefault(place.claimed_by, []).append(place.claimed_until)
+        return [Claim(by, len(untils), max(untils)) for by, untils in sorted(held.items())]
+
     def release(self, ids: Sequence[ChunkId]) -> None:
+        self._release({id for id in ids if id in self.data.queue})
+
+    def release_of(self, holders: Sequence[str]) -> None:
+        self._release({id for id, place in self.data.queue.items() if place.claimed_by in holders})
+
+    def _release(self, ids: set[ChunkId]) -> None:
         with self.change() as data:
-            data.queue |= {id: replace(data.queue[id], claimed_until=None) for id in set(ids) & set(data.queue)}
+            data.queue |= {id: replace(data.queue[id], claimed_until=None, claimed_by="") for id in ids}
 
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
         with self.change() as data:

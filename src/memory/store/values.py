@@ -187,6 +187,21 @@ class Waiting(NamedTuple):
     tried_at: datetime | None
 
 
+class Claim(NamedTuple):
+    """
+    What somebody is embedding.
+
+    Attributes:
+        holder: Who, as a text; empty if that is not known.
+        chunks: How many.
+        until: When the last of them are free again, if nothing comes of it.
+    """
+
+    holder: str
+    chunks: int
+    until: datetime
+
+
 class Relation(NamedTuple):
     """
     That one entity has to do with another.

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from memory.store.sqlite.database import Database
     from memory.store.sqlite.rows import Row
 
-# `kind = 'entity'` stands in plain text everywhere: SQLite takes the index of the names for no bound value.
+# `kind = 'entity'` stands in plain text everywhere: SQLite takes the index of the names for no bound value. Left to
+# itself it takes that of all kinds, and reads every entity.
+_NAMED = "memories indexed by one_entity_a_name where kind = 'entity'"
 _RELATION = "select source, target, type, created_at from relations"
 _ATTACHED = "select entity, memory, created_at from entity_memories"
 _AMONG = "in (select value from json_each(?1))"
@@ -37,16 +39,14 @@ class SqliteGraph:
     def named(self, names: Sequence[str]) -> Mapping[str, MemoryId]:
         with self._database.read() as db:
             found: Iterable[Row] = db.execute(
-                "select title, id from memories where kind = 'entity' and title in (select value from json_each(?))",
+                f"select title, id from {_NAMED} and title in (select value from json_each(?))",
                 (_json([name for name in names if name.isascii() or _encodable(name)]),),
             )
             return dict(found)
 
     def names(self, after: str = "", limit: int = 1000) -> Sequence[str]:
         with self._database.read() as db:
-            found = db.execute(
-                "select title from memories where kind = 'entity' and title > ? order by title limit ?", (after, limit)
-            )
+            found = db.execute(f"select title from {_NAMED} and title > ? order by title limit ?", (after, limit))
             return [title for (title,) in found]
 
     def relate(self, relations: Sequence[Relation]) -> Sequence[bool]:
@@ -187,8 +187,10 @@ def _count(db: apsw.Connection) -> int:
 
 def _entities(db: apsw.Connection, ids: Iterable[MemoryId] | None = None) -> set[MemoryId]:
     """Those of these that are there, or all."""
-    every = "select id from memories where kind = 'entity'"
-    rows = db.execute(every) if ids is None else db.execute(f"{every} and id {_AMONG}", (listed(ids),))
+    if ids is None:
+        rows = db.execute("select id from memories where kind = 'entity'")
+    else:  # +: or all entities would be read
+        rows = db.execute(f"select id from memories where +kind = 'entity' and id {_AMONG}", (listed(ids),))
     return {id for (id,) in rows}
 
 

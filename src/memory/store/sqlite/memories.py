@@ -194,17 +194,10 @@ def waiting(db: apsw.Connection, limit: int, tried_before: datetime | None) -> l
     return _queued(db, limit, *_due(tried_before))
 
 
-def claim(
-    db: apsw.Connection, limit: int, tried_before: datetime | None, now: datetime, until: datetime
-) -> list[Excerpt]:
-    """See `Store.claim`."""
+def unclaimed(db: apsw.Connection, limit: int, tried_before: datetime | None, now: datetime) -> list[Excerpt]:
+    """What `waiting` gives of what nobody claims."""
     due, values = _due(tried_before)
-    found = _queued(db, limit, f"{due} and (claimed_until is null or claimed_until <= ?)", [*values, iso(now)])
-    db.execute(
-        "update embed_queue set claimed_until = ? where chunk_id in (select value from json_each(?))",
-        (iso(until), listed([excerpt.id for excerpt in found])),
-    )
-    return found
+    return _queued(db, limit, f"{due} and (claimed_until is null or claimed_until <= ?)", [*values, iso(now)])
 
 
 def _due(tried_before: datetime | None) -> tuple[str, list[str]]:

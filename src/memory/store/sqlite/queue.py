@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from memory.record import MemoryId
-from memory.store import Waiting
+from memory.store import Claim, Waiting
 from memory.store.sqlite.rows import listed, moment
 from memory.times import iso
 
@@ -25,6 +26,9 @@ _WAITING = """
 """
 
 
+_RELEASED = "update embed_queue set claimed_until = null, claimed_by = null"
+
+
 def queued(db: apsw.Connection) -> int:
     return int(db.execute("select count(*) from embed_queue").get)
 
@@ -32,16 +36,39 @@ def queued(db: apsw.Connection) -> int:
 def failed(db: apsw.Connection, ids: Sequence[ChunkId], error: str, at: datetime) -> None:
     """See `Store.failed`."""
     db.execute(
-        """update embed_queue set attempts = attempts + 1, last_error = ?, tried_at = ?, claimed_until = null
+        """update embed_queue set attempts = attempts + 1, last_error = ?, tried_at = ?, claimed_until = null, claimed_by = null
            where chunk_id in (select value from json_each(?))""",
         (error, iso(at), listed(ids)),
     )
 
 
+def claim(db: apsw.Connection, ids: Sequence[ChunkId], until: datetime, by: str) -> None:
+    db.execute(
+        "update embed_queue set claimed_until = ?, claimed_by = ? where chunk_id in (select value from json_each(?))",
+        (iso(until), by, listed(ids)),
+    )
+
+
+def claims(db: apsw.Connection, now: datetime) -> list[Claim]:
+    """See `Store.claims`."""
+    rows: Iterable[Row] = db.execute(
+        """select coalesce(claimed_by, ''), count(*), max(claimed_until) from embed_queue
+           where claimed_until > ? group by 1 order by 1""",
+        (iso(now),),
+    )
+    return [Claim(by, chunks, moment(until)) for by, chunks, until in rows]
+
+
 def release(db: apsw.Connection, ids: Sequence[ChunkId]) -> None:
     """See `Store.release`."""
+    db.execute(f"{_RELEASED} where chunk_id in (select value from json_each(?))", (listed(ids),))
+
+
+def release_of(db: apsw.Connection, holders: Sequence[str]) -> None:
+    """See `Store.release_of`."""
     db.execute(
-        "update embed_queue set claimed_until = null where chunk_id in (select value from json_each(?))", (listed(ids),)
+        f"{_RELEASED} where claimed_until is not null and claimed_by in (select value from json_each(?))",
+        (json.dumps(list(holders)),),
     )
 
 

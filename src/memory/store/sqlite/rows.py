@@ -52,13 +52,19 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+_SMALLER = {"agent_id": ("sessions", "runs", "projects"), "kind": ("sessions", "runs", "projects", "agents")}
+"""Filters that leave fewer memories than that of a column; SQLite, which has no counts of them, would take any."""
+
+
 def where(scope: Scope) -> tuple[str, Values]:
     """The one place a scope becomes SQL: a condition over memories as m, and its values."""
     clauses: list[str] = []
     values: Values = []
     for column, name in _FILTERS.items():
         if allowed := getattr(scope, name):
-            clause = f"m.{column} in (select value from json_each(?))"
+            # With a plus, the column is not looked up in an index (https://sqlite.org/optoverview.html#disqualifying_where_clause_terms_using_unary_)
+            plus = "+" if any(getattr(scope, other) for other in _SMALLER.get(column, ())) else ""
+            clause = f"{plus}m.{column} in (select value from json_each(?))"
             clauses.append(f"({clause} or m.project is null)" if column == "project" and NONE in allowed else clause)
             values.append(json.dumps(sorted(allowed)))
     if scope.among is not None:

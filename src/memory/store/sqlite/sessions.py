@@ -45,7 +45,7 @@ def bodies(db: apsw.Connection, ids: Iterable[MemoryId]) -> dict[MemoryId, str]:
 def sessions(db: apsw.Connection, limit: int, agent: str | None) -> tuple[list[Session], int]:
     """See `Sessions.sessions`."""
     of, values = (
-        ("session_id is not null", []) if agent is None else ("session_id is not null and agent_id = ?", [agent])
+        ("session_id is not null", []) if agent is None else ("session_id is not null and +agent_id = ?", [agent])
     )
     total: int = db.execute(f"select count(distinct session_id) from memories where {of}", values).get
     latest: Iterable[Row] = db.execute(
@@ -63,7 +63,7 @@ def session(db: apsw.Connection, id: str) -> Session | None:
 
 
 def _session(db: apsw.Connection, id: str, agent: str | None) -> Session:
-    of, values = ("session_id = ?", [id]) if agent is None else ("session_id = ? and agent_id = ?", [id, agent])
+    of, values = ("session_id = ?", [id]) if agent is None else ("session_id = ? and +agent_id = ?", [id, agent])
 
     def one(sql: str) -> Any:
         return db.execute(sql, values).get

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.query import Ranking, Scope, Searched, Term
     from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.space import Space, Vectors, Window
-    from memory.store import Aged, Counts, Entry, Generation, Kept, Links, Revision, Session, Waiting
+    from memory.store import Aged, Claim, Counts, Entry, Generation, Kept, Links, Revision, Session, Waiting
     from memory.store.sqlite.graph import SqliteGraph
     from memory.store.sqlite.lexicon import SqliteLexicon
     from memory.store.sqlite.runs import SqliteRuns
@@ -198,14 +198,24 @@ class SqliteStore(SqliteAccounts):
             return memories.waiting(db, limit, tried_before)
 
     def claim(
-        self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime
+        self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime, by: str
     ) -> Sequence[Excerpt]:
         with self._db.write(durable=False) as db:
-            return memories.claim(db, limit, tried_before, now, until)
+            found = memories.unclaimed(db, limit, tried_before, now)
+            queue.claim(db, [excerpt.id for excerpt in found], until, by)
+            return found
+
+    def claims(self, now: datetime) -> Sequence[Claim]:
+        with self._db.read() as db:
+            return queue.claims(db, now)
 
     def release(self, ids: Sequence[ChunkId]) -> None:
         with self._db.write(durable=False) as db:
             queue.release(db, ids)
+
+    def release_of(self, holders: Sequence[str]) -> None:
+        with self._db.write(durable=False) as db:
+            queue.release_of(db, holders)
 
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
         with self._db.write(durable=False) as db:
