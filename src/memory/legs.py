@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import EmbedError, SpaceMismatch, StoreBusy, Unembedded
-from memory.query import Merge, Notice, Scored, Step
+from memory.query import EVERYTHING, Merge, Notice, Scored, Step
 from memory.rank.fuse import centred, fuse, shrunk
 from memory.rank.phrases import DEPTH, lifted, neighbours, together
 from memory.store import State
@@ -100,10 +100,9 @@ class Legs:
         """Whether the configuration names an embedder, so that there is a vector leg at all."""
         return self._embedders.enabled
 
-    @property
     def vectors(self) -> int:
-        """How many vectors there are to compare with."""
-        return self._store.centre(self._asked[0])[1] if self._asked else 0
+        """How many vectors there are to compare with; where none was compared, how many memories there are."""
+        return self._store.centre(self._asked[0])[1] if self._asked else self._store.count(EVERYTHING)
 
     @property
     def model(self) -> str:

@@ -47,6 +47,14 @@ def taught(shell: Shell) -> Shell:
     return shell
 
 
+@pytest.fixture
+def large(taught: Shell) -> Shell:
+    """With so many more notes that a word among many tells little."""
+    lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(400, first=LEAST + 30)]
+    taught("import", "-", stdin="\n".join(lines))
+    return taught
+
+
 def tier(shell: Shell, query: str = KNOWN) -> str:
     return shell("search", query, "--json").json["tier"]
 
@@ -69,10 +77,10 @@ def test_an_answer_says_what_it_is_worth(taught: Shell) -> None:
     unknown = never("search", UNKNOWN, "--json").json
 
     assert [one["tier"] for one in (name, known, unknown)] == ["keyword", "distilled", "keyword"]
-    assert (name["outcome"], unknown["outcome"]) == ("answered", "nothing_relevant")
+    assert (name["outcome"], unknown["outcome"]) == ("answered", "weak")
     assert all(one["worth"].startswith("the best holds ") for one in (name, known, unknown))
     assert taught("search", "n17x", "--project", "none", "--json").json["outcome"] == "nothing_saved"
-    assert "nothing that is saved seems to fit; these are the nearest: " in never("search", UNKNOWN).err
+    assert "perhaps relevant: " in never("search", UNKNOWN).err
 
 
 def test_explain_says_how_far_it_went_and_what_it_is_worth(taught: Shell) -> None:
@@ -100,9 +108,9 @@ def test_an_answer_by_keyword_imports_no_numpy_though_there_is_a_lexicon(taught:
     assert not [name for name in names if name.startswith(("numpy", "memory.distil", "memory.evaluate"))]
 
 
-def test_an_agent_is_told_that_nothing_relevant_is_saved(taught: Shell) -> None:
+def test_an_agent_is_told_that_nothing_relevant_is_saved(large: Shell) -> None:
     settings = {"MEMORY_SEARCH_GATE": "never", "MEMORY_CONTEXT_TOPUP_RECENT": "false"}
-    with Agent(replace(taught, settings=settings), ERAS[-1]) as agent:
+    with Agent(replace(large, settings=settings), ERAS[-1]) as agent:
         said = agent.said("memory_search", query=UNKNOWN, project="*")
         found = agent.call("memory_search", query="n17x", project="*")
         context = agent.call("memory_context", query=UNKNOWN, project="*")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Opened = Callable[..., Engine]
 
 COUNT = 300
+MORE = 300
+"""Of so many beside them the store is no small one."""
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KNOWN = " ".join([*words(1)[:3], *words(2)[:2]])
 """Of two subjects: each word stands in several notes, all of them in none."""
@@ -202,12 +204,21 @@ def test_in_an_empty_scope_nothing_is_saved(opened: Opened, mode: Mode) -> None:
 
 
 def test_a_word_among_many_that_nobody_says_is_nothing_relevant(opened: Opened) -> None:
-    found = opened(gate="never").search(f"{COMMON[0]} {UNKNOWN}")
+    engine = opened(gate="never")
+    engine.save_all(drafts(MORE, first=COUNT))
+
+    found = engine.search(f"{COMMON[0]} {UNKNOWN}")
 
     assert found.outcome is Outcome.NOTHING_RELEVANT
     assert found.hits
     assert recall.answer(found, elsewhere="").startswith("Nothing that is saved seems to fit (the best holds ")
     assert "nothing that is saved seems to fit; these are the nearest: the best holds " in text.verdict(found)
+
+
+def test_a_word_among_many_is_perhaps_relevant_in_a_small_store(opened: Opened) -> None:
+    found = opened(gate="never").search(f"{COMMON[0]} {UNKNOWN}")
+
+    assert found.outcome is Outcome.WEAK
 
 
 def test_what_is_found_whole_is_an_answer_and_a_part_perhaps(opened: Opened) -> None:
@@ -235,6 +246,8 @@ def test_an_explanation_says_how_far_it_went_and_what_it_is_worth(opened: Opened
 
 def test_context_leaves_out_what_does_not_fit_and_says_so(opened: Opened) -> None:
     engine = opened(gate="never")
+    engine.save_all(drafts(MORE, first=COUNT))
+    total = COUNT + MORE
     about = f"{COMMON[0]} {UNKNOWN}"
 
     found = engine.context(about, limit=3)
@@ -242,7 +255,7 @@ def test_context_leaves_out_what_does_not_fit_and_says_so(opened: Opened) -> Non
 
     assert found.answer.outcome is Outcome.NOTHING_RELEVANT
     assert "About the task:" not in found.text
-    assert [memory.id for memory in found.memories] == [COUNT, COUNT - 1, COUNT - 2]
+    assert [memory.id for memory in found.memories] == [total, total - 1, total - 2]
     assert alone.memories == ()
     assert "nothing that is saved seems to be about the task (the best holds " in alone.notices[0].text
     assert "About the task:" in engine.context("n17x", limit=3).text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memory.query import Outcome, Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from memory.query import Hit
 
@@ -34,11 +34,23 @@ Vectors of the sets that the numbers were chosen on, and how far cosines with wh
 the nearest of n such is about SPREAD · √(2 ln n) above their mean, so in a small store less is much.
 """
 
+SMALL = 300
+"""
+Vectors up to which only what shares no word with the query, and is not `FAINT`ly like it, is called irrelevant: people ask a
+small store in few words of their own, and the thresholds above were chosen on questions that say much. From there to
+`USUAL` the one passes into the other (docs/decisions/0024-a-small-store-denies-little.md).
+"""
+
+FAINT = 0.20
+"""Cosine from which the nearest of a small store is perhaps relevant though no word is shared: under it lie most questions of strangers."""
+
 LONG = 12
 """Terms of a query from which few words in common tell nothing: whoever describes a task names much that no memory says."""
 
 
-def worth(hits: Sequence[Hit], tier: Tier, model: str, terms: int, vectors: int = USUAL) -> tuple[Outcome, str]:
+def worth(
+    hits: Sequence[Hit], tier: Tier, model: str, terms: int, vectors: Callable[[], int] = lambda: USUAL
+) -> tuple[Outcome, str]:
     """
     What hits are worth, and why, a clause. Not for an answer whose scope is empty or whose model failed.
 
@@ -46,24 +58,52 @@ def worth(hits: Sequence[Hit], tier: Tier, model: str, terms: int, vectors: int 
         terms: Of the query; 0 if no word was looked for.
         model: Whose vectors were compared; of one whose cosines nobody has calibrated, only words can tell that nothing
             fits, and they do not tell it for certain.
-        vectors: That were compared, filters aside.
+        vectors: Counts those that were compared, filters aside, or where none was, the memories that there are. Called only
+            where it matters.
     """
+    asked = tier in {Tier.HYBRID, Tier.VECTOR}
     if not hits:
-        return Outcome.NOTHING_RELEVANT, _missing(tier, terms)
+        why = _missing(tier, terms)
+        if asked or not terms or large(vectors()):
+            return Outcome.NOTHING_RELEVANT, why
+        return Outcome.WEAK, f"{why}, which tells little of so few memories"
     coverage = max(hit.coverage for hit in hits)
     held = f"the best holds {coverage:.0%} of the query"
-    if tier not in {Tier.HYBRID, Tier.VECTOR}:
-        return _graded(coverage, COVERED, 0.0 if terms > LONG else TOUCHED), held
+    if not asked:
+        return _by_words(coverage, terms, vectors), held
     nearest = max((hit.cosine for hit in hits if hit.cosine is not None), default=0.0)
     near = f"the nearest is {nearest:.2f} like it"
     if model.lower().rpartition("/")[2].partition(":")[0] in CALIBRATED:
-        less = SPREAD * (_extreme(USUAL) - min(_extreme(USUAL), _extreme(vectors)))
-        if 0 < terms <= LONG:
-            return _graded(nearest + coverage / 2, FITS - less, PERHAPS - less), f"{held}, {near}"
-        return _graded(nearest, NEAR - less, NEARLY - less), near
+        short = 0 < terms <= LONG
+        return _by_both(coverage, nearest, vectors(), short=short), f"{held}, {near}" if short else near
     if not terms:
         return Outcome.WEAK, f"{near}, which may be much or little with this model"
     return (Outcome.ANSWERED if coverage >= TOUCHED else Outcome.WEAK), held
+
+
+def large(vectors: int) -> float:
+    """How far a store is from a small one: 0 up to `SMALL` vectors, 1 from `USUAL` on, in between in proportion."""
+    return min(1.0, max(0.0, (vectors - SMALL) / (USUAL - SMALL)))
+
+
+def _by_words(coverage: float, terms: int, vectors: Callable[[], int]) -> Outcome:
+    if coverage >= COVERED:
+        return Outcome.ANSWERED
+    irrelevant = terms <= LONG and coverage < TOUCHED and coverage < 2 * large(vectors())
+    return Outcome.NOTHING_RELEVANT if irrelevant else Outcome.WEAK
+
+
+def _by_both(coverage: float, nearest: float, vectors: int, *, short: bool) -> Outcome:
+    """By words and the cosine together, or of what is not `short` by the cosine alone."""
+    less = SPREAD * (_extreme(USUAL) - min(_extreme(USUAL), _extreme(vectors)))
+    fits, perhaps = (FITS - less, PERHAPS - less) if short else (NEAR - less, NEARLY - less)
+    evidence = nearest + coverage / 2 if short else nearest
+    if evidence >= fits:
+        return Outcome.ANSWERED
+    share = large(vectors)
+    faint = min(FAINT, perhaps)
+    irrelevant = evidence < perhaps and nearest < faint + share * (perhaps - faint) and coverage <= 2 * share
+    return Outcome.NOTHING_RELEVANT if irrelevant else Outcome.WEAK
 
 
 def _extreme(count: int) -> float:
@@ -75,9 +115,3 @@ def _missing(tier: Tier, terms: int) -> str:
     if tier is Tier.VECTOR:
         return "no memory in scope has a vector"
     return "no memory in scope holds any of the words" if terms else "the query holds no word to look for"
-
-
-def _graded(evidence: float, fits: float, perhaps: float) -> Outcome:
-    if evidence >= fits:
-        return Outcome.ANSWERED
-    return Outcome.WEAK if evidence >= perhaps else Outcome.NOTHING_RELEVANT
