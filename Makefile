@@ -1,5 +1,6 @@
 # `make demo`, `make test`, `make check` and `make bench` each set up what they need; `make test-models` a
-# second environment, for it needs torch (some 700 MB).
+# second environment, for it needs torch (some 700 MB). `make test-more` runs what `make test` leaves out, as far as
+# this machine has it, with an environment for each other Python; `make test-more SKIP=models` all but that.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,13 +8,16 @@ STAMP := $(VENV)/.installed
 MODELS := .venv-models
 MODELS_STAMP := $(MODELS)/.installed
 
-.PHONY: demo test test-models check bench format clean
+.PHONY: demo test test-more test-models check bench format clean
 
 demo: $(STAMP)
 	$(BIN)/memory demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-more: $(STAMP)
+	SKIP="$(SKIP)" $(BIN)/python scripts/test_more.py
 
 test-models: $(MODELS_STAMP)
 	$(MODELS)/bin/python -m pytest tests/models
@@ -40,7 +44,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(MODELS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-* .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(STAMP): pyproject.toml scripts/setup
 	PYTHON="$(PYTHON)" VENV="$(VENV)" sh scripts/setup

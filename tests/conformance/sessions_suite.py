@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from entries import SPACE, START, at, directions, embedded, note, prompt, unit, words
-from store_suite import SCOPES, admitted, found, heads, kept, put, varied
+from store_suite import SCOPES, admitted, found, heads, kept, narrowed, put, varied
 
 from memory.kinds import Kind
 from memory.query import ACTIVE, EVERYTHING, Scope
@@ -62,7 +62,7 @@ class ByIteration:
 
         assert ids(store.by_iteration(OF_S, 9)) == [second, first]
 
-    @pytest.mark.parametrize("scope", SCOPES, ids=str)
+    @pytest.mark.parametrize("scope", SCOPES, ids=narrowed)
     def test_it_stays_in_scope_and_misses_nothing(self, store: Store, scope: Scope) -> None:
         varied(store)
 
@@ -203,7 +203,7 @@ class Forgetting:
         ]
         assert store.aged(ACTIVE, at(6).astimezone(timezone(timedelta(hours=9)))) == Aged(2, 5)
 
-    @pytest.mark.parametrize("scope", SCOPES, ids=str)
+    @pytest.mark.parametrize("scope", SCOPES, ids=narrowed)
     def test_only_what_is_in_scope_is_forgotten(self, store: Store, scope: Scope) -> None:
         varied(store)
         every = store.page(MemoryId(0), 100)

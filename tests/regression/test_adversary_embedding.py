@@ -102,7 +102,9 @@ def test_a_given_embedder_that_is_broken_costs_its_vectors_and_no_memory(tmp_pat
             engine.search(Query("kept", mode=Mode.HYBRID))
 
 
-@pytest.mark.parametrize("gives", [lambda rows: rows.astype(np.float64), lambda rows: (7 * rows).tolist()], ids=str)
+@pytest.mark.parametrize(
+    "gives", [lambda rows: rows.astype(np.float64), lambda rows: (7 * rows).tolist()], ids=["type", "length"]
+)
 def test_vectors_of_another_type_or_length_are_put_right(tmp_path, gives):
     with Engine(SqliteStore(tmp_path / "memory.db"), Config(), embedder=Broken(gives)) as engine:
         assert not engine.save(Draft(title="kept")).notices

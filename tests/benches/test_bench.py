@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -18,17 +19,25 @@ pytestmark = pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come wit
 
 
 def quickly(*command: str, **environment: str) -> str:
-    """What a bench prints; it must not fail."""
-    done = subprocess.run(
-        [sys.executable, str(BENCH / command[0]), *command[1:]],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    """What a bench prints, at home and at work in a temporary folder; it must not fail."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, str(BENCH / command[0]), *command[1:]],
+            env=os.environ | {"HOME": folder, "TMPDIR": folder} | environment,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_every_bench_is_tried():
+    benches = {path.name for path in BENCH.glob("*.py") if '__name__ == "__main__"' in path.read_text("utf-8")}
+
+    assert benches == set(re.findall(r'quickly\("(\w+\.py)"', Path(__file__).read_text("utf-8")))
 
 
 def test_the_speed_bench_measures_every_figure_of_the_table():

@@ -1,0 +1,167 @@
+"""
+What `make test` leaves out, as far as this machine has what it takes: other Pythons, real models, the benches.
+
+    make test-more                                     all parts
+    make test-more SKIP="models"                       all but these
+    .venv/bin/python scripts/test_more.py PART ...     these parts: python3, python3.13, models, benches
+
+A part is skipped, with the reason in a line, where the machine lacks something; it fails where its tests fail or its
+packages cannot be installed. The exit code is 1 if a part failed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+HERE = Path(__file__).resolve().parents[1]
+OWN = Path(sys.executable)
+SYSTEM = Path("/usr/bin/python3")
+NEWER = ("python3.13", "python3.14", "python3.12")  # what stands first is what is wanted
+LEAST = (3, 11)
+SUITES = ("tests/unit", "tests/properties", "tests/conformance")
+NO_TESTS = 5  # pytest's exit code: it found none
+NO_ENVIRONMENT = 3  # that of scripts/setup where the Python cannot make one
+ASKED = "import sys; print(*sys.version_info[:3])"
+
+
+class Skipped(Exception):
+    """The machine lacks something, as the message says."""
+
+
+class Outcome(NamedTuple):
+    """
+    Attributes:
+        state: ran, skipped or failed.
+    """
+
+    part: str
+    state: str
+    why: str = ""
+    seconds: float = 0.0
+
+
+def run(*command: object, **environment: str) -> int:
+    """The exit code of a command of this checkout; what it says is for whoever looks on."""
+    words = [str(word) for word in command]
+    print("+", *words, flush=True)
+    return subprocess.run(words, cwd=HERE, env=os.environ | environment, check=False).returncode
+
+
+def version(python: Path) -> tuple[int, ...] | None:
+    """Of an interpreter that runs; None for a shim of pyenv whose version is not selected, among others."""
+    try:
+        asked = subprocess.run([python, "-c", ASKED], capture_output=True, text=True, check=False, timeout=60)
+        return tuple(map(int, asked.stdout.split())) if asked.returncode == 0 else None
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+
+
+def interpreters(name: str) -> Iterator[Path]:
+    """Where a Python of this name may be: on PATH, and among pyenv's versions, selected or not."""
+    for folder in os.get_exec_path():
+        yield Path(folder, name)
+    roots = (Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv"), Path(sys.base_prefix).parent.parent)
+    for root in dict.fromkeys(roots):
+        yield from sorted((root / "versions").glob(f"*/bin/{name}"), reverse=True)
+
+
+def found(names: Iterable[str]) -> Path | None:
+    """The first that runs."""
+    return next((one for name in names for one in interpreters(name) if version(one)), None)
+
+
+def tested(python: Path | None, missing: str) -> None:
+    """
+    Unit tests, laws and conformance suites on another Python, in an environment of its own.
+
+    Raises:
+        Skipped: There is no such Python, or `make test` has it.
+        CalledProcessError: Something failed.
+    """
+    given = version(python) if python else None
+    if python is None or given is None:
+        raise Skipped(missing)
+    said = ".".join(map(str, given))
+    if given[:2] < LEAST:
+        raise Skipped(f"{python} is Python {said}; memory needs {LEAST[0]}.{LEAST[1]}")
+    if given == sys.version_info[:3]:
+        raise Skipped(f"{python} is Python {said}, on which `make test` runs")
+    environment = HERE / f".venv-{said}"
+    _made(environment, python)
+    _checked(environment / "bin/python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", *SUITES)
+
+
+def _made(environment: Path, python: Path) -> None:
+    """An environment that is younger than what it is made of."""
+    stamp, sources = environment / ".installed", [HERE / "pyproject.toml", HERE / "scripts/setup"]
+    if stamp.exists() and all(stamp.stat().st_mtime >= source.stat().st_mtime for source in sources):
+        return
+    code = run("sh", "scripts/setup", PYTHON=str(python), VENV=environment.name, PIP_OF=str(OWN))
+    if code == NO_ENVIRONMENT:
+        raise Skipped(f"{python} makes no virtual environments")
+    if code:
+        raise subprocess.CalledProcessError(code, ["sh", "scripts/setup"])
+    stamp.touch()
+
+
+def models() -> None:
+    _checked("make", "test-models")
+
+
+def benches() -> None:
+    """Each bench at its smallest, in a temporary folder."""
+    _checked(OWN, "-m", "pytest", "tests/benches")
+
+
+def _checked(*command: object, **environment: str) -> None:
+    code = run(*command, **environment)
+    if code:
+        raise subprocess.CalledProcessError(code, [str(word) for word in command])
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "python3": lambda: tested(SYSTEM, f"there is no {SYSTEM}"),
+    "python3.13": lambda: tested(found(NEWER), f"none of {', '.join(NEWER)} is on PATH or among pyenv's versions"),
+    "models": models,
+    "benches": benches,
+}
+
+
+def outcome(part: str) -> Outcome:
+    if part in os.environ.get("SKIP", "").split():
+        return Outcome(part, "skipped", "$SKIP says so")
+    began = time.monotonic()
+    try:
+        PARTS[part]()
+    except Skipped as skipped:
+        return Outcome(part, "skipped", str(skipped))
+    except subprocess.CalledProcessError as error:
+        why = "no tests were found" if error.returncode == NO_TESTS else f"exit code {error.returncode}"
+        return Outcome(part, "failed", f"{why}: {' '.join(error.cmd)}", time.monotonic() - began)
+    return Outcome(part, "ran", "", time.monotonic() - began)
+
+
+def main(asked: list[str]) -> int:
+    """0 if nothing failed, 1 if a part did, 2 if asked wrongly."""
+    if unknown := [part for part in asked if part not in PARTS]:
+        print(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    outcomes = [outcome(part) for part in asked or PARTS]
+    print("\ntest-more:")
+    for one in outcomes:
+        print(f"  {one.part:<11} {one.state:<8} {one.why or f'{one.seconds:.0f} s'}")
+    states = [one.state for one in outcomes]
+    print("test-more:", ", ".join(f"{states.count(state)} {state}" for state in ("ran", "skipped", "failed")))
+    return 1 if "failed" in states else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
