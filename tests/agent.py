@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -11,6 +12,7 @@ import mcp_types as types
 from mcp import Client, StdioServerParameters
 
 from command import COMMAND
+from memory.mcp.toolsets import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -117,6 +119,55 @@ class Agent:
         assert result.is_error, result.content
         assert result.structured_content is None
         return text(result)
+
+
+ARGUMENTS = {
+    *(
+        "chunk_id",
+        "session_id",
+        "session_iter",
+        "task_code",
+        "agent_id",
+        "query_id",
+        "agent",
+        "memory_type",
+        "category",
+    ),
+    *("name", "from", "to", "relationType", "entity", "type"),
+}
+"""Fields of answers whose values other tools take, if any of the toolset does."""
+
+
+def taken(toolset: str) -> set[str]:
+    """Those that a tool of the toolset takes, by any of its names, also within objects."""
+    parameters = [one for tool in chosen([toolset]) for one in tool.parameters]
+    parameters += [field for one in parameters for field in one.fields]
+    return ARGUMENTS & {name for one in parameters for name in (one.name, *one.also)}
+
+
+def tells_arguments(found: object, said: str, names: set[str]) -> None:
+    """
+    Fail if a text misses a value of the JSON beside it that another tool takes: who reads the text alone could not go on.
+    A memory goes by its number or by the beginning of its uid.
+
+    Args:
+        names: Of the fields; see `taken`.
+    """
+    said = said.casefold().translate(BRACKETS)
+    if isinstance(found, list):
+        for row in found:
+            tells_arguments(row, said, names)
+    elif isinstance(found, dict):
+        for name, value in found.items():
+            if isinstance(value, (list, dict)):
+                tells_arguments(value, said, names)
+            elif name in names and value not in (None, "*"):
+                assert " ".join(str(value).casefold().split()).translate(BRACKETS) in said, (name, value, said)
+        if (number := found.get("memory_id")) is not None:
+            assert re.search(rf"\b{number}\b", said) or str(found.get("id", number))[:8] in said, (number, said)
+
+
+BRACKETS = str.maketrans("[]", "()")
 
 
 def text(result: types.CallToolResult) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from agent import ERAS, Agent, text
+from agent import ERAS, Agent, taken, tells_arguments, text
 from command import Shell
 from memory.mcp.toolsets import chosen
 from memory.text.fence import INTRODUCTION
@@ -39,6 +39,7 @@ class Explorer(Agent):
         found = result.structured_content
         jsonschema.validate(found, SCHEMAS[tool])
         tells_all(found, text(result))
+        tells_arguments(found, text(result), taken("graph"))
         return found
 
 
@@ -49,7 +50,7 @@ def tells_all(found: dict[str, Any], said: str) -> None:
             assert f"[{row['id']}" in said
             assert row["name"] in said
             for texts in ("observations", "added", "known", "deleted", "unknown"):
-                assert all(" ".join(one.split()) in said for one in row.get(texts, ()))
+                assert all("\n    ".join(one.splitlines()) in said for one in row.get(texts, ()))
     for row in (row for group in found.values() if isinstance(group, list) for row in group if "relationType" in row):
         assert f"{row['from']} -[{row['relationType']}]-> {row['to']}" in said
     for notice in found["notices"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -114,3 +115,146 @@ def test_a_client_that_prefers_json_hands_on_the_fence_and_that_hits_likely_do_n
     for said in (found, context):
         assert ("<<< memories" in said) is (setting == "never")
     assert (UNLIKELY in found) is (setting == "never")
+
+
+# Each toolset, by what is read in the text alone --------------------------------------
+
+BODY = "\n\n".join(
+    [
+        "# Performance analysis",
+        *(
+            f"## {name}\n\n{said}\n\n### Details of {name}\n\n{'Measured on a node of the cluster. ' * 60}"
+            for name, said in {
+                "Database": "The pool is exhausted at forty clients.",
+                "Bottleneck": "A lock that every request takes.",
+            }.items()
+        ),
+        "x" * 30_000,
+    ]
+)
+
+
+def read(pattern: str, said: str) -> str:
+    """What stands in a text, once."""
+    found = set(re.findall(pattern, said))
+    assert len(found) == 1, (pattern, said)
+    return found.pop()
+
+
+def inside(said: str) -> str:
+    """What stands within the fence."""
+    boundary = read(r"<<< memories ([0-9a-f]{12})\n", said)
+    return said.partition(f"<<< memories {boundary}\n")[2].partition(f"\n>>> end of memories {boundary}")[0]
+
+
+def test_notes_by_text_alone(tmp_path: Path) -> None:
+    with server(shell(tmp_path), "core") as agent:
+        kept = agent.said("memory_save", title="Switched to WAL", what="Readers never block", details=BODY)
+        id = read("`([0-9a-f]{8})`", kept)
+
+        assert read(r"1\. \[([0-9a-f]{8}) ", agent.said("memory_search", query="readers block")) == id
+        assert read(r"- \[([0-9a-f]{8}) ", agent.said("memory_context")) == id
+        whole, start = "", "0"
+        while start:
+            part = agent.said("memory_details", id=id, start=int(start))
+            whole += inside(part).split("\n\n", 1)[1]
+            start = next(iter(re.findall(r"from start=(\d+)", part)), "")
+        assert whole == BODY
+        new = read("^Kept: `([0-9a-f]{8})`", agent.said("memory_save", title="Back from WAL", supersedes=id))
+        for one in (new, id):
+            assert f"`{one}`" in agent.said("memory_delete", id=one)
+        assert "Nothing is kept here yet" in agent.said("memory_search", query="readers block")
+
+
+def test_a_session_by_text_alone(tmp_path: Path) -> None:
+    with server(shell(tmp_path), "sessions") as agent:
+        place = {"session_id": "analysis 7", "session_iter": "v3", "task_code": "pnl"}
+        kept = agent.said("store_report", agent_id="explorer", content=BODY, **place)
+        assert kept.startswith("Done: kept as memory ")
+        agent.said("store_session_context", content="Half is read.", **place)
+        again = text(agent.tried("store_report", agent_id="explorer", content=BODY, **place))
+        assert again.startswith("Not done, ValidationError: the same report is kept here already, as memory ")
+
+        listed = agent.said("list_sessions")
+        session, number = read("session_id (.+?), ", listed), read(r"max_session_iter (\d+)", listed)
+        loaded = agent.said("load_session_context_for_task", session_id=session, session_iter=number)
+        who, task = read(r"report · by (\w+)", loaded), read(r"task (\w+)", loaded)
+        scope = {"agent_id": who, "session_id": session, "session_iter": number, "task_code": task}
+        found = agent.said("search_reports_specific_chunks", query="pool exhausted", **scope, limit=1)
+        chunk, id = read(r"chunk (\d+)", found), read(r"memory (\d+)", found)
+        assert (id, number, task) == (read(r"memory_id: (\d+)", kept), "3", "pnl")
+        around = agent.said("expand_chunk_context", chunk_id=chunk)
+        assert chunk in re.findall(r"\[chunk (\d+)", around)
+        assert read(r"memory_id: (\d+)", around) == id
+        assert f"memory {id} " in agent.said("search_reports_section_context", query="lock", **scope)
+        assert f"reconstruct_document shows memory {id} whole" in agent.said("search_reports_full_documents", **scope)
+        assert BODY in agent.said("reconstruct_document", memory_id=id)
+        assert BODY in agent.said("get_memory_by_id", memory_id=id)
+        assert f"memory {id} was deleted" in agent.said("delete_memory", memory_id=id)
+        assert text(agent.tried("delete_memory", memory_id=id)).startswith("Not done, ValidationError: no memory ")
+        assert "no report is kept yet" in agent.said("search_reports_specific_chunks", query="pool", **scope)
+
+
+def test_a_run_by_text_alone(tmp_path: Path) -> None:
+    with server(shell(tmp_path), "research") as agent:
+        run = "query_1767225600_4711"
+        said = {"type": "discovery", "content": f"Zebras are striped\n{BODY}", "agent": "worker 1", "tags": ["animal"]}
+        kept = agent.said("memory_store", **said, query_id=run)
+        id = read(r"^Kept: discovery (\d+) by worker 1 in run query_1767225600_4711\.", kept)
+        agent.said("memory_store", type="deadend", content="Searched zoo", agent="worker 2", query_id=run)
+
+        found = inside(agent.said("memory_search", query="zebras striped", query_id="*"))
+        who, where = re.match(r"\[discovery\] by (.+?) in run (\S+): ", found).groups()
+        assert (who, where) == ("worker 1", run)
+        tag, number = read(r"\(memory \d+ #(\w+)\)$", found), read(r"\(memory (\d+) #\w+\)$", found)
+        assert number == id
+        assert id in agent.said("memory_search", query="zebras", query_id=where, tags=[tag])
+        assert "memory_details shows all" in found
+        whole, start = "", "0"
+        while start:
+            part = agent.said("memory_details", id=number, start=int(start))
+            whole += inside(part).split("\n\n", 1)[1]
+            start = next(iter(re.findall(r"from start=(\d+)", part)), "")
+        assert whole == said["content"]
+        listed = inside(agent.said("memory_get_deadends", query_id=where))
+        assert re.fullmatch(r"Deadend by worker 2: Searched zoo \(memory \d+\)", listed)
+        begun = agent.said("memory_build_context", query_id=where, agent=who)
+        assert "- Searched zoo" in begun
+        assert "Zebras" not in begun  # its own
+        assert "discovery 1" in agent.said("memory_stats", query_id=where)
+
+
+def test_a_graph_by_text_alone(tmp_path: Path) -> None:
+    with server(shell(tmp_path), "core", "graph") as agent:
+        fact = "holds sessions:\n  of the shop,  of the blog"
+        facts = [fact, *(letter * 9_000 for letter in "abcdefgh")]
+        agent.said("create_entities", entities=[{"name": "Redis", "observations": facts}, {"name": "shop"}])
+        agent.said("create_relations", relations=[{"from": "shop", "to": "Redis", "relationType": "depends on"}])
+        note = read("`([0-9a-f]{8})`", agent.said("memory_save", title="Sessions expire at midnight", project=""))
+
+        found = agent.said("search_nodes", query="sessions of the blog", limit=1)
+        id, name = re.search(r"\[(\d+) [^\]]*\] (.+)", found).groups()
+        start, type, end = re.search(r"(.+) -\[(.+)\]-> (.+)", agent.said("open_nodes", names=[name])).groups()
+        assert (start, type, end) == ("shop", "depends on", "Redis")
+        assert "[depends on]" in agent.said("find_path", source=start, target=id)
+        opened = inside(agent.said("open_nodes", names=[int(id)]))
+        known = [one.replace("\n    ", "\n") for one in opened.partition("\nshop -[")[0].split("\n  - ")[1:]]
+        assert known == facts
+        assert "removed: holds" in agent.said(
+            "delete_observations", deletions=[{"entityName": name, "observations": known[:1]}]
+        )
+        agent.said("link_memories", entity=name, memory_ids=[note])
+        near = agent.said("search_near", query="midnight", entity=start)
+        assert re.search(r"\[([0-9a-f]{8}) · note", near)[1] == note
+        assert "1 unlinked" in agent.said("unlink_memories", entity=id, memory_ids=[note])
+        gone = agent.said("delete_relations", relations=[{"from": start, "to": end, "relationType": type}])
+        assert gone.startswith("1 deleted")
+        assert "1 deleted" in agent.said("delete_entities", names=[int(id)])
+        assert "not there: Redis" in agent.said("open_nodes", names=[name])
+
+
+def test_the_state_by_text_alone(tmp_path: Path) -> None:
+    with server(shell(tmp_path), "care") as agent:
+        assert "0 memories" in agent.said("memory_stats")
+        assert agent.said("memory_reindex", dry_run=True).startswith("0 chunks")
+        assert agent.said("memory_reindex").startswith("0 chunks embedded")

@@ -7,6 +7,7 @@ Lines C3, C27 to C34, C44 and C45 of the list of capabilities, and X37: what eac
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from agent import ERAS, Agent, text
+from agent import ERAS, Agent, taken, tells_arguments, text
 from command import Shell
 from memory.mcp.server import RESEARCH
 from memory.mcp.toolsets import chosen
@@ -45,9 +46,12 @@ class Member(Agent):
         super().__init__(shell, era, ["--toolset", "research", *(["--run", run] if run else [])])
 
     def call(self, tool: str, /, **arguments: object) -> dict[str, Any]:
-        found = super().call(tool, **arguments)
-        jsonschema.validate(found, SCHEMAS[tool])
-        return found
+        result = self.tried(tool, **arguments)
+        assert not result.is_error, result.content
+        jsonschema.validate(result.structured_content, SCHEMAS[tool])
+        if tool != "memory_build_context":  # what stands before a prompt has a form that is documented
+            tells_arguments(result.structured_content, text(result), taken("research"))
+        return result.structured_content
 
     def store(self, type: str, content: str, agent: str = "web_researcher", **more: object) -> dict[str, Any]:
         return self.call("memory_store", type=type, content=content, agent=agent, **more)
@@ -134,7 +138,8 @@ def test_the_tools_are_those_of_the_documentation_and_the_server_says_how_to_use
     names = {tool.name for tool in member.tools()}
 
     assert names == {
-        *("memory_store", "memory_search", "memory_stats", "memory_build_context", "memory_log_tool_call"),
+        *("memory_store", "memory_search", "memory_details", "memory_stats"),
+        *("memory_build_context", "memory_log_tool_call"),
         *(f"memory_get_{name}" for name in GETTERS),
     }
     if member.era == "legacy":  # the other does not tell its client
@@ -150,10 +155,11 @@ def test_c27_storing_is_confirmed(member: Member) -> None:
     assert (again["known"], again["memory"]["memory_id"]) == (True, 1)
     assert member.store("discovery", "A better fact", "a", update=True)["renewed"]
 
-    kept = member.store("deadend", "A way", metadata='{"reason": "offline"}')
-    (row,) = member.call("memory_get_deadends")["memories"]
-    assert row["metadata"] == {"query_id": RUN, "reason": "offline"}
-    assert (row["id"], row["query_id"]) == (kept["memory"]["id"], RUN)
+    for metadata in ({"reason": "offline", "tries": [1, 2]}, '{"reason": "offline", "tries": [1, 2]}'):
+        kept = member.store("deadend", f"A way {metadata}", metadata=metadata)
+        row = member.call("memory_get_deadends")["memories"][0]
+        assert row["metadata"] == {"query_id": RUN, "reason": "offline", "tries": [1, 2]}
+        assert (row["id"], row["query_id"]) == (kept["memory"]["id"], RUN)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +170,7 @@ def test_c27_storing_is_confirmed(member: Member) -> None:
         ({"agent": " "}, "created_by is blank"),
         ({"metadata": "x"}, "metadata is no JSON"),
         ({"metadata": "[1]"}, "metadata must be a JSON object"),
+        ({"metadata": [1]}, "metadata must be an object, not '[1]' (a list)"),
         ({"metadata": '{"query_id": "another"}'}, "metadata.query_id"),
         ({"query_id": "*"}, "about one run"),
         ({"conten": "x"}, "no argument 'conten'"),
@@ -181,9 +188,9 @@ def test_c28_a_search_says_type_author_and_content(member: Member) -> None:
     member.store("insight", "Benchmark methodology differs\nbetween languages", "critic")
 
     lines = member.lines("memory_search", query="benchmark methodology")
-    assert "[discovery] by analyst: Benchmark methodology: ten runs averaged" in lines
+    assert "[discovery] by analyst: Benchmark methodology: ten runs averaged (memory 1)" in lines
     at = lines.index("[insight] by critic: Benchmark methodology differs")
-    assert lines[at + 1] == "  between languages"
+    assert lines[at + 1] == "  between languages (memory 2)"
     assert member.call("memory_search", query="benchmark")["query_id"] == RUN
 
 
@@ -216,12 +223,14 @@ def test_c29_to_c34_the_getters_say_who_said_what_the_latest_first(member: Membe
 
     for name, kind in zip(GETTERS, ("Discovery", "Insight", "Deadend", "Feedback", "Plan", "Context"), strict=True):
         lines = member.lines(f"memory_get_{name}")
+        lines = [re.sub(r" \(memory \d+\)$", "", line) for line in lines]
         latest = [f"{kind} by agent 1: {kind.lower()} 1", "  in two lines"]
         former = [f"{kind} by agent 0: {kind.lower()} 0", "  in two lines"]
         assert lines == (latest if name in {"feedback", "plan"} else latest + former)  # X36
         assert len(member.call(f"memory_get_{name}", limit=1)["memories"]) == 1
         assert member.call(f"memory_get_{name}", limit=1)["more"]
-        assert member.lines(f"memory_get_{name}", query_id=OTHER) == [f"{kind} by web_researcher: of another run"]
+        (line,) = member.lines(f"memory_get_{name}", query_id=OTHER)
+        assert line.startswith(f"{kind} by web_researcher: of another run (memory ")
 
 
 def test_the_getters_say_when_nothing_is_there_and_when_there_is_more(member: Member) -> None:
@@ -288,7 +297,7 @@ def test_without_a_run_the_tools_say_how_to_name_one(tmp_path: Path) -> None:
         for tool in SCHEMAS:
             arguments = {"memory_store": {"type": "plan", "content": "x", "agent": "a"}}.get(tool, {})
             arguments |= {"agent": "a", "tool_type": "mcp", "tool_name": "t", "success": True} if "log" in tool else {}
-            if tool not in {"memory_search", "memory_stats"}:
+            if tool not in {"memory_search", "memory_details", "memory_stats"}:
                 said = member.refused(tool, **arguments)
                 assert "no research run is known" in said
                 assert "query_id=" in said

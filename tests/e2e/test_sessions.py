@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from agent import ERAS, Agent, text
+from agent import ERAS, Agent, taken, tells_arguments, text
 from command import COMMAND, Shell
 from documented import TOOLS, promised, refused
 from memory.mcp.toolsets import chosen
@@ -48,6 +48,8 @@ class Team(Agent):
         promised(tool, found)
         assert found["success"] is not result.is_error
         tells_all(found, text(result))
+        if found["success"]:
+            tells_arguments(found, text(result), taken("sessions"))
         return found
 
     def done(self, tool: str, /, **arguments: object) -> dict[str, Any]:
@@ -59,10 +61,14 @@ class Team(Agent):
 def tells_all(found: dict[str, Any], said: str) -> None:
     """Fail if an agent that reads only the text misses what it would need: ids, places, what is said, what is wrong."""
     if not found["success"]:
-        assert said.startswith(f"{found['error']}: ")
+        assert said.startswith(f"Not done, {found['error']}: ")
         assert " ".join(found["message"].split()) in said
         return
-    assert " ".join((found["message"] or "done").split()) in said
+    message = " ".join((found["message"] or "").split())
+    for notice in found.get("notices", ()):
+        assert notice["text"] in said
+        message = message.removesuffix(f"{notice['text']}.").strip()
+    assert said.startswith(f"Done: {message}" if message else "Done.")
     for name in ("memory_id", "chunks_created", "total_results", "file_path", "memories_deleted", "total_memories"):
         if found.get(name):
             assert f"{name}: {found[name]}" in said
@@ -280,6 +286,7 @@ def test_a_limit_out_of_range_is_taken_as_its_bound_and_said(office: Team, given
     found = result.structured_content
     assert (found["success"], found["limit"]) == (True, taken)
     assert f"limit {given} is not in 1..100: {taken} was taken" in text(result)
+    assert f"limit {given} is not in 1..100: {taken} was taken." in found["message"]
     assert found["notices"][0]["text"].startswith(f"limit {given}")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from memory.context import line
 from memory.errors import Invalid, NotFound
 from memory.kinds import RESEARCH_KINDS, TOOL_TYPES, Kind, kind
 from memory.limits import NAME_LIMIT, check_text, short
@@ -28,7 +28,9 @@ NO_RUN = ""
 MOST = 1000  # memories of one type at once
 UNKNOWN = Notice("no research run is known, so what belongs to runs was left out", 'Name one: query_id="query_…".')
 
-_SEARCH = next(tool for tool in daily.TOOLS if tool.name == "memory_search")
+_SEARCH, _DETAILS = (
+    next(tool for tool in daily.TOOLS if tool.name == name) for name in ("memory_search", "memory_details")
+)
 _STATS = next(tool for tool in upkeep.TOOLS if tool.name == "memory_stats")
 
 
@@ -77,23 +79,13 @@ def _store(call: Call, given: Mapping[str, Any]) -> Result:
         given["content"],
         given["agent"],
         run=call.engine.runs.name(_run(call, given)),
-        metadata=_metadata(given.get("metadata") or "{}"),
+        metadata=given.get("metadata"),
         project=None if call.place is None else call.engine.project(call.place),
         source=call.client or None,
     )
     draft = replace(draft, tags=given.get("tags", ()))
     saved = call.engine.runs.renew(draft) if given.get("update") else call.engine.save(draft)
     return Result(research_data.kept(saved), research_text.kept(saved))
-
-
-def _metadata(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Invalid(f"metadata is no JSON: {error}", hint='Write it as \'{"reason": "offline"}\'.') from error
-    if not isinstance(found, dict):
-        raise Invalid("metadata must be a JSON object", hint='Write it as \'{"reason": "offline"}\'.')
-    return found
 
 
 def _log(call: Call, given: Mapping[str, Any]) -> Result:
@@ -107,7 +99,7 @@ def _log(call: Call, given: Mapping[str, Any]) -> Result:
         result=given.get("result", ""),
         success=given["success"],
     )
-    said = "\n".join([f"Logged as call {logged.id}.", *recall.notices(logged.notices)]) + "\n"
+    said = "\n".join([f"Logged as call {logged.id} of run {line(run)}.", *recall.notices(logged.notices)]) + "\n"
     return Result({"call_id": logged.id, "query_id": run, "notices": data.notices(logged.notices)}, said)
 
 
@@ -135,7 +127,7 @@ def _search(call: Call, given: Mapping[str, Any]) -> Result:
     for hit in values["hits"]:
         hit["text"] = hit["text"][: research_data.PAGE]
     missing = f"Nothing of {'any run' if run == EVERY_RUN else f'run {short(run)}'} matches."
-    return Result(values, research_text.answer(answer, missing=missing))
+    return Result(values, research_text.answer(answer, missing=missing, run=None if run == EVERY_RUN else run))
 
 
 def _searched(call: Call, given: Mapping[str, Any]) -> str | None:
@@ -161,7 +153,7 @@ def _getting(wanted: Kind, usual: int) -> Callable[[Call, Mapping[str, Any]], Re
         found = find.latest(call.engine, run, wanted, limit + 1)
         more, found = len(found) > limit, found[:limit]
         values = research_data.listed(run, found, more=more) | {"about": INTRODUCTION}
-        text = research_text.said(found, research_text.SHOWN if usual > 1 else research_text.WHOLE)
+        text = research_text.said(run, found, research_text.SHOWN if usual > 1 else research_text.WHOLE)
         if more and usual > 1:
             text += f"There are more than these {limit:,}: limit=… shows them, memory_search finds them.\n"
         return Result(values, text or f"No {wanted} is kept of run {short(run)} yet.\n")
@@ -231,7 +223,7 @@ TOOLS = (
             Parameter("content", "string", "The text, at most 500,000 characters.", required=True),
             _AGENT,
             _QUERY_ID,
-            Parameter("metadata", "string", "More facts, a JSON object as text: '{\"iteration\": 3}'."),
+            Parameter("metadata", "object", 'More facts: {"iteration": 3}.'),
             Parameter("tags", "strings", "A few words to filter by."),
             Parameter("update", "boolean", "Put it in place of your last one of this type; feedback always is."),
         ),
@@ -257,6 +249,14 @@ TOOLS = (
         ),
         output=shapes.record(**_SEARCH.output["properties"], query_id=shapes.MAYBE),
         run=_search,
+    ),
+    replace(
+        _DETAILS,
+        toolset="research",
+        description=(
+            "Read one memory of the run with all it says, by the number that stands behind it in what the other tools "
+            "show. Call it when a text was cut. Long ones come in parts: go on with `start`."
+        ),
     ),
     _getter(
         "memory_get_discoveries",

@@ -316,6 +316,8 @@ def _result(result: Result, told: tuple[Notice, ...], *, structured: bool) -> ty
     values, text, failed = result
     if told:
         values = values | {"notices": [*values.get("notices", []), *data.notices(told)]}
+        if "message" in values:
+            values["message"] = " ".join([*filter(None, [values["message"]]), *(f"{one.text}." for one in told)])
         text += "".join(f"{line}\n" for line in recall.notices(told))
     content = types.TextContent(type="text", text=seen(text))
     more = recall.seen_all(values) if structured else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 Schema: TypeAlias = "dict[str, Any]"
 """A JSON Schema, as JSON has it."""
 
-Sort = Literal["string", "integer", "number", "boolean", "strings", "id", "ids", "objects"]
-"""What an argument takes; an id is a text or, as some programs know it, a number."""
+Sort = Literal["string", "integer", "number", "boolean", "strings", "id", "ids", "object", "objects"]
+"""What an argument takes; an id is a text or, as some programs know it, a number; an object may come as text too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,14 +196,14 @@ def _value(one: Parameter, value: object, notices: list[Notice], *, place: str) 
             return id
         case "ids", list() if None not in (ids := tuple(map(_id, value))):
             return ids
+        case "object", dict() | str():
+            return _parsed(place, value)
         case "objects", list():
             return tuple(_record(one, item, notices, place=f"{place}[{n}]") for n, item in enumerate(value))
         case "strings", list() if all(isinstance(item, str) for item in value):
             return tuple(value)
-        case "integer", float() if value.is_integer():
-            return _value(one, int(value), notices, place=place)
-        case "integer", int() if not isinstance(value, bool) and (one.low <= value <= one.high or not one.strict):
-            if (bound := min(max(value, one.low), one.high)) != value:
+        case "integer", int() | float() if (bound := _bounded(one, value)) is not None:
+            if bound != value:
                 said = f"{place} {short(value)} is not in {one.low}..{one.high}: {bound} was taken"
                 notices.append(Notice(said))
             return bound
@@ -212,11 +213,33 @@ def _value(one: Parameter, value: object, notices: list[Notice], *, place: str) 
         "strings": "a list of texts",
         "id": "an id",
         "ids": "a list of ids",
+        "object": "an object",
         "objects": "a list of objects",
         "number": "a number",
         "integer": f"a whole number from {one.low} to {one.high}",
     }
     raise Invalid(f"{place} must be {wanted[one.sort]}, not {str(value)[:60]!r} ({_sort(value)})")
+
+
+def _bounded(one: Parameter, value: float) -> int | None:
+    """A whole number, or the bound that it is beyond; None if it is none, or not to be taken."""
+    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
+        return None
+    bound = min(max(int(value), one.low), one.high)
+    return None if one.strict and bound != value else bound
+
+
+def _parsed(place: str, value: dict[str, Any] | str) -> dict[str, Any]:
+    """An object, which some programs write as text."""
+    if isinstance(value, dict):
+        return value
+    try:
+        found = json.loads(value or "{}")
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"{place} is no JSON: {error}", hint="Give an object.") from error
+    if not isinstance(found, dict):
+        raise Invalid(f"{place} must be a JSON object, not {_sort(found)}")
+    return found
 
 
 def _id(value: object) -> str | int | None:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 LONGEST = 20_000
-"""Characters of one text at most; the structured content has all of it."""
+"""Characters of one text among several; `reconstruct_document` shows one alone, whole."""
 
 ALTOGETHER = 60_000
-"""Characters of texts from which on only what they are is said."""
+"""Characters of several texts from which on only what they are is said."""
 
 _GROUPS = (
     "results",
@@ -27,6 +27,12 @@ _GROUPS = (
     "memory",
     "chunks",
 )
+_ONE = "memory"
+"""A memory that was asked for by its id: it is shown whole, with all its fields."""
+
+_FIELDS = ("description", "tags", "metadata", "content_hash", "updated_at", "accessed_at", "access_count")
+"""What is said of such a memory besides where it is from."""
+
 _TEXTS = ("chunk_content", "section_content", "content")
 _PLACE = {
     "memory_type": "",
@@ -51,9 +57,9 @@ _OUTSIDE = {
 def text(envelope: Mapping[str, Any]) -> str:
     """One line of what became of it, the short facts, then every memory, chunk or section with where it is from."""
     if not envelope["success"]:
-        return f"{envelope['error']}: {line(envelope['message'])}\n"
+        return f"Not done, {envelope['error']}: {line(envelope['message'])}\n"
     facts = [f"{name}: {_short(value)}" for name, value in envelope.items() if name not in _OUTSIDE and _said(value)]
-    head = line(envelope["message"] or "done")
+    head = f"Done: {line(envelope['message'])}" if envelope["message"] else "Done."
     body = fenced("\n".join(_recalled(envelope)))
     return "\n".join(filter(None, [head, "; ".join(map(line, facts)), body])).rstrip() + "\n"
 
@@ -66,6 +72,8 @@ def _short(value: object) -> str:
     match value:
         case dict():
             return ", ".join(f"{name} {_short(said)}" for name, said in value.items() if _said(said))
+        case list():
+            return ", ".join(map(_short, value))
         case True | False:
             return str(value).lower()
     return str(value)
@@ -85,11 +93,16 @@ def _recalled(envelope: Mapping[str, Any]) -> Iterator[str]:
             yield f"{label}{number}. {_origin(row)}"
             yield from _marked(row)
             content = next((row[name] for name in _TEXTS if row.get(name)), "")
+            if group == _ONE:
+                yield from (f"{name}: {line(_short(row[name]))}" for name in _FIELDS if _said(row.get(name)))
+                yield f"{content}\n"
+                continue
             used += min(len(content), LONGEST)
-            yield _cut(content) if used <= ALTOGETHER else f"  ({len(content):,} characters)\n"
+            id = row.get("memory_id") or envelope.get("memory_id")
+            yield _cut(content, id) if used <= ALTOGETHER else f"({len(content):,} characters: {_whole(id)})\n"
     if content := envelope.get("content"):
         yield _origin(envelope)
-        yield _cut(content)
+        yield f"{content}\n"
 
 
 def _origin(row: Mapping[str, Any]) -> str:
@@ -112,7 +125,11 @@ def _marked(row: Mapping[str, Any]) -> list[str]:
     return [MARK] if INSTRUCTIONS in row.get("flags", ()) else []
 
 
-def _cut(said: str) -> str:
+def _cut(said: str, id: object) -> str:
     if len(said) <= LONGEST:
         return f"{said}\n"
-    return f"{said[:LONGEST]}…\n({len(said) - LONGEST:,} more characters: write_document_to_file writes all of it)\n"
+    return f"{said[:LONGEST]}…\n({len(said) - LONGEST:,} more characters: {_whole(id)})\n"
+
+
+def _whole(id: object) -> str:
+    return f"reconstruct_document shows memory {id} whole"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memory.context import line
 from memory.record import INSTRUCTIONS
 from memory.render.text import counted, visible
-from memory.text.fence import MARK, fenced
+from memory.text.fence import MARK, fenced, seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ALTOGETHER = 60_000
 """
 Characters of the rows of an answer for an agent, and of what they have to say, from which on only what was left out is
-said; the structured content has it all.
+said. One entity that was asked for alone is shown whole.
 """
 
 _GROUPS = (
@@ -57,7 +57,8 @@ _PARTS = {
 
 def answer(values: Mapping[str, Any]) -> str:
     """For an agent: how many of what in a line, then what was recalled, fenced, then what it should know besides."""
-    body = fenced("\n".join(_shortened(lines(values))))
+    alone = len(values.get("entities", ())) == 1
+    body = fenced("\n".join(lines(values) if alone else _shortened(lines(values))))
     said = (f"Note: {line(one['text'])}. {one['hint']}".rstrip() for one in values["notices"])
     return "\n".join(filter(None, [head(values), body.rstrip(), *said])) + "\n"
 
@@ -95,6 +96,8 @@ def _shortened(found: Iterable[str]) -> Iterator[str]:
 
 def lines(values: Mapping[str, Any]) -> Iterator[str]:
     """What an answer holds, a line each, and further ones where a row has more to say."""
+    if isinstance(values.get("entity"), str):
+        yield f"entity: {line(values['entity'])}"
     if values.get("path"):
         yield " - ".join(map(line, values["path"]))
     for group in _GROUPS:
@@ -142,7 +145,15 @@ def _entity(row: Mapping[str, Any], label: str) -> Iterator[str]:
     yield from _marked(row)
     yield from (f"  {line(row['error'])}",) if row.get("error") else ()
     for name, said in _PARTS.items():
-        yield from (f"  - {said}{line(text)}" for text in row.get(name, ()))
+        for text in row.get(name, ()):
+            yield from _observation(f"  - {said}", text)
+
+
+def _observation(mark: str, text: str) -> Iterator[str]:
+    """As it is kept, for it is taken away by its exact text; further lines are indented, so that none is another's."""
+    first, *more = seen(text).splitlines() or [""]
+    yield f"{mark}{first}"
+    yield from (f"    {one}" for one in more)
 
 
 def _scores(row: Mapping[str, Any]) -> Iterator[str]:

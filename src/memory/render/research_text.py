@@ -23,30 +23,40 @@ SHOWN = 2_000  # characters of one content among several
 WHOLE = 20_000  # of the latest, which is read to be followed
 
 
-def said(found: Iterable[tuple[Memory, str]], most: int = SHOWN) -> str:
-    """Lines such as "Discovery by worker-1: …" (CAP C29), fenced."""
-    return fenced("\n".join(_line(f"{memory.kind.capitalize()} by", memory, body, most) for memory, body in found))
+def said(run: str, found: Iterable[tuple[Memory, str]], most: int = SHOWN) -> str:
+    """Lines such as "Discovery by worker-1: … (memory 12)" (CAP C29), fenced; empty without any."""
+    text = fenced("\n".join(_line(f"{memory.kind.capitalize()} by", memory, body, most) for memory, body in found))
+    return text and f"Run {line(run)}:\n{text}"
 
 
-def answer(found: Answer, *, missing: str) -> str:
+def answer(found: Answer, *, missing: str, run: str | None) -> str:
     """
-    Lines such as "[discovery] by worker-1: …" (CAP C28), best first, fenced.
+    Lines such as "[discovery] by worker-1: … (memory 12)" (CAP C28), best first, fenced.
 
     Args:
         missing: What to say if nothing was found.
+        run: What was searched; None is all runs, and of each memory is said of which one it is.
     """
-    head = headline(found)
-    text = fenced("\n".join(_line(f"[{hit.memory.kind}] by", hit.memory, hit.text, SHOWN) for hit in found.hits))
+    head = headline(found) if run is None else f"Run {line(run)}: {headline(found)}"
+    shown = (_line(f"[{hit.memory.kind}] by", hit.memory, hit.text, SHOWN, run=run is None) for hit in found.hits)
+    text = fenced("\n".join(shown))
     return "\n".join([head, (text or missing).rstrip(), *notices(found.notices)]) + "\n"
 
 
-def _line(head: str, memory: Memory, body: str, most: int) -> str:
-    """Who said what; further lines are indented, so that none of them begins another memory."""
+def _line(head: str, memory: Memory, body: str, most: int, *, run: bool = False) -> str:
+    """
+    Who said what, and by which number it can be read; further lines are indented, so that none begins another memory.
+
+    The number stands last, where nothing that the memory says can take its place.
+    """
     mark = f"{MARK} " if INSTRUCTIONS in memory.flags else ""
     text = seen(body.strip())
     if len(text) > most:
-        text = f"{text[:most].rstrip()}… [{len(body):,} characters; memory_details {memory.uid[:8]} shows all]"
-    return "\n  ".join(f"{head} {line(memory.agent_id or 'somebody')}: {mark}{text}".splitlines())
+        text = f"{text[:most].rstrip()}… [{len(body):,} characters; memory_details shows all]"
+    place = f" in run {line(memory.query_id or '')}" if run else ""
+    tags = "".join(f" #{line(tag)}" for tag in memory.tags)
+    who = line(memory.agent_id or "somebody")
+    return "\n  ".join(f"{head} {who}{place}: {mark}{text} (memory {memory.id}{tags})".splitlines())
 
 
 def kept(result: Saved) -> str:
