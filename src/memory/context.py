@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from memory.errors import EmbedError, Invalid, SpaceMismatch
 from memory.kinds import OF_NO_RUN, TOLD
@@ -46,6 +46,8 @@ class Context:
     notices: tuple[Notice, ...] = ()
 
 
+Beside: TypeAlias = "Callable[[int, tuple[Notice, ...]], str]"
+
 FENCE = tokens(WIDEST)
 """What the fence around the text takes of the budget."""
 
@@ -55,13 +57,15 @@ class Room:
     """
     Attributes:
         limit: Memories at most.
-        tokens: Size of the text at most.
+        tokens: Size of the text at most, with what is said beside it.
         topup_recent: Fill up with recent memories.
+        beside: What is said after the text, by how many more memories there are and the notices.
     """
 
     limit: int = 10
     tokens: int = 2000
     topup_recent: bool = True
+    beside: Beside | None = None
 
     def __post_init__(self) -> None:
         if self.limit < 1 or self.tokens < 1:
@@ -105,10 +109,12 @@ def context(
     if answer is None or (room.topup_recent and len(found) < room.limit):
         recent = store.recent(latest, room.limit + len(found))
     groups = [("About the task:", found), ("Recent:", recent)] if answer else [("", recent)]
-    memories, text, omitted = pack(groups, replace(room, tokens=max(1, room.tokens - FENCE)))
+    notices = notices if answer else ()
+    total = store.count(scope)
+    left = room.tokens - FENCE - tokens(room.beside(total, notices) if room.beside else "")
+    memories, text, omitted = pack(groups, replace(room, tokens=max(1, left)))
     text = fenced(text)
-    more = max(0, store.count(scope) - len(memories))
-    return Context(memories, text, tokens(text), omitted, answer, more, notices if answer else ())
+    return Context(memories, text, tokens(text), omitted, answer, max(0, total - len(memories)), notices)
 
 
 def _fits(answer: Answer) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from memory.background import Background
     from memory.config import Config
-    from memory.context import Context
+    from memory.context import Beside, Context
     from memory.draft import Draft
     from memory.embed import Embedder
     from memory.record import Memory, MemoryId
@@ -232,6 +232,7 @@ class Engine(Archive, Care):
         tokens: int | None = None,
         semantic: str | None = None,
         topup_recent: bool | None = None,
+        beside: Beside | None = None,
     ) -> Context:
         """
         What an agent should read before it starts: what is known about a task, then what is recent. Nothing of a research
@@ -240,6 +241,7 @@ class Engine(Archive, Care):
         Args:
             about: The task; empty takes recent memories alone.
             semantic: "auto", "always" or "never" use vectors; None does as configured.
+            beside: What is said after the text, by how many more memories there are and the notices: it is to fit too.
         """
         from memory.context import Room, context
 
@@ -248,6 +250,7 @@ class Engine(Archive, Care):
             settings.limit if limit is None else limit,
             settings.tokens if tokens is None else tokens,
             settings.topup_recent if topup_recent is None else topup_recent,
+            beside,
         )
         semantic = settings.semantic if semantic is None else semantic
         scope = self._known_as(scope)

@@ -12,6 +12,7 @@ import pytest
 from agent import Agent, text
 from command import COMMAND, Shell
 from memory.mcp.toolsets import chosen
+from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,6 +116,31 @@ def test_a_client_that_prefers_json_hands_on_the_fence_and_that_hits_likely_do_n
     for said in (found, context):
         assert ("<<< memories" in said) is (setting == "never")
     assert (UNLIKELY in found) is (setting == "never")
+
+
+# What is budgeted is what is sent ----------------------------------------------------
+
+
+def test_all_that_is_sent_of_a_context_stays_within_its_budget(tmp_path: Path) -> None:
+    here = shell(tmp_path)
+    with server(here, "core") as agent:
+        for number in range(30):
+            agent.said("memory_save", title=f"Fact {number}", what=f"what is known of {number} " * (1 + number % 7))
+        shown = set()
+        for budget in range(120, 1_200, 45):
+            for arguments in ({}, {"query": "what is known of 7", "semantic": "always"}, {"limit": 1_000}):
+                said = agent.said("memory_context", tokens=budget, **arguments)
+                assert tokens(said) <= budget, said
+                assert "search for them." in said
+                assert ("limit 1000 is not in" in said) is ("limit" in arguments)
+                shown.add(said.count("Fact "))
+        assert len(shown) > 10
+    at_home = Shell(here.home, tmp_path, {"HOME": str(tmp_path)})
+    at_home("save", "a wish", "--what", "what is wished for")
+    with server(at_home, "core") as agent:
+        said = agent.said("memory_context", tokens=130)
+        assert tokens(said) <= 130
+        assert "the project you work on is not known" in said
 
 
 # Each toolset, by what is read in the text alone --------------------------------------

@@ -101,9 +101,14 @@ def _context(call: Call, given: Mapping[str, Any]) -> Result:
     sources = frozenset({given["source"]} if given.get("source") else ())
     scope = (ACTIVE if named == EVERYWHERE else around(project))._replace(sources=sources)
     wanted = {name: given[name] for name in ("limit", "tokens", "semantic", "topup_recent") if name in given}
-    found = call.engine.context(given.get("query", ""), scope=scope, **wanted)
-    if named is None and project is None:
-        found = replace(found, notices=(*found.notices, UNKNOWN))
+    unknown = (UNKNOWN,) if named is None and project is None else ()
+
+    def beside(more: int, notices: tuple[Notice, ...]) -> str:
+        """What is sent besides: the budget is one of all that is."""
+        return recall.beside(more, (*notices, *unknown, *call.told), project=project)
+
+    found = call.engine.context(given.get("query", ""), scope=scope, beside=beside, **wanted)
+    found = replace(found, notices=(*found.notices, *unknown))
     values = plain(data.context(found)) | {"about": INTRODUCTION, "project": project}
     del values["text"]  # it is the result's text
     empty = "Nothing fits into the room that was given."

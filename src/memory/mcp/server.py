@@ -135,17 +135,19 @@ class Serving:
             place = await self._place(context, asked, wanted=tool.wants_place(arguments))
             if isinstance(place, types.InputRequiredResult):
                 return place
-            result = await self._run(context, tool, arguments, place)
+            result = await self._run(context, tool, arguments, place, told)
         except Error as error:
             if tool.problem is None:
                 return _refused(error)
             result, told = tool.problem(error), ()
         return _result(result, told, structured=self._structured)
 
-    async def _run(self, context: Context, tool: Tool, arguments: Mapping[str, Any], place: str | None) -> Result:
+    async def _run(
+        self, context: Context, tool: Tool, arguments: Mapping[str, Any], place: str | None, told: tuple[Notice, ...]
+    ) -> Result:
         progress = _Progress(context, asyncio.get_running_loop())
         client = _client(context)
-        return await self._beside(lambda engine: tool.run(Call(engine, place, client, progress), arguments))
+        return await self._beside(lambda engine: tool.run(Call(engine, place, client, progress, told), arguments))
 
     async def _beside(self, work: Callable[[Engine], Made]) -> Made:
         """Do something with the engine in a thread, so that the protocol goes on meanwhile."""

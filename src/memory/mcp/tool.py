@@ -74,12 +74,14 @@ class Call(NamedTuple):
         place: The project that the client works on; None if that is not known.
         client: The program that calls, by the name it gave; empty if it gave none.
         progress: To be told how much of a long work is done, from any thread.
+        told: What the server says of the arguments, after the text.
     """
 
     engine: Engine
     place: str | None
     client: str
     progress: Callable[[int, int], None]
+    told: tuple[Notice, ...] = ()
 
 
 class Result(NamedTuple):

@@ -74,12 +74,15 @@ def context(found: Context, *, project: str | None, empty: str) -> str:
         project: The project it is of; None is all of them.
         empty: What to say if nothing is there.
     """
-    lines = [found.text.rstrip() or empty]
-    if found.more:
-        where = f" of {project}" if project else ""
-        some = "further " if found.memories else ""
-        lines.append(f"{found.more:,} {some}{'memory' if found.more == 1 else 'memories'}{where}: search for them.")
-    return "\n".join([*lines, *notices(found.notices)]) + "\n"
+    some = "further " if found.memories else ""
+    return f"{found.text.rstrip() or empty}\n{beside(found.more, found.notices, project=project, some=some)}"
+
+
+def beside(more: int, said: tuple[Notice, ...], *, project: str | None, some: str = "further ") -> str:
+    """What stands after the text of a context: how much more there is, and what should be known."""
+    where = f" of {project}" if project else ""
+    lines = [f"{more:,} {some}{'memory' if more == 1 else 'memories'}{where}: search for them."] if more else []
+    return "".join(f"{line}\n" for line in (*lines, *notices(said)))
 
 
 def details(found: Details, *, start: int, length: int) -> str:
