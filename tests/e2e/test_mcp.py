@@ -123,13 +123,17 @@ def test_a_toolset_can_be_chosen_by_flag_and_by_setting(tmp_path):
         assert len(agent.tools()) == 7
     with Agent(shell(tmp_path / "3"), "legacy", ["--toolset", "sessions"]) as agent:
         assert len(agent.tools()) == 28
+    with Agent(shell(tmp_path / "4"), "legacy", ["--toolset", "sessions,care", "--toolset", "core"]) as agent:
+        assert [tool.name for tool in agent.tools()] == [tool.name for tool in chosen(["core", "care", "sessions"])]
 
 
 def test_an_unknown_toolset_is_refused_with_the_nearest(tmp_path):
-    ran = shell(tmp_path)("mcp", "--toolset", "cor", code=2)
+    for named in ("cor", "care, cor"):
+        ran = shell(tmp_path / named)("mcp", "--toolset", named, code=2)
 
-    assert "Did you mean 'core'?" in ran.err
-    assert ran.out == ""
+        assert "no toolset 'cor'" in ran.err
+        assert "Did you mean 'core'?" in ran.err
+        assert ran.out == ""
 
 
 # Every tool, with good, missing, unknown and hostile arguments -----------------------

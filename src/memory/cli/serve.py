@@ -28,7 +28,7 @@ PORT = 8377
     "toolsets",
     multiple=True,
     metavar="NAME",
-    help="Which tools: core, care, sessions, research, graph, all; may be repeated.",
+    help="Which tools: core, care, sessions, research, graph, all; several with commas, or repeated.",
 )
 @click.option("--run", metavar="ID", help="The research run that its tools mean unless they name another.")
 @click.pass_context
@@ -55,7 +55,8 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
     from memory.mcp.toolsets import chosen
 
     settings = _configured(keeper)
-    tools = chosen(toolsets or [name.strip() for name in settings.toolsets.split(",")])
+    named = toolsets or (settings.toolsets,)
+    tools = chosen(name.strip() for some in named for name in some.split(","))
     structured = settings.structured == "always"
     if not http:
         from memory.mcp.stdio import serve
