@@ -118,6 +118,31 @@ def test_a_client_that_prefers_json_hands_on_the_fence_and_that_hits_likely_do_n
     assert (UNLIKELY in found) is (setting == "never")
 
 
+# Hints -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("toolset", "tool", "arguments"),
+    [
+        ("core", "memory_search", {"query": "fact", "mode": "hybrid"}),
+        ("sessions", "search_system_memory", {"query": "unheard of"}),
+        ("graph", "search_nodes", {"query": "unheard of"}),
+        ("care", "memory_stats", {}),
+    ],
+)
+def test_hints_name_the_tool_that_helps(tmp_path: Path, toolset: str, tool: str, arguments: dict[str, Any]) -> None:
+    here = shell(tmp_path)
+    here("save", "a fact")
+    here("store", "system_memory", "--session", "s", "--agent", "a", stdin="another fact")
+    here("graph", "add", "Redis")
+    wider = Shell(here.home, here.folder, {"MEMORY_EMBEDDING_MODEL": "hashed-128"})
+    with server(wider, toolset) as agent:
+        said = text(agent.tried(tool, **arguments))
+
+    assert "memory_reindex" in said
+    assert "`memory" not in said
+
+
 # What is budgeted is what is sent ----------------------------------------------------
 
 

@@ -54,7 +54,7 @@ def _named(call: Call, given: Mapping[str, Any]) -> str:
     """
     if (run := _known(call, given)) is not None:
         return run
-    hint = "`memory run start` makes one; $MEMORY_RUN or `memory mcp --run ID` name it for all calls."
+    hint = "Take the one you were told, or a name that no other has, for all agents of the run; $MEMORY_RUN sets it for all calls."
     raise Invalid('no research run is known: name it, query_id="query_1767225600_4711"', hint=hint)
 
 

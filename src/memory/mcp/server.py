@@ -20,9 +20,11 @@ from pydantic import ValidationError
 from memory.errors import Error
 from memory.mcp import prompts, resources
 from memory.mcp.place import placed
+from memory.mcp.progress import Progress
 from memory.mcp.tool import Call, checked
 from memory.mcp.toolsets import unknown
 from memory.render import data, recall
+from memory.render.hints import for_agents
 from memory.text.fence import seen
 
 if TYPE_CHECKING:
@@ -72,7 +74,6 @@ PROMISES = {
 THREADS = 16  # most of them wait: for another process that writes, or for a model
 ROOTS_SECONDS = 3.0  # a client that says it has roots and does not name them holds nobody up longer
 ROOTS_KEPT = 60.0  # seconds that they are believed in the era in which a client does not tell that they changed
-PROGRESS_SECONDS = 0.2  # between two words on how far a long work is
 ROOTS = "roots"
 HOUR = 3_600_000  # milliseconds; what a server lists does not change while it lives
 
@@ -145,7 +146,7 @@ class Serving:
     async def _run(
         self, context: Context, tool: Tool, arguments: Mapping[str, Any], place: str | None, told: tuple[Notice, ...]
     ) -> Result:
-        progress = _Progress(context, asyncio.get_running_loop())
+        progress = Progress(context, asyncio.get_running_loop())
         client = _client(context)
         return await self._beside(lambda engine: tool.run(Call(engine, place, client, progress, told), arguments))
 
@@ -274,22 +275,6 @@ class Roots(NamedTuple):
     until: float
 
 
-class _Progress:
-    """Passes on how far a long work is, from its thread to the client, a few times a second."""
-
-    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
-        self._context, self._loop = context, loop
-        self._last = 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        now = monotonic()
-        if self._loop.is_closed() or (done < total and now - self._last < PROGRESS_SECONDS):
-            return
-        self._last = now
-        report = self._context.session.report_progress(done, total)
-        asyncio.run_coroutine_threadsafe(report, self._loop)
-
-
 def _described(tool: Tool, *, structured: bool) -> types.Tool:
     hints = types.ToolAnnotations(
         title=tool.title,
@@ -334,7 +319,7 @@ def _refused(error: Error) -> types.CallToolResult:
 
 def _sentence(error: Error) -> str:
     again = " The same call may succeed later." if error.retryable else ""
-    return f"{error}. {error.hint}".rstrip() + again if error.hint else f"{error}.{again}"
+    return f"{error}. {for_agents(error.hint)}".rstrip() + again if error.hint else f"{error}.{again}"
 
 
 def _client(context: Context) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memory.mcp import shapes
 from memory.mcp.tool import Parameter, Result, Tool
 from memory.render import envelope
+from memory.render.hints import for_agents
 from memory.sessions import SessionMemory
 from memory.sessions.envelope import refusal
 from memory.text.fence import INTRODUCTION, seen
@@ -54,6 +55,8 @@ def _result(values: dict[str, Any]) -> Result:
     if (content := values.get("content")) and seen(content) != content:
         note = "Characters that nobody would see are shown as U+FFFD; write_document_to_file writes the text as it is."
         values["message"] = f"{values['message'] or ''} {note}".strip()
+    if values["message"]:
+        values["message"] = for_agents(values["message"])
     return Result({**values, "about": INTRODUCTION}, envelope.text(values), failed=not values["success"])
 
 

@@ -55,8 +55,10 @@ def _tools(toolset: str) -> tuple[Tool, ...]:
 def unknown(name: str, known: Collection[str]) -> str:
     """What to say of a tool that is not among those that were chosen."""
     if elsewhere := next((home for home in _HOMES for tool in _tools(home) if tool.name == name), None):
-        brought = f"`memory mcp --toolset {elsewhere}` or the setting mcp.toolsets brings it"
-        return f"{name} is in the toolset {elsewhere}, which this server does not have: {brought}."
+        brought = f"the setting mcp.toolsets or `memory mcp --toolset {elsewhere}`"
+        return (
+            f"{name} is in the toolset {elsewhere}, which this server does not have. The user brings it by {brought}."
+        )
     near = get_close_matches(name, known, n=1)
     hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
     return f"no tool {short(name)}. {hint}"

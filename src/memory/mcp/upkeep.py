@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memory.mcp import shapes
 from memory.mcp.tool import Parameter, Result, Tool
 from memory.render import care_data, care_text
+from memory.render.hints import for_agents
 from memory.text.fence import fenced
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def stats(call: Call, _given: Mapping[str, Any]) -> Result:
     found = call.engine.status()
     values = care_data.status(found, call.engine.config.database)
     lines = [care_text.status(found, call.engine.config.database)]
-    lines += [f"Note: {problem.text}. {problem.hint}".rstrip() for problem in found.problems]
+    lines += [f"Note: {problem.text}. {for_agents(problem.hint)}".rstrip() for problem in found.problems]
     return Result(values, fenced("\n".join(lines)))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.context import line
 from memory.record import INSTRUCTIONS
+from memory.render.hints import for_agents
 from memory.render.text import counted, visible
 from memory.text.fence import MARK, fenced, seen
 
@@ -59,7 +60,7 @@ def answer(values: Mapping[str, Any]) -> str:
     """For an agent: how many of what in a line, then what was recalled, fenced, then what it should know besides."""
     alone = len(values.get("entities", ())) == 1
     body = fenced("\n".join(lines(values) if alone else _shortened(lines(values))))
-    said = (f"Note: {line(one['text'])}. {one['hint']}".rstrip() for one in values["notices"])
+    said = (f"Note: {line(one['text'])}. {for_agents(one['hint'])}".rstrip() for one in values["notices"])
     return "\n".join(filter(None, [head(values), body.rstrip(), *said])) + "\n"
 
 

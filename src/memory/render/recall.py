@@ -9,6 +9,7 @@ from memory.limits import WHAT_OF_BODY
 from memory.query import Outcome
 from memory.record import INSTRUCTIONS
 from memory.render.data import headings
+from memory.render.hints import for_agents
 from memory.render.text import counted, notice
 from memory.text.fence import fenced, seen
 
@@ -122,7 +123,7 @@ def named(memory: Memory) -> str:
 
 
 def notices(found: tuple[Notice, ...]) -> list[str]:
-    return [f"Note: {notice(one)}" for one in found]
+    return [f"Note: {for_agents(notice(one))}" for one in found]
 
 
 def seen_all(value: Any) -> Any:
