@@ -57,6 +57,32 @@ class HalfBody:
 
 
 @dataclass(frozen=True, slots=True)
+class Drip:
+    """
+    It answers, and never ends: a byte now and then.
+
+    Args:
+        seconds: Between two bytes.
+        headers: Whether those of its headers, rather than of its body.
+    """
+
+    seconds: float
+    headers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Flood:
+    """
+    It answers as fast as it can, without end.
+
+    Args:
+        packed: As its header `Content-Encoding` says; only gzip and deflate really are, a thousandfold.
+    """
+
+    packed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NotJson:
     """Status 200 and a page for people: the login of a hotel, or another program on this port."""
 
@@ -132,6 +158,8 @@ Fault: TypeAlias = (
     | Slow
     | Held
     | HalfBody
+    | Drip
+    | Flood
     | NotJson
     | Huge
     | WrongWidth

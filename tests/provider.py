@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import sys
 import threading
+import zlib
 from collections import deque
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from typing import TYPE_CHECKING, Any
 
-from faults import HalfBody, Hang, Held, Reply, Slow, instead, recorded, written
+from faults import Drip, Flood, HalfBody, Hang, Held, Reply, Slow, instead, recorded, written
 from protocols import Seen, listed, ollama_embed, openai_embed, shown, vectors
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ class Provider:
         scale: Length of the vectors of `/v1/embeddings`; Ollama's always have length 1.
         request_tokens: OpenAI's limit on the words of one request.
         seen: Every request, oldest first; may be cleared.
+        packs: Whether answers are packed by gzip.
+        sent: Bytes of a `Flood` that were taken, before they were packed; may be reset.
     """
 
     def __init__(self, models: Mapping[str, int] = WIDTHS) -> None:
@@ -53,6 +57,8 @@ class Provider:
         self.scale = 1.0
         self.request_tokens = 300_000
         self.seen: list[Seen] = []
+        self.sent = 0
+        self.packs = False
         self.broken: list[BaseException] = []  # errors of this server itself
         self._news = threading.Condition()
         self._queue: deque[Fault | None] = deque()
@@ -212,6 +218,10 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if isinstance(fault, Held):
             fault.go.wait()
+        if isinstance(fault, Drip | Flood):
+            self.close_connection = True
+            self._drip(fault) if isinstance(fault, Drip) else self._flood(fault)
+            return
         embed = ollama_embed if protocol == "ollama" else openai_embed
         reply = instead(fault, protocol, seen.texts) or embed(provider, seen, fault)
         self._send(reply, half=isinstance(fault, HalfBody))
@@ -238,7 +248,28 @@ class _Handler(BaseHTTPRequestHandler):
             case _:
                 return Reply(404, b"404 page not found", "text/plain")
 
+    def _drip(self, fault: Drip) -> None:
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
+        self.wfile.write(b"X-Wait: " if fault.headers else b"\r\n")
+        while not self.server.gone.wait(fault.seconds):
+            self.wfile.write(b" ")
+
+    def _flood(self, fault: Flood) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Encoding", fault.packed or "identity")
+        self.end_headers()
+        packing = {"gzip": zlib.compressobj(wbits=31), "deflate": zlib.compressobj()}.get(fault.packed)
+        piece = b" " * 65_536
+        while not self.server.gone.is_set():
+            self.wfile.write(packing.compress(piece) if packing else piece)
+            self.server.provider.sent += len(piece)
+
     def _send(self, reply: Reply, *, half: bool = False) -> None:
+        if self.server.provider.packs:
+            reply = reply._replace(
+                body=gzip.compress(reply.body), headers={**reply.headers, "Content-Encoding": "gzip"}
+            )
         self.send_response(reply.status)
         self.send_header("Content-Type", reply.type)
         self.send_header("Content-Length", str(len(reply.body)))

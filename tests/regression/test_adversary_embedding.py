@@ -232,7 +232,7 @@ class Answers:
     def __init__(self, tokens=None, rows=None, error=None):
         self.tokens, self.rows, self.error, self.asked = tokens, rows, error, 0
 
-    def ask(self, texts, seconds):
+    def ask(self, texts, seconds, most):
         from memory.embed.remote import Reply
 
         self.asked += 1

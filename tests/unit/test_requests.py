@@ -255,7 +255,7 @@ def test_openai_itself_is_not_asked_without_a_key(monkeypatch, store):
 
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(Refused, match="no key") as caught:
-        OpenAI().ask(["a"], 1.0)
+        OpenAI().ask(["a"], 1.0, 1000)
     assert "OPENAI_API_KEY" in caught.value.hint
 
 
@@ -269,7 +269,7 @@ class Server:
         self.answers = list(answers)
         self.asked = 0
 
-    def ask(self, texts, seconds):
+    def ask(self, texts, seconds, most):
         self.asked += 1
         answer = self.answers.pop(0) if self.answers else None
         if isinstance(answer, Exception):
@@ -397,9 +397,9 @@ def test_a_request_is_in_the_ledger_before_it_is_sent(provider, store, name):
     seen = []
 
     class Looking(Server):
-        def ask(self, texts, seconds):
+        def ask(self, texts, seconds, most):
             seen.extend(store.ledger())
-            return super().ask(texts, seconds)
+            return super().ask(texts, seconds, most)
 
     Requests(Looking(), Terms(), store, dimension=16).embed(["a secret"], "query")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
 from typing import TYPE_CHECKING, Any
 
+from memory.embed.clients import HEADERS, Clients
 from memory.embed.codes import failure
 from memory.embed.foreign import foreign, hushed, secret
 from memory.embed.hosts import OLLAMA_PORT, ollama_url, shown
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
     import ollama
 
+    from memory.embed.clients import Limits
+
 __all__ = ["Ollama"]
 
 DEFAULT = "nomic-embed-text"
 CONNECT_SECONDS = 2.0
+LISTED = 1_000_000  # bytes that the list of loaded models has at most
 KEY = "OLLAMA_API_KEY"  # of a server behind a proxy; its client sends it
 INSTALL = "Run `pip install ollama`."
 
@@ -47,13 +50,11 @@ class Ollama:
         self._url = ollama_url(host)
         self.host = shown(self._url, "embedding.ollama_host", port=OLLAMA_PORT)
         self._keep_alive, self._dimensions = keep_alive or None, dimensions or None
-        self._clients: dict[float, ollama.Client] = {}
-        self._lock = threading.Lock()
+        self._clients = Clients(self.host, self._connected, _hush)
 
-    def ask(self, texts: Sequence[str], seconds: float) -> Reply:
+    def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
         """See `Remote.ask`."""
         reply = self._answer(
-            seconds,
             lambda client: client.embed(
                 self.model,
                 list(texts),
@@ -61,6 +62,8 @@ class Ollama:
                 keep_alive=self._keep_alive,
                 dimensions=self._dimensions,
             ),
+            seconds,
+            most,
         )
         if reply.model is not None and reply.model.removesuffix(":latest") != self.model:
             raise Garbled(f"{self.host} was asked for {self.model} and answered with {reply.model}")
@@ -68,24 +71,20 @@ class Ollama:
 
     def loaded(self, seconds: float) -> bool:
         """See `Remote.loaded`."""
-        reply = self._answer(seconds, lambda client: client.ps())
+        reply = self._answer(lambda client: client.ps(), seconds, LISTED)
         names = {name for model in reply.models for name in (model.model, model.name) if name}
         return self.model in {name.removesuffix(":latest") for name in names}
 
     def close(self) -> None:
         """Hang up; the next request connects anew."""
-        with self._lock:
-            clients, self._clients = self._clients, {}
-        for client in clients.values():
-            client.close()  # type: ignore[no-untyped-call]
+        self._clients.close()
 
-    def _answer(self, seconds: float, question: Any) -> Any:
+    def _answer(self, question: Any, seconds: float, most: int) -> Any:
         """What the client returns; its errors as ours."""
         with foreign(self.host, _hush):
-            return self._asked(seconds, question)
+            return self._clients.ask(lambda client: self._asked(client, question, seconds), seconds, most)
 
-    def _asked(self, seconds: float, question: Any) -> Any:
-        client = self._client(seconds)
+    def _asked(self, client: ollama.Client, question: Any, seconds: float) -> Any:
         import httpx
         import ollama
 
@@ -108,13 +107,7 @@ class Ollama:
         except (ValueError, TypeError, httpx.HTTPError) as error:
             raise Garbled(f"{self.host} gave something that is no answer of Ollama's") from error
 
-    def _client(self, seconds: float) -> ollama.Client:
-        with self._lock:
-            if seconds not in self._clients:
-                self._clients[seconds] = self._connected(seconds)
-            return self._clients[seconds]
-
-    def _connected(self, seconds: float) -> ollama.Client:
+    def _connected(self, seconds: float, limits: Limits) -> ollama.Client:
         try:
             import httpx
             import ollama
@@ -124,6 +117,8 @@ class Ollama:
         return ollama.Client(
             self._url,
             timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+            headers=HEADERS,
+            event_hooks={"response": [limits.take]},
             follow_redirects=False,  # elsewhere than the ledger says: no
         )
 

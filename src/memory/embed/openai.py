@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from memory.embed.clients import HEADERS, Clients
 from memory.embed.codes import failure
 from memory.embed.foreign import foreign, hushed, secret
 from memory.embed.hosts import OPENAI, openai_url, shown
 from memory.embed.remote import Reply
-from memory.errors import Garbled, Refused, Unreachable
+from memory.errors import Error, Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import openai
+
+    from memory.embed.clients import Limits
 
 __all__ = ["OpenAI"]
 
@@ -54,28 +56,27 @@ class OpenAI:
         self._url = openai_url(base_url)
         self.host = shown(self._url, "embedding.openai_base_url")
         self._key, self._key_env, self._dimensions = key, key_env, dimensions
+        self._clients = Clients(self.host, self._connected, self._hush)
 
-    def ask(self, texts: Sequence[str], seconds: float) -> Reply:
+    def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
         """See `Remote.ask`."""
         with foreign(self.host, self._hush):
-            return self._answer(texts, seconds)
+            return self._clients.ask(lambda client: self._answer(client, texts, seconds), seconds, most)
 
-    def _answer(self, texts: Sequence[str], seconds: float) -> Reply:
-        client = self._client
+    def _answer(self, client: openai.OpenAI, texts: Sequence[str], seconds: float) -> Reply:
         import openai
 
         more: dict[str, Any] = {"dimensions": self._dimensions} if self._dimensions else {}
-        timeout = openai.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
         try:
-            reply = client.embeddings.create(
-                model=self.model, input=list(texts), encoding_format="float", timeout=timeout, **more
-            )
+            reply = client.embeddings.create(model=self.model, input=list(texts), encoding_format="float", **more)
             rows = {item.index: item.embedding for item in reply.data}
             tokens = reply.usage.prompt_tokens if reply.usage else None
             given = len(reply.data)
         except openai.APITimeoutError as error:
             raise Unreachable(f"{self.host} did not answer within {seconds:g} s") from error
         except openai.APIConnectionError as error:
+            if isinstance(error.__cause__, Error):  # of `Limits.take`
+                raise error.__cause__ from error
             cause = self._hush(str(error.__cause__ or error))
             raise Unreachable(f"{self.host} gives no answer: {cause}", hint="Is it running?") from error
         except openai.APIStatusError as error:
@@ -96,12 +97,9 @@ class OpenAI:
 
     def close(self) -> None:
         """Hang up; the next request connects anew."""
-        client = self.__dict__.pop("_client", None)
-        if client is not None:
-            client.close()
+        self._clients.close()
 
-    @cached_property
-    def _client(self) -> openai.OpenAI:
+    def _connected(self, seconds: float, limits: Limits) -> openai.OpenAI:
         """
         Raises:
             Refused: It is not installed, or there is no key for a server that wants one.
@@ -115,16 +113,20 @@ class OpenAI:
             hint = f"`export {self._key_env}=…`, or name another variable in `embedding.openai_key_env`."
             raise Refused(f"there is no key for {self.host} in ${self._key_env}", hint=hint)
         try:  # servers of one's own often want no key, the client always does
-            return openai.OpenAI(
+            client = openai.OpenAI(
                 api_key=key or "none",
                 base_url=self._url,
                 max_retries=0,
+                timeout=openai.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+                default_headers=HEADERS,
                 # Elsewhere than the ledger says: no.
-                http_client=openai.DefaultHttpxClient(follow_redirects=False),
+                http_client=openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [limits.take]}),
             )
+            assert client.embeddings  # noqa: S101  # imported when it is first looked at: not in a request's time
         except (openai.OpenAIError, ValueError) as error:
             hint = "Set `embedding.openai_base_url`."
             raise Refused(f"{self.host} cannot be asked: {self._hush(str(error))}", hint=hint) from error
+        return client
 
     def _hush(self, said: str) -> str:
         return hushed(said, self._given(), self._given().strip())

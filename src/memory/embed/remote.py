@@ -34,12 +34,16 @@ class Remote(Protocol):
     most_texts: int
     most_tokens: int
 
-    def ask(self, texts: Sequence[str], seconds: float) -> Reply:
+    def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
         """
         One request, once.
 
+        Args:
+            seconds: For all of it, from looking up the host's name to the last byte.
+            most: Bytes of the answer, unpacked; not many more are ever read.
+
         Raises:
-            Unreachable: No answer, or one that may be another the next time.
+            Unreachable: No answer in time, or one that may be another the next time.
             Refused: It will not, however often it is asked; `Unfit` or `TooLong` if one of the texts is why.
             Garbled: The answer is not what the protocol says.
         """

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 __all__ = ["Requests", "Terms"]
 
 UNSENT = 4  # tokens below which a text that is said to be too long is not halved again
+NUMBER_BYTES = 64  # of a number in JSON, at most: usual are ten to twenty
+MORE_BYTES = 1_000_000  # for all that is said beside the vectors
+WIDEST = 16_384  # numbers of a vector whose width nobody knows yet
 WAIT, LONGEST_WAIT = 0.25, 20.0  # seconds before the second try, doubled each time up to the other
 
 
@@ -215,7 +218,7 @@ class Requests:
         tokens, failure = call.tokens, "interrupted"
         try:
             with foreign(self.host):
-                reply = self._remote.ask(sent, seconds)
+                reply = self._remote.ask(sent, seconds, self._most(len(sent)))
             tokens = _counted(reply.tokens) or call.tokens
             vectors = self._checked(reply, len(sent))
             failure = ""
@@ -244,6 +247,10 @@ class Requests:
             cost=self._cost(tokens),
             error="no answer yet",
         )
+
+    def _most(self, count: int) -> int:
+        """Bytes that an answer with so many vectors has at most."""
+        return NUMBER_BYTES * count * (self._dimension or self._terms.width or WIDEST) + MORE_BYTES
 
     def _cost(self, tokens: int) -> float:
         return tokens * self._terms.price / 1_000_000

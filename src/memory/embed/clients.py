@@ -1,0 +1,202 @@
+"""Clients of a server, and what one call may take of time and memory, whatever the server does."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from contextlib import suppress
+from importlib import import_module
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from memory.embed.foreign import foreign
+from memory.errors import Error, Garbled, Refused, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["HEADERS", "Clients", "Limits"]
+
+HEADERS = {"Accept-Encoding": "gzip"}
+"""What a client says it can unpack: only what is unpacked here, piece by piece."""
+
+_PACKED = {"gzip", "x-gzip"}
+_EITHER = 32 + zlib.MAX_WBITS  # a header of gzip or of zlib, whichever is there
+
+
+class _Client(Protocol):
+    def close(self) -> object: ...
+
+
+C = TypeVar("C", bound=_Client)
+T = TypeVar("T")
+
+
+class Limits:
+    """
+    What is left to the call that a client serves.
+
+    Attributes:
+        most: Bytes of an answer, unpacked.
+    """
+
+    __slots__ = ("_seconds", "_until", "host", "most")
+
+    def __init__(self, host: str) -> None:
+        self.host, self.most = host, 0
+        self._seconds = self._until = 0.0
+
+    def begin(self, seconds: float, most: int) -> None:
+        """A call begins."""
+        self._seconds, self._until, self.most = seconds, monotonic() + seconds, most
+
+    def late(self) -> Unreachable:
+        """The error for an answer that did not come in time."""
+        return Unreachable(f"{self.host} did not answer within {self._seconds:g} s")
+
+    def take(self, response: Any) -> None:
+        """
+        Read an answer within the limits, in the place of its client: a hook of httpx for responses.
+
+        Args:
+            response: A `Response` of httpx, to which a client may have brought its own.
+
+        Raises:
+            Unreachable: It did not come in time.
+            Garbled: It is longer, or packed in a way that was not asked for.
+        """
+        packed = response.headers.pop("content-encoding", "identity").strip().lower()
+        if packed not in {"identity", "", *_PACKED}:
+            raise Garbled(f"{self.host} sent an answer packed as {packed[:40]!r}, which was not asked for")
+        content = b"".join(self._unpacked(response) if packed in _PACKED else self._pieces(response))
+        response.stream.close()
+        # openai 3 has its own httpx, as httpx2.
+        library = import_module(type(response).__module__.partition(".")[0])
+        response.stream = library.ByteStream(content)
+
+    def _pieces(self, response: Any) -> Iterator[bytes]:
+        """An answer as it comes in."""
+        left = self.most
+        for piece in response.stream:
+            left -= len(piece)
+            self._check(left)
+            yield piece
+
+    def _unpacked(self, response: Any) -> Iterator[bytes]:
+        """A packed answer: a thousandth of it may be sent, so what comes out is counted before it is there."""
+        unpacking, left = zlib.decompressobj(_EITHER), self.most
+        for piece in self._pieces(response):
+            try:
+                out = unpacking.decompress(piece, left + 1)
+            except zlib.error as error:
+                raise Garbled(f"{self.host} sent an answer that cannot be unpacked: {error}") from error
+            left -= len(out)
+            self._check(left)
+            yield out
+        if not unpacking.eof:
+            raise Garbled(f"{self.host} sent an answer that ends in the middle")
+
+    def _check(self, left: int) -> None:
+        if left < 0:
+            raise Garbled(f"{self.host} sent an answer of more than {self.most:,} bytes: no vectors take so many")
+        if monotonic() > self._until:
+            raise self.late()
+
+
+class Clients(Generic[C]):
+    """
+    Clients of one server, made when they are needed. Threads may share it.
+
+    Each serves one call at a time, in a thread of its own, so that a call that takes too long can be broken off by
+    closing its client, and no other. The time limits of the clients themselves are for one step each: a server that
+    sends a byte now and then keeps all of them, and looking up a name has none.
+    """
+
+    def __init__(
+        self, host: str, connect: Callable[[float, Limits], C], hush: Callable[[str], str] = lambda said: said
+    ) -> None:
+        """
+        Args:
+            connect: Makes a client for calls of so many seconds, whose answers `Limits.take` reads.
+            hush: Takes secrets out of what a client raises.
+        """
+        self._host, self._connect, self._hush = host, connect, hush
+        self._idle: dict[float, list[tuple[C, Limits]]] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, question: Callable[[C], T], seconds: float, most: int) -> T:
+        """
+        What a question to a client returns.
+
+        Args:
+            seconds: For all of it: name, connection, request, headers and body.
+            most: Bytes of the answer, unpacked.
+
+        Raises:
+            Unreachable: The time is over.
+            Error: What the question raises; what is none of ours as `Refused`.
+        """
+        client, limits = self._taken(seconds)
+        limits.begin(seconds, most)
+        call = _Call(lambda: question(client), self._host, self._hush)
+        in_time = False
+        try:
+            in_time = call.wait(seconds)
+        finally:  # also if somebody interrupts
+            if in_time:
+                with self._lock:
+                    self._idle.setdefault(seconds, []).append((client, limits))
+            else:
+                self._hang_up(client)
+        if not in_time:
+            raise limits.late()
+        return call.result()
+
+    def close(self) -> None:
+        """Hang up; the next call connects anew."""
+        with self._lock:
+            idle, self._idle = self._idle, {}
+        for some in idle.values():
+            for client, _ in some:
+                self._hang_up(client)
+
+    def _taken(self, seconds: float) -> tuple[C, Limits]:
+        with self._lock:
+            if some := self._idle.get(seconds):
+                return some.pop()
+        limits = Limits(self._host)
+        return self._connect(seconds, limits), limits
+
+    def _hang_up(self, client: C) -> None:
+        with suppress(Refused), foreign(self._host):
+            client.close()
+
+
+class _Call(Generic[T]):
+    """A call in a thread of its own, which nobody has to wait for: not even the end of the process."""
+
+    def __init__(self, call: Callable[[], T], host: str, hush: Callable[[str], str]) -> None:
+        self._call, self._host, self._hush = call, host, hush
+        self._over = threading.Event()
+        self._answers: list[T] = []
+        self._failure: Error | None = None
+        threading.Thread(target=self._run, name="memory-request", daemon=True).start()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is over by then."""
+        return self._over.wait(seconds)
+
+    def result(self) -> T:
+        """What came of it, when it is over."""
+        if self._failure is not None:
+            raise self._failure
+        return self._answers[0]
+
+    def _run(self) -> None:
+        try:
+            with foreign(self._host, self._hush):
+                self._answers.append(self._call())
+        except Error as error:
+            self._failure = error
+        finally:
+            self._over.set()
