@@ -13,8 +13,9 @@ What can go wrong, as types a caller can catch.
     ├── EmbedError
     │   ├── Unreachable              no answer in time (retryable)
     │   ├── Refused                  the provider or its model cannot be used as configured
-    │   │   └── Unfit                one text is not taken; others may be
-    │   │       └── TooLong          it is longer than the model reads
+    │   │   ├── Unfit                one text is not taken; others may be
+    │   │   │   └── TooLong          it is longer than the model reads
+    │   │   └── Raised               code that is not ours raised something, perhaps for one text
     │   ├── Garbled                  wrong count, wrong width, not a number
     │   ├── OverBudget               the day's budget is spent
     │   └── Unembedded               nothing has a vector yet
@@ -119,6 +120,10 @@ class Unfit(Refused):
 
 class TooLong(Unfit):
     """The text is longer than the model reads."""
+
+
+class Raised(Refused):
+    """Code that is not ours raised something of its own: it may not work at all, or not for one text."""
 
 
 class Garbled(EmbedError):

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory import holder
 from memory.embed import PLACE, embedded, names, space
 from memory.embed.purpose import EMBED, FILL, purpose
-from memory.errors import EmbedError, Garbled, Unfit
+from memory.errors import EmbedError, Garbled, Raised, Unfit
+from memory.gradual import SHARE, embed_on, shares
 from memory.holder import Fate
 from memory.limits import plain
 from memory.space import Window
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.embed.pool import Embedders
     from memory.embed.purpose import Purpose
+    from memory.gradual import Share
     from memory.holder import Holder
     from memory.record import ChunkId, Excerpt, MemoryId
     from memory.space import Embedded
@@ -125,6 +127,9 @@ def isolated(excerpts: Sequence[Excerpt], embedder: Embedder, overlap: int) -> I
     """
     Embed chunks; one that spoils its batch is found by halving and left out.
 
+    What code that is not ours raises may mean one text or the whole model: the model is then asked for a text that it
+    always took, at once and before a text is left out, so that one that is down costs two calls and spoils no text.
+
     Raises:
         EmbedError: The model cannot be used at all.
     """
@@ -135,14 +140,16 @@ def isolated(excerpts: Sequence[Excerpt], embedder: Embedder, overlap: int) -> I
         some = stack.pop()
         try:
             made = embedded(embedder, [passage(excerpt, overlap) for excerpt in some])
-        except (Unfit, Garbled) as error:
+        except (Unfit, Garbled, Raised) as error:
+            if isinstance(error, Raised) and (len(some) == 1 or not (parts or stack)):
+                embedded(embedder, [PLACE])  # raises if it is the model, and not these texts
             if len(some) > 1:
                 middle = len(some) // 2
                 stack += [some[middle:], some[:middle]]
                 continue
             failed.append((some[0].id, error))
             if len(failed) == HOPELESS and not parts:
-                embedder.embed([PLACE], "passage")  # raises if it is the model, and not these texts
+                embedded(embedder, [PLACE])
             continue
         named = tuple(Window(some[window.chunk].id, window.window, window.row) for window in made.windows)
         parts.append(made._replace(windows=named))
@@ -182,27 +189,66 @@ def drain(
     if not total:
         return Filled()
     retried = moment if of.asked else moment - RETRY
-    size = filling.batch if filling.seconds is None else min(IN_PASSING, filling.batch)
-    begun, done, failed, last, late, model = perf_counter(), 0, 0, "", False, ""
+    passing = filling.seconds is not None
+    size = min(IN_PASSING, filling.batch) if passing else filling.batch
+    begun, done, model = perf_counter(), 0, ""
+    errors: list[EmbedError] = []
     held: dict[str, Held] = {}
+
+    def in_time() -> bool:
+        return going() and (filling.seconds is None or perf_counter() - begun < filling.seconds)
+
     with purpose(of):
         while going() and (excerpts := _claimed(store, size, retried, held)):
+            written, complete, before = 0, False, len(errors)
             try:
                 generation, embedder = _founded(store, embedders)
-                found = isolated(excerpts, embedder, filling.overlap)
-                written = store_isolated(found, store, generation, moment)
-            except BaseException:  # whatever ended it, others may try at once
-                store.release([excerpt.id for excerpt in excerpts])
-                raise
-            done, failed, model = done + written, failed + len(found.failed), str(names(embedder))
-            last = str(found.failed[-1][1]) if found.failed else last
+                model = str(names(embedder))
+                for share in shares(excerpts, SHARE if passing else None):
+                    one = _Round(store, embedder, generation, filling.overlap, moment)
+                    filled, failures = one.embed(share, in_time)
+                    written, errors = written + filled, [*errors, *failures]
+                    if not in_time():
+                        break
+                else:
+                    complete = True
+            finally:
+                if not complete:  # whatever ended it, others may try at once
+                    store.release([excerpt.id for excerpt in excerpts])
+            done += written
             progress(done, max(total, done))
-            late = filling.seconds is not None and perf_counter() - begun >= filling.seconds
-            if late or not (written or found.failed):  # its generation was replaced meanwhile
+            if not in_time() or not (written or errors[before:]):  # its generation was replaced meanwhile
                 break
     embedders.notes.write()
     left = store.queued()
-    return Filled(done, failed, left, last, more=late and left > failed, model=model, held=tuple(held.values()))
+    more = passing and not in_time() and left > len(errors)
+    return Filled(
+        done, len(errors), left, str(errors[-1]) if errors else "", more=more, model=model, held=tuple(held.values())
+    )
+
+
+class _Round(NamedTuple):
+    """What chunks are embedded with, and where to."""
+
+    store: Store
+    embedder: Embedder
+    generation: int
+    overlap: int
+    moment: datetime
+
+    def embed(self, share: Share, going: Callable[[], bool]) -> tuple[int, list[EmbedError]]:
+        """Embed chunks and write their vectors; how many have them now, and why the model does not take the others."""
+        store, embedder, generation, overlap, moment = self
+        if not share.long:
+            found = isolated(share.excerpts, embedder, overlap)
+            return store_isolated(found, store, generation, moment), [error for _, error in found.failed]
+        [excerpt] = share.excerpts
+        try:
+            return int(embed_on(store, embedder, generation, excerpt, overlap, going=going)), []
+        except (Unfit, Garbled, Raised) as error:
+            embedded(embedder, [PLACE])  # raises if it is the model, and not this text
+            store.failed([excerpt.id], plain(str(error)), moment)
+            return 0, [error]
 
 
 def anew(

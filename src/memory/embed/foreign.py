@@ -6,7 +6,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from memory.errors import Error, Garbled, Refused
+from memory.errors import Error, Garbled, Raised, Refused
 from memory.limits import plain
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def foreign(whose: str, hush: Callable[[str], str] = lambda said: said) -> Gener
         hush: Takes secrets out of what was raised.
 
     Raises:
-        Refused: It raised something else than an error of ours.
+        Raised: It raised something else than an error of ours.
     """
     try:
         yield
@@ -34,7 +34,7 @@ def foreign(whose: str, hush: Callable[[str], str] = lambda said: said) -> Gener
         raise
     except Exception as error:
         said = plain(hush(f"{type(error).__name__}: {error}"))[:300]
-        raise Refused(f"{whose} failed: {said}") from error
+        raise Raised(f"{whose} failed: {said}") from error
 
 
 def secret(said: str, variable: str) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from memory.query import Ranking, Scope, Searched, Term
     from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.space import Space, Vectors, Window
+    from memory.store.begun import Begun
     from memory.store.graph import Graph
     from memory.store.lexicon import Lexicon
     from memory.store.runs import Runs
@@ -114,6 +115,11 @@ class Store(Accounts, Sessions, Protocol):
     @property
     def lexicon(self) -> Lexicon:
         """Its part for what the words in it mean."""
+        ...
+
+    @property
+    def begun(self) -> Begun:
+        """Its part for chunks that are not embedded to their end."""
         ...
 
     # Memories ------------------------------------------------------------

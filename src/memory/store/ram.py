@@ -41,6 +41,7 @@ from memory.store import (
 )
 from memory.store.columns import WEIGHTS
 from memory.store.forms import folded, forms
+from memory.store.ram_begun import RamBegun
 from memory.store.ram_graph import RamGraph
 from memory.store.ram_ledger import RamLedger
 from memory.store.ram_lexicon import RamLexicon, forget, unlearn
@@ -101,6 +102,7 @@ class Data:
     generations: dict[int, Generation] = field(default_factory=dict)
     fingerprints: dict[int, Vectors] = field(default_factory=dict)
     vectors: dict[tuple[int, ChunkId, int], Vectors] = field(default_factory=dict)
+    begun: dict[tuple[int, ChunkId], tuple[int, Vectors]] = field(default_factory=dict)
     lexicons: dict[int, Learned] = field(default_factory=dict)
     senses: dict[tuple[int, str], Sense] = field(default_factory=dict)
     relations: dict[tuple[MemoryId, MemoryId, str], datetime] = field(default_factory=dict)
@@ -146,6 +148,10 @@ class RamStore:
     @property
     def lexicon(self) -> RamLexicon:
         return RamLexicon(self)
+
+    @property
+    def begun(self) -> RamBegun:
+        return RamBegun(self)
 
     # Memories ------------------------------------------------------------
 
@@ -315,6 +321,7 @@ class RamStore:
         data.pieces = {chunk: piece for chunk, piece in data.pieces.items() if chunk not in gone}
         data.queue = {chunk: waiting for chunk, waiting in data.queue.items() if chunk not in gone}
         data.vectors = {key: vector for key, vector in data.vectors.items() if key[1] not in gone}
+        data.begun = {key: one for key, one in data.begun.items() if key[1] not in gone}
         return list(gone.values())
 
     def resolve(self, reference: str) -> Sequence[tuple[MemoryId, str]]:
@@ -547,6 +554,7 @@ class RamStore:
             kept = {key: old for key, old in data.vectors.items() if key[0] != generation or key[1] not in alive}
             new = {(generation, ChunkId(w.chunk), w.window): vectors[w.row].copy() for w in windows if w.chunk in alive}
             data.vectors = kept | new
+            data.begun = {key: one for key, one in data.begun.items() if key[0] != generation or key[1] not in alive}
             if data.generations[generation].state is State.ACTIVE:
                 data.queue = {id: waiting for id, waiting in data.queue.items() if id not in alive}
             return len(alive)
@@ -656,6 +664,7 @@ class RamStore:
             data.fingerprints.pop(generation, None)
             forget(data, generation)
             data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
+            data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}
             if cleared.state is State.ACTIVE:
                 self._queue(generation)
 
@@ -666,6 +675,7 @@ class RamStore:
                 data.fingerprints.pop(generation, None)
                 forget(data, generation)
                 data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
+                data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
         with self.lock:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.space import Space, Vectors, Window
     from memory.store import Aged, Claim, Counts, Entry, Generation, Kept, Links, Revision, Session, Waiting
+    from memory.store.sqlite.begun import SqliteBegun
     from memory.store.sqlite.graph import SqliteGraph
     from memory.store.sqlite.lexicon import SqliteLexicon
     from memory.store.sqlite.runs import SqliteRuns
@@ -61,6 +62,12 @@ class SqliteStore(SqliteAccounts):
         from memory.store.sqlite.lexicon import SqliteLexicon
 
         return SqliteLexicon(self._db)
+
+    @property
+    def begun(self) -> SqliteBegun:
+        from memory.store.sqlite.begun import SqliteBegun
+
+        return SqliteBegun(self._db)
 
     # Memories ------------------------------------------------------------
 

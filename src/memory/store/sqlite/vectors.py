@@ -8,6 +8,7 @@ from memory.errors import NotFound
 from memory.query import EVERYTHING, Scored
 from memory.store import Generation, State
 from memory.store.sqlite import queue
+from memory.store.sqlite.begun import forget_begun
 from memory.store.sqlite.rows import broad, key, listed, where, within
 from memory.store.sqlite.unlearn import forget as forget_lexicon
 
@@ -166,6 +167,7 @@ def clear(db: apsw.Connection, generation: int) -> None:
     """See `Store.clear`."""
     need(db, generation)
     db.execute(f"delete from vectors_{generation}")
+    forget_begun(db, generation)
     forget_lexicon(db, generation)
     db.execute(
         """update generations set total = zeroblob(8 * dimension), vectors = 0, changes = changes + 1,
@@ -188,6 +190,7 @@ def fill(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequen
     )
     alive = {int(id) for (id,) in rows}
     forget(db, generation, alive)
+    forget_begun(db, generation, alive)
     add(db, generation, vectors, [window for window in windows if window.chunk in alive])
     if generation == active(db):
         db.execute("delete from embed_queue where chunk_id in (select value from json_each(?))", (listed(alive),))
