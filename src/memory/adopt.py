@@ -197,7 +197,9 @@ def _tree(file: str) -> object:
                 return dict(tree(text, file))
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{plain(file)} is not {ending[1:].upper()}: {error}") from error
-    raise ConfigError(f"{plain(file)}: settings are read from .json, .toml and .yaml", hint="Rename it.")
+    raise ConfigError(
+        f"{plain(file)}: settings are read from .json, .toml and .yaml", hint="Give it the ending of what it is."
+    )
 
 
 def _text(file: str) -> str:

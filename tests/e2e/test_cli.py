@@ -404,6 +404,21 @@ def test_a_prefix_that_means_several_names_them(shell: Shell) -> None:
     assert shell("delete", "abcdef012").out.startswith("deleted abcdef01")
 
 
+def test_a_memory_without_a_body_says_where_the_rest_is(shell):
+    shell("save", "A title", "--what", "x")
+
+    ran = shell("reconstruct", "1")
+
+    assert ran.out == ""
+    assert "`memory details 1` shows them" in ran.err
+
+
+def test_an_export_over_a_file_says_what_to_do(shell):
+    (shell.folder / "taken").write_text("x")
+
+    assert "Choose another name." in shell("export", "-o", "taken", code=2).err
+
+
 @pytest.mark.parametrize("more", [["--details", "long"], ["--source", "me"], []])
 def test_x58_a_project_without_a_name_is_this_folders_where_something_is_kept_too(shell, more):
     shell("save", "A title", "--project", *more)
@@ -432,6 +447,7 @@ def test_x58_a_project_that_took_the_argument_for_its_name_says_so(shell, comman
         (["search", b"\xff"], "lone surrogate"),
         (["search", "x", "-n", "0"], "1..10,000"),
         (["search", "x", "-n", "many"], "'many'"),
+        (["list", "-n", "many"], "'-n' / '--limit': 'many' is no whole number"),
         (["search", "x", "--mode", "fast"], "'fast'"),
         (["search", "x", "--kind", "reprot"], "no kind 'reprot'"),
         (["search", "x", "--category", "decisions"], "no category 'decisions'"),
@@ -446,7 +462,12 @@ def test_x58_a_project_that_took_the_argument_for_its_name_says_so(shell, comman
         (["save", "x" * 201], "201 characters"),
         (["save", b"\xff"], "lone surrogate"),
         (["save", "x", "--category", "gossip"], "'gossip'"),
-        (["save", "x", "--tag", ""], "blank"),
+        (["save", "x", "--tag", ""], "'--tag': it is blank"),
+        (["save", "x", "--file", " "], "'--file': it is blank"),
+        (["graph", "add", " "], "'NAME': it is blank"),
+        (["graph", "add", "x", "--observation", ""], "'--observation': it is blank"),
+        (["graph", "observe", "x", "a", ""], "it is blank"),
+        (["run", "start", "--plan", ""], "'--plan': it is blank"),
         (["update", "1"], "nothing to change"),
         (["import", "nowhere.jsonl"], "no file or folder"),
         (["import", "."], "no Markdown files"),

@@ -78,6 +78,9 @@ def reconstruct(
     if not found.whole:
         why = "its chunks, put together, are not its text any more: searches may miss some of it; this is the text"
         notices = (*notices, Notice(why))
+    if not found.body:
+        why = f"memory {found.memory.id} has no text beside its title and its fields"
+        notices = (*notices, Notice(why, hint=f"`memory details {found.memory.id}` shows them."))
     if output not in (None, "-"):
         _write(found, str(output), home, force=force, matter=not bare, as_json=as_json)
     elif as_json:

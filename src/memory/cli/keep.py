@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from memory.cli.options import HERE, as_json, given_text, named_project, opened, show, tell
+from memory.cli.options import HERE, as_json, filled, given_text, named_project, opened, show, tell
 from memory.draft import Draft
 from memory.errors import Invalid
 from memory.kinds import CATEGORIES
@@ -21,8 +21,10 @@ from memory.kinds import CATEGORIES
     "--details", default="", metavar="TEXT|-", help="Everything else, shown on demand; - reads standard input."
 )
 @click.option("--category", type=click.Choice(CATEGORIES), help="What it is about.")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be repeated.")
-@click.option("--file", "files", multiple=True, metavar="PATH", help="A file it is about; may be repeated.")
+@click.option("--tag", "tags", multiple=True, callback=filled, metavar="TAG", help="May be repeated.")
+@click.option(
+    "--file", "files", multiple=True, callback=filled, metavar="PATH", help="A file it is about; may be repeated."
+)
 @click.option(
     "--project",
     is_flag=False,

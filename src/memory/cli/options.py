@@ -40,6 +40,13 @@ PATH = click.Path(readable=False)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, with a versioned schema.")
 
 
+def filled(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """What was given for an option or an argument; a text of blanks alone is refused by its name."""
+    if any(isinstance(text, str) and not text.strip() for text in (value if isinstance(value, tuple) else (value,))):
+        raise click.BadParameter("it is blank.", context, parameter)
+    return value
+
+
 def usually(name: str) -> type[click.Group]:
     """A group of commands of which one is meant where none is named."""
 
@@ -213,7 +220,8 @@ def written(path: Path, lines: Iterable[bytes]) -> int:
                 path.unlink()
                 raise
     except OSError as error:
-        raise Invalid(f"cannot write {plain(str(path))}: {error.strerror}") from error
+        hint = "Choose another name." if isinstance(error, FileExistsError) else ""
+        raise Invalid(f"cannot write {plain(str(path))}: {error.strerror}", hint=hint) from error
 
 
 def tell(notices: Iterable[Notice]) -> None:

@@ -10,6 +10,7 @@ from memory.cli.options import (
     HERE,
     PATH,
     as_json,
+    filled,
     given_text,
     named_project,
     opened,
@@ -64,7 +65,9 @@ def _named(id: str | None, engine: Engine) -> str:
 
 
 @run.command("start", short_help="Name a new run.")
-@click.option("--plan", metavar="TEXT|-", help="What it is to find out, and how; - reads standard input.")
+@click.option(
+    "--plan", callback=filled, metavar="TEXT|-", help="What it is to find out, and how; - reads standard input."
+)
 @click.option("--agent", default=LEADER, show_default=True, metavar="NAME", help="Whose plan it is.")
 @as_json
 @click.pass_context
