@@ -159,7 +159,7 @@ def test_the_graph_for_graphviz(kept) -> None:
         (["show", "Nobody"], "", 1, "no entity 'Nobody'"),
         (["delete", "Nobody"], "", 1, "no entity 'Nobody'"),
         (["add", "two\nlines"], "", 2, "one line"),
-        (["add", ""], "", 2, "needs a name"),
+        (["add", ""], "", 2, "'NAME': it is blank"),
         (["rename", "Redis", "Linux"], "", 2, "another entity"),
         (["search"], "", 2, "Missing argument"),
         (["search", "x", "--distance", "11"], "", 2, "0<=x<=10"),
