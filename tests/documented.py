@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 TEXT, NUMBER, FLAG, REAL, LIST, RECORD = str, int, bool, (int, float), list, dict
 TEXT_OR_NONE, NUMBER_OR_NONE, RECORD_OR_NONE = (str, NoneType), (int, NoneType), (dict, NoneType)
+REAL_OR_NONE = (int, float, NoneType)  # a similarity that nobody knows (CAP X61)
 
 
 class Said(NamedTuple):
@@ -54,7 +55,7 @@ MEMORY: Shape = {
     "accessed_at": TEXT_OR_NONE,
     "access_count": NUMBER,
 }
-FOUND: Shape = {**MEMORY, "similarity": REAL, "source_type": TEXT}
+FOUND: Shape = {**MEMORY, "similarity": REAL_OR_NONE, "source_type": TEXT}
 CHUNK: Shape = {
     "chunk_id": NUMBER,
     "memory_id": NUMBER,
@@ -63,7 +64,7 @@ CHUNK: Shape = {
     "chunk_type": TEXT,
     "header_path": TEXT,
     "level": NUMBER,
-    "similarity": REAL,
+    "similarity": REAL_OR_NONE,
     "source": TEXT,
     "granularity": TEXT,
 }
@@ -76,7 +77,7 @@ SECTION: Shape = {
     "matched_chunks": NUMBER,
     "match_ratio": REAL,
     "auto_merged": FLAG,
-    "similarity": REAL,
+    "similarity": REAL_OR_NONE,
     "source": TEXT,
     "granularity": TEXT,
 }

@@ -212,6 +212,27 @@ class Legs:
         self._trace.step("likeness", len(found))
         return found
 
+    def cosines(self, chunks: Sequence[ChunkId], *, make: bool) -> Mapping[ChunkId, float]:
+        """Cosines of chunks with the query's vector, if there is one; `make` makes one where that calls no server."""
+        if chunks and make and self._vector is None:
+            self._embed_inside()
+        if not chunks or self._vector is None:
+            return {}
+        generation, vector = self._vector
+        found = self._store.cosines(generation.id, vector, vector, chunks)
+        self._trace.step("compare", len(found))
+        return {chunk: cosine for chunk, (cosine, _) in found.items()}
+
+    def _embed_inside(self) -> None:
+        """Embed the query if its model runs in this process, or say why that cannot be."""
+        from memory.embed import host
+
+        try:
+            if self.two and self._embedders.inside and not host(self._answering()[1]):
+                self._embedded()
+        except (EmbedError, SpaceMismatch) as error:
+            self._trace.notices.append(Notice(f"no similarity is known: {error}", error.hint))
+
     def _embedded(self) -> tuple[Stored, Vectors]:
         """The generation that answers, and the query in its space."""
         if self._vector is None:

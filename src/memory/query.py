@@ -135,6 +135,9 @@ class Query:
     Attributes:
         text: Anything: no text is a syntax error. `"quoted words"` must stand together, `word*` is a beginning.
         limit: Most hits, 1..10,000.
+        compared: Compare the hits with a vector of the query also where no leg needs one, if that calls no server: for
+            `Hit.similarity` alone. Tier and order stay.
+        topup: Fill up to the limit with what is in scope and was not found; see `Hit.topup`.
 
     Raises:
         Invalid: The text is blank, too long or not Unicode, or the limit is out of range.
@@ -145,6 +148,8 @@ class Query:
     granularity: Granularity = Granularity.COARSE
     mode: Mode = Mode.TIERED
     scope: Scope = ACTIVE
+    compared: bool = False
+    topup: bool = False
 
     def __post_init__(self) -> None:
         text = self.text.replace("\0", " ") if isinstance(self.text, str) else self.text
@@ -276,11 +281,15 @@ class Hit(NamedTuple):
         text: What is shown: the chunk's slice (FINE), its section's (MEDIUM), else the best passage (COARSE).
         score: BM25 (tier keyword), cosine (vector) or the fused score, 0..1 (hybrid); MEDIUM: its mean over the
             chunks that match.
-        similarity: Cosine, of at least 0; where no vector was compared, the share of the query's weight that the chunk
-            holds. MEDIUM: its mean over the chunks that match. 0..1.
+        relevance: What the hits are in the order of, comparable within their answer, 0..1; see `memory.rank.relevance`.
+        similarity: Cosine with the query, -1..1; MEDIUM: its mean over the chunks that match. None where no vector of the
+            query was made, or the chunk has none.
         coverage: Share of the query's weight that the memory's found chunks hold, 0..1.
+        cosine: That of `chunk`, -1..1; None as of `similarity`.
         ranks: Place in each leg that found it, from 1, by the leg's name.
         matched, chunks: MEDIUM: how many chunks of the section match, and how many it has; else 1.
+        topup: Empty of what was found. Else whence it fills up the answer: "distilled", near by what the store's own
+            vectors say; "recent", last changed.
     """
 
     memory: Memory
@@ -292,9 +301,11 @@ class Hit(NamedTuple):
     keyword: float | None
     cosine: float | None
     ranks: tuple[tuple[str, int], ...]
-    similarity: float = 0.0
+    relevance: float = 0.0
+    similarity: float | None = None
     matched: int = 1
     chunks: int = 1
+    topup: str = ""
 
     @property
     def match_ratio(self) -> float:
@@ -331,10 +342,15 @@ class Answer(NamedTuple):
     def seconds(self) -> float:
         return sum(step.seconds for step in self.steps)
 
+    @property
+    def found(self) -> int:
+        """How many hits were found; the others fill up."""
+        return sum(not hit.topup for hit in self.hits)
+
     def searched(self, moment: datetime) -> Searched:
         """How it is remembered."""
         query = self.query
-        return Searched(moment, query.type, self.tier, self.seconds, query.limit, len(self.hits), query.scope.filters)
+        return Searched(moment, query.type, self.tier, self.seconds, query.limit, self.found, query.scope.filters)
 
 
 class Searched(NamedTuple):
@@ -344,7 +360,7 @@ class Searched(NamedTuple):
     Attributes:
         moment: When it was answered.
         type: See `Query.type`.
-        results: Its hits.
+        results: Hits that were found.
         filters: See `Scope.filters`.
     """
 

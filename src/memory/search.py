@@ -10,6 +10,7 @@ from memory.errors import EmbedError, NotFound, SpaceMismatch
 from memory.legs import Fusing, Legs, Trace
 from memory.query import Answer, Gate, Granularity, Hit, Mode, Notice, Outcome, Tier, Verdict
 from memory.rank.judge import DEPTH, Tuning, judge
+from memory.rank.relevance import relevances
 from memory.rank.rollup import SECTIONS_OF, rollup
 from memory.rank.words import coverage, held_by_memory, likeness
 from memory.rank.worth import worth
@@ -108,9 +109,7 @@ class _Search:
             found = self._in_time(self._found(depth))
             last = not (found.more and self._fusing.deepen)
             passages = (
-                self._sections(found, last=last)
-                if medium
-                else rollup(found.ranking, self._legs.terms, self._query.granularity, limit)
+                self._sections(found, last=last) if medium else rollup(found.ranking, self._query.granularity, limit)
             )
             if last or len(passages) >= limit:
                 break
@@ -118,12 +117,36 @@ class _Search:
         hits = self._hits(passages, found)
         trace = self._trace
         trace.step("read", len(hits))
-        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(trace.notices))  # what was begun anew is said once
         outcome, why = self._worth(hits, found.tier)
+        if self._query.topup and len(passages) < limit:
+            more = self._topup(passages, found)
+            passages, hits = [*passages, *more], (*hits, *self._hits(more, found))
+        hits = self._compared(hits, passages)
+        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(trace.notices))  # what was begun anew is said once
         answer = Answer(
             self._query, hits, found.tier, found.verdict, self._legs.terms, steps, notices, outcome=outcome, worth=why
         )
         return answer, len(hits) == len(passages)
+
+    def _topup(self, passages: Sequence[Passage], found: _Found) -> list[Passage]:
+        from memory.topup import topup
+
+        more = topup(self._query, self._store, self._legs, passages, distilled=found.tier is Tier.KEYWORD)
+        self._trace.step("topup", len(more))
+        return more
+
+    def _compared(self, hits: tuple[Hit, ...], passages: Sequence[Passage]) -> tuple[Hit, ...]:
+        """Hits with their similarity, as far as there is a vector of the query: for the numbers, not for the order."""
+        matching = {passage.best.chunk: passage.matching for passage in passages}
+        cosines = {hit.chunk_id: hit.cosine for hit in hits if hit.cosine is not None}
+        unknown = [chunk for hit in hits for chunk in matching[hit.chunk_id] if chunk not in cosines]
+        cosines |= self._legs.cosines(unknown, make=self._query.compared)
+        measured = []
+        for hit in hits:
+            known = [cosines[chunk] for chunk in matching[hit.chunk_id] if chunk in cosines]
+            mean = sum(known) / len(known) if known else None
+            measured.append(hit._replace(cosine=cosines.get(hit.chunk_id), similarity=mean))
+        return tuple(measured)
 
     def _worth(self, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outcome, str]:
         if not hits and self._legs.bare():
@@ -246,12 +269,15 @@ class _Search:
         medium = self._query.granularity is Granularity.MEDIUM
         bodies = self._store.bodies(list(memories)) if medium else {}
         held = held_by_memory(found.ranking)
+        fusing, scores = self._fusing, [passage.score for passage in passages]
+        first = coverage(self._legs.terms, held.get(passages[0].best.memory, 0)) if passages else 0.0
+        relevance = relevances(scores, found.tier, coverage=first, weights=fusing.weights, merge=fusing.merge)
         places = {
             leg: {scored.chunk: rank for rank, scored in enumerate(ranking, start=1)}
             for leg, ranking in found.legs.items()
         }
         hits = []
-        for passage in passages:
+        for passage, relevant in zip(passages, relevance, strict=True):
             best = passage.best
             if best.memory not in memories or best.chunk not in excerpts:
                 continue
@@ -267,13 +293,14 @@ class _Search:
                     chunk_id=best.chunk,
                     text=text,
                     score=passage.score,
-                    coverage=coverage(self._legs.terms, held[best.memory]),
+                    coverage=coverage(self._legs.terms, held.get(best.memory, 0)),
                     keyword=best.keyword,
                     cosine=best.cosine,
                     ranks=ranks,
-                    similarity=passage.similarity,
-                    matched=passage.matched,
-                    chunks=passage.chunks,
+                    relevance=relevant,
+                    matched=len(passage.matching),
+                    chunks=len(passage.chunks),
+                    topup=passage.topup,
                 )
             )
         return tuple(hits)

@@ -279,8 +279,8 @@ def test_c19_without_a_model_it_is_kept_and_found_by_its_words(opened: Opened) -
     id = memory.store_memory("discovery", DISCOVERY, "a")
 
     (row,) = memory.search_memories("python released")
-    assert (row["id"], row["distance"]) == (id, None)
-    assert 0 < row["similarity"] <= 1
+    assert (row["id"], row["similarity"]) == (id, None)
+    assert 0 < row["relevance"] <= 1
 
 
 @pytest.mark.parametrize(

@@ -627,7 +627,7 @@ def test_words_that_nobody_said_are_told_from_an_answer(fresh):
     said = fresh.said("memory_search", query="xyzzyplugh quantum")
 
     assert said.startswith("Perhaps relevant (the best holds 0% of the query; tier hybrid: ")
-    assert "Near by meaning: " in said
+    assert "Similarity: " in said
 
 
 def test_what_belongs_to_no_project_holds_in_every_one(fresh):

@@ -804,7 +804,7 @@ def test_a_result_says_where_it_is_from(memory: SessionMemory) -> None:
     _, inside = fence(envelope.text(memory.search_reports_specific_chunks("forty connections")))
 
     assert inside.startswith("1. [memory 1 · chunk ")
-    for fact in ("by explorer", "session s1", "iteration 2", "task perf", "# Pool > ## Limits", "similarity 1.00"):
+    for fact in ("by explorer", "session s1", "iteration 2", "task perf", "# Pool > ## Limits", "relevance 1.00"):
         assert f" · {fact}" in inside
     assert "Forty connections." in inside
 

@@ -26,7 +26,10 @@ UNKNOWN = Notice("the project you work on is not known, so this is of no project
 MOST = 100  # hits of an answer (CAP X23)
 PAGE = 20_000  # characters of details at a time
 
-INNER = ("coverage", "keyword", "ranks", "chunk_id", "chunk_index", "chunk_type", "match_ratio")
+NUMBERS = ("similarity", "topup")
+"""What explains a hit to programs of a research run."""
+
+INNER = (*NUMBERS, "coverage", "keyword", "ranks", "chunk_id", "chunk_index", "chunk_type", "match_ratio")
 """What explains a hit to people who tune a search, and takes room in an agent's context."""
 
 _ID = Parameter("id", "id", "Its id as recall shows it.", required=True)

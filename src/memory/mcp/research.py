@@ -115,17 +115,21 @@ def _search(call: Call, given: Mapping[str, Any]) -> Result:
         Granularity(given.get("granularity", Granularity.COARSE)),
         Mode(given.get("mode", settings.mode)),
         _scope(call, given, run),
+        compared=run is not None,
+        topup=run is not None,
     )
     answer = call.engine.search(query)
     if run is None and not given.get("type") and given.get("query_id") != NO_RUN:
         answer = answer._replace(notices=(*answer.notices, UNKNOWN))
     values = daily.plain(data.answer(answer)) | {"about": INTRODUCTION, "query_id": run}
-    values["hits"] = [{name: hit[name] for name in hit if name not in daily.INNER} for hit in values["hits"]]
+    inner = set(daily.INNER) - set(daily.NUMBERS if run is not None else ())
+    values["hits"] = [{name: hit[name] for name in hit if name not in inner} for hit in values["hits"]]
     if run is None:
         missing = "" if answer.hits else daily.nothing(call, query.scope)
         return Result(values, recall.answer(answer, elsewhere=missing))
     for hit in values["hits"]:
         hit["text"] = hit["text"][: research_data.PAGE]
+        hit["distance"] = None if hit["similarity"] is None else round(1 - hit["similarity"], 4)
     missing = f"Nothing of {'any run' if run == EVERY_RUN else f'run {short(run)}'} matches."
     return Result(values, research_text.answer(answer, missing=missing, run=None if run == EVERY_RUN else run))
 

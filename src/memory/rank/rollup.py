@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.query import Granularity
-from memory.rank.words import likeness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.query import Ranking, Scored, Term
+    from memory.query import Ranking, Scored
     from memory.record import Chunk, ChunkId, MemoryId
 
     Outline: TypeAlias = Sequence[tuple[ChunkId, Chunk]]
@@ -27,23 +26,28 @@ class Passage(NamedTuple):
 
     Attributes:
         best: The best of its chunks.
-        start, stop: Code points into the body; equal where only the chunk is shown.
         score: What it is ranked by: its best chunk's, or the mean of those that match.
-        similarity: The same of their likeness, 0..1.
-        matched: How many of its chunks match.
-        chunks: How many it has.
+        matching: Its chunks that match.
+        chunks: All of its chunks, in order.
+        start, stop: Code points into the body; equal where only the chunk is shown.
+        topup: See `memory.query.Hit`.
     """
 
     best: Scored
-    start: int
-    stop: int
     score: float
-    similarity: float
-    matched: int = 1
-    chunks: int = 1
+    matching: tuple[ChunkId, ...]
+    chunks: tuple[ChunkId, ...]
+    start: int = 0
+    stop: int = 0
+    topup: str = ""
 
 
-def rollup(ranking: Ranking, terms: Sequence[Term], granularity: Granularity, limit: int) -> list[Passage]:
+def alone(scored: Scored, topup: str = "") -> Passage:
+    """A passage of one chunk."""
+    return Passage(scored, scored.score, (scored.chunk,), (scored.chunk,), topup=topup)
+
+
+def rollup(ranking: Ranking, granularity: Granularity, limit: int) -> list[Passage]:
     """At most `limit` chunks (FINE), or the best chunk of each memory (COARSE), best first."""
     if granularity is Granularity.FINE:
         best = list(ranking[:limit])
@@ -52,4 +56,4 @@ def rollup(ranking: Ranking, terms: Sequence[Term], granularity: Granularity, li
         for scored in ranking:
             firsts.setdefault(scored.memory, scored)
         best = list(firsts.values())[:limit]
-    return [Passage(scored, 0, 0, scored.score, likeness(terms, scored)) for scored in best]
+    return [alone(scored) for scored in best]

@@ -120,8 +120,7 @@ def shown(
     passages = []
     for one in found:
         likenesses = {id: likeness(terms, scores[id]) for id in one.chunks if id in scores}
-        matched = [id for id, like in likenesses.items() if like >= NEAR * nearest > 0 or id == one.best.chunk]
-        score = sum(scores[id].score for id in matched) / len(matched)
-        similarity = sum(likenesses[id] for id in matched) / len(matched)
-        passages.append(Passage(one.best, one.start, one.stop, score, similarity, len(matched), len(one.chunks)))
+        matching = tuple(id for id, like in likenesses.items() if like >= NEAR * nearest > 0 or id == one.best.chunk)
+        score = sum(scores[id].score for id in matching) / len(matching)
+        passages.append(Passage(one.best, score, matching, one.chunks, one.start, one.stop))
     return sorted(passages, key=lambda passage: -passage.score)[:limit]

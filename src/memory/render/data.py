@@ -169,10 +169,13 @@ def headings(found: Answer, hit: Hit) -> tuple[str, ...]:
 def _hit(hit: Hit, rank: int, headers: Sequence[str]) -> dict[str, Any]:
     return pointer(hit.memory) | {
         "rank": rank,
+        "relevance": round(hit.relevance, 4),
         "score": round(hit.score, 4),
         "coverage": round(hit.coverage, 4),
         "keyword": hit.keyword if hit.keyword is None else round(hit.keyword, 4),
         "cosine": hit.cosine if hit.cosine is None else round(hit.cosine, 4),
+        "similarity": hit.similarity if hit.similarity is None else round(hit.similarity, 4),
+        "topup": hit.topup or None,
         "ranks": dict(hit.ranks),
         "chunk_id": hit.chunk_id,
         "chunk_index": hit.chunk.index,

@@ -111,11 +111,18 @@ def _origin(row: Mapping[str, Any]) -> str:
     facts += [f"chunk {row['chunk_id']}"] if row.get("chunk_id") else []
     facts += [f"{word}{line(str(row[name]))}" for name, word in _PLACE.items() if row.get(name)]
     facts += [line(str(row[name])) for name in ("title", "header_path") if row.get(name) not in (None, "", "/")]
-    if row.get("source_type") != "scoped" and row.get("similarity") is not None:
-        facts.append(f"similarity {row['similarity']:.2f}")
+    facts += _numbers(row)
     if "match_ratio" in row:
         facts.append(f"{row['matched_chunks']} of {row['chunks_in_section']} chunks match")
     return "[" + " · ".join(fact.translate(_BRACKETS) for fact in facts) + "]"
+
+
+def _numbers(row: Mapping[str, Any]) -> list[str]:
+    """What a row that was searched for is in the order of, and how near it is by meaning; or that it was not found."""
+    if "relevance" not in row:
+        return []
+    facts = [f"fills up, {row['topup']}"] if row["topup"] else [f"relevance {row['relevance']:.2f}"]
+    return facts if row["similarity"] is None else [*facts, f"similarity {row['similarity']:.2f}"]
 
 
 _BRACKETS = str.maketrans("[]", "()")

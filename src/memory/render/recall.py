@@ -40,7 +40,7 @@ def answer(found: Answer, *, elsewhere: str) -> str:
 def headline(found: Answer) -> str:
     """What was found, how far the search went and what that is worth, a sentence."""
     how = f"tier {found.tier}" + (f": {found.verdict.why}" if found.verdict else "")
-    if not found.hits:
+    if not found.found:
         return f"0 memories found ({how})."
     match found.outcome:
         case Outcome.NOTHING_RELEVANT:
@@ -49,13 +49,13 @@ def headline(found: Answer) -> str:
             return f"Perhaps relevant ({found.worth}; {how}):"
         case Outcome.DEGRADED:
             return f"Found without the model, which did not answer; better memories may be missing (tier {found.tier}):"
-    return f"{counted(len(found.hits), 'memory', 'memories')} found ({how})."
+    return f"{counted(found.found, 'memory', 'memories')} found ({how})."
 
 
 def _hit(hit: Hit, above: Sequence[str]) -> str:
     said = in_short(hit.memory).removeprefix("- ")
     if hit.cosine is not None:
-        said += f"  Near by meaning: {hit.cosine:.2f} of 1\n"
+        said += f"  Similarity: {hit.cosine:.2f} of 1\n"
     if hit.chunk.start == hit.chunk.stop or _says_no_more(hit):
         return said
     place = " > ".join(line(header).lstrip("# ") for header in above)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SHOWN = 2_000  # characters of one content among several
 WHOLE = 20_000  # of the latest, which is read to be followed
+MORE = "(not found, but near by what the run says, or its latest:)"
 
 
 def said(run: str, found: Iterable[tuple[Memory, str]], most: int = SHOWN) -> str:
@@ -31,14 +32,17 @@ def said(run: str, found: Iterable[tuple[Memory, str]], most: int = SHOWN) -> st
 
 def answer(found: Answer, *, missing: str, run: str | None) -> str:
     """
-    Lines such as "[discovery] by worker-1: … (memory 12)" (CAP C28), best first, fenced.
+    Lines such as "[discovery] by worker-1: … (memory 12)" (CAP C28), best first, fenced; what fills up is below a line of
+    its own.
 
     Args:
         missing: What to say if nothing was found.
         run: What was searched; None is all runs, and of each memory is said of which one it is.
     """
     head = headline(found) if run is None else f"Run {line(run)}: {headline(found)}"
-    shown = (_line(f"[{hit.memory.kind}] by", hit.memory, hit.text, SHOWN, run=run is None) for hit in found.hits)
+    shown = [_line(f"[{hit.memory.kind}] by", hit.memory, hit.text, SHOWN, run=run is None) for hit in found.hits]
+    if len(shown) > found.found:
+        shown.insert(found.found, MORE)
     text = fenced("\n".join(shown))
     return "\n".join([head, (text or missing).rstrip(), *notices(found.notices)]) + "\n"
 

@@ -129,7 +129,7 @@ class ResearchMemory:
         mode: str | None = None,
     ) -> list[dict[str, Any]]:
         """
-        What is near a question, by words or meaning, best first (CAP C22).
+        What is near a question, by words or meaning, best first (CAP C22), filled up to the limit (CAP A43).
 
         Args:
             limit: 1..10,000; it counts what is of the run and the type.
@@ -138,7 +138,7 @@ class ResearchMemory:
                 those are not enough.
 
         Returns:
-            Rows with `distance` and `similarity`, see `memory.research.rows.found`.
+            Rows with `relevance`, `similarity`, `distance` and `topup`, see `memory.research.rows.found`.
 
         Raises:
             Invalid: The query is blank or too long, or no such type, limit or mode.

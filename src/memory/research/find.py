@@ -34,13 +34,13 @@ class Said(NamedTuple):
 
 def search(engine: Engine, text: str, limit: int, where: Scope, mode: Mode) -> Found:
     """
-    Search memories whole.
+    Search memories whole, filled up to the limit with what is in scope (CAP A43).
 
     Raises:
         Invalid: See `memory.query.Query`.
         EmbedError, SpaceMismatch: Only if the mode wants vectors.
     """
-    answer = engine.search(Query(text, limit, mode=mode, scope=where))
+    answer = engine.search(Query(text, limit, mode=mode, scope=where, compared=True, topup=True))
     return Found(answer, engine.runs.bodies([hit.memory for hit in answer.hits]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from memory.kinds import RESEARCH_KINDS
@@ -45,11 +46,16 @@ def row(memory: Memory, body: str) -> dict[str, Any]:
 
 def found(hit: Hit, body: str) -> dict[str, Any]:
     """
-    A memory that was searched for (CAP C22): `distance` is 1 - cosine, 0..2 (CAP C23), None where no vector was compared;
-    `similarity`, 0..1, is there always.
+    A memory that was searched for (CAP C22). Rows are in the order of `relevance`, 0..1.
+
+    `distance` is 1 - cosine, 0..2 (CAP C23). It is a number always: infinity where no vector was compared, so that
+    `distance < 0.3` says no and what is not known comes last. `similarity` is the cosine, and None there. `topup` says whence a
+    row fills up the answer, "distilled" or "recent"; None if it was found.
     """
-    distance = None if hit.cosine is None else round(1 - hit.cosine, DIGITS)
-    return row(hit.memory, body) | {"distance": distance, "similarity": round(hit.similarity, DIGITS)}
+    similarity = None if hit.similarity is None else round(hit.similarity, DIGITS)
+    distance = inf if hit.similarity is None else round(1 - hit.similarity, DIGITS)
+    numbers = {"relevance": round(hit.relevance, DIGITS), "similarity": similarity, "distance": distance}
+    return row(hit.memory, body) | numbers | {"topup": hit.topup or None}
 
 
 def call(id: int, made: ToolCall) -> dict[str, Any]:

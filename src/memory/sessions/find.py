@@ -42,13 +42,16 @@ class Finding:
     Base of `memory.sessions.SessionMemory`.
 
     Searches for chunks and sections answer a GranularSearchResult, the others a SearchMemoriesResult (CAP D36). They go
-    through the engine's pipeline: keywords first, vectors when those are not enough. `tier` says which answered, and
-    `similarity` is the cosine where a vector was compared, else the share of the query that was found, 0..1.
+    through the engine's pipeline: keywords first, vectors when those are not enough. `tier` says which answered.
+
+    Rows are in the order of `relevance`, 0..1. `similarity` is their cosine with the query, -1..1; a model in this process is
+    always asked for it, a server only if the tier needs it: else it is None. What was not found fills up to the limit,
+    after all that was: `topup` of such a row says whence, "distilled" or "recent"; of others it is None (CAP A43).
 
     Args:
         session_iter: 1, "1" or "v1".
         similarity_threshold: Is taken and ignored, as documented (CAP A42), unless the setting
-            `search.threshold_filtering` is on: then what is less similar is left out.
+            `search.threshold_filtering` is on: then what is known to be less similar is left out.
         rank: Of the tools for whole documents: rank them by their best chunk instead of by iteration.
     """
 
@@ -250,8 +253,7 @@ class Finding:
         read, notices = self.engine.read([hit.memory for hit in hits])
         of = {hit.memory.id: hit for hit in hits}
         found = [rows.ranked(one, of[one.memory.id]) for one in read]
-        why = "" if found else self._nothing(answer.query.scope)
-        message = said((*answer.notices, *notices), why)
+        message = said((*answer.notices, *notices), self._why(answer, hits))
         return _results(found, place, kind, message) | {"query": query, "limit": limit, "tier": str(answer.tier)}
 
     def _parts(
@@ -259,21 +261,30 @@ class Finding:
     ) -> Envelope:
         answer = self._answer(kind, place, query, limit, size)
         shape = rows.chunk if size is Granularity.FINE else rows.section
-        found = [shape(hit) for hit in self._near(answer, threshold)]
-        why = "" if found else self._nothing(answer.query.scope)
-        message = said(answer.notices, why)
+        hits = self._near(answer, threshold)
+        found = [shape(hit) for hit in hits]
+        message = said(answer.notices, self._why(answer, hits))
         return {"results": found, "total_results": len(found), "tier": str(answer.tier), "message": message}
 
     def _answer(self, kind: Kind, place: Place, query: str, limit: int, size: Granularity) -> Answer:
         mode = Mode(self.engine.config.search.mode)
-        return self.engine.search(Query(query, limit, size, mode, place.scope(kind)))
+        return self.engine.search(Query(query, limit, size, mode, place.scope(kind), compared=True, topup=True))
 
     def _near(self, answer: Answer, threshold: float | None) -> list[Hit]:
         if threshold is None or not self.engine.config.search.threshold_filtering:
             return list(answer.hits)
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):
             raise Invalid(f"similarity_threshold is a number, not {short(threshold)}")
-        return [hit for hit in answer.hits if hit.similarity >= threshold]
+        return [hit for hit in answer.hits if hit.similarity is None or hit.similarity >= threshold]
+
+    def _why(self, answer: Answer, hits: list[Hit]) -> str:
+        """What to say of an answer that found less than it shows, or nothing."""
+        if not hits:
+            return self._nothing(answer.query.scope)
+        more = sum(bool(hit.topup) for hit in hits)
+        if not answer.found:
+            return "there are some in this scope, but none that matches: what is shown fills up the answer"
+        return f"{answer.found} found; {more} more of this scope fill up the answer" if more else ""
 
     def _nothing(self, scope: Scope) -> str:
         """Why there are no results: nothing found is not nothing kept."""

@@ -59,13 +59,27 @@ def scoped(read: Read) -> dict[str, Any]:
 
 
 def ranked(read: Read, hit: Hit) -> dict[str, Any]:
-    """A memory that was searched for, by its best chunk."""
-    return whole(read) | _scores(hit) | {"source_type": "ranked", "granularity": "coarse"}
+    """A memory that was searched for, by its best chunk; or one that fills up the answer."""
+    sort = "topup" if hit.topup else "ranked"
+    return whole(read) | _scores(hit) | {"source_type": sort, "granularity": "coarse"}
 
 
 def _scores(hit: Hit) -> dict[str, Any]:
-    cosine = None if hit.cosine is None else round(hit.cosine, DIGITS)
-    return {"similarity": round(hit.similarity, DIGITS), "score": round(hit.score, DIGITS), "cosine": cosine}
+    """
+    What the rows are in the order of (`relevance`, 0..1), how near the row is by meaning (`similarity`, the cosine, -1..1,
+    None where no vector was compared), and whence it fills up the answer (`topup`, None if it was found).
+    """
+    return {
+        "relevance": round(hit.relevance, DIGITS),
+        "similarity": _digits(hit.similarity),
+        "topup": hit.topup or None,
+        "score": round(hit.score, DIGITS),
+        "cosine": _digits(hit.cosine),
+    }
+
+
+def _digits(cosine: float | None) -> float | None:
+    return None if cosine is None else round(cosine, DIGITS)
 
 
 def chunk(hit: Hit) -> dict[str, Any]:

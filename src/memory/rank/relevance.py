@@ -1,0 +1,36 @@
+"""How well each hit of an answer answers: one number, 0..1, that its rows are in the order of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.query import Merge, Tier
+from memory.rank.fuse import RRF_K
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def relevances(
+    scores: Sequence[float], tier: Tier, *, coverage: float, weights: tuple[float, float], merge: Merge
+) -> list[float]:
+    """
+    The scores of one answer as shares of the best that there could be, 0..1, in the same order.
+
+    KEYWORD: BM25 has no upper bound that means anything in a small store, so the first hit has the share of the query's
+    weight that it holds, and the others as much less as their scores are. VECTOR: the cosine, what is below 0 as 0.
+    HYBRID, DISTILLED: the merged score over the weights of both legs; of RRF over what the first place in both gives.
+
+    Args:
+        scores: Highest first.
+        coverage: Share of the query's weight that the first hit holds, 0..1.
+        weights, merge: See `memory.rank.fuse.fuse`.
+    """
+    match tier:
+        case Tier.KEYWORD:
+            scale = coverage / scores[0] if scores and scores[0] > 0 else 0.0
+        case Tier.VECTOR:
+            scale = 1.0
+        case Tier.HYBRID | Tier.DISTILLED:
+            scale = (RRF_K + 1 if merge is Merge.RRF else 1) / (sum(weights) or 1.0)
+    return [min(1.0, max(0.0, score * scale)) for score in scores]
