@@ -126,7 +126,9 @@ class Entities:
         """What to say of a name that is none."""
         known = {known.casefold()[:BEGINNING]: known for known in self._store.graph.names(limit=NAMES)}
         near = get_close_matches(str(name).strip().casefold()[:BEGINNING], known, n=1)
-        return f"Did you mean {short(known[near[0]])}?" if near else "Make one of that name first."
+        if near:
+            return f"Did you mean {short(known[near[0]])}?"
+        return "`memory graph show` lists those there are; `memory graph add` makes one."
 
     def every(self) -> Iterator[Memory]:
         """Every entity by name, read a page at a time."""

@@ -160,6 +160,7 @@ def test_the_graph_for_graphviz(kept) -> None:
         (["delete", "Nobody"], "", 1, "no entity 'Nobody'"),
         (["add", "two\nlines"], "", 2, "one line"),
         (["add", ""], "", 2, "'NAME': it is blank"),
+        (["show", "quux"], "", 1, "`memory graph add` makes one"),
         (["rename", "Redis", "Linux"], "", 2, "another entity"),
         (["search"], "", 2, "Missing argument"),
         (["search", "x", "--distance", "11"], "", 2, "0<=x<=10"),

@@ -13,6 +13,10 @@ from memory.render.hints import _TOOLS, for_agents
         ("Run `memory reindex`.", "Run memory_reindex."),
         ("Look at `memory status`, then `memory reindex --keep`.", "Look at memory_stats, then memory_reindex."),
         ("`memory session list` shows those there are.", "list_sessions shows those there are."),
+        (
+            "`memory graph show` lists them; `memory graph add` makes one.",
+            "read_graph lists them; create_entities makes one.",
+        ),
         ("Run `memory embed`.", "Run `memory embed` (a command, for the user)."),
         ("Give an `id`, or memory list.", "Give an `id`, or memory list."),
     ],

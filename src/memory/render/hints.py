@@ -12,6 +12,8 @@ _TOOLS = {
     "run list": "memory_stats",
     "session list": "list_sessions",
     "graph export": "read_graph",
+    "graph show": "read_graph",
+    "graph add": "create_entities",
     "graph observe": "add_observations",
 }
 """The tool that does what a command does."""
