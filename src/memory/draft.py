@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memory.errors import Invalid
-from memory.kinds import RULES, Kind
+from memory.kinds import RULES, Kind, kind
 from memory.limits import BODY_LIMIT, DEPTH_LIMIT, LINE_LIMIT, NAME_LIMIT, TAGS_LIMIT, TITLE_LIMIT, check_text
 
 if TYPE_CHECKING:
@@ -67,8 +67,10 @@ class Draft:
         for name, absent in _ABSENT.items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, absent)
+        if not isinstance(self.kind, str):
+            raise Invalid(f"kind must be the name of a kind, not {self.kind!r}", hint=f"One of {', '.join(RULES)}.")
         if not isinstance(self.kind, Kind):
-            raise Invalid(f"kind must be a Kind, not {self.kind!r}", hint="`memory.kinds.kind` finds one by its name.")
+            object.__setattr__(self, "kind", kind(self.kind))
         _check_texts(self)
         _check_names(self)
         _check_values(self)
@@ -77,17 +79,20 @@ class Draft:
             object.__setattr__(self, "title", self.title.strip())
         for name in rule.required:
             if not str(getattr(self, name) or "").strip():
-                raise Invalid(f"{_a(self.kind)} needs a {name}")
+                raise Invalid(f"{article(self.kind)} needs {article(name)}")
         if wrong := [name for name in rule.foreign if getattr(self, name) is not None]:
-            raise Invalid(f"{_a(self.kind)} has no {' and no '.join(wrong)}: it holds everywhere", hint="Leave it out.")
+            raise Invalid(
+                f"{article(self.kind)} has no {' and no '.join(wrong)}: it holds everywhere", hint="Leave it out."
+            )
         if self.category is not None and rule.categories is not None and self.category not in rule.categories:
             raise Invalid(
                 f"no category {self.category!r} of a {self.kind}", hint=f"One of {', '.join(rule.categories)}."
             )
 
 
-def _a(kind: Kind) -> str:
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+def article(noun: str) -> str:
+    """A noun after its article."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 SHARED = tuple(f.name for f in fields(Draft) if f.name != "body")

@@ -14,7 +14,7 @@ from memory.config import load
 from memory.errors import Ambiguous, Invalid, NotFound, StoreError
 from memory.legs import Fusing
 from memory.limits import short
-from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope, check_limit
+from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope, check_limit, named_kinds
 from memory.rank.judge import Tuning
 from memory.search import search
 
@@ -271,7 +271,8 @@ class Engine(Archive, Care):
         return self._aliases.get(name, name)
 
     def _known_as(self, scope: Scope) -> Scope:
-        """A scope that knows its projects by all their names."""
+        """A scope that knows its kinds, and its projects by all their names."""
+        scope = named_kinds(scope)
         if not (self._aliases and scope.projects):
             return scope
         from memory.project import names

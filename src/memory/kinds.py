@@ -143,6 +143,12 @@ def sizes(text: str) -> Mapping[Kind, int | None]:
     return MappingProxyType(found)
 
 
+def singular(name: str) -> str:
+    """The name of a kind, given its plural; anything else as it is."""
+    candidates = (name, name.removesuffix("s"), f"{name.removesuffix('ies')}y")
+    return next((one for one in candidates if one in RULES), name)
+
+
 def kind(name: str) -> Kind:
     """
     The kind of that name; a plural is taken too ("reports").
@@ -150,9 +156,8 @@ def kind(name: str) -> Kind:
     Raises:
         Invalid: No kind is called that; the nearest is suggested.
     """
-    for candidate in (name, name.removesuffix("s"), f"{name.removesuffix('ies')}y"):
-        if candidate in RULES:
-            return Kind(candidate)
+    if (found := singular(name)) in RULES:
+        return Kind(found)
     from difflib import get_close_matches
 
     near = get_close_matches(name, [kind.value for kind in RULES], n=1)

@@ -7,13 +7,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.errors import Invalid
+from memory.kinds import Kind, kind
 from memory.limits import check_text
 from memory.record import Status
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memory.kinds import Kind
     from memory.record import Chunk, ChunkId, Memory, MemoryId
 
 QUERY_LIMIT = 10_000  # characters
@@ -118,6 +118,18 @@ class Scope(NamedTuple):
         return tuple(name for name, said, usual in zip(self._fields, self, ACTIVE, strict=True) if said != usual)
 
 
+def named_kinds(scope: Scope) -> Scope:
+    """
+    A scope whose kinds may be given by their names, in the plural too.
+
+    Raises:
+        Invalid: No kind is called that.
+    """
+    if all(isinstance(one, Kind) for one in scope.kinds):
+        return scope
+    return scope._replace(kinds=frozenset(map(kind, scope.kinds)))
+
+
 def around(project: str | None) -> Scope:
     """What concerns a project: its memories, and those of no project; without one, the latter alone."""
     return Scope(projects=frozenset({NONE, project or NONE}))
@@ -157,9 +169,10 @@ class Query:
         if not text.strip():
             raise Invalid("a query needs text", hint="`memory list` shows memories without one.")
         check_limit(self.limit)
-        for name, kind in (("granularity", Granularity), ("mode", Mode)):
-            if not isinstance(getattr(self, name), kind):
-                raise Invalid(f"{name} must be a {kind.__name__}, not {getattr(self, name)!r}")
+        for name, choices in (("granularity", Granularity), ("mode", Mode)):
+            if not isinstance(getattr(self, name), choices):
+                raise Invalid(f"{name} must be a {choices.__name__}, not {getattr(self, name)!r}")
+        object.__setattr__(self, "scope", named_kinds(self.scope))
 
     @property
     def type(self) -> str:

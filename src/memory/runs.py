@@ -10,7 +10,7 @@ from uuid import uuid4
 from memory.errors import Invalid, NotFound
 from memory.kinds import BY_AUTHOR, RESEARCH_KINDS, TOOL_TYPES, Kind
 from memory.limits import BODY_LIMIT, NAME_LIMIT, check_text, short
-from memory.query import Notice, Scope, check_limit
+from memory.query import Notice, Scope, check_limit, named_kinds
 from memory.store import Cleared, ToolCall
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Runs:
         check_limit(limit)
         check_text("run", run or "", NAME_LIMIT)
         runs = frozenset(() if run is None else (run,))
-        return self._store.recent(Scope(kinds=frozenset(kinds), runs=runs), limit)
+        return self._store.recent(named_kinds(Scope(kinds=frozenset(kinds), runs=runs)), limit)
 
     def bodies(self, memories: Sequence[Memory]) -> Mapping[MemoryId, str]:
         """What memories say in full. It is not counted as an access: agents look into a run every few seconds."""

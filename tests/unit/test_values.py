@@ -21,7 +21,8 @@ from memory.store.sqlite.store import SqliteStore
         ({"title": "x", "what": "a\0b"}, "NUL at position 1"),
         ({"title": "x", "what": "a\ud800"}, "lone surrogate at position 1"),
         ({"title": 7}, "title must be text"),
-        ({"title": "x", "kind": "note"}, "must be a Kind"),
+        ({"title": "x", "kind": 7}, "must be the name of a kind"),
+        ({"title": "x", "kind": "nots"}, "no kind 'nots'"),
         ({"title": "x", "category": "gossip"}, "no category 'gossip'"),
         ({"title": "x", "project": " "}, "project is blank"),
         ({"title": "x", "tags": "auth"}, "tags must be a list"),
@@ -31,7 +32,7 @@ from memory.store.sqlite.store import SqliteStore
         ({"title": "x", "session_iter": 0}, "session_iter"),
         ({"title": "x", "session_iter": True}, "session_iter"),
         ({"title": "x", "session_iter": 10**30}, "session_iter"),
-        ({"kind": Kind.REPORT, "body": "x", "session_id": "s"}, "needs a agent_id"),
+        ({"kind": Kind.REPORT, "body": "x", "session_id": "s"}, "needs an agent_id"),
         ({"kind": Kind.PLAN, "body": "x"}, "needs a query_id"),
     ],
 )
