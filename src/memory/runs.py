@@ -110,7 +110,7 @@ class Runs:
         Raises:
             Invalid: It is none, or it has the form of a secret: that would be taken out, and nothing be found under it.
         """
-        found = _name("run", given)
+        found = _name("the name of the run", given)
         if self._guard.text(found) != found:
             raise Invalid("the name of the run has the form of a secret, and none is kept", hint="Take another.")
         return found
@@ -183,9 +183,9 @@ class Runs:
             raise Invalid(f"success is true or false, not {call.success!r}")
         notices: list[Notice] = []
         checked = call._replace(
-            run=None if call.run is None else self._clean("run", call.run),
-            agent=self._clean("agent", call.agent),
-            tool=self._clean("tool", call.tool),
+            run=None if call.run is None else self._clean("query_id", call.run),
+            agent=self._clean("agent_name", call.agent),
+            tool=self._clean("tool_name", call.tool),
             parameters=self._cut("parameters", call.parameters, notices),
             result=self._cut("result", call.result, notices),
         )
@@ -209,5 +209,5 @@ class Runs:
 def _name(name: str, value: str) -> str:
     check_text(name, value, NAME_LIMIT)
     if not value.strip():
-        raise Invalid(f"the {name} of a tool call is blank")
+        raise Invalid(f"{name} is blank")
     return value.strip()

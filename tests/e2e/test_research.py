@@ -166,8 +166,12 @@ def test_c27_storing_is_confirmed(member: Member) -> None:
     ("wrong", "said"),
     [
         ({"type": "note"}, "type must be one of discovery"),
-        ({"content": " "}, "needs a body"),
-        ({"agent": " "}, "created_by is blank"),
+        ({"content": " "}, "a discovery needs content"),
+        ({"content": "x" * 500_001}, "content has 500,001 characters"),
+        ({"agent": " "}, "agent is blank"),
+        ({"agent": "x" * 201}, "agent has 201 characters"),
+        ({"agent": None, "created_by": " "}, "created_by is blank"),
+        ({"query_id": "x" * 201}, "query_id has 201 characters"),
         ({"metadata": "x"}, "metadata is no JSON"),
         ({"metadata": "[1]"}, "metadata must be a JSON object"),
         ({"metadata": [1]}, "metadata must be an object, not '[1]' (a list)"),
@@ -181,6 +185,14 @@ def test_c27_what_cannot_be_kept_is_refused_with_a_sentence(member: Member, wron
 
     assert said in member.refused("memory_store", **right | wrong)
     assert member.call("memory_stats")["memories"] == 0
+
+
+def test_x7_types_are_taken_in_the_plural(member: Member) -> None:
+    for kind, plural in (("discovery", "discoveries"), ("query_result", "query_results"), ("plan", "plans")):
+        assert member.store(plural, f"a fact of {plural}")["type"] == kind
+        (hit,) = member.call("memory_search", query="fact", type=plural)["hits"]
+        assert hit["kind"] == kind
+    assert "type must be one of discovery" in member.refused("memory_store", type="reports", content="x", agent="a")
 
 
 def test_c28_a_search_says_type_author_and_content(member: Member) -> None:
@@ -198,6 +210,8 @@ def test_c28_a_search_shows_ten_unless_another_number_is_asked_for(member: Membe
     for n in range(12):
         member.store("discovery", f"Benchmark number {n}")
 
+    (search,) = (tool for tool in member.tools() if tool.name == "memory_search")
+    assert "usually 10" in search.input_schema["properties"]["limit"]["description"]
     assert len(member.call("memory_search", query="benchmark")["hits"]) == 10
     assert len(member.call("memory_search", query="benchmark", limit=12)["hits"]) == 12
 
@@ -279,6 +293,8 @@ def test_tool_calls_are_logged_without_secrets_and_cut(member: Member) -> None:
     cut = member.call("memory_log_tool_call", **used, success=False, result="x" * 600_000)
     assert "600,000 characters cut" in cut["notices"][0]["text"]
 
+    for name in ("agent", "tool_name"):
+        assert f"{name} is blank" in member.refused("memory_log_tool_call", **used | {name: " "}, success=True)
     assert "tool_type must be one of" in member.refused(
         "memory_log_tool_call", **used | {"tool_type": "ssh"}, success=True
     )

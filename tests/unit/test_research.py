@@ -282,7 +282,7 @@ def test_a_content_that_is_too_long_without_its_secrets_is_refused_by_its_place(
     assert len(memory.engine.clean(long)) > len(long)
     content = file(memories=[line(), line(content=long + "x" * (BODY_LIMIT - len(long)))])
 
-    with pytest.raises(Invalid, match=r"^x: memories\[1\]: body has 500,0"):
+    with pytest.raises(Invalid, match=r"^x: memories\[1\]: content has 500,0"):
         imported(memory.engine, content, place="x")
     assert memory.get_discoveries() == []
 
@@ -325,10 +325,10 @@ def file(**changes) -> bytes:
         (file(memories=[line(), 7]), "f.json: memories[1]: an object is expected, not 7"),
         (file(memories=[line(query_id=None)], query_id=None), "f.json: memories[0]: no query_id"),
         (file(memories=[line(content=7)]), "f.json: memories[0]: content is text, not 7"),
-        (file(memories=[line(content=" ")]), "f.json: memories[0]: a discovery needs a body"),
-        (file(memories=[line(content="a\0b")]), "f.json: memories[0]: body has a NUL"),
-        (file(memories=[line(content="\ud800")]), "f.json: memories[0]: body has a lone surrogate"),
-        (file(memories=[line(content="x" * 500_001)]), "f.json: memories[0]: body has 500,001 characters"),
+        (file(memories=[line(content=" ")]), "f.json: memories[0]: a discovery needs content"),
+        (file(memories=[line(content="a\0b")]), "f.json: memories[0]: content has a NUL"),
+        (file(memories=[line(content="\ud800")]), "f.json: memories[0]: content has a lone surrogate"),
+        (file(memories=[line(content="x" * 500_001)]), "f.json: memories[0]: content has 500,001 characters"),
         (file(memories=[line(memory_type="note")]), "f.json: memories[0]: a note belongs to no research run"),
         (file(memories=[line(memory_type="fact")]), "f.json: memories[0]: no kind 'fact'"),
         (file(memories=[line(created_by=" ")]), "f.json: memories[0]: created_by is blank"),
@@ -340,7 +340,7 @@ def file(**changes) -> bytes:
         (file(tool_calls=[used(), used(success=2)]), "f.json: tool_calls[1]: success is 1 or 0, not 2"),
         (file(tool_calls=[used(success="1")]), "f.json: tool_calls[0]: success is 1 or 0, not '1'"),
         (file(tool_calls=[used(tool_type="ssh")]), "f.json: tool_calls[0]: no tool type 'ssh'"),
-        (file(tool_calls=[used(agent_name="")]), "f.json: tool_calls[0]: the agent of a tool call is blank"),
+        (file(tool_calls=[used(agent_name="")]), "f.json: tool_calls[0]: agent_name is blank"),
         (file(tool_calls=[used(result=None)]), "f.json: tool_calls[0]: no result"),
         (file(tool_calls=[used(timestamp=True)]), "f.json: tool_calls[0]: timestamp is a time"),
     ],

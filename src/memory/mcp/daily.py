@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from memory.draft import Draft
 from memory.errors import Invalid
 from memory.kinds import CATEGORIES, kind
-from memory.limits import short
+from memory.limits import BODY_LIMIT, check_text, short
 from memory.mcp import shapes
 from memory.mcp.tool import HERE, Parameter, Result, Tool
 from memory.query import ACTIVE, EVERYTHING, Granularity, Mode, Notice, Query, Scope, around
@@ -124,6 +124,7 @@ def _save(call: Call, given: Mapping[str, Any]) -> Result:
     named = given.get("project")
     if named == EVERYWHERE:
         raise Invalid("a memory belongs to one project, not to all", hint='Name it, or none: project="".')
+    check_text("details", given.get("details", ""), BODY_LIMIT)
     draft = Draft(
         title=given["title"],
         what=given.get("what", ""),

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from memory.errors import Invalid
-from memory.limits import short
+from memory.kinds import singular
+from memory.limits import NAME_LIMIT, check_text, short
 from memory.query import Notice
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Parameter:
         strict: What is beyond is refused.
         fields: Of each of the objects.
         also: Other names that it is taken by: what other servers call it. The schema does not name them.
+        named: It is a name: neither blank nor longer than names are.
+        plural: It is a kind, whose plural is taken too.
     """
 
     name: str
@@ -47,6 +50,8 @@ class Parameter:
     strict: bool = False
     fields: tuple[Parameter, ...] = ()
     also: tuple[str, ...] = ()
+    named: bool = False
+    plural: bool = False
 
     @property
     def schema(self) -> Schema:
@@ -175,11 +180,23 @@ def _fields(
         if one.name in found:
             raise Invalid(f"{owner} has {one.name!r} twice, once as {name!r}", hint="Give it once.")
         place = f"{owner}.{name}" if "[" in owner else name
-        found[one.name] = _value(one, value, notices, place=place)
+        found[one.name] = _value(one, _singular(one, value), notices, place=place)
+        if one.named:
+            _check_name(place, found[one.name])
     for one in parameters:
         if one.required and one.name not in found:
             raise Invalid(f"{owner} needs {one.name!r}", hint=one.meaning)
     return found
+
+
+def _singular(one: Parameter, value: object) -> object:
+    return singular(value) if one.plural and isinstance(value, str) else value
+
+
+def _check_name(place: str, name: str) -> None:
+    check_text(place, name, NAME_LIMIT)
+    if not name.strip():
+        raise Invalid(f"{place} is blank")
 
 
 def _nearest(name: str, known: list[str]) -> str:

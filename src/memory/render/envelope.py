@@ -57,7 +57,7 @@ _OUTSIDE = {
 def text(envelope: Mapping[str, Any]) -> str:
     """One line of what became of it, the short facts, then every memory, chunk or section with where it is from."""
     if not envelope["success"]:
-        return f"Not done, {envelope['error']}: {line(envelope['message'])}\n"
+        return f"Not done, {envelope['error']}: {line(envelope['message']).rstrip('.')}.\n"
     facts = [f"{name}: {_short(value)}" for name, value in envelope.items() if name not in _OUTSIDE and _said(value)]
     head = f"Done: {line(envelope['message'])}" if envelope["message"] else "Done."
     body = fenced("\n".join(_recalled(envelope)))

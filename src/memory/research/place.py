@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from memory.draft import Draft
+from memory.draft import Draft, article
 from memory.errors import Invalid
-from memory.kinds import RESEARCH_KINDS, Kind, kind
-from memory.limits import NAME_LIMIT, check_text, short
+from memory.kinds import RESEARCH_KINDS, Kind, kind as named_kind
+from memory.limits import BODY_LIMIT, NAME_LIMIT, check_text, short
 from memory.query import Scope
 
 if TYPE_CHECKING:
@@ -48,12 +48,16 @@ def draft(
         Invalid: No such type, no content, no author, or the metadata name another run.
     """
     if metadata is not None and not isinstance(metadata, Mapping):
-        raise Invalid(f"metadata are values by name, not {short(metadata)}")
+        raise Invalid(f"metadata must be values by name, not {short(metadata)}")
+    kind = research_kind(memory_type)
+    check_text("content", content, BODY_LIMIT)
+    if not content.strip():
+        raise Invalid(f"{article(kind)} needs content")
     said = dict(metadata or {})
     if (other := said.pop("query_id", run)) != run:
         raise Invalid(f"metadata.query_id is {short(other)}, and the run is {short(run)}", hint="Leave it out.")
     return Draft(
-        kind=research_kind(memory_type),
+        kind=kind,
         body=content,
         agent_id=needed("created_by", created_by),
         query_id=run,
@@ -85,7 +89,7 @@ def research_kind(name: str) -> Kind:
         Invalid: There is none of this name, or it belongs to no run.
     """
     check_text("the type", name, NAME_LIMIT)
-    if (found := kind(name)) in RESEARCH_KINDS:
+    if (found := named_kind(name)) in RESEARCH_KINDS:
         return found
     raise Invalid(f"a {found} belongs to no research run", hint=f"Of a run there are: {', '.join(RESEARCH_KINDS)}.")
 

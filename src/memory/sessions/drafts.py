@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.draft import Draft
+from memory.draft import Draft, article
 from memory.errors import Invalid
 from memory.kinds import GENERAL, RULES, Kind
 from memory.limits import BODY_LIMIT, check_text, iteration
@@ -42,7 +42,7 @@ def draft(
         raise Invalid(f"a {kind} is not of a session", hint="`memory save` keeps notes.")
     check_text("content", content, BODY_LIMIT)
     if not content.strip():
-        raise Invalid(f"a {kind} needs content")
+        raise Invalid(f"{article(kind)} needs content")
     if kind in VERBATIM:
         agent_id = agent_id or ORCHESTRATOR
     else:
