@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import Field, dataclass, field, fields, replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -212,6 +213,9 @@ def _mapping(tree: object, otherwise: str) -> Iterable[tuple[object, object]]:
 MOVED = {"search.stand_out": "search.effort"}
 """Settings that there were, and what took their place."""
 
+FOREIGN = frozenset("base_url api_key enrichment embeddings vector_search memory_home export_memories".split())
+"""Names of other programs' settings: see `memory.adopt`."""
+
 
 def with_setting(config: Config, key: str, value: object, origin: str) -> Config:
     """
@@ -230,7 +234,10 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
         if key in SECTIONS:
             hint = f"It has settings: {', '.join(k for k in known if k.startswith(f'{key}.'))}."
             raise ConfigError(f"{origin}: {key} is a section, not a setting", hint=hint)
-        raise ConfigError(f"{origin}: no setting {key!r}", hint=f"Did you mean {near[0]!r}?" if near else "")
+        hint = f"Did you mean {near[0]!r}?" if near else ""
+        if FOREIGN & {*key.split(".")}:
+            hint += " If another program wrote it, move it away: `memory config import FILE` takes it over."
+        raise ConfigError(f"{origin}: no setting {key!r}", hint=hint.strip())
     section, _, name = key.rpartition(".")
     owner = getattr(config, section) if section else config
     definition = next(f for f in fields(owner) if f.name == name)
@@ -306,9 +313,7 @@ def keys() -> list[str]:
 
 def value(config: Config, key: str) -> object:
     """The value of a setting."""
-    found: object = config
-    for name in key.split("."):
-        found = getattr(found, name)
+    found: object = attrgetter(key)(config)
     return found
 
 

@@ -295,3 +295,13 @@ def test_sizes_of_kinds(text: str, sizes: dict[Kind, int | None]) -> None:
 def test_a_size_that_is_none_says_what_would_be_right(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         load("/dev/null", env={"MEMORY_CHUNKING_KINDS": text})
+
+
+@pytest.mark.parametrize(
+    "text", ["embedding:\n  base_url: x", "embeddings:\n  model: m", "enrichment:\n  provider: none"]
+)
+def test_a_file_of_another_program_in_our_place_says_how_to_take_it_over(home: Path, text: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        loaded(home, text)
+
+    assert "`memory config import FILE`" in refused.value.hint
