@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-import time
 from itertools import pairwise
 
 import pytest
 from hypothesis import assume, example, given, strategies as st
 
+from memory.embed import windows as cutting
 from memory.embed.local import LocalEmbedder
 from memory.embed.windows import estimated, windows
+from work import guarded, is_linear
 
 WORDPIECE = LocalEmbedder()._tokenizer  # its vocabulary, without a second way to find it
 
@@ -128,13 +129,17 @@ def test_two_windows_together_would_be_too_long(text: str, tokens: int) -> None:
     assert all(estimated(one + other) > tokens for one, other in pairwise(parts))
 
 
-@pytest.mark.parametrize(
-    "text", ["word " * 100_000, "x" * 500_000, "한" * 500_000, " " * 499_999 + "x", "a" + " " * 499_999]
-)
-def test_half_a_million_characters_are_cut_at_once(text: str) -> None:
-    started = time.perf_counter()
+LONG = ["word ", "x", "한", " ", "a" + " " * 499, "wordsandmorewords" * 30 + " "]
 
-    parts = windows(text, 500)
 
-    assert time.perf_counter() - started < 5
+@pytest.mark.parametrize("part", LONG, ids=["words", "one word", "hangul", "blanks", "gaps", "long words"])
+def test_cutting_a_longer_text_costs_a_character_the_same(part: str) -> None:
+    is_linear(lambda text: cutting.windows(text, 100), part, cutting)
+
+
+@pytest.mark.parametrize("text", [part * (500_000 // len(part)) for part in LONG] + [" " * 499_999 + "x"])
+def test_half_a_million_characters_are_cut(text: str) -> None:
+    with guarded():
+        parts = windows(text, 500)
+
     assert "".join(parts) == text
