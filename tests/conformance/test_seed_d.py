@@ -113,6 +113,24 @@ def test_d3_agents_are_apart(memory: SessionMemory) -> None:
     assert row["agent_id"] == "two"
 
 
+def test_x2_every_row_has_the_uid(memory: SessionMemory) -> None:
+    id = stored(memory, "report", LONG)["memory_id"]
+    uid = memory.engine.get(id).uid
+
+    searches = (
+        memory.search_reports_specific_chunks("alpha"),
+        memory.search_reports_section_context("alpha"),
+        memory.search_reports_full_documents("alpha", rank=True),
+        memory.search_reports_full_documents(),
+        {"results": [memory.get_memory_by_id(uid)["memory"]]},
+        {"results": memory.load_session_context_for_task("s", 1)["recent_reports"]},
+    )
+
+    for answer in searches:
+        assert answer["results"]
+        assert {(row["id"], row["memory_id"], row["uid"]) for row in answer["results"]} == {(id, id, uid)}
+
+
 @pytest.mark.parametrize("words", [1, 100, 440, 460, 900, 2_000])
 def test_d4_what_has_more_than_450_tokens_is_cut(memory: SessionMemory, words: int) -> None:
     answer = stored(memory, "report", "word " * words)

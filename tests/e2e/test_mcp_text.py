@@ -118,6 +118,30 @@ def test_a_client_that_prefers_json_hands_on_the_fence_and_that_hits_likely_do_n
     assert (UNLIKELY in found) is (setting == "never")
 
 
+def test_searches_of_sessions_and_runs_say_what_they_are_worth(tmp_path: Path) -> None:
+    facts = ("Sessions use JSON web tokens", "Tests run with nox", "The pool has forty connections")
+    with server(shell(tmp_path, **LOCAL, MEMORY_RUN="query_1"), "sessions", "research") as agent:
+        for fact in facts:
+            agent.said("store_report", agent_id="a", session_id="s", content=fact)
+            agent.said("memory_store", agent="a", type="discovery", content=fact)
+        searches = [
+            ("search_reports_specific_chunks", {}),
+            ("search_reports_section_context", {}),
+            ("search_reports_full_documents", {"rank": True}),
+            ("memory_search", {}),
+        ]
+        for tool, more in searches:
+            found = agent.said(tool, query="json web tokens of sessions", **more)
+            missed = agent.said(tool, query="quantum chromodynamics baking recipe", **more)
+
+            assert UNLIKELY not in found
+            assert UNLIKELY in missed
+            if tool != "memory_search":
+                assert found.startswith(("Done.", "Done: 1 found"))
+                assert "outcome: answered" in found
+                assert "outcome: nothing_relevant" in missed
+
+
 # Hints -------------------------------------------------------------------------------
 
 
@@ -254,7 +278,7 @@ def test_a_run_by_text_alone(tmp_path: Path) -> None:
         id = read(r"^Kept: discovery (\d+) by worker 1 in run query_1767225600_4711\.", kept)
         agent.said("memory_store", type="deadend", content="Searched zoo", agent="worker 2", query_id=run)
 
-        found = inside(agent.said("memory_search", query="zebras striped", query_id="*"))
+        found = inside(agent.said("memory_search", query="zebras striped", query_id="*", limit=1))
         who, where = re.match(r"\[discovery\] by (.+?) in run (\S+): ", found).groups()
         assert (who, where) == ("worker 1", run)
         tag, number = read(r"\(memory \d+ #(\w+)\)$", found), read(r"\(memory (\d+) #\w+\)$", found)

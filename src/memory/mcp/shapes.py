@@ -92,7 +92,8 @@ STORED: Schema = enveloped(
     chunks_created=MAYBE_NUMBER,
     created_at=MAYBE,
 )
-GRANULAR: Schema = enveloped(results=ROWS, total_results=NUMBER, granularity=TEXT, tier=MAYBE)
+_ANSWERED: dict[str, Schema] = {"granularity": TEXT, "tier": MAYBE, "outcome": MAYBE, "worth": MAYBE}
+GRANULAR: Schema = enveloped(results=ROWS, total_results=NUMBER, **_ANSWERED)
 _SEARCHED: dict[str, Schema] = {
     "results": ROWS,
     "total_results": NUMBER,
@@ -102,7 +103,7 @@ _SEARCHED: dict[str, Schema] = {
     "latest_first": FLAG,
 }
 SCOPED: Schema = enveloped(**_SEARCHED)
-DOCUMENTS: Schema = enveloped(**_SEARCHED, granularity=TEXT, tier=MAYBE)
+DOCUMENTS: Schema = enveloped(**_SEARCHED, **_ANSWERED)
 LOADED: Schema = enveloped(
     session_context={"type": ["object", "null"]},
     input_prompts=ROWS,

@@ -30,7 +30,7 @@ _GROUPS = (
 _ONE = "memory"
 """A memory that was asked for by its id: it is shown whole, with all its fields."""
 
-_FIELDS = ("description", "tags", "metadata", "content_hash", "updated_at", "accessed_at", "access_count")
+_FIELDS = ("uid", "description", "tags", "metadata", "content_hash", "updated_at", "accessed_at", "access_count")
 """What is said of such a memory besides where it is from."""
 
 _TEXTS = ("chunk_content", "section_content", "content")
@@ -50,7 +50,7 @@ _NAMES = ("sessions", "agent_counts")
 
 _OUTSIDE = {
     *(*_GROUPS, *_NAMES, "success", "message", "error", "flags"),
-    *("expanded_content", "content", "title", "query", "filters"),
+    *("expanded_content", "content", "title", "query", "filters", "worth"),
 }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memory.errors import Invalid
 from memory.kinds import Kind
 from memory.limits import check_text, short
-from memory.query import EVERYTHING, QUERY_LIMIT, Granularity, Mode, Query
+from memory.query import EVERYTHING, QUERY_LIMIT, Granularity, Mode, Outcome, Query
 from memory.sessions import rows
 from memory.sessions.envelope import answers, said
 from memory.sessions.place import Place, needed
@@ -29,8 +29,8 @@ SEARCHED: dict[str, Any] = {
 
 
 def _granular(size: Granularity) -> dict[str, Any]:
-    """The fields of a GranularSearchResult (CAP D36), and which tier answered."""
-    return {"results": [], "total_results": 0, "granularity": str(size), "tier": None}
+    """The fields of a GranularSearchResult (CAP D36), which tier answered and what that is worth."""
+    return {"results": [], "total_results": 0, "granularity": str(size), "tier": None, "outcome": None, "worth": None}
 
 
 FINE, MEDIUM = _granular(Granularity.FINE), _granular(Granularity.MEDIUM)
@@ -254,7 +254,7 @@ class Finding:
         of = {hit.memory.id: hit for hit in hits}
         found = [rows.ranked(one, of[one.memory.id]) for one in read]
         message = said((*answer.notices, *notices), self._why(answer, hits))
-        return _results(found, place, kind, message) | {"query": query, "limit": limit, "tier": str(answer.tier)}
+        return _results(found, place, kind, message) | {"query": query, "limit": limit, **_worth(answer)}
 
     def _parts(
         self, kind: Kind, place: Place, query: str, limit: int, size: Granularity, *, threshold: float | None
@@ -264,7 +264,7 @@ class Finding:
         hits = self._near(answer, threshold)
         found = [shape(hit) for hit in hits]
         message = said(answer.notices, self._why(answer, hits))
-        return {"results": found, "total_results": len(found), "tier": str(answer.tier), "message": message}
+        return {"results": found, "total_results": len(found), **_worth(answer), "message": message}
 
     def _answer(self, kind: Kind, place: Place, query: str, limit: int, size: Granularity) -> Answer:
         mode = Mode(self.engine.config.search.mode)
@@ -278,13 +278,14 @@ class Finding:
         return [hit for hit in answer.hits if hit.similarity is None or hit.similarity >= threshold]
 
     def _why(self, answer: Answer, hits: list[Hit]) -> str:
-        """What to say of an answer that found less than it shows, or nothing."""
+        """What to say of an answer that hardly fits, found less than it shows, or nothing."""
         if not hits:
             return self._nothing(answer.query.scope)
         more = sum(bool(hit.topup) for hit in hits)
         if not answer.found:
             return "there are some in this scope, but none that matches: what is shown fills up the answer"
-        return f"{answer.found} found; {more} more of this scope fill up the answer" if more else ""
+        fill = f"{answer.found} found; {more} more of this scope fill up the answer" if more else ""
+        return ". ".join(filter(None, [_doubt(answer), fill]))
 
     def _nothing(self, scope: Scope) -> str:
         """Why there are no results: nothing found is not nothing kept."""
@@ -294,6 +295,22 @@ class Finding:
         if self.engine.recent(EVERYTHING._replace(kinds=scope.kinds), 1):
             return f"no {kind} is kept in this scope, though elsewhere there is"
         return f"no {kind} is kept yet"
+
+
+def _worth(answer: Answer) -> dict[str, str]:
+    return {"tier": str(answer.tier), "outcome": str(answer.outcome), "worth": answer.worth}
+
+
+def _doubt(answer: Answer) -> str:
+    """What speaks against an answer; empty if nothing does."""
+    match answer.outcome:
+        case Outcome.NOTHING_RELEVANT:
+            return f"nothing that is kept seems to fit ({answer.worth}); the nearest, which likely do not answer, are shown"
+        case Outcome.WEAK:
+            return f"perhaps relevant ({answer.worth})"
+        case Outcome.DEGRADED:
+            return "found without the model, which did not answer: better ones may be missing"
+    return ""
 
 
 def _results(found: list[dict[str, Any]], place: Place, kind: Kind, message: Name) -> Envelope:

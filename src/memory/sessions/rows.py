@@ -46,6 +46,7 @@ def _place(memory: Memory) -> dict[str, Any]:
     return {
         "id": memory.id,
         "memory_id": memory.id,
+        "uid": memory.uid,
         "memory_type": str(memory.kind),
         "agent_id": memory.agent_id,
         "session_id": memory.session_id,
