@@ -261,6 +261,9 @@ def _checked(definition: Field[Any], value: object) -> object:
                 raise ValueError(f"{value!r} is neither true nor false")
             return named[str(value).lower()]
         case str():
+            if definition.metadata["number"] and isinstance(value, int | float) and not isinstance(value, bool):
+                definition.metadata["check"](str(value))
+                return value
             if not isinstance(value, str):
                 raise TypeError(f"expected text, not {value!r}")
             if "\0" in value or value.encode(errors="replace").decode() != value:

@@ -10,12 +10,13 @@ from memory.errors import EmbedError, Invalid, NotFound, SpaceMismatch
 from memory.kinds import Kind
 from memory.legs import Legs, Trace
 from memory.limits import check_distance
-from memory.query import EVERYTHING, Notice, Query, Scope, Searched, Tier
+from memory.query import EVERYTHING, Notice, Outcome, Query, Scope, Searched, Tier
 from memory.rank.proximity import relevance
 from memory.rank.words import coverage, held_by_memory
+from memory.rank.worth import worth
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memory.embed.pool import Embedders
@@ -49,6 +50,7 @@ class Wanted:
         around: The entities of the context; without any, nothing is near.
         distance: Relations that count as near at most, 0..10.
         vector_weight, keyword_weight: 0..1.
+        judged: Say what the answer is worth.
 
     Raises:
         Invalid: One of them is not in its range, or the query is none.
@@ -59,6 +61,7 @@ class Wanted:
     distance: int = 3
     vector_weight: float = 0.5
     keyword_weight: float = 0.0
+    judged: bool = False
 
     def __post_init__(self) -> None:
         check_distance(self.distance)
@@ -73,17 +76,20 @@ class Near(NamedTuple):
     One entity that was found.
 
     Attributes:
-        score: See `memory.rank.proximity.relevance`, 0..1.
-        similarity: Cosine of at least 0; where no vector was compared, the share of the query's weight that it holds.
+        score: See `memory.rank.proximity.relevance`, 0..1. Where no vector was compared, the share of the query's weight that
+            it holds stands in for its likeness.
+        cosine: With the query, -1..1; None where none was compared.
         distance: Relations between it and the nearest entity of the context; None if it is not near.
         keyword: Its BM25 as a share of the best, 0..1; 0 if keywords do not count.
+        coverage: Share of the query's weight that it holds, 0..1; 0 if nobody looked.
     """
 
     memory: Memory
     score: float
-    similarity: float
+    cosine: float | None
     distance: int | None
     keyword: float
+    coverage: float = 0.0
 
 
 class Nearby(NamedTuple):
@@ -92,6 +98,7 @@ class Nearby(NamedTuple):
 
     Attributes:
         tier: HYBRID; KEYWORD if the meaning could not be looked at.
+        outcome, worth: What they are worth, and why, a clause; None if that was not asked for.
     """
 
     hits: tuple[Near, ...]
@@ -99,6 +106,8 @@ class Nearby(NamedTuple):
     limit: int
     steps: tuple[Step, ...]
     notices: tuple[Notice, ...]
+    outcome: Outcome | None = None
+    worth: str = ""
 
     @property
     def seconds(self) -> float:
@@ -147,19 +156,30 @@ class _Search:
         self._legs.plan()
         distances = self._store.graph.distances(self._wanted.around, self._wanted.distance)
         self._trace.step("graph", len(distances))
+        wanted = self._wanted
         words: Ranking = ()
-        if self._wanted.keyword_weight or not self._legs.two:
+        if wanted.keyword_weight or wanted.judged or not self._legs.two:
             words = self._words()
-        likeness = self._by_meaning(distances, words)
-        tier = Tier.KEYWORD if likeness is None else Tier.HYBRID
-        if likeness is None:
-            terms, words = self._legs.terms, words or self._words()
-            likeness = {memory: coverage(terms, held) for memory, held in held_by_memory(words).items()}
-        hits = self._hits(distances, likeness, words)
-        self._trace.step("read", len(hits))
-        return Nearby(
-            hits, tier, self._wanted.query.limit, tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices))
+        cosines = self._by_meaning(distances, words)
+        tier = Tier.KEYWORD if cosines is None else Tier.HYBRID
+        words = words if cosines is not None else words or self._words()
+        held = {memory: coverage(self._legs.terms, bits) for memory, bits in held_by_memory(words).items()}
+        hits = tuple(
+            hit._replace(cosine=(cosines or {}).get(hit.memory.id), coverage=held.get(hit.memory.id, 0.0))
+            for hit in self._hits(distances, held if cosines is None else cosines, words)
         )
+        self._trace.step("read", len(hits))
+        outcome, why = self._worth(hits, tier) if wanted.judged else (None, "")
+        steps, notices = tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices))
+        return Nearby(hits, tier, wanted.query.limit, steps, notices, outcome, why)
+
+    def _worth(self, hits: Sequence[Near], tier: Tier) -> tuple[Outcome, str]:
+        if not hits and self._legs.bare():
+            return Outcome.NOTHING_SAVED, "there are no entities"
+        outcome, why = worth(hits, tier, self._legs.model, len(self._legs.terms), self._legs.vectors)
+        if outcome is Outcome.NOTHING_RELEVANT and self._legs.partial:
+            return Outcome.DEGRADED, "many chunks have no vector yet"
+        return outcome, why
 
     def _words(self) -> Ranking:
         """The entities that come first by keyword; nothing is said of the others' words."""
@@ -207,15 +227,16 @@ class _Search:
         keywords: dict[MemoryId, float] = {}
         if wanted.keyword_weight and words:
             keywords = {scored.memory: scored.score / words[0].score for scored in reversed(words)}
-        found: list[tuple[float, MemoryId, tuple[float, int | None, float]]] = []
+        found: list[tuple[float, MemoryId, tuple[int | None, float]]] = []
         for id in {*_foremost(distances, likeness, wanted.query.limit), *keywords}:
-            facts = (min(1.0, max(0.0, likeness.get(id, 0.0))), distances.get(id), keywords.get(id, 0.0))
-            score = relevance(*facts, vector_weight=wanted.vector_weight, keyword_weight=wanted.keyword_weight)
+            alike = min(1.0, max(0.0, likeness.get(id, 0.0)))
+            facts = (distances.get(id), keywords.get(id, 0.0))
+            score = relevance(alike, *facts, vector_weight=wanted.vector_weight, keyword_weight=wanted.keyword_weight)
             if score > 0:
                 found.append((-score, id, facts))
         first = sorted(found)[: wanted.query.limit]
         memories = self._store.memories([id for _, id, _ in first])
-        return tuple(Near(memories[id], -score, *facts) for score, id, facts in first if id in memories)
+        return tuple(Near(memories[id], -score, None, *facts) for score, id, facts in first if id in memories)
 
 
 def _foremost(distances: Mapping[MemoryId, int], likeness: Mapping[MemoryId, float], limit: int) -> Iterator[MemoryId]:

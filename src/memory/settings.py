@@ -21,6 +21,7 @@ def setting(  # the parameters are what can be said of a setting
     choices: tuple[str, ...] = (),
     group: str = "",
     check: Callable[[str], object] | None = None,
+    number: bool = False,
 ) -> Any:
     """
     A setting of the type of its default.
@@ -29,9 +30,10 @@ def setting(  # the parameters are what can be said of a setting
         low, high: Range of a number.
         choices: Values of a text, if it is not free; with a `group`, also the names of that entry-point group.
         check: Raises a ValueError with a sentence if a text means nothing.
+        number: Whether a number may stand in place of a text.
     """
-    said = {"meaning": meaning, "range": (low, high), "choices": choices, "group": group, "check": check}
-    return field(default=default, metadata=said)
+    said = {"meaning": meaning, "range": (low, high), "choices": choices, "group": group}
+    return field(default=default, metadata={**said, "check": check, "number": number})
 
 
 class _Section:
@@ -253,13 +255,25 @@ class ResearchSettings(_Section):
     )
 
 
+def _threshold(text: str) -> None:
+    try:
+        fits = text == "auto" or 0 <= float(text) <= 1
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"expected auto or a number from 0 to 1, not {text!r}")
+
+
 @dataclass(init=False, repr=False, eq=False)
 class GraphSettings(_Section):
     """The entity graph."""
 
     limit: int = setting(10, "Entities of an answer.", 1, 10_000)
-    threshold: float = setting(
-        0.5, "Share of the nearest one's likeness from which `search_entities_semantic` shows an entity.", 0, 1
+    threshold: str | float = setting(
+        "auto",
+        "Cosine from which `search_entities_semantic` shows an entity, 0 to 1; auto shows what likely fits, or nothing.",
+        check=_threshold,
+        number=True,
     )
     vector_weight: float = setting(
         0.5, "Weight of the likeness in `search_hybrid`; the rest is that of being near.", 0, 1

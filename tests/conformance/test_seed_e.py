@@ -15,6 +15,7 @@ import json
 from datetime import UTC, datetime
 from inspect import Parameter, signature
 from itertools import pairwise
+from math import cos, radians
 from typing import TYPE_CHECKING
 
 import apsw
@@ -154,7 +155,7 @@ def test_e12_e24_x19_defaults_are_the_settings(opened) -> None:
     found = usual.search_entities_semantic("0°")
     told = opened(Compass(), limit=3, threshold=0.99).search_entities_semantic("0°")
 
-    assert (len(found["entities"]), found["threshold"]) == (10, 0.5)
+    assert (len(found["entities"]), found["threshold"], told["threshold"]) == (10, None, 0.99)
     assert names(found) == [f"E{n}" for n in range(10)]
     assert names(told) == ["E0", "E1"]  # cosines of 1.000 and 0.996; the third has 0.985
 
@@ -173,6 +174,63 @@ def test_e12_results_are_ranked_with_scores_and_observations_if_wanted(graph) ->
     assert [row["observations"] for row in with_them["entities"]] == [["0°"], ["60°"], ["89°"]]
     assert all("observations" not in row for row in without["entities"])
     assert names(graph.search_entities_semantic("0°", 1)) == ["A"]
+
+
+@pytest.mark.parametrize("threshold", [0, 0.2, 0.5, 0.7, 0.9, 0.999, 1])
+def test_e12_x64_a_number_is_an_absolute_cosine(graph, threshold: float) -> None:
+    angles = range(25, 100, 5)  # none is nearer than 0.906
+    graph.create_entities([{"name": f"E{angle}", "obs": [f"{angle}°"]} for angle in angles])
+
+    found = graph.search_entities_semantic("0°", 100, threshold)
+
+    near = [angle for angle in angles if cos(radians(angle)) >= max(threshold, 1e-9)]
+    assert names(found) == [f"E{angle}" for angle in near]
+    assert [row["similarity"] for row in found["entities"]] == pytest.approx(
+        [cos(radians(angle)) for angle in near], abs=1e-4
+    )
+    assert bool(found["notices"]) == (not near)  # which says how near the nearest is
+
+
+LANGUAGES = {
+    "Python": "high-level language",
+    "JavaScript": "web scripting language",
+    "Rust": "systems language without a garbage collector",
+    "Haskell": "lazy functional language",
+    "SQL": "query language of relational databases",
+}
+STRANGERS = ("quantum chromodynamics baking recipe", "weather in Paris", "who is the president")
+
+
+@pytest.fixture(scope="module")
+def languages(tmp_path_factory) -> Iterator[EntityGraph]:
+    graph = entity_graph(tmp_path_factory.mktemp("languages"), provider="local")
+    graph.create_entities([{"name": name, "obs": [said]} for name, said in LANGUAGES.items()])
+    yield graph
+    graph.engine.close()
+
+
+@pytest.mark.parametrize("query", STRANGERS)
+def test_e12_e24_x64_without_a_threshold_confidence_may_say_that_nothing_fits(languages, query: str) -> None:
+    found = languages.search_entities_semantic(query)
+
+    assert (names(found), found["outcome"], found["threshold"]) == ([], "nothing_relevant", None)
+    assert "nothing that is known seems to fit" in found["notices"][0]["text"]
+    assert names(languages.search_entities_semantic(query, threshold=0)) != []  # whoever wants the nearest has it
+
+
+@pytest.mark.parametrize(("query", "first"), [("snakes", "Python"), ("JS frontends", "JavaScript"), ("tables", "SQL")])
+def test_e12_a_question_in_few_words_of_its_own_is_not_denied(languages, query: str, first: str) -> None:
+    assert names(languages.search_entities_semantic(query))[0] == first
+
+
+def test_e28_without_a_model_no_threshold_is_applied_and_the_answer_says_so(opened) -> None:
+    graph = opened()
+    graph.create_entities([{"name": "Walnut", "obs": ["a nut"]}])
+
+    found = graph.search_entities_semantic("walnut tree", threshold=0.9)
+
+    assert [(row["name"], row["similarity"]) for row in found["entities"]] == [("Walnut", None)]
+    assert "the threshold leaves nothing out: no cosine is known" in [one["text"] for one in found["notices"]]
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, "0.5", True, float("nan")])

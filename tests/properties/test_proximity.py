@@ -130,7 +130,7 @@ def are_the_best(hits: Sequence[Near], scores: Mapping[str, tuple[float, ...]], 
         if wanted.keyword_weight:
             assert hit.keyword == pytest.approx(keyword, abs=TOLERANCE)
         if wanted.vector_weight and wanted.keyword_weight < 1:
-            assert hit.similarity == pytest.approx(alike, abs=TOLERANCE)
+            assert max(0.0, hit.cosine) == pytest.approx(alike, abs=TOLERANCE)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from memory.graph import given
 from memory.graph.rows import Rows, paged
 from memory.limits import short
 from memory.proximity import ENTITIES, Wanted
-from memory.query import Mode, Notice, Query, Scope, check_limit
+from memory.query import Mode, Notice, Outcome, Query, Scope, Tier, check_limit
 from memory.render import data, graph_data
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ RELATIONS = 1000
 """Relations of one answer: an entity may have 10,000."""
 
 FURTHEST = 1_000_000_000  # offset of a page
+
+HALF = 0.5
+"""Share of the nearest one's likeness from which another one fits too, if that one does."""
 
 
 class Finding(Rows):
@@ -109,8 +112,12 @@ class Finding(Rows):
         Find entities by their meaning (CAP E12).
 
         Args:
-            threshold: Share of the nearest one's likeness from which an entity is shown, 0..1; usually 0.5.
+            threshold: Cosine from which an entity is shown, 0..1; None takes that of the settings. Where that is "auto",
+                confidence decides: nothing, if nothing seems to fit, else what is at least half as near as the nearest.
             limit: Usually 10.
+
+        Returns:
+            With the `outcome` and why (`worth`) where confidence has decided; else None and "".
 
         Raises:
             Invalid: The query is blank or too long, or a number out of range.
@@ -118,11 +125,15 @@ class Finding(Rows):
         settings = self.engine.config.graph
         given.flag("include_observations", include_observations)
         query_ = Query(query, settings.limit if limit is None else limit, scope=ENTITIES)
-        threshold = settings.threshold if threshold is None else threshold
-        found = self.engine.graph.nearby(Wanted(query_, distance=0, vector_weight=1.0))
-        hits = alike(found, threshold)
+        usual = None if settings.threshold == "auto" else float(settings.threshold)
+        least = usual if threshold is None else _cosine(threshold)
+        found = self.engine.graph.nearby(Wanted(query_, distance=0, vector_weight=1.0, judged=least is None))
+        hits = likely(found) if least is None else alike(found, least)
         rows = self._rows([hit.memory for hit in hits], observations=include_observations)
-        return _found(found, rows, hits, hybrid=False) | {"query": query, "threshold": threshold}
+        values = _found(found, rows, hits, hybrid=False)
+        values["notices"] += data.notices(_left_out(found, hits, least))
+        said = {"outcome": found.outcome and str(found.outcome), "worth": found.worth}
+        return values | said | {"query": query, "threshold": least}
 
     def search_hybrid(
         self,
@@ -232,19 +243,41 @@ class Finding(Rows):
         return graph_data.stats(self.engine.graph.counts(), observations, states) | {"notices": []}
 
 
-def alike(found: Nearby, threshold: float) -> tuple[Near, ...]:
+def _cosine(threshold: float) -> float:
     """
-    Those that have at least so large a share of the likeness of the nearest, 0..1; see docs/decisions/0016.
-
-    Where words stand in for the meaning, their share of the query, of which the same holds.
-
     Raises:
-        Invalid: The threshold is not 0..1.
+        Invalid: It is none from 0 to 1.
     """
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
-        raise Invalid(f"threshold is 0..1, a share of the nearest one's likeness, not {threshold!r}")
-    best = max((hit.similarity for hit in found.hits), default=0.0)
-    return tuple(hit for hit in found.hits if hit.similarity >= threshold * best)
+        raise Invalid(f"threshold is a cosine, 0..1, not {threshold!r}", hint="Without one, confidence decides.")
+    return threshold
+
+
+def likely(found: Nearby) -> tuple[Near, ...]:
+    """Nothing if nothing seems to fit; else those that are at least half as near as the nearest. See docs/decisions/0016."""
+    if found.outcome is Outcome.NOTHING_RELEVANT:
+        return ()
+    best = max((hit.score for hit in found.hits), default=0.0)
+    return tuple(hit for hit in found.hits if hit.score >= HALF * best)
+
+
+def alike(found: Nearby, least: float) -> tuple[Near, ...]:
+    """Those whose cosine is at least so much; what nobody compared stays."""
+    return tuple(hit for hit in found.hits if hit.cosine is None or hit.cosine >= least)
+
+
+def _left_out(found: Nearby, hits: Sequence[Near], least: float | None) -> tuple[Notice, ...]:
+    """What to say where a threshold decided otherwise than it seems, or left nothing."""
+    if least is not None and found.tier is Tier.KEYWORD and found.hits:
+        return (Notice("the threshold leaves nothing out: no cosine is known"),)
+    if hits or not found.hits:
+        return ()
+    if least is None:
+        return (
+            Notice(f"nothing that is known seems to fit: {found.worth}", "A threshold, e.g. 0, shows the nearest."),
+        )
+    nearest = max(hit.cosine or 0.0 for hit in found.hits)
+    return (Notice(f"no entity reaches the threshold of {least}: the nearest has a cosine of {nearest:.2f}"),)
 
 
 def _found(found: Nearby, rows: Sequence[Values], hits: Sequence[Near], *, hybrid: bool) -> Values:

@@ -222,7 +222,9 @@ READING = (
             _QUERY,
             _limit(10),
             Parameter(
-                "threshold", "number", "Share of the nearest one's likeness that an entity needs, 0 to 1; usually 0.5."
+                "threshold",
+                "number",
+                "Cosine that an entity needs, 0 to 1; without one, what likely fits is shown, or nothing.",
             ),
             Parameter("include_observations", "boolean", "Show what is known of them; default true."),
         ),

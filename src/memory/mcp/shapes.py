@@ -140,6 +140,7 @@ CLEANED: Schema = enveloped(memories_deleted=NUMBER, chunks_deleted=NUMBER, dry_
 # Tools of the entity graph.
 
 REAL: Schema = {"type": "number"}
+MAYBE_REAL: Schema = {"type": ["number", "null"]}
 NAMES: Schema = several({"type": ["string", "integer"]})
 ENTITY: Schema = record(
     id=NUMBER,
@@ -187,15 +188,17 @@ NODES: Schema = told(query=TEXT, tier=TEXT, entities=several(FOUND), relations=R
 ALIKE: Schema = told(
     query=TEXT,
     tier=TEXT,
-    threshold=REAL,
-    entities=several(record(**ENTITY["properties"], score=REAL, similarity=REAL)),
+    threshold=MAYBE_REAL,
+    outcome=MAYBE,
+    worth=TEXT,
+    entities=several(record(**ENTITY["properties"], score=REAL, similarity=MAYBE_REAL)),
 )
 NEAR: Schema = told(
     query=TEXT,
     tier=TEXT,
     context_nodes=TEXTS,
     entities=several(
-        record(**FOUND["properties"], similarity=REAL, distance=MAYBE_NUMBER, keyword=REAL),
+        record(**FOUND["properties"], similarity=MAYBE_REAL, distance=MAYBE_NUMBER, keyword=REAL),
     ),
 )
 AROUND: Schema = told(query=TEXT, tier=TEXT, entity=TEXT, max_distance=NUMBER, near=NUMBER, hits=several(HIT))

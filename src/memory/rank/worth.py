@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from memory.query import Outcome, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from memory.query import Hit
 
 CALIBRATED = ("all-minilm-l6-v2", "all-minilm")
 """Models, without what stands before a slash and behind a colon, whose cosines the numbers below are for."""
@@ -48,8 +46,18 @@ LONG = 12
 """Terms of a query from which few words in common tell nothing: whoever describes a task names much that no memory says."""
 
 
+class Evidence(Protocol):
+    """What speaks for a hit; see `memory.query.Hit`."""
+
+    @property
+    def coverage(self) -> float: ...
+
+    @property
+    def cosine(self) -> float | None: ...
+
+
 def worth(
-    hits: Sequence[Hit], tier: Tier, model: str, terms: int, vectors: Callable[[], int] = lambda: USUAL
+    hits: Sequence[Evidence], tier: Tier, model: str, terms: int, vectors: Callable[[], int] = lambda: USUAL
 ) -> tuple[Outcome, str]:
     """
     What hits are worth, and why, a clause. Not for an answer whose scope is empty or whose model failed.

@@ -58,9 +58,9 @@ def scores(near: Near, *, hybrid: bool) -> dict[str, Any]:
     Args:
         hybrid: Also by the graph.
     """
-    similarity = round(near.similarity, DIGITS)
+    similarity = None if near.cosine is None else round(near.cosine, DIGITS)
     if not hybrid:
-        return {"score": similarity, "similarity": similarity}
+        return {"score": round(near.score, DIGITS), "similarity": similarity}
     keyword = round(near.keyword, DIGITS)
     return {
         "score": round(near.score, DIGITS),
