@@ -16,6 +16,12 @@ settings.register_profile("quick", deadline=None, suppress_health_check=[HealthC
 settings.register_profile("long", settings.get_profile("quick"), max_examples=2_000)
 settings.load_profile("quick")
 
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names of tests are the same in every process: what is packed holds the time at which it was."""
+    return argname if isinstance(val, bytes) else None
+
+
 ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
