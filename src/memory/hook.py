@@ -17,6 +17,7 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from memory.config import Config
+    from memory.context import Context
 
 STDIN_LIMIT = 16 << 20  # bytes; an agent sends its last answer too
 TEXT_LIMIT = 9_500  # characters: Claude Code and Copilot cut a hook's text at 10,000
@@ -183,14 +185,17 @@ def begun(call: Call, config: Config) -> str:
 
     from memory.engine import Engine
     from memory.query import around
-    from memory.render.recall import context
+    from memory.render.recall import beside, context
 
-    scope = around(name)
+    def recalled(tokens: int) -> Context:
+        rest = partial(beside, project=name)
+        return engine.context(scope=around(name), semantic="never", tokens=tokens, beside=rest)
+
     with Engine.open(_impatient(config), lasting=False) as engine:
         tokens = config.context.tokens
-        found = engine.context(scope=scope, semantic="never", tokens=tokens)
+        found = recalled(tokens)
         while len(found.text) > TEXT_LIMIT and (tokens := tokens * TEXT_LIMIT // len(found.text)):
-            found = engine.context(scope=scope, semantic="never", tokens=tokens)
+            found = recalled(tokens)
     return context(found, project=name, empty="") if found.memories and len(found.text) <= TEXT_LIMIT else ""
 
 

@@ -257,6 +257,18 @@ def test_no_more_is_said_than_an_agent_takes(shell: Shell) -> None:
     assert "end of memories" in text
 
 
+def test_all_that_is_said_stays_within_the_budget(shell: Shell) -> None:
+    for number in range(8):
+        shell("save", f"Note {number}", "--what", f"what is known of {number} " * number, "--project", "shop")
+    for budget in (150, 220, 300, 450):
+        narrow = replace(shell, settings={"MEMORY_CONTEXT_TOKENS": str(budget)})
+
+        text = context_of("claude-code", start(narrow).out)
+
+        assert "search for them." in text
+        assert tokens(text) <= budget
+
+
 # At the end
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import Invalid, NotFound
@@ -42,7 +43,7 @@ class Prompt(NamedTuple):
 
 def _recall(about: str, place: str | None, engine: Engine) -> str:
     scope = around(place)
-    found = engine.context(about, scope=scope)
+    found = engine.context(about, scope=scope, beside=partial(recall.beside, project=place))
     asked = (
         f"What do we know already about: {about}" if about.strip() else "What do we know already about this project?"
     )

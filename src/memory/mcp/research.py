@@ -265,8 +265,8 @@ TOOLS = (
         _DETAILS,
         toolset="research",
         description=(
-            "Read one memory of the run with all it says, by the number that stands behind it in what the other tools "
-            "show. Call it when a text was cut. Long ones come in parts: go on with `start`."
+            "Read one memory with all it says, by the number or id that the other tools show with it. Call it when a text "
+            "was cut or a summary is not enough. Long ones come in parts: go on with `start`."
         ),
     ),
     _getter(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
@@ -35,7 +36,7 @@ class Resource(NamedTuple):
 
 
 def _context(_uri: str, place: str | None, engine: Engine) -> str:
-    found = engine.context(scope=around(place))
+    found = engine.context(scope=around(place), beside=partial(recall.beside, project=place))
     return recall.context(found, project=place, empty="Nothing is kept here yet.")
 
 
