@@ -73,7 +73,7 @@ class Archive:
         from memory.proximity import nearby
 
         found = nearby(wanted, self._store, lambda: self._embedders, self._fusing, filling=self._filling)
-        self._counted(found.searched(self._now()), found.steps)
+        self._counted(found.searched(self._now()), found.steps, mode="nearby", outcome=found.outcome or "not judged")
         return found
 
     def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
@@ -108,7 +108,8 @@ class Archive:
         begun = perf_counter()
         found = self.read(self.by_iteration(scope, limit, latest_first=latest_first))
         type, seconds = sort_of(Granularity.COARSE, scope), perf_counter() - begun
-        self._counted(Searched(self._now(), type, SCOPED, seconds, limit, len(found[0]), scope.filters))
+        one = Searched(self._now(), type, SCOPED, seconds, limit, len(found[0]), scope.filters)
+        self._counted(one, mode=SCOPED, outcome="listed")
         return found
 
     def outline(self, reference: int | str) -> Sequence[tuple[ChunkId, Chunk]]:

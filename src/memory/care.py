@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -193,9 +194,13 @@ class Care(Beside):
 
     def _remember(self, answer: Answer) -> None:
         """Keep that there was a search, not what was asked, and warn of a slow one. None of it makes the search fail."""
-        self._counted(answer.searched(self._now()), answer.steps)
+        self._counted(answer.searched(self._now()), answer.steps, mode=answer.query.mode, outcome=answer.outcome)
 
-    def _counted(self, one: Searched, steps: Sequence[Step] = ()) -> None:
+    def _counted(self, one: Searched, steps: Sequence[Step] = (), *, mode: str = "", outcome: str = "") -> None:
+        if "logging" in sys.modules:  # else nobody listens
+            from memory.statistics import traced
+
+            traced(one, steps, mode=mode, outcome=outcome)
         try:
             self._store.searched(one)
         except StoreError as error:

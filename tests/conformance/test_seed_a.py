@@ -2,7 +2,7 @@
 What the first seed (the search algorithms of a session memory) promises, line by line: A1 to A56 of the list of
 capabilities.
 
-Left out are claims of speed, which the bench answers (the times of A3, A4, A5, A44), the loop around k (A18, A45, A46:
+Left out are claims of speed, which the bench answers (the times of A3, A4, A5, A44), the loop around k (A18, A45:
 scope narrows before k counts, so there is none; X20, X21), what is said of SQLite or of sqlite-vec (A16, A35), advice
 to the reader (A7, A57, A58) and what was still to come (A50).
 """
@@ -851,6 +851,29 @@ def test_a49_a_query_that_was_asked_before_is_not_embedded_again(opened: Opened)
         memory.search_reports_section_context("beta")
 
     assert watched.queries == ["beta"]
+
+
+def test_a46_a_search_says_in_one_debug_line_how_it_went(opened: Opened, caplog: pytest.LogCaptureFixture) -> None:
+    """One line, where the seed's loop has one a batch: scope narrows before k counts, so there are no batches."""
+    memory = opened(Watched(), gate="always")
+    report(memory, "alpha beta", agent_id="quokka")
+    report(memory, "gamma delta", 2, agent_id="quokka")
+
+    with caplog.at_level(logging.INFO, "memory"):
+        memory.search_reports_specific_chunks("alpha wallaby", agent_id="quokka")
+        assert caplog.records == []
+    with caplog.at_level(logging.DEBUG, "memory.search"):
+        memory.search_reports_specific_chunks("alpha wallaby", agent_id="quokka")
+
+    (line,) = caplog.messages
+    for said in (
+        "search_fine_report: mode tiered, tier hybrid, ",
+        "keyword 1, vector 2, fuse 2",
+        "filters: kinds, agents",
+    ):
+        assert said in line
+    assert "2 found, 0 filled up, limit 10" in line
+    assert not any(word in line for word in ("alpha", "wallaby", "quokka", "gamma"))
 
 
 def test_a51_a_slow_search_is_logged_with_its_time(opened: Opened, caplog: pytest.LogCaptureFixture) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 HEAVY = {
     "numpy",
+    "logging",
     "mcp",
     "httpx",
     "yaml",
