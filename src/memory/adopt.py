@@ -43,6 +43,12 @@ SECRET = ("key", "token", "secret", "password")
 """How the name of a secret ends."""
 
 
+THRESHOLD = Notice(
+    "graph.threshold is a cosine: at 0.5 most questions about short facts find nothing (docs/decisions/0016)",
+    hint="`memory config set graph.threshold auto` lets confidence decide.",
+)
+
+
 class Change(NamedTuple):
     """
     One setting as a file has it.
@@ -70,12 +76,14 @@ class Adoption(NamedTuple):
         secrets: Keys that hold one: they are not taken over.
         unknown: Keys that are no setting here, each with the nearest of ours, or "".
         config: The settings with the changes.
+        notices: What means something else here than it may have meant.
     """
 
     changes: tuple[Change, ...]
     secrets: tuple[str, ...]
     unknown: tuple[tuple[str, str], ...]
     config: Config
+    notices: tuple[Notice, ...] = ()
 
 
 def adoption(file: str, before: Config) -> Adoption:
@@ -111,7 +119,8 @@ def adoption(file: str, before: Config) -> Adoption:
         Change(ours, value(config, ours), value(before, ours), before.origins.get(ours, "default"), key)
         for ours, (_, key) in values.items()
     )
-    return Adoption(tuple(changes), tuple(secrets), tuple(unknown), config)
+    notices = (THRESHOLD,) if "graph.threshold" in values else ()
+    return Adoption(tuple(changes), tuple(secrets), tuple(unknown), config, notices)
 
 
 def beside(folder: str, config: Config) -> Iterator[Notice]:

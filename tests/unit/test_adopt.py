@@ -46,16 +46,18 @@ def settings(found) -> dict[str, object]:
 def test_e23_e24_every_printed_key_of_config_json_is_a_setting(put) -> None:
     found = adoption(put("config.json", GRAPH), Config())
 
-    assert settings(found) == {
+    taken = settings(found)
+    assert float(taken.pop("graph.threshold")) == 0.5
+    assert taken == {
         "embedding.provider": "sentence-transformers",
         "embedding.model": "all-MiniLM-L6-v2",
         "embedding.fill": "auto",
         "embedding.batch_size": 32,
-        "graph.threshold": 0.5,
         "graph.limit": 10,
         "graph.vector_weight": 0.5,
     }
     assert (found.unknown, found.secrets) == ((), ())
+    assert "graph.threshold is a cosine" in found.notices[0].text
     assert all(value(found.config, one.key) == one.value for one in found.changes)
 
 

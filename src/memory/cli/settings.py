@@ -14,7 +14,7 @@ from memory.errors import ConfigError, EmbedError, Invalid
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memory.adopt import Change
+    from memory.adopt import Adoption, Change
     from memory.config import Config
     from memory.forecast import Forecast
     from memory.space import Space
@@ -154,7 +154,7 @@ def import_(context: click.Context, /, foreign: str, *, dry_run: bool, no_check:
         memory config import config.json --dry-run
         memory config import ~/.config/researcher/config.toml
     """
-    from memory.adopt import Change, adoption
+    from memory.adopt import adoption
 
     before = settings(context)
     found = adoption(foreign, before)
@@ -162,30 +162,39 @@ def import_(context: click.Context, /, foreign: str, *, dry_run: bool, no_check:
     asked = not (no_check or dry_run) and ASKED & set(changes) and config.embedding.provider != "none"
     space, plan, stored = _asked(context, config) if asked else (None, None, None)
     file = _file(context, before) if dry_run or not changes else _put(context, before, changes)
-    named, variable = {one.key: one for one in found.changes}, config.embedding.openai_key_env
-    rows = [
-        named.get(key) or Change(key, new, value(before, key), before.origins.get(key, "default"), "")
-        for key, new in changes.items()
-    ]
+    rows, variable = _rows(found, changes, before), config.embedding.openai_key_env
     if as_json:
         from memory.render import care_data
 
         show(care_data.adopted(str(file), found, rows, variable=variable, dry_run=dry_run, asked=(space, plan)))
     else:
-        for row in rows:
-            click.echo(_taken(row))
-        for line in _next(space, plan, stored):
+        for line in (*map(_taken, rows), *_next(space, plan, stored)):
             click.echo(line)
+        tell(found.notices)
+    _tell_left_out(found, variable)
+    if dry_run or not changes:
+        why = "this was a dry run" if dry_run else f"{foreign} has no setting of ours"
+        click.echo(f"memory: nothing was changed: {why}", err=True)
+    else:
+        _tell_overruled(before, changes)
+
+
+def _rows(found: Adoption, changes: dict[str, object], before: Config) -> list[Change]:
+    """What is written: the settings of the file, and what another provider makes of the model's."""
+    from memory.adopt import Change
+
+    named = {one.key: one for one in found.changes}
+    return [
+        named.get(key) or Change(key, new, value(before, key), before.origins.get(key, "default"), "")
+        for key, new in changes.items()
+    ]
+
+
+def _tell_left_out(found: Adoption, variable: str) -> None:
     for key in found.secrets:
         click.echo(f"memory: {key} is not taken over: no secret is written; ${variable} holds the key", err=True)
     for key, near in found.unknown:
         click.echo(f"memory: {key} is no setting here{f'; the nearest is {near}' if near else ''}", err=True)
-    if dry_run:
-        click.echo("memory: nothing was changed, this was a dry run", err=True)
-    elif not changes:
-        click.echo(f"memory: nothing was changed: {foreign} has no setting of ours", err=True)
-    else:
-        _tell_overruled(before, changes)
 
 
 def _taken(row: Change) -> str:

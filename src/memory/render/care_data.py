@@ -89,6 +89,7 @@ def adopted(
         "settings": [row._asdict() for row in rows],
         "secrets": [{"named": key, "variable": variable} for key in found.secrets],
         "unknown": [{"named": key, "nearest": near or None} for key, near in found.unknown],
+        "notices": notices(found.notices),
         "space": space and space._asdict(),
         "reindex": plan and plan._asdict(),
     }
