@@ -128,7 +128,12 @@ class Legs:
         return self._made()
 
     def plan(self) -> None:
-        weighed = self._store.weigh(terms(self._query.text))
+        found = self._store.weigh(terms(self._query.text))
+        weighed = tuple(term for term in found if not term.cut)
+        if cut := len(found) - len(weighed):
+            said = f"the answer is cut short: {cut} of {len(found)} words or phrases of the query were not looked for"
+            hint = "So many chunks hold them that it would take too long. Ask for rarer words, or for fewer."
+            self._trace.notices.append(Notice(said, hint))
         if len(weighed) > TERMS:
             rarest = sorted(weighed, key=lambda term: -term.weight)[:TERMS]
             self._trace.notices.append(
@@ -138,7 +143,7 @@ class Legs:
         self.terms = weighed
         if self._fusing.neighbours:
             self._pairs = neighbours(self._query.text, weighed)
-        self._trace.step("terms", len(weighed))
+        self._trace.step("terms", len(weighed), f"cut short by {cut}" if cut else "")
 
     def bare(self) -> bool:
         """Whether nothing is in scope: then there is nothing to compare with, and nothing amiss."""

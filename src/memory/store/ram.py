@@ -41,6 +41,7 @@ from memory.store import (
 )
 from memory.store.columns import WEIGHTS
 from memory.store.forms import folded, forms
+from memory.store.postings import Allowance
 from memory.store.ram_begun import RamBegun
 from memory.store.ram_graph import RamGraph
 from memory.store.ram_ledger import RamLedger
@@ -425,19 +426,26 @@ class RamStore:
         with self.lock:
             found: list[Term] = []
             seen: set[tuple[tuple[str, ...], bool]] = set()
-            for weighed in (one for term in terms for one in self._looked_for(term)):
+            held = [{word for column in piece.words for word in column} for piece in self.data.pieces.values()]
+            allowance = Allowance(lambda token: sum(token in words for words in held))
+            for weighed in (one for term in terms for one in self._looked_for(term, allowance)):
                 keys = {(stems(form.text), weighed.prefix) for form in forms([weighed])}
                 if not keys <= seen:
                     seen |= keys
                     found.append(weighed)
             return tuple(found)
 
-    def _looked_for(self, term: Term) -> list[Term]:
+    def _looked_for(self, term: Term, allowance: Allowance) -> list[Term]:
         if not stems(term.text):
             return []
+        if not allowance.take(term):
+            return [term._replace(cut=True)]
         weighed = self._weighed(term)
-        parts = [one for part in term.parts for one in self._looked_for(part)]
-        return parts if weighed.rows == 0 < sum(part.rows for part in parts) else [weighed]
+        allowance.took(weighed)
+        if weighed.rows:
+            return [weighed]
+        parts = [one for part in term.parts for one in self._looked_for(part, allowance)]
+        return parts if any(part.rows for part in parts) else [weighed]
 
     def _weighed(self, term: Term) -> Term:
         rows = self._rows(term)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from memory.query import Scored
 from memory.store import PRIOR, SPARSE
 from memory.store.forms import folded, forms
+from memory.store.postings import Allowance
 from memory.store.sqlite.match import BM25, expression
 from memory.store.sqlite.rows import broad, listed, where, within
 from memory.store.stems import stems
@@ -49,6 +50,14 @@ class Vocabulary(threading.local):
     def __init__(self) -> None:
         self._state: tuple[int, int] | None = None
         self._rows: dict[tuple[str, str, bool], int] = {}
+        self._held: dict[str, int] = {}
+
+    def held(self, db: apsw.Connection, token: str) -> int:
+        """How many chunks hold a token."""
+        self._renew(db)
+        if (found := self._held.get(token)) is None:
+            found = self._held[token] = db.execute("select doc from vocabulary where term = ?", (token,)).get or 0
+        return found
 
     def rows(self, db: apsw.Connection, term: Term, key: tuple[str, ...]) -> int:
         """
@@ -57,13 +66,21 @@ class Vocabulary(threading.local):
         Args:
             key: The stems of the term.
         """
-        state = (int(db.pragma("data_version")), db.total_changes())  # what others, and what this connection wrote
-        if state != self._state or len(self._rows) > REMEMBERED:
-            self._state, self._rows = state, {}
+        if len(key) == 1 and not term.prefix and not term.other:
+            return self.held(db, key[0])
+        self._renew(db)
         said = (term.text, term.other, term.prefix)
         if (found := self._rows.get(said)) is None:
-            found = self._rows[said] = _rows(db, term, key)
+            match = (expression(forms([term])),)
+            counted = db.execute("select count(*) from passages_fts where passages_fts match ?", match).get
+            found = self._rows[said] = int(counted)
         return found
+
+    def _renew(self, db: apsw.Connection) -> None:
+        """Forget all if somebody wrote."""
+        state = (int(db.pragma("data_version")), db.total_changes())  # what others, and what this connection wrote
+        if state != self._state or len(self._rows) + len(self._held) > REMEMBERED:
+            self._state, self._rows, self._held = state, {}, {}
 
 
 def weigh(db: apsw.Connection, terms: Sequence[Term], vocabulary: Vocabulary) -> tuple[Term, ...]:
@@ -71,21 +88,25 @@ def weigh(db: apsw.Connection, terms: Sequence[Term], vocabulary: Vocabulary) ->
     total = _total(db)
     weighed: list[Term] = []
     seen: set[tuple[tuple[str, ...], bool]] = set()
-    for found in (one for term in terms for one in _looked_for(db, term, vocabulary)):
+    allowance = Allowance(lambda token: vocabulary.held(db, token))
+    for found in (one for term in terms for one in _looked_for(db, term, vocabulary, allowance)):
         keys = {(stems(form.text), found.prefix) for form in forms([found])}
         if not keys <= seen:
-            weighed.append(found._replace(weight=idf(found.rows, total)))
+            weighed.append(found if found.cut else found._replace(weight=idf(found.rows, total)))
             seen |= keys
     return tuple(weighed)
 
 
-def _looked_for(db: apsw.Connection, term: Term, vocabulary: Vocabulary) -> Sequence[Term]:
+def _looked_for(db: apsw.Connection, term: Term, vocabulary: Vocabulary, allowance: Allowance) -> Sequence[Term]:
     """The term with its rows, or its parts with theirs; nothing if it holds no word."""
     if not (key := stems(term.text)):
         return ()
+    if not allowance.take(term):
+        return [term._replace(cut=True)]
     counted = _counted(db, term, key, vocabulary)
+    allowance.took(counted)
     if not counted.rows:
-        parts = [one for part in term.parts for one in _looked_for(db, part, vocabulary)]
+        parts = [one for part in term.parts for one in _looked_for(db, part, vocabulary, allowance)]
         if any(part.rows for part in parts):
             return parts
     return [counted]
@@ -113,14 +134,6 @@ def idf(rows: int, total: int) -> float:
     The form of Robertson and Zaragoza 2009 with the 1 that Lucene adds, and `PRIOR` chunks without the term.
     """
     return math.log(1 + (total + PRIOR - rows + 0.5) / (rows + 0.5))
-
-
-def _rows(db: apsw.Connection, term: Term, key: tuple[str, ...]) -> int:
-    if len(key) == 1 and not term.prefix and not term.other:
-        return db.execute("select doc from vocabulary where term = ?", key).get or 0
-    return int(
-        db.execute("select count(*) from passages_fts where passages_fts match ?", (expression(forms([term])),)).get
-    )
 
 
 def by_keyword(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, vocabulary: Vocabulary) -> Ranking:

@@ -1,0 +1,59 @@
+"""
+How much of the index the questions of judged sets read, beside what a query may.
+
+    python bench/cut.py DATASETS ...      each folder a judged set, or one of them; ends with 1 if a question is cut
+
+A query may read `memory.store.postings.POSTINGS` entries of the keyword index; one that would read more is cut short and
+says so. No honest question should be: this looks at all of some sets, in stores made of their documents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory import Config
+from memory.evaluate.build import opened
+from memory.evaluate.judged import folders, read
+from memory.store.forms import forms
+from memory.store.postings import POSTINGS
+from memory.store.stems import stems
+from memory.text.lexical import terms
+
+if TYPE_CHECKING:
+    from memory import Engine
+
+
+def entries(engine: Engine, text: str) -> tuple[int, int]:
+    """How many terms of a question are cut, and the entries that the others have."""
+    found = engine._store.weigh(terms(text))
+    words = [token for form in forms(found) for token in stems(form.text)]
+    held = {token: engine._store.weigh(terms(f'"{token}"')) for token in set(words)}
+    return sum(term.cut for term in found), sum(term.rows for word in words for term in held[word][:1])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="How much of the index the questions of judged sets read.")
+    parser.add_argument("datasets", nargs="+", type=Path, help="folders of judged sets")
+    given = parser.parse_args()
+    config = replace(Config(), embedding=replace(Config().embedding, provider="none"))
+    all_cut = 0
+    for folder in folders(given.datasets):
+        judged = read(folder)
+        with opened(
+            judged, config, None, embeds=False, watch=lambda _label: nullcontext(lambda _done, _total: None)
+        ) as engine:
+            asked = [entries(engine, question.text) for question in judged.questions]
+        cut = sum(cut > 0 for cut, _ in asked)
+        all_cut += cut
+        most = max(read for _, read in asked)
+        print(f"{judged.name}: {len(asked):,} questions, {cut} cut; the greediest reads {most:,} of {POSTINGS:,}")
+    return 1 if all_cut else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
