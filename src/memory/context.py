@@ -102,7 +102,7 @@ def context(
         answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope))
         notices += answer.notices
     fits = answer is not None and _fits(answer)
-    found = [hit.memory for hit in answer.hits] if answer and fits else []
+    found = [hit.memory for hit in answer.hits if hit.score > 0] if answer and fits else []
     if answer and answer.hits and not fits:
         notices += (Notice(f"nothing that is saved seems to be about the task ({answer.worth})"),)
     recent: Sequence[Memory] = ()

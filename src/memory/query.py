@@ -294,12 +294,13 @@ class Hit(NamedTuple):
     Attributes:
         chunk: The best chunk: why this is a hit.
         text: What is shown: the chunk's slice (FINE), its section's (MEDIUM), else the best passage (COARSE).
-        score: BM25 (tier keyword), cosine (vector) or the fused score, 0..1 (hybrid); MEDIUM: its mean over the
-            chunks that match.
+        score: What the keyword part of a merge would be, 0..1 (tier keyword; see `memory.rank.relevance.by_words`), cosine
+            (vector) or the merged score, 0..1 (hybrid, distilled); MEDIUM: its mean over the chunks that match.
         relevance: What the hits are in the order of, comparable within their answer, 0..1; see `memory.rank.relevance`.
         similarity: Cosine with the query, -1..1; MEDIUM: its mean over the chunks that match. None where no vector of the
             query was made, or the chunk has none.
         coverage: Share of the query's weight that the memory's found chunks hold, 0..1.
+        keyword: BM25 of `chunk`, above 0; None where no words were looked for in it.
         cosine: That of `chunk`, -1..1; None as of `similarity`.
         ranks: Place in each leg that found it, from 1, by the leg's name.
         matched, chunks: MEDIUM: how many chunks of the section match, and how many it has; else 1.

@@ -10,9 +10,9 @@ from memory.errors import EmbedError, NotFound, SpaceMismatch
 from memory.legs import Fusing, Legs, Trace
 from memory.query import Answer, Gate, Granularity, Hit, Mode, Notice, Outcome, Tier, Verdict
 from memory.rank.judge import DEPTH, Tuning, judge
-from memory.rank.relevance import relevances
+from memory.rank.relevance import by_words, relevances
 from memory.rank.rollup import SECTIONS_OF, rollup
-from memory.rank.words import coverage, held_by_memory, likeness
+from memory.rank.words import coverage, held_by_memory
 from memory.rank.worth import worth
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class _Search:
 
     def _compared(self, hits: tuple[Hit, ...], passages: Sequence[Passage]) -> tuple[Hit, ...]:
         """Hits with their similarity, as far as there is a vector of the query: for the numbers, not for the order."""
-        matching = {passage.best.chunk: passage.matching for passage in passages}
+        matching = {passage.best.chunk: [scored.chunk for scored in passage.matching] for passage in passages}
         cosines = {hit.chunk_id: hit.cosine for hit in hits if hit.cosine is not None}
         unknown = [chunk for hit in hits for chunk in matching[hit.chunk_id] if chunk not in cosines]
         cosines |= self._legs.cosines(unknown, make=self._query.compared)
@@ -171,9 +171,8 @@ class _Search:
         scores = {scored.chunk: scored for scored in found.ranking}
         unranked = {id: one.best.memory for one in held for id in one.chunks if id not in scores}
         scores |= {scored.chunk: scored for scored in self._legs.scored(found.legs, unranked)}
-        nearest = max((likeness(self._legs.terms, scored) for scored in found.ranking), default=0.0)
         self._trace.step("sections", len(held))
-        passages = shown(held, scores, self._legs.terms, len(held), nearest=nearest)
+        passages = shown(held, scores, self._legs.terms, found.ranking, limit)
         return (_corrected(passages, found.later) if found.later else passages)[:limit]
 
     def _found(self, depth: int) -> _Found:
@@ -262,6 +261,12 @@ class _Search:
         deeper = max(len(near), len(words)) >= depth
         return _Found(tier, ranking, {"keyword": words, leg: near}, deeper, verdict)
 
+    def _scores(self, passages: Sequence[Passage], found: _Found) -> list[float]:
+        if found.tier is not Tier.KEYWORD:
+            return [passage.score for passage in passages]
+        best = max((scored.keyword or 0.0 for scored in found.ranking), default=0.0)
+        return by_words(passages, self._legs.terms, best=best, near=self._legs.near(found.ranking))
+
     def _hits(self, passages: Sequence[Passage], found: _Found) -> tuple[Hit, ...]:
         """Passages with their memories; what was deleted since it was ranked is left out."""
         memories = self._store.memories([passage.best.memory for passage in passages])
@@ -269,7 +274,7 @@ class _Search:
         medium = self._query.granularity is Granularity.MEDIUM
         bodies = self._store.bodies(list(memories)) if medium else {}
         held = held_by_memory(found.ranking)
-        fusing, scores = self._fusing, [passage.score for passage in passages]
+        fusing, scores = self._fusing, self._scores(passages, found)
         first = coverage(self._legs.terms, held.get(passages[0].best.memory, 0)) if passages else 0.0
         relevance = relevances(scores, found.tier, coverage=first, weights=fusing.weights, merge=fusing.merge)
         places = {
@@ -277,7 +282,7 @@ class _Search:
             for leg, ranking in found.legs.items()
         }
         hits = []
-        for passage, relevant in zip(passages, relevance, strict=True):
+        for passage, score, relevant in zip(passages, scores, relevance, strict=True):
             best = passage.best
             if best.memory not in memories or best.chunk not in excerpts:
                 continue
@@ -292,7 +297,7 @@ class _Search:
                     chunk=excerpt.chunk,
                     chunk_id=best.chunk,
                     text=text,
-                    score=passage.score,
+                    score=score,
                     coverage=coverage(self._legs.terms, held.get(best.memory, 0)),
                     keyword=best.keyword,
                     cosine=best.cosine,

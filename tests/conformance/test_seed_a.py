@@ -394,7 +394,7 @@ def test_a15_a20_a21_a_row_says_where_its_chunk_stands(opened: Opened) -> None:
 class Piece(NamedTuple):
     """
     A chunk with what a search says of it; `score` is None if it is not in the ranking. Whether it matches goes by its
-    likeness, which words may give.
+    likeness, which words may give, or by whether it holds a word.
     """
 
     id: int
@@ -402,6 +402,7 @@ class Piece(NamedTuple):
     score: float | None
     likeness: float
     cosine: float
+    said: bool
 
 
 class Slow(NamedTuple):
@@ -428,7 +429,13 @@ def slow_sections(pieces: Sequence[Piece], limit: int) -> list[Slow]:
     for section in found:
         own = [piece for piece in pieces if piece.section == section]
         best = next(piece for piece in ranking if piece.section == section)
-        matched = [piece for piece in own if piece == best or (piece.score is not None and piece.likeness >= bound > 0)]
+        matched = [
+            piece
+            for piece in own
+            if piece == best
+            or (piece.score is not None and piece.likeness >= bound > 0)
+            or (piece.said and piece in ranking[: 5 * limit])
+        ]
         means = [sum(getattr(piece, name) for piece in matched) / len(matched) for name in ("score", "cosine")]
         sections.append(Slow(section, len(own), len(matched), *means))
     return sorted(sections, key=lambda section: -section.score)[:limit]
@@ -443,7 +450,7 @@ def essay(dice: random.Random, words: Sequence[str]) -> str:
 def library(tmp_path_factory) -> Iterator[tuple[SessionMemory, dict[int, Made]]]:
     """Five documents of three or four sections each, about themes that overlap; below 100 chunks in all."""
     dice = random.Random(4)
-    memory = session_memory(tmp_path_factory.mktemp("library"), HashedEmbedder(128), mode="vector")
+    memory = session_memory(tmp_path_factory.mktemp("library"), HashedEmbedder(128), mode="vector", neighbours=False)
     documents = {}
     for number in range(5):
         parts = {
@@ -471,14 +478,16 @@ def test_a22_to_a30_medium_agrees_with_a_slow_implementation(library, mode: Mode
     every = engine.search(Query(question, 1_000, Granularity.FINE, mode))
     near = cosines(memory, HashedEmbedder(128).embed([question], "query")[0])
     likeness = {chunk: max(0.0, cosine) for chunk, cosine in near.items()}
+    found = engine._store.keyword_scores(every.terms, list(near))
     if mode is Mode.KEYWORD:
-        found = engine._store.keyword_scores(every.terms, list(near))
         likeness = {scored.chunk: coverage(every.terms, scored.matched) for scored in found}
-    scores = {hit.chunk_id: (hit.score, likeness[hit.chunk_id]) for hit in every.hits}
+    ranked = {hit.chunk_id: hit.keyword if mode is Mode.KEYWORD else hit.score for hit in every.hits}
+    scores = {chunk: (score, likeness[chunk]) for chunk, score in ranked.items()}
+    said = {scored.chunk for scored in found}
     if mode is Mode.VECTOR:
         assert {chunk: score for chunk, (score, _) in scores.items()} == pytest.approx(near, abs=1e-5)
     pieces = [
-        Piece(chunk, (id, section), *scores.get(chunk, (None, 0.0)), near[chunk])
+        Piece(chunk, (id, section), *scores.get(chunk, (None, 0.0)), near[chunk], chunk in said)
         for id, document in documents.items()
         for chunk, one in engine.outline(id)
         for section in document.sections
@@ -496,10 +505,11 @@ def test_a22_to_a30_medium_agrees_with_a_slow_implementation(library, mode: Mode
         id, section = slow.section
         assert hit.text == documents[id].body[section.start : section.stop]  # A25, A27
         assert (hit.chunks, hit.matched) == (slow.chunks, slow.matched)  # A26
-        assert (hit.score, hit.similarity) == (
-            pytest.approx(slow.score, abs=1e-6),
-            pytest.approx(slow.similarity, abs=1e-6),
-        )
+        assert hit.similarity == pytest.approx(slow.similarity, abs=1e-6)
+        if (
+            mode is not Mode.KEYWORD
+        ):  # by keyword BM25 orders, and the score is another number: tests/properties/test_numbers.py
+            assert hit.score == pytest.approx(slow.score, abs=1e-6)
 
 
 def test_a29_sections_stand_by_their_mean_similarity_where_vectors_alone_answer(library) -> None:

@@ -25,7 +25,7 @@ from memory.embed.hashed import HashedEmbedder
 from memory.errors import DimensionMismatch, Unreachable
 from memory.query import Gate
 from memory.rank.judge import Tuning
-from memory.render import data
+from memory.render import data, text
 from memory.store import State
 from memory.store.sqlite.store import SqliteStore
 
@@ -139,7 +139,9 @@ def test_b5_results_are_ranked_by_bm25(opened: Opened) -> None:
     answer = engine.search(Query("alpha beta", mode=Mode.KEYWORD))
 
     assert titles(answer) == ["c", "a", "b"]
-    assert all(hit.score == hit.keyword > 0 for hit in answer.hits)
+    bm25 = [hit.keyword for hit in answer.hits]
+    assert bm25 == sorted(bm25, reverse=True)
+    assert min(bm25) > 0
 
 
 @pytest.mark.parametrize("query", ["resume", "Résumé", "RÉSUMÉ", "re\u0301sume\u0301", "tieng viet", "tiếng Việt"])
@@ -275,7 +277,9 @@ def test_b16_the_rule_of_the_seed_can_be_had(opened: Opened) -> None:
     assert (engine.config.search.keyword_weight, engine.config.search.vector_weight) == (0.3, 0.7)
     assert hits[0].memory.title == "Travel"
     assert hits[0].score == pytest.approx(1.0)  # best in both legs
-    keyword = {hit.memory.id: hit.score for hit in engine.search(Query("night train station", mode=Mode.KEYWORD)).hits}
+    keyword = {
+        hit.memory.id: hit.keyword for hit in engine.search(Query("night train station", mode=Mode.KEYWORD)).hits
+    }
     vector = {hit.memory.id: hit.score for hit in engine.search(Query("night train station", mode=Mode.VECTOR)).hits}
     for hit in hits:
         merged = [scores.get(hit.memory.id, 0.0) / max(scores.values()) for scores in (keyword, vector)]
@@ -302,8 +306,8 @@ def test_b11_to_b16_the_seed_to_the_letter_keywords_that_are_enough(opened: Open
 
     plain = engine.search(Query("lion zoo word3 den", mode=Mode.KEYWORD))
     assert answer.tier is Tier.KEYWORD
-    assert [(hit.memory.id, hit.score) for hit in answer.hits] == [(hit.memory.id, hit.keyword) for hit in plain.hits]
-    assert [hit.score for hit in answer.hits] == sorted((hit.keyword for hit in answer.hits), reverse=True)
+    assert [(hit.memory.id, hit.keyword) for hit in answer.hits] == [(hit.memory.id, hit.keyword) for hit in plain.hits]
+    assert [hit.keyword for hit in answer.hits] == sorted((hit.keyword for hit in answer.hits), reverse=True)
     assert watched.queries == []
 
 
@@ -318,7 +322,7 @@ def test_b11_to_b16_the_seed_to_the_letter_keywords_and_vectors(opened: Opened, 
 
     assert (answer.tier, watched.queries) == (Tier.HYBRID, [query])
     keyword, vector = (
-        {hit.memory.id: hit.score for hit in engine.search(Query(query, 30, mode=mode)).hits}
+        {hit.memory.id: hit.keyword or hit.score for hit in engine.search(Query(query, 30, mode=mode)).hits}
         for mode in (Mode.KEYWORD, Mode.VECTOR)
     )
     merged = {
@@ -521,6 +525,21 @@ def test_b30_a_result_is_a_compact_pointer(opened: Opened) -> None:
     assert hit["created_at"].endswith("Z")
     assert hit["score"] == round(hit["score"], 4)  # X39
     assert "details" not in hit
+
+
+def test_b30_the_only_right_hit_of_a_small_store_has_a_score(opened: Opened) -> None:
+    engine = opened()
+    engine.save(JWT)
+
+    [whole], [part] = (engine.search(Query(words, mode=Mode.KEYWORD)).hits for words in ("jwt", "jwt for the gateway"))
+
+    assert 0 < whole.keyword < 0.001  # what BM25 is where every chunk holds the word
+    assert 0.8 < whole.score <= 1
+    assert 0 < part.score < whole.score
+    shown = data.answer(engine.search(Query("jwt", mode=Mode.KEYWORD)))["hits"][0]
+    assert shown["score"] == round(whole.score, 4)
+    assert shown["keyword"] == pytest.approx(whole.keyword, rel=1e-3)
+    assert f"BM25 {whole.keyword:.3g}" in text.answer(engine.search(Query("jwt", mode=Mode.KEYWORD)), explain=True)
 
 
 def test_b31_details_are_fetched_on_demand(opened: Opened) -> None:

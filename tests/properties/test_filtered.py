@@ -268,7 +268,7 @@ def test_a_search_finds_what_its_leg_finds(kept, texts, scope, limit, mode) -> N
         whole = kept.store.by_keyword(answer.terms, EVERYTHING, ALL)
         wanted = inside(kept, SCOPES[scope])
         left = [one for one in whole if one.memory in wanted][:limit]
-        assert [(hit.chunk_id, hit.score) for hit in answer.hits] == [(one.chunk, one.score) for one in left]
+        assert [(hit.chunk_id, hit.keyword) for hit in answer.hits] == [(one.chunk, one.score) for one in left]
     else:
         [vector] = EMBEDDER.embed([answer.query.text], "query")
         given = [(hit.chunk_id, hit.score) for hit in answer.hits]

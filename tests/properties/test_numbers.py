@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,8 +13,11 @@ from hypothesis import given, settings, strategies as st
 from memory import Granularity, Kind, Mode, Query
 from memory.draft import Draft
 from memory.embed.hashed import HashedEmbedder
-from memory.query import Merge, Scope, Tier
-from memory.rank.relevance import relevances
+from memory.query import Merge, Scope, Scored, Term, Tier
+from memory.rank.fuse import fuse
+from memory.rank.relevance import by_words, relevances
+from memory.rank.rollup import Passage
+from memory.record import ChunkId, MemoryId
 from sessions_made import cosines, session_memory
 
 if TYPE_CHECKING:
@@ -46,6 +50,35 @@ def test_by_keyword_the_first_has_what_it_holds_of_the_query(some, coverage) -> 
 
     assert found[0] == pytest.approx(coverage)
     assert found == pytest.approx([coverage * score / scores[0] for score in scores])
+
+
+TERMS = (Term("a", weight=2.0), Term("b", weight=1.0))
+passages = st.lists(
+    st.lists(st.tuples(st.integers(0, 3), st.floats(1e-6, 60), st.floats(0, 1)), min_size=1, max_size=4), max_size=6
+)
+
+
+@given(passages)
+def test_by_keyword_a_score_is_the_mean_of_what_a_merge_would_make_of_the_words(some) -> None:
+    """No score stands above one before it; the first is exactly that mean."""
+    chunks = count(1)
+    made = [[Scored(ChunkId(next(chunks)), MemoryId(1), 0.0, held, bm25) for held, bm25, _ in row] for row in some]
+    near = {
+        one.chunk: share
+        for row, facts in zip(made, some, strict=True)
+        for one, (*_, share) in zip(row, facts, strict=True)
+    }
+    best = max((one.keyword for row in made for one in row), default=0.0)
+    merged = {
+        one.chunk: one.score
+        for one in fuse([one for row in made for one in row], {}, terms=TERMS, weights=(1, 0), near=near)
+    }
+
+    found = by_words([Passage(row[0], 0.0, tuple(row), ()) for row in made], TERMS, best=best, near=near)
+
+    means = [sum(merged[one.chunk] for one in row) / len(row) for row in made]
+    assert found == pytest.approx([min(means[: n + 1]) for n in range(len(means))])
+    assert all(0 <= one <= 1 for one in found)
 
 
 class Case(NamedTuple):

@@ -265,26 +265,28 @@ def test_sections_are_ranked_by_the_mean_of_the_chunks_that_match(case, limit, d
         if dice.random() < 0.9 or id in {item.chunk for item in found}
     }
     words = [Term("a", weight=2.0), Term("b", weight=1.0)]
-    held = sections(tuple(scores[item.chunk] for item in found), outlines.__getitem__, limit)
+    ranking = tuple(scores[item.chunk] for item in found)
+    held = sections(ranking, outlines.__getitem__, limit)
 
     def like(id: ChunkId) -> float:
         said = scores[id]
         return {0: 0.0, 1: 2 / 3, 3: 1.0}[said.matched] if said.cosine is None else max(0.0, said.cosine)
 
     nearest = max((like(item.chunk) for item in found), default=0.0)
-    result = shown(held, scores, words, limit, nearest=nearest)
+    result = shown(held, scores, words, ranking, limit)
 
     expected = []
     for one in held:
         near = {id for id in one.chunks if id in scores and nearest > 0 and like(id) >= nearest / 2}
-        matched = near | {one.best.chunk}
+        said = {item.chunk for item in found[: 5 * limit] if scores[item.chunk].matched} & set(one.chunks)
+        matched = near | said | {one.best.chunk}
         mean = sum(scores[id].score for id in matched) / len(matched)
         expected.append((mean, matched, one.chunks, one.best.chunk))
     expected.sort(key=lambda row: -row[0])
-    assert [passage.best.chunk for passage in result] == [row[3] for row in expected[:limit]]
-    for passage, row in zip(result, expected, strict=False):
+    assert [passage.best.chunk for passage in result] == [row[3] for row in expected]
+    for passage, row in zip(result, expected, strict=True):
         assert passage.score == pytest.approx(row[0])
-        assert (set(passage.matching), passage.chunks) == row[1:3]
+        assert ({one.chunk for one in passage.matching}, passage.chunks) == row[1:3]
 
 
 def of(*paths: tuple[str, ...]) -> list[tuple[ChunkId, Chunk]]:
@@ -313,11 +315,27 @@ def test_two_neighbours_of_the_same_name_stay_two() -> None:
 def test_a_long_section_that_matches_throughout_is_found_as_a_whole() -> None:  # FACTS: ratio 0.24 in the seed's system
     outline = of(*[("# A", "## B")] * 100)
     everyone = {ChunkId(n): Scored(ChunkId(n), MemoryId(1), 0.8, cosine=0.8 - n / 1000) for n in range(100)}
-    held = sections(tuple(everyone.values())[:25], lambda _: outline, 5)
+    ranking = tuple(everyone.values())[:25]
+    held = sections(ranking, lambda _: outline, 5)
 
-    (found,) = shown(held, everyone, (), 5, nearest=0.8)
+    (found,) = shown(held, everyone, (), ranking, 5)
 
     assert (len(found.matching), len(found.chunks)) == (100, 100)
+
+
+def test_of_what_was_found_any_word_matches_and_a_place_alone_does_not() -> None:  # CAP A26
+    outline = of(*[("# A", "## B")] * 10)
+    words = [Term("rare", weight=3.0), Term("usual", weight=1.0)]
+    held = {0: 0b11, 1: 0b10, 2: 0b10, 3: 0b10, 4: 0b10, 5: 0b10}
+    ranking = tuple(Scored(ChunkId(n), MemoryId(1), 1 - n / 10, matched=held.get(n, 0)) for n in range(10))
+
+    def matching(limit: int) -> int:
+        [found] = shown(
+            sections(ranking, lambda _: outline, limit), {one.chunk: one for one in ranking}, words, ranking, limit
+        )
+        return len(found.matching)
+
+    assert (matching(2), matching(1)) == (6, 5)
 
 
 def test_deeper_headings_belong_to_their_second() -> None:  # CAP A31

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from memory import Config, Draft, Engine, Kind, Scope
+from memory import Config, Draft, Engine, Kind, Mode, Query, Scope
 from memory.sessions import SessionMemory
+from sessions_made import Compass
 
 
 @pytest.fixture
@@ -28,6 +29,19 @@ def kinds(engine, about: str = "", **more) -> list[Kind]:
 
 def test_what_was_said_in_a_session_does_not_come_up_unasked(engine) -> None:
     assert kinds(engine) == [Kind.REPORT, Kind.NOTE]
+
+
+def test_what_nothing_speaks_for_is_not_about_the_task(tmp_path) -> None:
+    """`search.merge: max` gives 0 to what holds no word and points away."""
+    config = replace(Config(), home=str(tmp_path), search=replace(Config().search, merge="max"))
+    with Engine.open(config, embedder=Compass()) as engine:
+        engine.save_all([Draft(title="pool", what="-10°"), Draft(title="other", what="170°")])
+
+        answer = engine.search(Query("pool 0°", mode=Mode.HYBRID))
+        context = engine.context("pool 0°", semantic="always", topup_recent=False)
+
+    assert [(hit.memory.title, hit.score > 0) for hit in answer.hits] == [("pool", True), ("other", False)]
+    assert [memory.title for memory in context.memories] == ["pool"]
 
 
 def test_it_does_when_it_is_about_the_task(engine) -> None:

@@ -29,7 +29,7 @@ PAGE = 20_000  # characters of details at a time
 NUMBERS = ("similarity", "topup")
 """What explains a hit to programs of a research run."""
 
-INNER = (*NUMBERS, "coverage", "keyword", "ranks", "chunk_id", "chunk_index", "chunk_type", "match_ratio")
+INNER = (*NUMBERS, "coverage", "ranks", "chunk_id", "chunk_index", "chunk_type", "match_ratio")
 """What explains a hit to people who tune a search, and takes room in an agent's context."""
 
 _ID = Parameter("id", "id", "Its id as recall shows it.", required=True)

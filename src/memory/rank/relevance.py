@@ -6,9 +6,38 @@ from typing import TYPE_CHECKING
 
 from memory.query import Merge, Tier
 from memory.rank.fuse import RRF_K
+from memory.rank.words import coverage, said
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from memory.query import Term
+    from memory.rank.rollup import Passage
+    from memory.record import ChunkId
+
+
+def by_words(
+    passages: Sequence[Passage], terms: Sequence[Term], *, best: float, near: Mapping[ChunkId, float]
+) -> list[float]:
+    """
+    How well passages that words alone have found say what the query says, 0..1: what `memory.rank.words.said` makes of each chunk,
+    as in the merge; its mean over the chunks that match. BM25 itself tells nothing in a small store, where it is 0.000001.
+
+    None is above that of a passage before it: BM25 decides the order.
+
+    Args:
+        passages: Best first.
+        best: The best BM25 of all that was found.
+        near: See `memory.rank.words.said`.
+    """
+    scores: list[float] = []
+    for passage in passages:
+        parts = [
+            said(coverage(terms, one.matched), (one.keyword or 0.0) / (best or 1.0), near.get(one.chunk, 0.0))
+            for one in passage.matching
+        ]
+        scores.append(min(sum(parts) / len(parts), scores[-1] if scores else 1.0))
+    return scores
 
 
 def relevances(
@@ -17,8 +46,8 @@ def relevances(
     """
     The scores of one answer as shares of the best that there could be, 0..1, in the same order.
 
-    KEYWORD: BM25 has no upper bound that means anything in a small store, so the first hit has the share of the query's
-    weight that it holds, and the others as much less as their scores are. VECTOR: the cosine, what is below 0 as 0.
+    KEYWORD: The first hit has the share of the query's weight that it holds, and the others as much less as their scores
+    are. VECTOR: the cosine, what is below 0 as 0.
     HYBRID, DISTILLED: the merged score over the weights of both legs; of RRF over what the first place in both gives.
 
     Args:

@@ -27,7 +27,7 @@ class Passage(NamedTuple):
     Attributes:
         best: The best of its chunks.
         score: What it is ranked by: its best chunk's, or the mean of those that match.
-        matching: Its chunks that match.
+        matching: Its chunks that match, with what is known of them.
         chunks: All of its chunks, in order.
         start, stop: Code points into the body; equal where only the chunk is shown.
         topup: See `memory.query.Hit`.
@@ -35,7 +35,7 @@ class Passage(NamedTuple):
 
     best: Scored
     score: float
-    matching: tuple[ChunkId, ...]
+    matching: tuple[Scored, ...]
     chunks: tuple[ChunkId, ...]
     start: int = 0
     stop: int = 0
@@ -44,7 +44,7 @@ class Passage(NamedTuple):
 
 def alone(scored: Scored, topup: str = "") -> Passage:
     """A passage of one chunk."""
-    return Passage(scored, scored.score, (scored.chunk,), (scored.chunk,), topup=topup)
+    return Passage(scored, scored.score, (scored,), (scored.chunk,), topup=topup)
 
 
 def rollup(ranking: Ranking, granularity: Granularity, limit: int) -> list[Passage]:

@@ -105,22 +105,32 @@ def _key(chunk: Chunk) -> tuple[bool, tuple[str, ...]]:
 
 
 def shown(
-    found: Sequence[Section], scores: Mapping[ChunkId, Scored], terms: Sequence[Term], limit: int, *, nearest: float
+    found: Sequence[Section], scores: Mapping[ChunkId, Scored], terms: Sequence[Term], ranking: Ranking, limit: int
 ) -> list[Passage]:
     """
     Sections by how near their matching chunks are on average (CAP A28, A29).
 
-    A chunk matches if its likeness is at least `NEAR` of the nearest chunk's: an absolute bound would hold for no
-    model but one, and to count what stands in a list of limited length would find long sections to match less.
+    A chunk matches if it is one of the first `SECTIONS_OF` · limit and holds a word of the query (CAP A22, A26), or
+    if its likeness is at least `NEAR` of the nearest chunk's: what is not found by words has a place in any ranking, and
+    of a long section not all stands in a list of limited length.
 
     Args:
         scores: What is known of the sections' chunks; those that nothing is known of do not match.
-        nearest: Likeness of the nearest chunk of all.
+        ranking: All that was found, best first.
+        limit: Sections that are wanted; all that are `found` are ranked.
     """
+    first = {scored.chunk for scored in ranking[: SECTIONS_OF * limit]}
+    bound = NEAR * max((likeness(terms, scored) for scored in ranking), default=0.0)
     passages = []
     for one in found:
-        likenesses = {id: likeness(terms, scores[id]) for id in one.chunks if id in scores}
-        matching = tuple(id for id, like in likenesses.items() if like >= NEAR * nearest > 0 or id == one.best.chunk)
-        score = sum(scores[id].score for id in matching) / len(matching)
+        known = [scores[id] for id in one.chunks if id in scores]
+        matching = tuple(
+            scored
+            for scored in known
+            if scored.chunk == one.best.chunk
+            or likeness(terms, scored) >= bound > 0
+            or (scored.matched and scored.chunk in first)
+        )
+        score = sum(scored.score for scored in matching) / len(matching)
         passages.append(Passage(one.best, score, matching, one.chunks, one.start, one.stop))
-    return sorted(passages, key=lambda passage: -passage.score)[:limit]
+    return sorted(passages, key=lambda passage: -passage.score)

@@ -172,7 +172,7 @@ def _hit(hit: Hit, rank: int, headers: Sequence[str]) -> dict[str, Any]:
         "relevance": round(hit.relevance, 4),
         "score": round(hit.score, 4),
         "coverage": round(hit.coverage, 4),
-        "keyword": hit.keyword if hit.keyword is None else round(hit.keyword, 4),
+        "keyword": hit.keyword if hit.keyword is None else float(f"{hit.keyword:.4g}"),
         "cosine": hit.cosine if hit.cosine is None else round(hit.cosine, 4),
         "similarity": hit.similarity if hit.similarity is None else round(hit.similarity, 4),
         "topup": hit.topup or None,

@@ -131,7 +131,7 @@ def _evidence(hit: Hit) -> str:
     ranks = dict(hit.ranks)
     parts = [f"relevance {hit.relevance:.3f}", f"score {hit.score:.3f}", f"coverage {hit.coverage:.0%}"]
     if hit.keyword is not None:
-        parts.append(f"BM25 {hit.keyword:.2f}" + (f" (#{ranks['keyword']})" if "keyword" in ranks else ""))
+        parts.append(f"BM25 {hit.keyword:.3g}" + (f" (#{ranks['keyword']})" if "keyword" in ranks else ""))
     if hit.cosine is not None:
         parts.append(f"cosine {hit.cosine:.3f}" + (f" (#{ranks['vector']})" if "vector" in ranks else ""))
     return " · ".join(parts)
