@@ -270,6 +270,20 @@ def test_a_session_by_text_alone(tmp_path: Path) -> None:
         assert "no report is kept yet" in agent.said("search_reports_specific_chunks", query="pool", **scope)
 
 
+def test_a_name_that_cannot_be_shown_as_it_is_stands_in_the_text_letter_by_letter(tmp_path: Path) -> None:
+    names = {"session_id": "audit [7]  of\nJune", "agent_id": "explorer [a]", "task_code": 'T["1"]'}
+    with server(shell(tmp_path), "sessions") as agent:
+        agent.said("store_report", content="zebra", **names)
+
+        listed = agent.said("list_sessions")
+        found = agent.said("search_reports_specific_chunks", query="zebra")
+
+        told = {name: json.loads(read(rf"\n{name}: (\".*\")\n", found)) for name in names}
+        assert told == names
+        assert json.loads(read(r"\nsession_id: (\".*\")\n", listed)) == names["session_id"]
+        assert "zebra" in agent.said("search_reports_full_documents", **told)
+
+
 def test_a_run_by_text_alone(tmp_path: Path) -> None:
     with server(shell(tmp_path), "research") as agent:
         run = "query_1767225600_4711"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from memory.context import line
@@ -83,7 +84,9 @@ def _recalled(envelope: Mapping[str, Any]) -> Iterator[str]:
     yield from _marked(envelope)
     for name in _NAMES:
         said = envelope.get(name)
-        yield from (f"{name}: {line(_short(one))}" for one in (said if isinstance(said, list) else [said]) if one)
+        for one in filter(None, said if isinstance(said, list) else [said]):
+            yield f"{name}: {line(_short(one))}"
+            yield from _exactly(one)
     used = 0
     for group in _GROUPS:
         found = envelope.get(group)
@@ -91,7 +94,7 @@ def _recalled(envelope: Mapping[str, Any]) -> Iterator[str]:
         for number, row in enumerate(rows, start=1):
             label = "" if group == "results" else f"{group} "
             yield f"{label}{number}. {_origin(row)}"
-            yield from _marked(row)
+            yield from (*_exactly(row), *_marked(row))
             content = next((row[name] for name in _TEXTS if row.get(name)), "")
             if group == _ONE:
                 yield from (f"{name}: {line(_short(row[name]))}" for name in _FIELDS if _said(row.get(name)))
@@ -115,6 +118,13 @@ def _origin(row: Mapping[str, Any]) -> str:
     if "match_ratio" in row:
         facts.append(f"{row['matched_chunks']} of {row['chunks_in_section']} chunks match")
     return "[" + " · ".join(fact.translate(_BRACKETS) for fact in facts) + "]"
+
+
+def _exactly(row: Mapping[str, Any]) -> Iterator[str]:
+    """The names that are not shown letter by letter, as JSON: another tool takes them so."""
+    for name in ("agent_id", "session_id", "task_code", "category"):
+        if (value := row.get(name)) and line(value).translate(_BRACKETS) != value:
+            yield f"{name}: {json.dumps(value, ensure_ascii=False)}"
 
 
 def _numbers(row: Mapping[str, Any]) -> list[str]:
