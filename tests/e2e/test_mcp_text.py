@@ -118,9 +118,11 @@ def test_a_client_that_prefers_json_hands_on_the_fence_and_that_hits_likely_do_n
     assert (UNLIKELY in found) is (setting == "never")
 
 
-def test_searches_of_sessions_and_runs_say_what_they_are_worth(tmp_path: Path) -> None:
+def test_searches_of_sessions_runs_and_the_graph_say_what_they_are_worth(tmp_path: Path) -> None:
     facts = ("Sessions use JSON web tokens", "Tests run with nox", "The pool has forty connections")
-    with server(shell(tmp_path, **LOCAL, MEMORY_RUN="query_1"), "sessions", "research") as agent:
+    with server(shell(tmp_path, **LOCAL, MEMORY_RUN="query_1"), "sessions", "research", "graph") as agent:
+        agent.said("create_entities", entities=[{"name": fact} for fact in facts])
+        agent.said("create_relations", relations=[{"from": facts[0], "to": one, "type": "beside"} for one in facts[1:]])
         for fact in facts:
             agent.said("store_report", agent_id="a", session_id="s", content=fact)
             agent.said("memory_store", agent="a", type="discovery", content=fact)
@@ -129,6 +131,8 @@ def test_searches_of_sessions_and_runs_say_what_they_are_worth(tmp_path: Path) -
             ("search_reports_section_context", {}),
             ("search_reports_full_documents", {"rank": True}),
             ("memory_search", {}),
+            ("search_nodes", {}),
+            ("search_near", {"entity": facts[0]}),
         ]
         for tool, more in searches:
             found = agent.said(tool, query="json web tokens of sessions", **more)
@@ -136,7 +140,7 @@ def test_searches_of_sessions_and_runs_say_what_they_are_worth(tmp_path: Path) -
 
             assert UNLIKELY not in found
             assert UNLIKELY in missed
-            if tool != "memory_search":
+            if tool.startswith("search_reports"):
                 assert found.startswith(("Done.", "Done: 1 found"))
                 assert "outcome: answered" in found
                 assert "outcome: nothing_relevant" in missed
@@ -317,17 +321,17 @@ def test_a_graph_by_text_alone(tmp_path: Path) -> None:
     with server(shell(tmp_path), "core", "graph") as agent:
         fact = "holds sessions:\n  of the shop,  of the blog"
         facts = [fact, *(letter * 9_000 for letter in "abcdefgh")]
-        agent.said("create_entities", entities=[{"name": "Redis", "observations": facts}, {"name": "shop"}])
-        agent.said("create_relations", relations=[{"from": "shop", "to": "Redis", "relationType": "depends on"}])
+        agent.said("create_entities", entities=[{"name": "Redis", "observations": facts}, {"name": "the  [shop]"}])
+        agent.said("create_relations", relations=[{"from": "the  [shop]", "to": "Redis", "relationType": "depends on"}])
         note = read("`([0-9a-f]{8})`", agent.said("memory_save", title="Sessions expire at midnight", project=""))
 
         found = agent.said("search_nodes", query="sessions of the blog", limit=1)
         id, name = re.search(r"\[(\d+) [^\]]*\] (.+)", found).groups()
         start, type, end = re.search(r"(.+) -\[(.+)\]-> (.+)", agent.said("open_nodes", names=[name])).groups()
-        assert (start, type, end) == ("shop", "depends on", "Redis")
+        assert (start, type, end) == ("the  [shop]", "depends on", "Redis")
         assert "[depends on]" in agent.said("find_path", source=start, target=id)
         opened = inside(agent.said("open_nodes", names=[int(id)]))
-        known = [one.replace("\n    ", "\n") for one in opened.partition("\nshop -[")[0].split("\n  - ")[1:]]
+        known = [one.replace("\n    ", "\n") for one in opened.partition("\nthe  [shop] -[")[0].split("\n  - ")[1:]]
         assert known == facts
         assert "removed: holds" in agent.said(
             "delete_observations", deletions=[{"entityName": name, "observations": known[:1]}]

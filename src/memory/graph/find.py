@@ -96,6 +96,8 @@ class Finding(Rows):
         return {
             "query": query,
             "tier": str(found.tier),
+            "outcome": str(found.outcome),
+            "worth": found.worth,
             "entities": [row | {"score": round(hit.score, 4)} for row, hit in zip(rows, found.hits, strict=True)],
             "relations": self._related(relations[:RELATIONS]),
             "notices": [*data.notices(found.notices), *_cut(relations)],
@@ -190,7 +192,7 @@ class Finding(Rows):
         found = data.answer(
             self.engine.search(Query(query, limit, mode=Mode(settings.search.mode), scope=Scope(among=among)))
         )
-        said = {name: found[name] for name in ("query", "tier", "hits", "notices")}
+        said = {name: found[name] for name in ("query", "tier", "outcome", "worth", "hits", "notices")}
         return {"entity": near.title, "max_distance": max_distance, "near": len(among), **said}
 
     # Reading -------------------------------------------------------------

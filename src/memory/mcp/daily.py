@@ -279,8 +279,8 @@ TOOLS = (
         toolset="core",
         title="Read a memory whole",
         description=(
-            "Read one memory with its details, by the id that memory_search or memory_context showed. Call it when a "
-            "hit says that it has details and its summary is not enough. Long details come in parts: go on with `start`."
+            "Read one memory with its details, by the id that the other tools showed. Call it when a text was cut, or a hit "
+            "says that it has details and its summary is not enough. Long details come in parts: go on with `start`."
         ),
         parameters=(
             _ID,

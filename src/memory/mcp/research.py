@@ -28,10 +28,8 @@ NO_RUN = ""
 MOST = 1000  # memories of one type at once
 UNKNOWN = Notice("no research run is known, so what belongs to runs was left out", 'Name one: query_id="query_…".')
 
-_SEARCH, _DETAILS = (
-    next(tool for tool in daily.TOOLS if tool.name == name) for name in ("memory_search", "memory_details")
-)
-_STATS = next(tool for tool in upkeep.TOOLS if tool.name == "memory_stats")
+_USUAL = {tool.name: tool for tool in (*daily.TOOLS, *upkeep.TOOLS)}
+_SEARCH, _DETAILS, _STATS = (_USUAL[name] for name in ("memory_search", "memory_details", "memory_stats"))
 
 
 def _known(call: Call, given: Mapping[str, Any]) -> str | None:
@@ -261,14 +259,7 @@ TOOLS = (
         output=shapes.record(**_SEARCH.output["properties"], query_id=shapes.MAYBE),
         run=_search,
     ),
-    replace(
-        _DETAILS,
-        toolset="research",
-        description=(
-            "Read one memory with all it says, by the number or id that the other tools show with it. Call it when a text "
-            "was cut or a summary is not enough. Long ones come in parts: go on with `start`."
-        ),
-    ),
+    replace(_DETAILS, toolset="research"),
     _getter(
         "memory_get_discoveries",
         Kind.DISCOVERY,

@@ -184,7 +184,8 @@ OPENED: Schema = told(entities=several(KNOWN), relations=RELATIONS, total_relati
 READ: Schema = told(
     entities=several(KNOWN), relations=RELATIONS, total_entities=NUMBER, total_relations=NUMBER, offset=NUMBER
 )
-NODES: Schema = told(query=TEXT, tier=TEXT, entities=several(FOUND), relations=RELATIONS)
+_SOUGHT: dict[str, Schema] = {"query": TEXT, "tier": TEXT, "outcome": TEXT, "worth": TEXT}
+NODES: Schema = told(**_SOUGHT, entities=several(FOUND), relations=RELATIONS)
 ALIKE: Schema = told(
     query=TEXT,
     tier=TEXT,
@@ -201,7 +202,7 @@ NEAR: Schema = told(
         record(**FOUND["properties"], similarity=MAYBE_REAL, distance=MAYBE_NUMBER, keyword=REAL),
     ),
 )
-AROUND: Schema = told(query=TEXT, tier=TEXT, entity=TEXT, max_distance=NUMBER, near=NUMBER, hits=several(HIT))
+AROUND: Schema = told(**_SOUGHT, entity=TEXT, max_distance=NUMBER, near=NUMBER, hits=several(HIT))
 PATH: Schema = told(source=TEXT, target=TEXT, found=FLAG, length=MAYBE_NUMBER, path=TEXTS, relations=RELATIONS)
 ABOUT: Schema = told(entity=TEXT, memories=several(POINTER), total_memories=NUMBER)
 GRAPH: Schema = told(

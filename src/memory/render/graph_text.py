@@ -47,6 +47,13 @@ _FACTS = {
     "unchanged": ("left as it was", "left as they were"),
     "excluded": ("never embedded", "never embedded"),
 }
+_DOUBTS = {
+    "nothing_relevant": "which likely do not answer",
+    "weak": "perhaps relevant",
+    "degraded": "found without the model, which did not answer",
+}
+"""What to say of an answer by its outcome; nothing speaks against the others."""
+
 _PARTS = {
     "observations": "",
     "added": "added: ",
@@ -75,6 +82,8 @@ def head(values: Mapping[str, Any]) -> str:
     if "found" in values:
         facts = [f"a path of {counted(values['length'], 'relation')}" if values["found"] else "no path"]
     facts += [f"tier {values['tier']}"] if "tier" in values else []
+    if any(some.values()) and (doubt := _DOUBTS.get(values.get("outcome") or "")):
+        facts.append(f"{doubt} ({values['worth']})")
     return f"{', '.join(facts)}." if facts else ""
 
 
@@ -98,9 +107,9 @@ def _shortened(found: Iterable[str]) -> Iterator[str]:
 def lines(values: Mapping[str, Any]) -> Iterator[str]:
     """What an answer holds, a line each, and further ones where a row has more to say."""
     if isinstance(values.get("entity"), str):
-        yield f"entity: {line(values['entity'])}"
+        yield f"entity: {_name(values['entity'])}"
     if values.get("path"):
-        yield " - ".join(map(line, values["path"]))
+        yield " - ".join(map(_name, values["path"]))
     for group in _GROUPS:
         rows = values.get(group)
         label = f"{_SAID[group][0]}: " if group in {"duplicates", "unknown"} else ""
@@ -128,9 +137,9 @@ def _shares(counts: Mapping[str, int]) -> str:
 
 def _row(row: Any, label: str) -> Iterator[str]:
     if not isinstance(row, dict):
-        yield f"{label}{line(str(row))}"
+        yield f"{label}{_name(str(row))}"
     elif "relationType" in row:
-        yield f"{label}{line(row['from'])} -[{line(row['relationType'])}]-> {line(row['to'])}"
+        yield f"{label}{_name(row['from'])} -[{_name(row['relationType'])}]-> {_name(row['to'])}"
     elif "memory_id" in row:
         yield from _memory(row, label)
     else:
@@ -142,12 +151,17 @@ def _entity(row: Mapping[str, Any], label: str) -> Iterator[str]:
     facts = [str(row["id"]), row.get("entityType") or "", *_scores(row)]
     if (state := row.get("embedding_status", "generated")) != "generated":
         facts.append(state)
-    yield f"{label}{_bracketed(facts)} {line(row['name'])}"
+    yield f"{label}{_bracketed(facts)} {_name(row['name'])}"
     yield from _marked(row)
     yield from (f"  {line(row['error'])}",) if row.get("error") else ()
     for name, said in _PARTS.items():
         for text in row.get(name, ()):
             yield from _observation(f"  - {said}", text)
+
+
+def _name(text: str) -> str:
+    """Letter by letter, for other tools take it so; but one line, whatever breaks it."""
+    return " ".join(seen(text).splitlines())
 
 
 def _observation(mark: str, text: str) -> Iterator[str]:
