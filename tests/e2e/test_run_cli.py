@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -178,3 +179,22 @@ def test_a_run_just_started_has_a_context_to_put_before_a_prompt(shell: Shell) -
 
     assert found.out.startswith("========== RESEARCH CONTEXT")
     assert found.err == "memory: nothing is kept of this run yet\n"
+
+
+PROGRAM = """
+from memory import ResearchMemory
+
+with ResearchMemory("query_1767225600_4711") as memory:
+    memory.store_memory("discovery", "A fact", "worker")
+"""
+
+
+def test_c40_an_imported_config_toml_has_runs_exported_when_they_end(shell: Shell) -> None:
+    (shell.folder / "config.toml").write_text("export_memories = true\n")
+    shell("config", "import", "config.toml")
+
+    subprocess.run([sys.executable, "-c", PROGRAM], env=shell.env, cwd=shell.folder, check=True, timeout=60)
+
+    (file,) = shell.folder.glob("memories_export_*.json")
+    assert file.stem.removeprefix("memories_export_").isdigit()
+    assert [row["content"] for row in json.loads(file.read_text())["memories"]] == ["A fact"]
