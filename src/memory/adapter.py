@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from memory.settings import EmbeddingSettings
     from memory.space import Vectors
 
-__all__ = ["Adapted", "Choice", "EmbeddingProvider", "Generating", "chosen", "set_embedding_provider"]
+__all__ = [
+    "Adapted",
+    "Choice",
+    "EmbeddingProvider",
+    "Generating",
+    "SentenceTransformerProvider",
+    "chosen",
+    "set_embedding_provider",
+]
 
 
 class Generating(Protocol):
@@ -44,7 +52,11 @@ class Generating(Protocol):
 
 
 class EmbeddingProvider:
-    """An `Embedder` by those names. Vectors have length 1; texts are taken as passages."""
+    """
+    An `Embedder` by those names (CAP E8). Vectors have length 1; texts are taken as passages.
+
+    A class of one's own may take it as its base, with its own `generate`, `batch_generate`, `dimensions` and `model_name`.
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
@@ -81,6 +93,19 @@ class EmbeddingProvider:
 
     embed = generate
     embed_batch = batch_generate
+
+
+class SentenceTransformerProvider(EmbeddingProvider):
+    """A model of the sentence-transformers library (CAP E9), loaded when it first generates."""
+
+    def __init__(self, model_name: str = "all-MiniLM-L6-v2") -> None:
+        """
+        Args:
+            model_name: Its name on the hub, or a folder.
+        """
+        from memory.embed.sentence_transformers import SentenceTransformersEmbedder
+
+        super().__init__(SentenceTransformersEmbedder(model_name))
 
 
 class Adapted:

@@ -1456,6 +1456,19 @@ class Generations:
         assert [generation.state for generation in store.generations()] == [State.ACTIVE]
         assert list(store.check()) == []
 
+    def test_clearing_some_chunks_queues_these_and_leaves_the_others(self, store: Store) -> None:
+        ids = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(0, 1)])))
+        store.mark(1, unit(1))
+        first, second = (heads(store, id)[0] for id in ids)
+
+        store.clear(1, [first, ChunkId(999)])
+        store.clear(1, [])
+
+        assert [scored.chunk for scored in store.by_vector(1, unit(1), ACTIVE, 9)] == [second]
+        assert [one.id for one in store.waiting(9)] == [first]
+        assert (store.centre(1)[1], store.fingerprint(1) is None) == (1, False)
+        assert list(store.check()) == []
+
     def test_a_fingerprint_stays_with_its_vectors(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
         store.mark(1, unit(1, 2))

@@ -3,9 +3,8 @@ What the fifth seed (the plan of a vector search for an entity graph) promises, 
 capabilities, and X2, X4, X19, X22, X43 to X45, X47.
 
 Left out are choices of other libraries and their sizes (E2, E5, E11, E27), the provider classes (E6, E8, E9, E25: they
-are the engine's, tested in `unit/test_adapter.py` and `unit/test_config.py`), the vector store's own class (E10, X40: the
-store's promises stand in `store_suite.py`), `VectorContextSearch` (E16: the listing embeds the query for each node and
-looks at one neighbour; `search_hybrid` has its place), what is for the future (E29), speed (E19, E31: `bench/graph.py`),
+are the engine's, tested in `unit/test_adapter.py` and `unit/test_config.py`), the vector store and the search by context
+(E10, E16: `unit/test_named.py`; X40: `store_suite.py`), what is for the future (E29), speed (E19, E31: `bench/graph.py`),
 encryption and the ledger (of E30: the engine's), and the plan's weeks (E32).
 """
 

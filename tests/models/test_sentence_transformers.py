@@ -12,6 +12,7 @@ import pytest
 from embedder_suite import TEXTS, EmbedderSuite, cosines
 
 from memory import Draft, Engine
+from memory.adapter import SentenceTransformerProvider
 from memory.config import Config
 from memory.embed.local import LocalEmbedder, installed
 from memory.embed.models import Known
@@ -234,3 +235,10 @@ def test_a_folder_whose_model_was_exchanged_does_not_answer(tmp_path: Path) -> N
         assert "same name" in answer.notices[0].text
         with pytest.raises(SpaceMismatch):
             kept.embed() if kept.status().counts.queued else kept._embedders.configured().embed(["x"], "query")
+
+
+def test_e9_the_documented_provider_generates_what_the_embedder_does(embedder: SentenceTransformersEmbedder) -> None:
+    provider = SentenceTransformerProvider("all-MiniLM-L6-v2")
+
+    assert (provider.dimensions, provider.model_name) == (384, "all-MiniLM-L6-v2")
+    assert np.allclose(provider.batch_generate(["a text"]), embedder.embed(["a text"], "passage"), atol=1e-6)

@@ -290,7 +290,8 @@ class Stores(RuleBasedStateMachine):
     @precondition(lambda self: len(self.ram.generations()) > 1)
     @rule(data=st.data())
     def clear(self, data) -> None:
-        self.same("clear", self.some_generation(data))
+        chunks = data.draw(st.none() | st.lists(st.integers(1, 40).map(ChunkId), max_size=4))
+        self.same("clear", self.some_generation(data), chunks)
 
     @rule(data=st.data())
     def drop(self, data) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory.graph.embed import Embedding
 from memory.graph.find import Finding
@@ -11,8 +11,16 @@ from memory.rank.proximity import relevance
 
 if TYPE_CHECKING:
     from memory.engine import Engine
+    from memory.graph.vectors import ContextSearch, SQLiteVectorStore, VectorContextSearch, VectorStore
 
-__all__ = ["EntityGraph", "hybrid_relevance"]
+__all__ = [
+    "ContextSearch",
+    "EntityGraph",
+    "SQLiteVectorStore",
+    "VectorContextSearch",
+    "VectorStore",
+    "hybrid_relevance",
+]
 
 
 class EntityGraph(Keeping, Finding, Embedding):
@@ -42,3 +50,12 @@ class EntityGraph(Keeping, Finding, Embedding):
 def hybrid_relevance(vector_score: float, graph_distance: int | None, vector_weight: float = 0.5) -> float:
     """The documented name (CAP E17) of `memory.rank.proximity.relevance`."""
     return relevance(vector_score, graph_distance, vector_weight=vector_weight)
+
+
+def __getattr__(name: str) -> Any:
+    """What only programs of their own use is imported when they do."""
+    if name not in __all__:
+        raise AttributeError(f"module 'memory.graph' has no attribute {name!r}")
+    from memory.graph import vectors
+
+    return getattr(vectors, name)

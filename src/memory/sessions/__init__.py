@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.engine import Engine
+    from memory.sessions.timing import SearchStats, log_timing, search_stats
 
-__all__ = ["SessionMemory"]
+__all__ = ["SearchStats", "SessionMemory", "log_timing", "search_stats"]
 
 
 class SessionMemory(Keeping, Finding, Using):
@@ -74,3 +75,12 @@ class SessionMemory(Keeping, Finding, Using):
                 for one in found.types
             },
         }
+
+
+def __getattr__(name: str) -> Any:
+    """What only programs of their own use is imported when they do."""
+    if name not in __all__:
+        raise AttributeError(f"module 'memory.sessions' has no attribute {name!r}")
+    from memory.sessions import timing
+
+    return getattr(timing, name)

@@ -358,8 +358,13 @@ class Store(Accounts, Sessions, Protocol):
         """Remember it, unless there is one already or the generation is gone."""
         ...
 
-    def clear(self, generation: int) -> None:
-        """Take all vectors of a generation away, its fingerprint and its lexicon; of the active one, queue all chunks."""
+    def clear(self, generation: int, ids: Sequence[ChunkId] | None = None) -> None:
+        """
+        Take all vectors of a generation away, its fingerprint and its lexicon; of the active one, queue all chunks.
+
+        Args:
+            ids: Only the vectors of these chunks; fingerprint and lexicon stay.
+        """
         ...
 
     def drop(self, generation: int) -> None:

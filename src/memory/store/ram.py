@@ -666,13 +666,15 @@ class RamStore:
             if generation in data.generations:
                 data.fingerprints.setdefault(generation, fingerprint.copy())
 
-    def clear(self, generation: int) -> None:
+    def clear(self, generation: int, ids: Sequence[ChunkId] | None = None) -> None:
         with self.change() as data:
             cleared = self._need(generation)
-            data.fingerprints.pop(generation, None)
-            forget(data, generation)
-            data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
-            data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}
+            if ids is None:
+                data.fingerprints.pop(generation, None)
+                forget(data, generation)
+                data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}
+            gone = {key for key in data.vectors if key[0] == generation and (ids is None or key[1] in ids)}
+            data.vectors = {key: vector for key, vector in data.vectors.items() if key not in gone}
             if cleared.state is State.ACTIVE:
                 self._queue(generation)
 

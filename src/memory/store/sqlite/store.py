@@ -248,9 +248,9 @@ class SqliteStore(SqliteAccounts):
         with self._db.write(durable=False) as db:
             vector_rows.mark(db, generation, fingerprint)
 
-    def clear(self, generation: int) -> None:
+    def clear(self, generation: int, ids: Sequence[ChunkId] | None = None) -> None:
         with self._db.write() as db:
-            vector_rows.clear(db, generation)
+            vector_rows.clear(db, generation, ids)
 
     def drop(self, generation: int) -> None:
         with self._db.write() as db:

@@ -163,17 +163,20 @@ def mark(db: apsw.Connection, generation: int, fingerprint: Vectors) -> None:
     )
 
 
-def clear(db: apsw.Connection, generation: int) -> None:
+def clear(db: apsw.Connection, generation: int, ids: Collection[int] | None) -> None:
     """See `Store.clear`."""
     need(db, generation)
-    db.execute(f"delete from vectors_{generation}")
-    forget_begun(db, generation)
-    forget_lexicon(db, generation)
-    db.execute(
-        """update generations set total = zeroblob(8 * dimension), vectors = 0, changes = changes + 1,
-               fingerprint = null where id = ?""",
-        (generation,),
-    )
+    if ids is not None:
+        forget(db, generation, ids)
+    else:
+        db.execute(f"delete from vectors_{generation}")
+        forget_begun(db, generation)
+        forget_lexicon(db, generation)
+        db.execute(
+            """update generations set total = zeroblob(8 * dimension), vectors = 0, changes = changes + 1,
+                   fingerprint = null where id = ?""",
+            (generation,),
+        )
     if generation == active(db):
         queue.renew(db, generation)
 
