@@ -149,6 +149,17 @@ def test_a36_a37_the_documented_call_gives_the_vector_that_the_engine_compares(
     assert np.allclose(found, LocalEmbedder().embed([QUESTION], "query")[0], atol=1e-5)
 
 
+def test_e9_the_documented_class_generates_what_the_library_encodes() -> None:
+    from sentence_transformers import SentenceTransformer
+
+    provider = SentenceTransformerProvider(model_name="all-MiniLM-L6-v2")
+    found = SentenceTransformer(str(installed()), device="cpu").encode([QUESTION, "cookies"], show_progress_bar=False)
+
+    assert (provider.model_name, provider.dimensions) == ("all-MiniLM-L6-v2", 384)
+    assert np.allclose(provider.generate(QUESTION), found[0], atol=1e-5)
+    assert np.allclose(provider.batch_generate([QUESTION, "cookies"]), found, atol=1e-5)
+
+
 class Listening(SentenceTransformersEmbedder):
     """Remembers what it was given."""
 
