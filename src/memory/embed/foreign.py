@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from memory.errors import Error, Garbled, Raised, Refused
 from memory.limits import plain
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from memory.space import Vectors
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -35,6 +37,19 @@ def foreign(whose: str, hush: Callable[[str], str] = lambda said: said) -> Gener
     except Exception as error:
         said = plain(hush(f"{type(error).__name__}: {error}"))[:300]
         raise Raised(f"{whose} failed: {said}") from error
+
+
+def tried_twice(load: Callable[[], T], *failures: type[Exception]) -> T:
+    """
+    What loads a model, tried once more if it fails (CAP D39): a disk that is far away, or a download, may be back.
+
+    Args:
+        failures: What it raises then.
+    """
+    try:
+        return load()
+    except failures:
+        return load()
 
 
 def secret(said: str, variable: str) -> str:

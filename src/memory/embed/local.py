@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.embed import vocabulary
+from memory.embed.foreign import tried_twice
 from memory.embed.minilm import INSTALL, POSITIONS, WIDTH, Network, network
 from memory.embed.vocabulary import CLS, SEP
 from memory.errors import Garbled, Refused
@@ -107,18 +108,20 @@ class LocalEmbedder:
     @cached_property
     def _tokenizer(self) -> WordPiece:
         try:
-            return vocabulary.wordpiece(self._folder)
+            return tried_twice(lambda: vocabulary.wordpiece(self._folder), OSError)
         except (OSError, ValueError) as error:
             path = self._folder / vocabulary.FILE
             raise Refused(f"the vocabulary {path} cannot be used: {error}", hint=INSTALL) from error
 
     @cached_property
     def _network(self) -> Network:
-        return network(self._folder / "model.safetensors")
+        return tried_twice(lambda: network(self._folder / "model.safetensors"), Refused)
 
     @cached_property
     def _passages(self) -> Network | Quantised:
-        return self._network if self._bulk is None else self._bulk(self._folder / "model.safetensors")
+        if (bulk := self._bulk) is None:
+            return self._network
+        return tried_twice(lambda: bulk(self._folder / "model.safetensors"), OSError, Refused)
 
 
 def installed() -> Path:

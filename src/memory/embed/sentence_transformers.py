@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from memory.embed import space
-from memory.embed.foreign import checked
+from memory.embed.foreign import checked, tried_twice
 from memory.embed.models import Known
 from memory.errors import DimensionMismatch, Refused
 
@@ -122,9 +122,13 @@ class SentenceTransformersEmbedder:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise Refused(f"the sentence-transformers provider is not installed: {error}", hint=INSTALL) from error
+
+        def load() -> SentenceTransformer:
+            return SentenceTransformer(_found(self.model), device=self._device, truncate_dim=self._shortened)
+
         try:
             with _quiet():
-                return SentenceTransformer(_found(self.model), device=self._device, truncate_dim=self._shortened)
+                return tried_twice(load, OSError, RuntimeError)
         except (OSError, ValueError, RuntimeError, ImportError) as error:
             hint = "Give the name of a model on the hub, or a folder with one."
             raise Refused(f"cannot load the model {self.model}: {_first_line(error)}", hint=hint) from error
