@@ -414,6 +414,21 @@ def test_a_memory_without_a_body_says_where_the_rest_is(shell):
     assert "`memory details 1` shows them" in ran.err
 
 
+def test_a_list_that_is_cut_says_so(kept):
+    """And one that is not says nothing."""
+    assert "memory: there are more than 2; -n shows them" in kept("list", "-n", "2").err
+    assert kept("list", "-n", "3").err == kept("list").err == ""
+
+
+def test_a_list_that_is_cut_at_the_most_says_so():
+    from memory.cli.options import first
+    from memory.query import MOST
+
+    assert first(range(MOST), MOST) == (list(range(MOST)), "there may be more: 10,000 are shown at most")
+    assert first(range(4), 3) == ([0, 1, 2], "there are more than 3; -n shows them")
+    assert first(range(3), 3) == ([0, 1, 2], "")
+
+
 def test_an_export_over_a_file_says_what_to_do(shell):
     (shell.folder / "taken").write_text("x")
 

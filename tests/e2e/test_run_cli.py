@@ -79,6 +79,11 @@ def test_where_nothing_is_kept_a_list_says_so(shell: Shell) -> None:
     assert shell("run", "list", "--json").json["runs"] == []
 
 
+def test_a_kind_of_which_there_is_nothing_is_said(kept: Shell) -> None:
+    assert "none of these is in it" in kept("run", "show", OTHER, "--kind", "discovery").err
+    assert kept("run", "show", OTHER, "--kind", "plan").err == ""
+
+
 def test_a_run_is_shown_with_its_numbers(kept: Shell) -> None:
     out = kept("run", "show", RUN).out
     assert "tool calls  1 (1 without success)" in out

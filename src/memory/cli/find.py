@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memory.cli.options import HERE, as_json, opened, scope, scoped, settings, show, tell
+from memory.cli.options import HERE, as_json, first, opened, scope, scoped, settings, show, tell
 from memory.errors import Invalid
 from memory.limits import DISTANCE_LIMIT
-from memory.query import EVERYTHING, Granularity, Mode, Query
+from memory.query import EVERYTHING, MOST, Granularity, Mode, Query
 
 if TYPE_CHECKING:
     from memory.context import Context
@@ -131,7 +131,7 @@ def details(context: click.Context, /, reference: str, *, as_json: bool) -> None
 def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any) -> None:
     """Show memories, last changed first."""
     with opened(context) as engine:
-        memories = list(engine.recent(scope(**where), limit))
+        memories, more = first(engine.recent(scope(**where), min(limit + 1, MOST)), limit)
         missing = "" if memories else _nothing(engine)
     if as_json:
         from memory.render import data
@@ -142,8 +142,8 @@ def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any)
 
     if memories:
         click.echo(rendered.listing(memories))
-    else:
-        click.echo(missing, err=True)
+    for told in filter(None, (missing, more and f"memory: {more}")):
+        click.echo(told, err=True)
 
 
 @click.command(short_help="What an agent should read before it starts.")

@@ -18,7 +18,7 @@ from memory.engine import Engine
 from memory.errors import Invalid
 from memory.kinds import CATEGORIES, Kind, kind
 from memory.limits import iteration, plain
-from memory.query import Scope
+from memory.query import MOST, Scope
 from memory.reading import TEXT_BYTES, bounded
 from memory.record import Status
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from memory.query import Notice
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
+Item = TypeVar("Item")
 
 HERE = "."
 """The value of `--project` without a name: the project of the current folder."""
@@ -195,6 +196,14 @@ def opened(context: click.Context, config: Config | None = None) -> Generator[En
     """The user's engine for one command."""
     with Engine.open(config or settings(context), lasting=False) as engine:
         yield engine
+
+
+def first(found: Iterable[Item], limit: int) -> tuple[list[Item], str]:
+    """Of what was looked up with one more than is shown, what is shown, and a sentence if that may not be all."""
+    items = list(found)
+    if len(items) > limit:
+        return items[:limit], f"there are more than {limit:,}; -n shows them"
+    return items, f"there may be more: {MOST:,} are shown at most" if len(items) == MOST else ""
 
 
 def show(data: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from memory.cli.options import (
     PATH,
     as_json,
     filled,
+    first,
     given_text,
     named_project,
     opened,
@@ -131,7 +132,7 @@ def show_(context: click.Context, /, id: str | None, limit: int, kind: str | Non
     with opened(context) as engine:
         found = engine.runs.run(_named(id, engine))
         memories = engine.recent(scope(found.id, kind), min(limit + 1, MOST))
-    more, memories = len(memories) > limit, memories[:limit]
+    memories, more = first(memories, limit)
     if as_json:
         from memory.render import research_data
 
@@ -140,8 +141,10 @@ def show_(context: click.Context, /, id: str | None, limit: int, kind: str | Non
     from memory.render import research_text
 
     click.echo(research_text.shown(found, memories))
+    if not memories:
+        click.echo("memory: none of these is in it", err=True)
     if more:
-        click.echo(f"memory: there are more than {limit:,}; -n shows them", err=True)
+        click.echo(f"memory: {more}", err=True)
 
 
 @run.command("context", short_help="Show what a worker of a run should know.")

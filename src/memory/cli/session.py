@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.cli.options import as_json, opened, show, tell, usually
+from memory.cli.options import as_json, first, opened, show, tell, usually
 from memory.kinds import kind
 from memory.limits import iteration
 from memory.query import EVERYTHING, MOST
@@ -71,7 +71,7 @@ def show_(
     with opened(context) as engine:
         found = engine.session(id)
         memories = engine.by_iteration(scope, min(limit + 1, MOST))
-    more, memories = len(memories) > limit, memories[:limit]
+    memories, more = first(memories, limit)
     if as_json:
         from memory.render import sessions_data
 
@@ -83,7 +83,7 @@ def show_(
     if not memories:
         click.echo("memory: none of these is in it", err=True)
     if more:
-        click.echo(f"memory: there are more than {limit:,}; -n shows them", err=True)
+        click.echo(f"memory: {more}", err=True)
 
 
 def _scope(id: str, kinds: tuple[str, ...], number: str | None) -> Scope:
