@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.errors import NotFound, StoreBusy
+from memory.errors import NotFound, StoreError, StoreReadOnly
 from memory.limits import iteration as numbered, short
 from memory.query import ACTIVE, Granularity, Notice, Searched, check_limit, sort_of
 
@@ -127,8 +127,10 @@ class Archive:
             return ()
         try:
             self._store.touch(ids, self._now())
-        except StoreBusy as error:
-            return (Notice(f"this access was not counted: {error}"),)
+        except StoreReadOnly:
+            return ()  # whoever may only read leaves no trace
+        except StoreError as error:
+            return (Notice(f"this access was not counted: {error}", error.hint),)
         return ()
 
     def expand(self, chunk_id: int | str, around: int = 2) -> Expanded:

@@ -284,11 +284,19 @@ class Care(Beside):
 
     # Carrying over -------------------------------------------------------
 
-    def exported(self) -> Iterator[Exported]:
-        """Every memory with all that belongs to it, oldest first."""
+    def exported(self, lost: Callable[[str], None] | None = None) -> Iterator[Exported]:
+        """
+        Every memory with all that belongs to it, oldest first.
+
+        Args:
+            lost: Told what of a damaged store cannot be read, a sentence each; what can be is exported.
+
+        Raises:
+            StoreDamaged: Something cannot be read, and nobody is told.
+        """
         from memory.transfer import exported
 
-        return exported(self._store)
+        return exported(self._store, lost)
 
     def restore(self, plans: Sequence[Plan]) -> list[Saved]:
         """

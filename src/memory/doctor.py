@@ -6,16 +6,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.documents import every
 from memory.embed import PLACE
 from memory.embed.purpose import EMBED, PROBE, purpose
-from memory.errors import ConfigError, EmbedError, Error, SpaceMismatch
+from memory.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly
 from memory.fill import Filling, drain
-from memory.record import MemoryId
 from memory.status import chunks
 from memory.store import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from memory.config import Config
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from memory.guard import Guard
     from memory.store import Store
 
-PAGE = 500  # memories read at a time
 NAMED = 5  # of those that hold a secret
 
 
@@ -51,10 +50,26 @@ def doctor(
     Args:
         fix: Rebuild what is derived, take rights from others, ask a server that was left alone, embed what waits.
     """
-    first = (_database(store, config, fix=fix), *_rights(config, fix=fix), *_secrets(store, guard))
-    before = (*first, *_model(embedders), *_vectors(store, embedders))
+    first = (
+        *_looked("database", lambda: [_database(store, config, fix=fix)]),
+        *_rights(config, fix=fix),
+        *_looked("secrets", lambda: _secrets(store, guard)),
+    )
+    before = (
+        *first,
+        *_looked("model", lambda: _model(embedders)),
+        *_looked("vectors", lambda: _vectors(store, embedders)),
+    )
     able = all(found.well for found in before if found.name in {"model", "vectors"})
-    return (*before, *_queue(store, embedders, config, moment, fix=fix, able=able))
+    return (*before, *_looked("queue", lambda: _queue(store, embedders, config, moment, fix=fix, able=able)))
+
+
+def _looked(name: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """What was found, until the database could not be read any more; all else is looked at nevertheless."""
+    try:
+        yield from look()
+    except (StoreDamaged, StoreReadOnly) as error:
+        yield Finding(name, False, str(error), error.hint)
 
 
 def _database(store: Store, config: Config, *, fix: bool) -> Finding:
@@ -63,7 +78,10 @@ def _database(store: Store, config: Config, *, fix: bool) -> Finding:
         return Finding("database", True, f"{config.database} is sound")
     told = "; ".join(problems)
     if not fix:
-        return Finding("database", False, told, "`memory doctor --fix` rebuilds what is derived from the memories.")
+        hint = (
+            "`memory doctor --fix` rebuilds what is derived from the memories; `memory export` saves what can be read."
+        )
+        return Finding("database", False, told, hint)
     store.repair()
     left = list(store.check())
     if left:
@@ -93,14 +111,10 @@ def _rights(config: Config, *, fix: bool) -> Iterator[Finding]:
 def _secrets(store: Store, guard: Guard) -> Iterator[Finding]:
     """What was kept before a rule knew it. Nothing is taken out here: whoever wrote it should know of the leak."""
     found: dict[int, str] = {}
-    after = MemoryId(0)
     try:
-        while page := store.page(after, PAGE):
-            for memory in page:
-                whole = store.whole(memory.id)
-                if whole is not None and (names := guard.secrets(whole)):
-                    found[memory.id] = names[0]
-            after = page[-1].id
+        for whole in every(store, lambda _what: None):  # what cannot be read is said of the database
+            if names := guard.secrets(whole):
+                found[whole.memory.id] = names[0]
     except ConfigError as error:
         yield Finding("secrets", False, str(error), error.hint)
         return

@@ -102,6 +102,7 @@ class Engine(Archive, Care):
         embedder: Embedder | None = None,
         lasting: bool = True,
         key: str | None = None,
+        damaged: bool = False,
     ) -> Self:
         """
         Open the user's memory, made if it is missing.
@@ -109,6 +110,7 @@ class Engine(Archive, Care):
         Args:
             config: None loads the user's settings.
             home: The folder of the database, in place of the configured one.
+            damaged: Open what SQLite refuses as well, to export what can be read.
             embedder, lasting, key: See `Engine`. If none is given, what `set_embedding_provider` chose comes first.
 
         Raises:
@@ -124,7 +126,7 @@ class Engine(Archive, Care):
         except OSError as error:
             hint = "Choose another place with MEMORY_HOME or `home` in config.yaml."
             raise StoreError(f"cannot make the folder {folder}: {error.strerror}", hint=hint) from error
-        store = SqliteStore(config.database, busy_seconds=config.store.busy_seconds)
+        store = SqliteStore(config.database, busy_seconds=config.store.busy_seconds, damaged=damaged)
         if embedder is None and key is None and (adapter := sys.modules.get("memory.adapter")) is not None:
             config, embedder, key = adapter.chosen(config)  # where nobody imported it, nothing was chosen
         return cls(store, config, embedder=embedder, lasting=lasting, key=key)

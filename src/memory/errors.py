@@ -9,6 +9,7 @@ What can go wrong, as types a caller can catch.
     │   ├── StoreBusy                another process held the write lock too long (retryable)
     │   ├── StoreTooNew              written by a newer version of this program
     │   ├── StoreDamaged             not a database, or a broken one
+    │   ├── StoreReadOnly            it may be read and not written
     │   └── StoreFull                the disk, or a limit on the file, is full
     ├── EmbedError
     │   ├── Unreachable              no answer in time (retryable)
@@ -85,6 +86,10 @@ class StoreTooNew(StoreError):
 
 class StoreDamaged(StoreError):
     """The file is not a database, or it is a damaged one; it was not touched."""
+
+
+class StoreReadOnly(StoreError):
+    """The file, its folder or its disk may not be written; nothing of this was kept. Searches go on."""
 
 
 class StoreFull(StoreError):

@@ -7,7 +7,7 @@ from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.errors import EmbedError, SpaceMismatch, StoreBusy, Unembedded
+from memory.errors import EmbedError, SpaceMismatch, StoreError, Unembedded
 from memory.query import EVERYTHING, Merge, Notice, Scored, Step
 from memory.rank.fuse import centred, fuse, shrunk
 from memory.rank.phrases import DEPTH, lifted, neighbours, together
@@ -265,7 +265,7 @@ class Legs:
         """Embed what waits, or say why not: the query has its vector, and most of what is kept does."""
         try:
             self._fill()
-        except (EmbedError, SpaceMismatch, StoreBusy) as error:
+        except (EmbedError, SpaceMismatch, StoreError) as error:
             self._trace.notices.append(Notice(f"chunks wait for their vectors: {error}", error.hint))
 
     def _fill(self) -> None:

@@ -9,8 +9,9 @@ from difflib import get_close_matches
 from os.path import isfile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from memory.documents import every
 from memory.draft import SHARED, Draft
-from memory.errors import Invalid
+from memory.errors import Invalid, StoreDamaged
 from memory.joined import SCHEMAS, parsed as joined
 from memory.kinds import GENERAL, Kind, kind
 from memory.limits import TITLE_LIMIT, plain
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from memory.store import Store, ToolCall
 
 SCHEMA = "memory.memory/1"
-PAGE = 500  # memories read at a time
 SUFFIXES = (".md", ".markdown")  # of Markdown files
 MOST = 2**53  # what a store counts to with room for more, and what every JSON reader takes for a whole number
 
@@ -54,18 +54,26 @@ class Exported:
     superseded_by: str | None
 
 
-def exported(store: Store) -> Iterator[Exported]:
-    """Every memory, oldest first, a page at a time."""
-    after = MemoryId(0)
-    while page := store.page(after, PAGE):
-        wanted = {id for memory in page for id in (memory.parent_id, memory.superseded_by) if id is not None}
-        uids = {id: found.uid for id, found in store.memories(sorted(wanted)).items()}
-        for memory in page:
-            if (found := store.whole(memory.id)) is None:
-                continue  # deleted meanwhile
-            links = [None if id is None else uids.get(id) for id in (memory.parent_id, memory.superseded_by)]
-            yield Exported(*found, *links)
-        after = page[-1].id
+def exported(store: Store, lost: Callable[[str], None] | None = None) -> Iterator[Exported]:
+    """
+    Every memory, oldest first.
+
+    Args:
+        lost: Told what of a damaged store cannot be read; all else is exported. Bytes that are no text are U+FFFD.
+
+    Raises:
+        StoreDamaged: Something cannot be read, and nobody is told.
+    """
+    for found in every(store, lost):
+        memory = found.memory
+        yield Exported(*found, _uid_of(store, memory.parent_id), _uid_of(store, memory.superseded_by))
+
+
+def _uid_of(store: Store, id: MemoryId | None) -> str | None:
+    try:
+        return None if id is None else next((found.uid for found in store.memories([id]).values()), None)
+    except StoreDamaged:  # said of that memory
+        return None
 
 
 class Restoring(NamedTuple):

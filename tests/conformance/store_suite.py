@@ -557,6 +557,17 @@ class Reading:
         assert [memory.id for memory in store.page(ids[1], 9)] == ids[2:]
         assert list(store.page(ids[-1], 9)) == []
 
+    def test_of_a_sound_store_everything_can_be_read(self, store: Store) -> None:
+        ids = kept(store, note("a", body="one"), note("b"), note("c"))
+        store.replace(ids[0], note("d", body="two"))
+        store.delete(ids[1])
+
+        assert store.ids(MemoryId(0), 9) == [ids[0], ids[2]]
+        assert store.ids(ids[0], 9) == [ids[2]]
+        assert (store.ids(MemoryId(0), 1), store.ids(ids[2], 9)) == ([ids[0]], [])
+        assert store.salvaged(ids[0]) == (store.whole(ids[0]), ())
+        assert store.salvaged(ids[1]) is None
+
     def test_counts_tell_how_much_there_is(self, store: Store) -> None:
         assert nothing_was_kept(store)
 

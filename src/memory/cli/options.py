@@ -192,9 +192,9 @@ def named_file(context: click.Context) -> Path | None:
 
 
 @contextmanager
-def opened(context: click.Context, config: Config | None = None) -> Generator[Engine]:
+def opened(context: click.Context, config: Config | None = None, *, damaged: bool = False) -> Generator[Engine]:
     """The user's engine for one command."""
-    with Engine.open(config or settings(context), lasting=False) as engine:
+    with Engine.open(config or settings(context), lasting=False, damaged=damaged) as engine:
         yield engine
 
 

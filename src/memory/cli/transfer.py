@@ -22,7 +22,7 @@ from memory.cli.options import (
     tell,
     written,
 )
-from memory.errors import Invalid, StoreError
+from memory.errors import Invalid, StoreDamaged, StoreError
 from memory.joined import Attaching, Relating
 from memory.kinds import Kind
 from memory.limits import plain
@@ -50,10 +50,11 @@ if TYPE_CHECKING:
 )
 @as_json
 @click.pass_context
-def export(context: click.Context, /, output: str | None, *, as_json: bool) -> None:
+def export(context: click.Context, /, output: str | None, *, as_json: bool) -> int:
     """
     Print every memory as a line of JSON, with its details and its history, then what joins them and the tool calls of
-    research runs; `memory import` reads it back.
+    research runs; `memory import` reads it back. Of a damaged database, what can be read is exported, what cannot is
+    named, and the exit code is 1.
 
     \b
         memory export > memories.jsonl
@@ -61,28 +62,44 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> N
     from memory.render import data
 
     count = 0
+    lost: list[str] = []
 
     def records(engine: Engine) -> Iterator[dict[str, Any]]:
         nonlocal count
-        for found in engine.exported():
+        for found in engine.exported(lost.append):
             count += 1
             yield data.exported(found)
-        yield from map(data.strand, engine.graph.strands())
-        yield from (data.tool_call(call) for _, call in engine.runs.calls())
+        try:
+            yield from map(data.strand, engine.graph.strands())
+        except StoreDamaged as error:
+            lost.append(f"not all relations and links can be read: {error}")
+        try:
+            yield from (data.tool_call(call) for _, call in engine.runs.calls())
+        except StoreDamaged as error:
+            lost.append(f"not all tool calls of research runs can be read: {error}")
 
-    with opened(context) as engine:
+    joined = 0
+    with opened(context, damaged=True) as engine:
         if output is None:
             for record in records(engine):
                 show(record)
-            return
-        joined = written(Path(output), map(encoded, records(engine))) - count
-    if as_json:
-        show(data.document("export", {"file": output, "memories": count, "joined": joined}))
-    else:
-        from memory.render.text import counted
+        else:
+            joined = written(Path(output), map(encoded, records(engine))) - count
+    if output is not None:
+        _exported(output, count, joined, lost, as_json=as_json)
+    tell(Notice(f"not exported: {what}") for what in lost)
+    return 1 if lost else 0
 
-        more = f", with {counted(joined, 'relation, link or tool call', 'relations, links and tool calls')}"
-        click.echo(f"{counted(count, 'memory', 'memories')}{more if joined else ''} in {output}")
+
+def _exported(output: str, count: int, joined: int, lost: list[str], *, as_json: bool) -> None:
+    from memory.render import data
+    from memory.render.text import counted
+
+    if as_json:
+        show(data.document("export", {"file": output, "memories": count, "joined": joined, "lost": lost}))
+        return
+    more = f", with {counted(joined, 'relation, link or tool call', 'relations, links and tool calls')}"
+    click.echo(f"{counted(count, 'memory', 'memories')}{more if joined else ''} in {output}")
 
 
 @click.command("import", short_help="Keep what stands in files: an export, or Markdown.")

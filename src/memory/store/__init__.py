@@ -21,6 +21,7 @@ from memory.store.values import (
     Relation,
     Revision,
     Run,
+    Salvaged,
     Sense,
     Session,
     State,
@@ -62,6 +63,7 @@ __all__ = [
     "Relation",
     "Revision",
     "Run",
+    "Salvaged",
     "Sense",
     "Session",
     "State",
@@ -216,6 +218,19 @@ class Store(Accounts, Sessions, Protocol):
 
     def page(self, after: MemoryId, limit: int) -> Sequence[Memory]:
         """Memories whose id is above `after`, lowest first."""
+        ...
+
+    def ids(self, after: MemoryId, limit: int) -> Sequence[MemoryId]:
+        """Ids above `after`, lowest first. Of a damaged store there may be some among them that name nothing."""
+        ...
+
+    def salvaged(self, id: MemoryId) -> Salvaged | None:
+        """
+        What can be read of a memory of a damaged store; None if there is no such memory.
+
+        Raises:
+            StoreDamaged: Nothing that would be a memory.
+        """
         ...
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:

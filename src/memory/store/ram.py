@@ -34,6 +34,7 @@ from memory.store import (
     Generation,
     Kept,
     Revision,
+    Salvaged,
     Session,
     State,
     Waiting,
@@ -371,6 +372,14 @@ class RamStore:
     def page(self, after: MemoryId, limit: int) -> Sequence[Memory]:
         with self.lock:
             return [self.data.memories[id] for id in sorted(self.data.memories) if id > after][:limit]
+
+    def ids(self, after: MemoryId, limit: int) -> Sequence[MemoryId]:
+        with self.lock:
+            return sorted(id for id in self.data.memories if id > after)[:limit]
+
+    def salvaged(self, id: MemoryId) -> Salvaged | None:
+        found = self.whole(id)
+        return None if found is None else Salvaged(found, ())
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
         with self.lock:

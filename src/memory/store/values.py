@@ -42,6 +42,18 @@ class Whole(NamedTuple):
     history: tuple[Revision, ...]
 
 
+class Salvaged(NamedTuple):
+    """
+    What can be read of a memory.
+
+    Attributes:
+        lost: What cannot, or not all: its fields, "body", "history". Bytes that are no text are U+FFFD.
+    """
+
+    whole: Whole
+    lost: tuple[str, ...]
+
+
 class Revision(NamedTuple):
     """What a memory said before an update."""
 

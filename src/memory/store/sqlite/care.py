@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memory.errors import StoreDamaged
-from memory.store.sqlite import queue, unlearn, vectors
+from memory.store.sqlite import damage, queue, unlearn, vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -24,6 +24,7 @@ ROUNDING = 1e-6
 """A sum of vectors of length 1, kept up to date by adding and taking away, is off by less."""
 
 BLOCK = 4096  # vectors read at a time
+TOLD = 20  # texts that cannot be read that are named
 NAMED = 3  # faults of the file that are quoted
 
 
@@ -34,8 +35,10 @@ def check(database: Database) -> tuple[str, ...]:
     In two transactions: only the last, for the keyword index, keeps others from writing.
     """
     with database.read() as db:
-        if damage := _damage(db, "integrity_check"):
-            return (f"the file is damaged in {_many(len(damage), 'place')}: {'; '.join(damage[:NAMED])}",)
+        found = _damage(db, "integrity_check")
+        harm = [f"the file is damaged in {_many(len(found), 'place')}: {'; '.join(found[:NAMED])}"] if found else []
+        if harm := [*harm, *_unreadable(db)]:
+            return tuple(harm)
         found = [*_orphans(db), *_incomplete(db), *_miscounted(db)]
         for generation in vectors.generations(db):
             found += _generation_faults(db, generation)
@@ -56,9 +59,32 @@ def _drifted(db: apsw.Connection) -> Iterator[str]:
 
 def _damage(db: apsw.Connection, check: str) -> list[str]:
     """What SQLite says of its file, less what it says of the keyword index, which is looked at by itself."""
-    rows: Iterable[Row] = db.execute(f"pragma {check}")
+    try:
+        rows: list[Row] = db.execute(f"pragma {check}").fetchall()
+    except (apsw.SQLError, UnicodeDecodeError) as error:  # a condition of a table stumbled over what stands there
+        return [str(error)]
     told = [line for (text,) in rows for line in str(text).splitlines()]
     return [line for line in told if line != "ok" and not line.startswith("***") and "fts5" not in line.lower()]
+
+
+def _unreadable(db: apsw.Connection) -> Iterator[str]:
+    """The first texts and memories that cannot be read, and how many more there are."""
+    told = 0
+    try:
+        for told, fault in enumerate(damage.faults(db), start=1):
+            if told <= TOLD:
+                yield fault
+    except apsw.CorruptError as error:
+        yield f"not every text can be read: {error}"
+    if told > TOLD:
+        yield f"and {told - TOLD:,} more texts or memories cannot be read"
+
+
+def first_fault(db: apsw.Connection) -> str:
+    """What is wrong with the file or what stands in it, if something is; empty if all can be read."""
+    if found := _damage(db, "quick_check(1)"):
+        return found[0]
+    return next(damage.faults(db), "")
 
 
 def _orphans(db: apsw.Connection) -> Iterator[str]:
@@ -151,9 +177,9 @@ def repair(db: apsw.Connection, path: str) -> None:
         StoreDamaged: The file itself is damaged: to write into it could destroy more.
     """
     db.execute("reindex")
-    if damage := _damage(db, "quick_check"):
+    if found := _damage(db, "quick_check"):
         raise StoreDamaged(
-            f"{path} is damaged ({damage[0]})", hint="It was left as it is. Restore it from a copy or an export."
+            f"{path} is damaged ({found[0]})", hint="It was left as it is. Restore it from a copy or an export."
         )
     _remove_orphans(db)
     for name in _stray(db):

@@ -12,11 +12,15 @@ from weakref import WeakSet
 
 import apsw
 
-from memory.errors import Invalid, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew
+from memory.errors import StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
 from memory.store.sqlite.match import matched
+from memory.store.sqlite.rows import ODD
+from memory.store.sqlite.translate import FORBIDDEN, SALVAGE, rights, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
+
+    from memory.store.sqlite.frozen import Frozen
 
 APPLICATION = 0x6D656D6F  # "memo": tells our files from those of other programs
 PAGE_SIZE = 8192  # five vectors of 384 dimensions a page instead of two
@@ -26,8 +30,11 @@ MAP_BYTES = 1 << 30
 class Database:
     """A file and its connections: one for each thread, made when first needed."""
 
-    def __init__(self, path: str, busy_seconds: float = 30.0) -> None:
+    def __init__(self, path: str, busy_seconds: float = 30.0, *, damaged: bool = False) -> None:
         """
+        Args:
+            damaged: Open what SQLite refuses as well, to read what can be read of it; then nothing is written.
+
         Raises:
             StoreDamaged: The file is not a database, or not one of ours.
             StoreTooNew: A newer version wrote it.
@@ -37,18 +44,52 @@ class Database:
         self._busy_seconds = busy_seconds
         self._local = threading.local()
         self._opened: WeakSet[apsw.Connection] = WeakSet()  # a thread that ends closes its own
-        self._closed = False
+        self._closed = self._damaged = self._cut = self._measured = False
+        self._frozen: Frozen | None = None
+        self._thawing = threading.Lock()
         self._process = os.getpid()
-        with translated(path):
-            _create(path)
-            self._identity = _identity(path)
-            first = self._connected(careful=_logged(path))
+        try:
+            with translated(path):
+                _create(path)
+                self._identity = _identity(path)
+                self._begin()
+        except StoreDamaged as error:
+            if not damaged or not isinstance(error.__cause__, apsw.CorruptError):
+                raise
+            self._damaged = True
+        except StoreError as error:
+            if not isinstance(error.__cause__, FORBIDDEN) or not os.path.isfile(path):
+                raise
+            self._freeze()
+
+    def _begin(self) -> None:
+        first = self._connected(careful=_logged(self.path))
+        try:
+            _migrate(first, self.path, self._busy_seconds, self._measure)
+            self._cut = _logged(self.path) and _missing(first, self.path) > 0
+        except BaseException:
+            first.close()
+            self._local.connection = None
+            raise
+        if not self._cut:  # else it is read as it is; closing it writes nothing into it
+            first.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+
+    def _freeze(self) -> None:
+        """Open what may not be written as it is now, or a copy; what a former version wrote is brought up to date there."""
+        from memory.store.sqlite.frozen import Frozen
+
+        with translated(self.path):
+            former, self._frozen = self._frozen, Frozen(self.path, copied=False)
             try:
-                _migrate(first, path, busy_seconds)
+                if not self._frozen.copied and _version(self._connected(careful=True), self.path) != LATEST:
+                    self._frozen = Frozen(self.path, copied=True)
+                if self._frozen.copied:
+                    _migrate(self._connected(careful=True), self.path, self._busy_seconds, self._measure)
             except BaseException:
                 self.close()
                 raise
-        first.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        if former is not None:
+            former.close()
 
     @property
     def connection(self) -> apsw.Connection:
@@ -56,13 +97,21 @@ class Database:
             raise StoreError(f"{self.path} was closed")
         if self._process != os.getpid():  # SQLite's locks are not inherited: what a child writes could be lost
             raise StoreError(f"{self.path} was opened before this process was forked", hint="Open it in the child.")
+        if self._frozen is not None:
+            with self._thawing:
+                if not self._frozen.current:
+                    self._freeze()
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
-        return connection or self._connected(careful=False)
+        if connection is None or self._local.frozen is not self._frozen:
+            return self._connected(careful=self._cut)
+        return connection
 
     def _connected(self, *, careful: bool) -> apsw.Connection:
-        connection = self._local.connection = _connect(self.path, self._busy_seconds, careful=careful)
-        self._opened.add(connection)
-        return connection
+        opened = apsw.Connection(self.path) if self._frozen is None else self._frozen.open()
+        self._local.connection = _prepared(opened, self._busy_seconds, careful=careful, damaged=self._damaged)
+        self._local.frozen, self._local.vectors = self._frozen, False
+        self._opened.add(opened)
+        return opened
 
     @contextmanager
     def write(self, *, durable: bool = True, patience: float | None = None) -> Generator[apsw.Connection]:
@@ -79,6 +128,10 @@ class Database:
         """
         with translated(self.path):
             connection = self.connection
+            if self._frozen is not None:
+                raise StoreReadOnly(f"{self.path} may only be read", hint=rights(self.path))
+            if self._damaged:
+                raise StoreDamaged(f"{self.path} is damaged: nothing is written to it", hint=SALVAGE)
             if _identity(self.path) != self._identity:
                 raise StoreError(
                     f"{self.path} is not the file that was opened: it was removed or replaced meanwhile",
@@ -89,12 +142,43 @@ class Database:
             connection.set_busy_timeout(round(1000 * (self._busy_seconds if patience is None else patience)))
             connection.execute("begin immediate")
             try:
+                self._measure(connection)
                 yield connection
                 connection.execute("commit")
-            except BaseException:
+            except BaseException as error:
                 if connection.in_transaction:  # a full disk has rolled back by itself
                     connection.execute("rollback")
+                if isinstance(error, ODD):
+                    self._blame(connection, error)
                 raise
+
+    def _measure(self, connection: apsw.Connection) -> None:
+        """
+        Look before the first write whether the file was cut: SQLite takes what is missing of its last page for zeros.
+
+        Raises:
+            StoreDamaged: It was.
+        """
+        if self._measured or self._frozen is not None:
+            return
+        if lacking := _missing(connection, self.path):
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            raise StoreDamaged(f"{self.path} is cut: its last {lacking:,} bytes are missing", hint=SALVAGE)
+        self._measured = True
+
+    def _blame(self, connection: apsw.Connection, error: Exception) -> None:
+        """
+        Say that a file is damaged if it is and something odd was read from it. Else it is a fault of ours.
+
+        Raises:
+            StoreDamaged: It is.
+        """
+        if isinstance(error, UnicodeError):
+            return  # said by `translated`
+        from memory.store.sqlite.care import first_fault
+
+        if fault := first_fault(connection):
+            raise StoreDamaged(f"{self.path} is damaged: {fault}", hint=SALVAGE) from error
 
     @contextmanager
     def read(self) -> Generator[apsw.Connection]:
@@ -104,18 +188,22 @@ class Database:
             connection.execute("begin")
             try:
                 yield connection
+            except ODD as error:
+                self._blame(connection, error)
+                raise
             finally:
                 if connection.in_transaction:
-                    connection.execute("commit")
+                    connection.execute("rollback")  # as good, and possible after a damaged page was read
 
     @contextmanager
     def read_vectors(self) -> Generator[apsw.Connection]:
         """A snapshot on a connection that knows sqlite-vec's functions."""
-        with translated(self.path):
-            if not getattr(self._local, "vectors", False):
-                _load_vectors(self.connection)
-                self._local.vectors = True
         with self.read() as connection:
+            if not self._local.vectors:
+                from memory.store.sqlite.extension import load
+
+                load(connection)
+                self._local.vectors = True
             yield connection
 
     def close(self) -> None:
@@ -123,9 +211,19 @@ class Database:
         replaced = _identity(self.path) != self._identity
         for connection in list(self._opened):
             with suppress(apsw.ThreadingViolationError):  # at work in another thread, which finds out that we closed
-                if replaced:  # or the last one would remove a log that is another file's by now
+                if (
+                    replaced and self._frozen is None
+                ):  # or the last one would remove a log that is another file's by now
                     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 connection.close()
+        if self._frozen is not None and self._process == os.getpid():
+            self._frozen.close()
+
+
+def _missing(connection: apsw.Connection, path: str) -> int:
+    from memory.store.sqlite.length import missing  # a search does without
+
+    return missing(connection, path)
 
 
 def _create(path: str) -> None:
@@ -134,7 +232,7 @@ def _create(path: str) -> None:
         if not os.path.exists(path):
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError as error:
-        raise StoreError(f"cannot make {path}: {error.strerror}", hint=_rights(path)) from error
+        raise StoreError(f"cannot make {path}: {error.strerror}", hint=rights(path)) from error
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -146,15 +244,18 @@ def _identity(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _connect(path: str, busy_seconds: float, *, careful: bool) -> apsw.Connection:
+def _prepared(connection: apsw.Connection, busy_seconds: float, *, careful: bool, damaged: bool) -> apsw.Connection:
     """
     Args:
         careful: Not to write the log into the file on closing, as whoever closes a file last does: we may yet find
             that it is not ours.
+        damaged: Take a file for what it is, not for what it says it is; nothing is written to it.
     """
-    connection = apsw.Connection(path)
     try:
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(careful))
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(careful or damaged))
+        if damaged:  # SQLite then opens a file that is too short; nothing is written for all that
+            connection.pragma("writable_schema", 1)
+            connection.pragma("query_only", 1)
         _set_up(connection, busy_seconds)
     except BaseException:
         connection.close()  # or its log would stay beside a file that we were to leave as it is
@@ -177,20 +278,6 @@ def _logged(path: str) -> bool:
     return os.path.exists(log) and os.path.getsize(log) > 0
 
 
-def _load_vectors(connection: apsw.Connection) -> None:
-    from importlib.util import find_spec
-
-    # Found, not imported: `import sqlite_vec` imports numpy.
-    package = find_spec("sqlite_vec")
-    if package is None or package.origin is None:
-        raise StoreError("sqlite-vec is not installed", hint="pip install sqlite-vec")
-    connection.enable_load_extension(True)
-    try:
-        connection.load_extension(os.path.join(os.path.dirname(package.origin), "vec0"))
-    finally:
-        connection.enable_load_extension(False)
-
-
 def migrations() -> list[tuple[int, str]]:
     """The numbered scripts, oldest first."""
     from importlib.resources import files  # brings tempfile and archive formats along
@@ -204,7 +291,9 @@ LATEST = 8
 """Number of the last script; a test compares it with the folder, which a start need not read."""
 
 
-def _migrate(connection: apsw.Connection, path: str, busy_seconds: float) -> None:
+def _migrate(
+    connection: apsw.Connection, path: str, busy_seconds: float, measure: Callable[[apsw.Connection], None]
+) -> None:
     version = _version(connection, path)
     if version == LATEST:
         return
@@ -213,6 +302,7 @@ def _migrate(connection: apsw.Connection, path: str, busy_seconds: float) -> Non
         _log_ahead(connection, busy_seconds)
     connection.execute("begin immediate")
     try:
+        measure(connection)
         version = _version(connection, path)  # another process may have been faster
         for number, script in migrations():
             if number > version:
@@ -256,36 +346,3 @@ def _version(connection: apsw.Connection, path: str) -> int:
             hint="Install the newer version here too.",
         )
     return version
-
-
-@contextmanager
-def translated(path: str) -> Generator[None]:
-    """Errors of apsw as ours, the original as the cause."""
-    try:
-        yield
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise StoreBusy(f"another process is writing to {path}", hint="Try again.") from error
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise StoreDamaged(
-            f"{path} is not a readable database ({error})",
-            hint="It was left as it is. Restore it from a copy, without the -wal and -shm files beside it, or an export.",
-        ) from error
-    except apsw.FullError as error:
-        raise StoreFull(f"no room left to write {path}", hint="Nothing of this was kept. Free some space.") from error
-    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
-        raise StoreError(f"cannot write {path}: {error}", hint=_rights(path)) from error
-    except apsw.IOError as error:
-        raise StoreError(f"reading or writing {path} failed: {error}") from error
-    except apsw.Error as error:
-        raise StoreError(f"{path}: {error}") from error
-    except UnicodeEncodeError as error:  # a name that nothing can have
-        raise Invalid(f"{error.object[error.start : error.end]!r} is not valid Unicode") from error
-
-
-def _rights(path: str) -> str:
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        return f"There is no folder {folder}."
-    if not os.access(folder, os.W_OK):
-        return f"The folder {folder} is read-only for you; SQLite needs to write beside the database too."
-    return "Check the rights of the file."

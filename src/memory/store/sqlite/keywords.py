@@ -12,7 +12,7 @@ from memory.store import PRIOR, SPARSE
 from memory.store.forms import folded, forms
 from memory.store.postings import Allowance
 from memory.store.sqlite.match import BM25, expression
-from memory.store.sqlite.rows import broad, listed, where, within
+from memory.store.sqlite.rows import broad, listed, read, where, within
 from memory.store.stems import stems
 
 if TYPE_CHECKING:
@@ -254,7 +254,8 @@ def keyword_scores(db: apsw.Connection, terms: Sequence[Term], ids: Sequence[Chu
 
 def texts(db: apsw.Connection, ids: Sequence[ChunkId]) -> dict[ChunkId, str]:
     """See `Store.texts`."""
-    rows: Iterable[Row] = db.execute(
+    rows = read(
+        db,
         """select p.id, p.title, p.heading, p.text, p.why, p.impact
            from json_each(?) w cross join passages p on p.id = w.value""",
         (listed(ids),),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from memory.errors import Invalid
 from memory.store import Learned, Sense
 from memory.store.sqlite import memories, vectors
-from memory.store.sqlite.database import translated
 from memory.store.sqlite.rows import key, moment, packed
+from memory.store.sqlite.translate import translated
 from memory.store.sqlite.unlearn import forget
 from memory.times import iso
 

@@ -5,12 +5,25 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from memory.errors import Invalid, NotFound
+from memory.errors import Invalid, NotFound, StoreDamaged
 from memory.kinds import RULES, Kind, check_kind
 from memory.record import OVERLAP, Excerpt, MemoryId, Status
 from memory.store import RESOLVED, UID_PREFIX, Kept, Revision
 from memory.store.sqlite import sameness, vectors
-from memory.store.sqlite.rows import MEMORY, chunk, key, listed, memories, memory, moment, packed, record, recorded
+from memory.store.sqlite.rows import (
+    MEMORY,
+    ODD,
+    chunk,
+    key,
+    listed,
+    memories,
+    memory,
+    moment,
+    packed,
+    read,
+    record,
+    recorded,
+)
 from memory.store.sqlite.unlearn import unlearning
 from memory.times import iso
 
@@ -126,8 +139,9 @@ def _deleted(db: apsw.Connection, id: MemoryId) -> bool:
 
 
 def body(db: apsw.Connection, id: MemoryId) -> str | None:
-    found: str | None = db.execute("select body from bodies where memory_id = ?", (key(id),)).get
-    return found
+    for (found,) in read(db, "select body from bodies where memory_id = ?", (key(id),)):
+        return str(found)
+    return None
 
 
 def access(db: apsw.Connection, ids: Sequence[MemoryId], moment: datetime) -> None:
@@ -164,15 +178,16 @@ def _named(rows: Iterable[Row]) -> Iterator[tuple[MemoryId, str]]:
 
 
 def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:
-    rows: Iterable[Row] = db.execute(
-        "select replaced_at, record, body from history where memory_id = ? order by id desc", (key(id),)
-    )
-    return [Revision(moment(at), recorded(old), body) for at, old, body in rows]
+    rows = read(db, "select replaced_at, record, body from history where memory_id = ? order by id desc", (key(id),))
+    try:
+        return [Revision(moment(at), recorded(old), body) for at, old, body in rows]
+    except (*ODD, StoreDamaged) as error:
+        raise StoreDamaged(f"the history of memory {id} cannot be read: {error}") from error
 
 
 def excerpts(db: apsw.Connection, ids: Sequence[ChunkId]) -> dict[ChunkId, Excerpt]:
-    rows = db.execute(
-        f"select {_EXCERPT} from chunks c {_WHOLE} where c.id in (select value from json_each(?))", (listed(ids),)
+    rows = read(
+        db, f"select {_EXCERPT} from chunks c {_WHOLE} where c.id in (select value from json_each(?))", (listed(ids),)
     )
     return {found.id: found for found in _excerpts(rows)}
 
@@ -180,7 +195,8 @@ def excerpts(db: apsw.Connection, ids: Sequence[ChunkId]) -> dict[ChunkId, Excer
 def pending(db: apsw.Connection, generation: int, after: ChunkId, limit: int) -> list[Excerpt]:
     """See `Store.pending`."""
     vectors.need(db, generation)
-    rows = db.execute(
+    rows = read(
+        db,
         f"""select {_EXCERPT} from chunks c {_WHOLE}
             where c.id > ? and m.keyword_only = 0 and not exists (select 1 from vectors_{generation} v where v.chunk_id = c.id)
             order by c.id limit ?""",
@@ -206,7 +222,8 @@ def _due(tried_before: datetime | None) -> tuple[str, list[str]]:
 
 
 def _queued(db: apsw.Connection, limit: int, condition: str, values: Sequence[str]) -> list[Excerpt]:
-    rows = db.execute(
+    rows = read(
+        db,
         f"""select {_EXCERPT}
             from (select chunk_id, attempts from embed_queue where {condition} order by attempts, chunk_id limit ?) q
             cross join chunks c on c.id = q.chunk_id {_WHOLE}

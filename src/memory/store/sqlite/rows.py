@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from memory.errors import StoreDamaged
 from memory.kinds import Kind
 from memory.query import ACTIVE, EVERYTHING, NONE
 from memory.record import Chunk, ChunkId, ChunkType, Memory, MemoryId, Status
 from memory.times import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     import apsw
 
@@ -102,6 +103,9 @@ def broad(scope: Scope) -> bool:
 
 _KINDS = {str(kind): kind for kind in Kind}
 _STATUSES = {str(status): status for status in Status}
+ODD = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
+"""What is raised where a row has other values than were ever written: its file is damaged, or we are wrong."""
+
 _LISTS = tuple(COLUMNS.index(name) for name in ("tags", "related_files"))
 _KIND, _STATUS, _METADATA = (COLUMNS.index(name) for name in ("kind", "status", "metadata"))
 _MADE, _CHANGED, _ACCESSED = (COLUMNS.index(name) for name in ("created_at", "updated_at", "accessed_at"))
@@ -109,8 +113,44 @@ _FLAGS, _UNEMBEDDED = (COLUMNS.index(name) for name in ("flags", "keyword_only")
 
 
 def memory(row: Iterable[Any]) -> Memory:
-    """From its columns, by their places: hundreds are read for one answer, and most of them have no lists."""
+    """
+    From its columns, by their places: hundreds are read for one answer, and most of them have no lists.
+
+    Raises:
+        StoreDamaged: They have values that were never written.
+    """
     values = list(row)
+    try:
+        return _memory(values.copy())
+    except ODD as error:
+        odd = next((name for name, read in _READ.items() if not _readable(read, values[COLUMNS.index(name)])), "row")
+        raise StoreDamaged(
+            f"memory {values[0]} ({values[1]}) cannot be read: its {odd} is damaged",
+            hint="`memory export` leaves it out, and says so.",
+        ) from error
+
+
+_READ: Mapping[str, Callable[[Any], object]] = {
+    "kind": _KINDS.__getitem__,
+    "status": _STATUSES.__getitem__,
+    "tags": json.loads,
+    "related_files": json.loads,
+    "metadata": json.loads,
+    "created_at": moment,
+    "updated_at": moment,
+    "accessed_at": lambda value: value and moment(value),
+}
+
+
+def _readable(read: Callable[[Any], object], value: object) -> bool:
+    try:
+        read(value)
+    except ODD:
+        return False
+    return True
+
+
+def _memory(values: list[Any]) -> Memory:
     values[_KIND], values[_STATUS] = _KINDS[values[_KIND]], _STATUSES[values[_STATUS]]
     for place in _LISTS:
         values[place] = () if values[place] == "[]" else tuple(json.loads(values[place]))
@@ -150,14 +190,31 @@ def key(id: int) -> int:
     return id if 0 < id < 1 << 63 else 0
 
 
-def memories(db: apsw.Connection, condition: str, values: Values) -> Iterator[Memory]:
-    return (memory(found) for found in db.execute(f"select {MEMORY} from memories m where {condition}", values))
+def read(db: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    """What a statement that only reads gives; bytes that are no text are U+FFFD (a damaged file)."""
+    try:
+        return db.execute(sql, values).fetchall()
+    except UnicodeDecodeError:
+        names = [f"c{number}" for number in range(len(db.execute(sql, values).get_description()))]
+    cells = ", ".join(
+        f"typeof({name}) = 'text', iif(typeof({name}) = 'text', cast({name} as blob), {name})" for name in names
+    )
+    rows: Iterable[Row] = db.execute(f"with r ({', '.join(names)}) as ({sql}) select {cells} from r", values)
+    return [
+        tuple(cell.decode(errors="replace") if text else cell for text, cell in zip(row[::2], row[1::2], strict=True))
+        for row in rows
+    ]
+
+
+def memories(db: apsw.Connection, condition: str, values: Values) -> list[Memory]:
+    return [memory(found) for found in read(db, f"select {MEMORY} from memories m where {condition}", values)]
 
 
 def outlines(db: apsw.Connection, ids: Sequence[MemoryId]) -> dict[MemoryId, list[tuple[ChunkId, Chunk]]]:
     """See `Store.outlines`."""
     found: dict[MemoryId, list[tuple[ChunkId, Chunk]]] = {}
-    rows: Iterable[Row] = db.execute(
+    rows = read(
+        db,
         f"""select memory_id, {_CHUNK} from chunks where memory_id in (select value from json_each(?))
             order by memory_id, chunk_index""",
         (listed(ids),),

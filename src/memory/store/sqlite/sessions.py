@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.store import Aged, Session
 from memory.store.sqlite import memories as rows_of
-from memory.store.sqlite.rows import listed, memories, moment, where
+from memory.store.sqlite.rows import listed, memories, moment, read, where
 from memory.times import iso
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def by_iteration(db: apsw.Connection, scope: Scope, limit: int, *, latest_first:
 
 def bodies(db: apsw.Connection, ids: Iterable[MemoryId]) -> dict[MemoryId, str]:
     """See `Sessions.bodies`."""
-    found: Iterable[Row] = db.execute(
-        "select memory_id, body from bodies where memory_id in (select value from json_each(?))", (listed(ids),)
+    found = read(
+        db, "select memory_id, body from bodies where memory_id in (select value from json_each(?))", (listed(ids),)
     )
     return dict(found)
 

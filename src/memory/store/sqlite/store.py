@@ -9,6 +9,7 @@ from memory.store import State, Whole
 from memory.store.sqlite import keywords, memories, queue, rows, sameness, vectors as vector_rows
 from memory.store.sqlite.accounts import SqliteAccounts
 from memory.store.sqlite.database import Database
+from memory.store.sqlite.health import SqliteHealth
 from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.rows import listed, outlines, where
 from memory.times import iso
@@ -27,17 +28,20 @@ if TYPE_CHECKING:
     from memory.store.sqlite.runs import SqliteRuns
 
 
-class SqliteStore(SqliteAccounts):
+class SqliteStore(SqliteAccounts, SqliteHealth):
     """The store in one SQLite file. Every method's promise stands in `memory.store.Store`."""
 
-    def __init__(self, path: str | Path, *, busy_seconds: float = 30.0) -> None:
+    def __init__(self, path: str | Path, *, busy_seconds: float = 30.0, damaged: bool = False) -> None:
         """
         Open the file, made if it is missing; its folder must be there.
+
+        Args:
+            damaged: Open what SQLite refuses as well, to read what can be read.
 
         Raises:
             StoreDamaged, StoreTooNew, StoreError: It cannot be used; it was not touched.
         """
-        self._db = Database(str(path), busy_seconds)
+        self._db = Database(str(path), busy_seconds, damaged=damaged)
         self._matrix = Matrix()
         self._vocabulary = keywords.Vocabulary()
 
@@ -323,19 +327,6 @@ class SqliteStore(SqliteAccounts):
         from memory.store.sqlite import searches
 
         return searches.entered(self.path, since)
-
-    # Care ----------------------------------------------------------------
-
-    def check(self) -> Sequence[str]:
-        from memory.store.sqlite import care
-
-        return care.check(self._db)
-
-    def repair(self) -> None:
-        from memory.store.sqlite import care
-
-        with self._db.write() as db:
-            care.repair(db, self.path)
 
     def close(self) -> None:
         self._db.close()

@@ -1,0 +1,193 @@
+"""What of a damaged database can still be read, and what cannot."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import apsw
+
+from memory.errors import NotFound, StoreDamaged
+from memory.record import ChunkType, Memory, MemoryId
+from memory.store import Salvaged, Whole
+from memory.store.sqlite import memories, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from memory.store.sqlite.rows import Row
+
+OWNERS = {"memories": "id", "bodies": "memory_id", "history": "memory_id", "chunks": "memory_id"}
+"""Tables of what belongs to a memory, with the column that says to which."""
+
+PAGE = 500
+
+
+SENSE: Mapping[str, Callable[[str], object]] = {
+    "chunk_type": ChunkType,
+    "header_path": json.loads,
+    **dict.fromkeys(
+        ("created_at", "replaced_at", "tried_at", "claimed_until", "learned_at", "moment", "until"), rows.moment
+    ),
+    "timestamp": rows.moment,
+}
+"""Columns whose text has to make sense; what it says of memories is found out by reading them."""
+
+
+def faults(db: apsw.Connection) -> Iterator[str]:
+    """A sentence for each text that cannot be read or makes no sense, and for each memory that cannot be made of its row."""
+    for table in _tables(db):
+        columns = _texts(db, table)
+        senses = [(place, SENSE[name]) for place, name in enumerate(columns) if name in SENSE]
+        try:
+            for row in db.execute(f"select {', '.join(columns)} from {table}"):
+                for place, sense in senses:
+                    row[place] and sense(row[place])
+        except rows.ODD:
+            yield from _broken(db, table, columns)
+    for id in _every(db):
+        yield from _odd(db, id)
+
+
+def _tables(db: apsw.Connection) -> list[str]:
+    """Those with texts; what SQLite's own modules keep for themselves is left out."""
+    found: list[Row] = db.execute(
+        "select name from pragma_table_list where schema = 'main' and type = 'table' and name not glob 'sqlite_*'"
+    ).fetchall()
+    return [name for (name,) in found if _texts(db, name)]
+
+
+def _texts(db: apsw.Connection, table: str) -> list[str]:
+    return [name for (name,) in db.execute("select name from pragma_table_info(?) where type = 'TEXT'", (table,))]
+
+
+def _broken(db: apsw.Connection, table: str, columns: Sequence[str]) -> Iterator[str]:
+    owner = OWNERS.get(table)
+    place = owner or "rowid"
+    if owner is None and db.execute("select wr from pragma_table_list where name = ?", (table,)).get:
+        place = f"cast({columns[0]} as blob)"
+    for column in columns:
+        for key, value in db.execute(f"select {place}, cast({column} as blob) from {table}"):
+            if why := _why(column, value):
+                where = _name(db, key) if owner else f"{table} {key!r}"
+                yield f"{where}: {'body' if table == 'bodies' else f'{table}.{column}'} {why}"
+
+
+def _why(column: str, value: bytes | None) -> str:
+    """What is wrong with a text; empty if nothing is."""
+    if not _is_text(value):
+        return "has bytes that are no text"
+    try:
+        if value and column in SENSE:
+            SENSE[column](value.decode())
+    except rows.ODD:
+        return f"makes no sense: {value!r:.60}"
+    return ""
+
+
+def _name(db: apsw.Connection, id: int) -> str:
+    return " ".join(f"memory {id} ({uid})" for (uid,) in rows.read(db, "select uid from memories where id = ?", (id,)))
+
+
+def _is_text(value: bytes | None) -> bool:
+    """A NUL is never written: it is what SQLite reads beyond the end of a file that was cut."""
+    try:
+        return value is None or "\0" not in value.decode()
+    except UnicodeDecodeError:
+        return False
+
+
+def _every(db: apsw.Connection) -> Iterator[MemoryId]:
+    """Those that may be odd: pages of memories that can be made of their rows are passed over."""
+    after = 0
+    while ids := [
+        id for (id,) in db.execute("select id from memories where id > ? order by id limit ?", (after, PAGE))
+    ]:
+        condition, values = "m.id > ? and m.id <= ?", [after, ids[-1]]
+        history = "select memory_id from history where memory_id > ? and memory_id <= ? group by 1"
+        try:
+            rows.memories(db, condition, values)
+            for (owner,) in rows.read(db, history, values):
+                memories.history(db, owner)
+        except StoreDamaged:
+            yield from ids
+        after = ids[-1]
+
+
+def _odd(db: apsw.Connection, id: MemoryId) -> Iterator[str]:
+    for read in (memories.fetched, memories.history):
+        try:
+            read(db, id)
+        except StoreDamaged as error:
+            yield str(error)
+
+
+def ids(db: apsw.Connection, after: MemoryId, limit: int) -> list[MemoryId]:
+    """See `Store.ids`. Where the table cannot be gone through, all that there may be."""
+    try:
+        found = rows.read(db, "select id from memories where id > ? order by id limit ?", (after, limit))
+    except apsw.CorruptError:
+        return [MemoryId(id) for id in range(after + 1, min(after + limit, _last(db)) + 1)]
+    return [MemoryId(id) for (id,) in found]
+
+
+def _last(db: apsw.Connection) -> int:
+    """The highest id there can be, by the first that can be read of what says so."""
+    told = (
+        "select seq from sqlite_sequence where name = 'memories'",
+        "select max(memory_id) from bodies",
+        "select max(memory_id) from chunks",
+    )
+    for sql in told[:-1]:
+        try:
+            if (found := db.execute(sql).get) is not None:
+                return int(found)
+        except apsw.CorruptError:
+            continue
+    return int(db.execute(told[-1]).get or 0)
+
+
+def salvaged(db: apsw.Connection, id: MemoryId) -> Salvaged | None:
+    """See `Store.salvaged`."""
+    try:
+        memory = memories.fetched(db, id)
+    except NotFound:
+        return None
+    body, history, lost = None, [], []
+    try:
+        body = memories.body(db, id)
+    except apsw.CorruptError:
+        lost.append("body")
+    try:
+        history = memories.history(db, id)
+    except (StoreDamaged, apsw.CorruptError):
+        lost.append("history")
+    if body is None:
+        lost.append("body")
+    for table in ("memories", "bodies", "history"):
+        try:
+            lost += _undecoded(db, table, id)
+        except apsw.CorruptError:
+            continue  # said above
+    seen = [one._replace(memory=_shown(one.memory), body=_seen(one.body)) for one in history]
+    return Salvaged(Whole(_shown(memory), _seen(body or ""), tuple(seen)), tuple(dict.fromkeys(lost)))
+
+
+def _seen(text: str) -> str:
+    return text.replace("\0", "\ufffd")
+
+
+def _shown(memory: Memory) -> Memory:
+    return Memory._make(_seen(value) if type(value) is str else value for value in memory)
+
+
+def _undecoded(db: apsw.Connection, table: str, id: MemoryId) -> list[str]:
+    """The columns of a table in which a memory has bytes that are no text."""
+    found: list[str] = []
+    for column in _texts(db, table):
+        values: Iterable[Row] = db.execute(
+            f"select cast({column} as blob) from {table} where {OWNERS[table]} = ?", (id,)
+        )
+        if not all(_is_text(value) for (value,) in values):
+            found.append("history" if table == "history" else column)
+    return found

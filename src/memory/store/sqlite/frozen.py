@@ -1,0 +1,128 @@
+"""A database that may not be written: read where it is, or from a copy of it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import apsw
+
+from memory.errors import StoreBusy, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_BYTES = 1 << 30
+"""Of a database and its log that are copied."""
+
+TRIES = 5  # to copy what somebody else is writing
+
+_READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+_WRITABLE = apsw.SQLITE_OPEN_READWRITE
+
+
+class Frozen:
+    """
+    What is opened in place of a file that may not be written, as the file is now.
+
+    SQLite reads a database in WAL mode only where it may write beside it. With `immutable=1` it does without, but then it
+    looks at no log: what stands there alone would not be found, and nobody would know
+    (https://sqlite.org/uri.html#uriimmutable). So it is used only where no log stands beside the file, or an empty one. Else
+    both are copied, for their owner alone, until they are closed.
+    """
+
+    def __init__(self, path: str, *, copied: bool) -> None:
+        """
+        Args:
+            copied: Make a copy in any case, as to bring a file of a former version up to date.
+
+        Raises:
+            StoreError: It cannot be read, or is too large to be copied.
+            StoreBusy: Somebody else was writing to it all the time.
+        """
+        self._parts = (path, f"{path}-wal")
+        self._folder = ""
+        self._seen = _states(self._parts)
+        if copied or (self._seen[1] or (0, 0, 0))[1]:
+            self._copy()
+
+    @property
+    def copied(self) -> bool:
+        return bool(self._folder)
+
+    @property
+    def current(self) -> bool:
+        """Whether nobody has written to the file meanwhile."""
+        return _states(self._parts) == self._seen
+
+    def open(self) -> apsw.Connection:
+        if self._folder:
+            return apsw.Connection(self._copies[0], flags=_WRITABLE)
+        return apsw.Connection(f"file:{quote(str(Path(self._parts[0]).absolute()))}?immutable=1", flags=_READ_ONLY)
+
+    def close(self) -> None:
+        """Take the copy away."""
+        if self._folder:
+            from shutil import rmtree
+
+            rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def _copies(self) -> Sequence[str]:
+        return [str(Path(self._folder, Path(part).name)) for part in self._parts]
+
+    def _copy(self) -> None:
+        from tempfile import mkdtemp
+
+        size = sum(state[1] for state in self._seen if state)
+        if size > MOST_BYTES:
+            raise StoreError(
+                f"{self._parts[0]} may not be written, and of {size:,} bytes no copy is made to read what stands in its log",
+                hint="Open it once where it can be written, or copy it there with its -wal file.",
+            )
+        self._folder = mkdtemp(prefix="memory-")  # 0700
+        try:
+            whole = any(self._copied_whole() for _ in range(TRIES))
+        except BaseException:
+            self.close()
+            raise
+        if not whole:
+            self.close()
+            raise StoreBusy(f"another process is writing to {self._parts[0]}", hint="Try again.")
+
+    def _copied_whole(self) -> bool:
+        """Copy both; whether nobody wrote to one of them meanwhile, which would be older than the other."""
+        self._seen = _states(self._parts)
+        try:
+            for part, copy in zip(self._parts, self._copies, strict=True):
+                _copied(part, copy)
+        except OSError as error:
+            raise StoreError(f"cannot copy {self._parts[0]}: {error.strerror}") from error
+        return self.current
+
+
+def _copied(part: str, copy: str) -> None:
+    """Copy a file, if it is there, as one that only its owner may open."""
+    with suppress(FileNotFoundError), Path(part).open("rb") as file:
+        from shutil import copyfileobj
+
+        with os.fdopen(os.open(copy, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as made:
+            copyfileobj(file, made)
+
+
+def _states(parts: Sequence[str]) -> tuple[tuple[int, int, int] | None, ...]:
+    """When each was changed last, its size, and which file it is; None if it is not there."""
+    return tuple(_state(part) for part in parts)
+
+
+def _state(part: str) -> tuple[int, int, int] | None:
+    try:
+        found = Path(part).stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"cannot read {part}: {error.strerror}") from error
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,0 +1,59 @@
+"""Errors of apsw as ours."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import apsw
+
+from memory.errors import Invalid, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+SALVAGE = (
+    "`memory export -o FILE` writes what can still be read. Restore it from a copy, without the -wal and -shm files beside "
+    "it, or import that."
+)
+
+FORBIDDEN = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError)
+"""What SQLite says of a file that may not be written."""
+
+
+@contextmanager
+def translated(path: str) -> Generator[None]:
+    """Errors of apsw as ours, the original as the cause."""
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(f"another process is writing to {path}", hint="Try again.") from error
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise StoreDamaged(
+            f"{path} is not a readable database ({error})",
+            hint=f"It was left as it is. {SALVAGE}",
+        ) from error
+    except apsw.FullError as error:
+        raise StoreFull(f"no room left to write {path}", hint="Nothing of this was kept. Free some space.") from error
+    except apsw.ReadOnlyError as error:
+        raise StoreReadOnly(f"{path} may only be read", hint=rights(path)) from error
+    except FORBIDDEN as error:
+        raise StoreError(f"cannot write {path}: {error}", hint=rights(path)) from error
+    except apsw.IOError as error:
+        raise StoreError(f"reading or writing {path} failed: {error}") from error
+    except apsw.Error as error:
+        raise StoreError(f"{path}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise StoreDamaged(f"{path} is damaged: {error.object[:40]!r} is no text", hint=SALVAGE) from error
+    except UnicodeEncodeError as error:  # a name that nothing can have
+        raise Invalid(f"{error.object[error.start : error.end]!r} is not valid Unicode") from error
+
+
+def rights(path: str) -> str:
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        return f"There is no folder {folder}."
+    if not os.access(folder, os.W_OK):
+        return f"The folder {folder} is read-only for you; SQLite needs to write beside the database too."
+    return "Check the rights of the file."
