@@ -37,6 +37,7 @@ bench: $(STAMP)
 	$(BIN)/python bench/team.py
 	$(BIN)/python bench/size.py
 	$(BIN)/python bench/entities.py
+	$(BIN)/python bench/small.py
 	$(BIN)/python bench/hostile.py
 
 format: $(STAMP)

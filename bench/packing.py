@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 RUNS = Path(__file__).parent / "runs"
 PACKED = (0, 250, 400)  # tokens; 0 leaves the chunks as they are
 BUDGETS = (500, 1000, 2000)
-QUESTIONS = 150  # of each sort and folder, at most
 WORDS = 6
 LEAST, MOST = 3_000, 60_000  # characters of a file
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
@@ -102,10 +101,10 @@ def of_headings(chunks: Sequence[Sequence[Chunk]]) -> Iterator[Asked]:
                 yield Asked(" ".join(header.lstrip("# ") for header in one.header_path[-2:]), number, one.start)
 
 
-def asked(files: Sequence[str], chunks: Sequence[Sequence[Chunk]]) -> Mapping[str, Sequence[Asked]]:
+def asked(files: Sequence[str], chunks: Sequence[Sequence[Chunk]], most: int) -> Mapping[str, Sequence[Asked]]:
     dice = Random(1)
     sorts = {"sentences": list(of_sentences(files, chunks, dice)), "headings": list(of_headings(chunks))}
-    return {name: dice.sample(every, min(QUESTIONS, len(every))) for name, every in sorts.items()}
+    return {name: dice.sample(every, min(most, len(every))) for name, every in sorts.items() if every}
 
 
 def shares(engine: Engine, found: Sequence[Part], questions: Sequence[Asked], mode: Mode) -> list[float]:
@@ -124,12 +123,12 @@ def shares(engine: Engine, found: Sequence[Part], questions: Sequence[Asked], mo
     return [count / len(questions) for count in hits_of]
 
 
-def rows(folder: Path, most: int) -> Iterator[str]:
+def rows(folder: Path, most: int, most_questions: int) -> Iterator[str]:
     paths = [path for path in sorted(folder.rglob("*.md")) if LEAST <= path.stat().st_size <= MOST]
     files = [path.read_text("utf-8", errors="replace") for path in Random(1).sample(paths, min(most, len(paths)))]
     count = LocalEmbedder().tokens
     chunks = [chunk(text, count=count) for text in files]
-    questions = asked(files, chunks)
+    questions = asked(files, chunks, most_questions)
     for size in PACKED:
         found = parts(files, chunks, size)
         with TemporaryDirectory(prefix="memory-packing-") as home:
@@ -153,6 +152,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Whether small neighbouring sections should share a chunk.")
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--most", type=int, default=15, help="files of a folder")
+    parser.add_argument("--questions", type=int, default=150, help="of each sort and folder, at most")
     parser.add_argument("--keep", metavar="NAME", help="write the run to bench/runs/NAME")
     given = parser.parse_args()
     budgets = " | ".join(f"in {budget:,} tokens" for budget in BUDGETS)
@@ -162,7 +162,7 @@ def main() -> None:
     ]
     print("\n".join(lines), flush=True)
     for folder in given.folders:
-        for line in rows(folder, given.most):
+        for line in rows(folder, given.most, given.questions):
             print(line, flush=True)
             lines.append(line)
     if given.keep:

@@ -130,3 +130,18 @@ def test_the_hostile_bench_measures_every_case_that_is_asked_for():
     for what in ("redact: 'secret='", "signs of instructions", "parts of a name"):
         assert what in said
     assert "redact" not in quickly("hostile.py", "--quick", "signs")
+
+
+def test_the_small_bench_asks_the_notes_and_nothing_else():
+    said = quickly("small.py")
+
+    assert re.search(r"\| 30 \| 30 \| 36 \| \d+ \| \d+ \| \d+ \| \d+ \| \d+ of 30 \|", said), said
+
+
+def test_the_packing_bench_compares_chunks_as_they_are_with_joined_ones():
+    said = quickly("packing.py", str(BENCH.parent / "docs"), "--most", "2", "--questions", "10")
+
+    for how in ("as it is", "packed 250", "packed 400"):
+        for asked in ("sentences", "headings"):
+            for mode in ("tiered", "hybrid"):
+                assert re.search(rf"\| docs \| {how} \| .* \| {asked} \d+ \| {mode} \| ", said), said
