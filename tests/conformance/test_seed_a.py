@@ -614,6 +614,21 @@ def test_a26_a_section_is_merged_from_three_in_five(opened: Opened, matching: in
     assert row["section_content"] == section  # it is shown whole either way
 
 
+@pytest.mark.parametrize(("matching", "merged"), [(1, False), (2, False), (3, True), (5, True)])
+def test_a26_every_chunk_that_a_search_finds_by_words_matches(opened: Opened, matching: int, merged: bool) -> None:
+    """Also one that holds the least of the query's words: what counts is that the search for chunks returns it."""
+    memory = opened(mode="keyword")
+    words = ["zebra giraffe gnu", *["zebra"] * (matching - 1), *["nothing"] * (5 - matching)]
+    parts = "".join(f"{'word ' * 300} {said}\n\n" for said in words)
+    report(memory, f"# T\n\n## S\n\n{parts}## Else\n\n{'other ' * 100}\n")
+
+    (row, *_) = memory.search_reports_section_context("zebra giraffe gnu")["results"]
+
+    fine = [one for one in memory.search_reports_specific_chunks("zebra giraffe gnu")["results"] if not one["topup"]]
+    assert (row["chunks_in_section"], row["matched_chunks"], len(fine)) == (5, matching, matching)
+    assert (row["match_ratio"], row["auto_merged"]) == (matching / 5, merged)
+
+
 def test_a26_a_long_section_that_matches_as_a_whole_is_merged(opened: Opened) -> None:
     memory = opened(Compass(), mode="vector")
     report(memory, made("T", {"S": [f"{'word ' * 60} 0°" for _ in range(60)]}).body)
