@@ -13,13 +13,24 @@ once one took more than 20 seconds.
 from __future__ import annotations
 
 import argparse
+import atexit
 import time
+from dataclasses import replace
+from functools import cache
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory import Config, Draft, Engine
+from memory.kinds import Kind
+from memory.query import ACTIVE
 from memory.redact import Redactor
+from memory.store.sqlite.store import SqliteStore
+from memory.text.chunk import chunk
 from memory.text.fence import seen
 from memory.text.instructions import orders
-from memory.text.names import split
+from memory.text.lexical import terms
+from memory.text.names import parts, split
+from memory.text.tokens import tokens
 from report import Figure, barred, keep, setting, table
 
 if TYPE_CHECKING:
@@ -45,6 +56,39 @@ class Case(NamedTuple):
 
 def over_and_over(part: str) -> Callable[[int], str]:
     return lambda size: (part * (size // len(part) + 1))[:size]
+
+
+def query(text: str) -> object:
+    """A fiftieth of a text as a query, which has 10,000 characters at most, by keyword."""
+    store = stored()
+    found = [term for term in store.weigh(terms(text[: len(text) // 50])) if not term.cut]
+    return store.by_keyword(found[:64], ACTIVE, 100)
+
+
+@cache
+def stored() -> SqliteStore:
+    """5,000 memories `a_b_a_b_`."""
+    folder = TemporaryDirectory(prefix="memory-hostile-")
+    atexit.register(folder.cleanup)
+    with Engine(SqliteStore(f"{folder.name}/memory.db"), keywords_only(), lasting=False) as engine:
+        engine.save_all([draft(f"a_b_a_b_ {number}") for number in range(5_000)])
+    return SqliteStore(f"{folder.name}/memory.db")
+
+
+def keywords_only() -> Config:
+    return replace(Config(), embedding=replace(Config().embedding, provider="none"))
+
+
+def draft(body: str) -> Draft:
+    return Draft(kind=Kind.REPORT, body=body, session_id="s", session_iter=1, agent_id="a", task_code="t")
+
+
+def saved(text: str) -> object:
+    """A text as a memory, all but its vectors."""
+    with TemporaryDirectory(prefix="memory-hostile-") as folder:
+        store = SqliteStore(f"{folder}/memory.db")
+        with Engine(store, keywords_only(), lasting=False) as engine:
+            return engine.save(draft(text))
 
 
 def redactor() -> Callable[[str], object]:
@@ -75,6 +119,17 @@ CASES = (
     ),
     Case("what is not seen: a joiner", over_and_over("\u200d"), seen),
     Case("parts of a name: 'aB'", over_and_over("aB"), split),
+    *(
+        Case(f"chunks: {part!r}", over_and_over(part), chunk)
+        for part in ("# a\n", "## b\n# a\n", "a\n===\n", "- # a\n", "a. ", "a", "入門")
+    ),
+    Case("tokens: 'a_B'", over_and_over("a_B"), tokens),
+    Case("names of a text: 'aB '", over_and_over("aB "), parts),
+    *(Case(f"a memory: {part!r}", over_and_over(part), saved) for part in ("# a\n", "## b\n# a\n", "aB_c ")),
+    *(
+        Case(f"a fiftieth as a query: {part!r}", over_and_over(part), query)
+        for part in ("a_b_", "a_b ", '"a b a" ', "a b* ")
+    ),
 )
 
 
