@@ -32,6 +32,12 @@ class Watched(HashedEmbedder):
         return super().embed(texts, role)
 
 
+class Away(Watched):
+    """A server's: its texts leave this process."""
+
+    host = "http://server.test"
+
+
 class Down(HashedEmbedder):
     """Gives no answer, not even its dimension."""
 

@@ -21,7 +21,7 @@ import apsw
 import numpy as np
 import pytest
 
-from doubles import Watched
+from doubles import Away, Watched
 from memory.config import load
 from memory.embed.hashed import HashedEmbedder
 from memory.kinds import Kind
@@ -800,6 +800,56 @@ def test_a42_a43_a_threshold_is_taken_and_ignored(opened: Opened, tool: str) -> 
     found = getattr(memory, tool)("0°", similarity_threshold=0.99, limit=2)["results"]
 
     assert [row["similarity"] for row in found] == [pytest.approx(1), pytest.approx(0.5, abs=POINTS)]
+
+
+SEARCHES = (
+    "search_system_memory",
+    *(f"search_{f}_{t}" for f in ("reports", "working_memory", "knowledge_base") for t in TOOLS),
+)
+
+
+@pytest.mark.parametrize("embedder", [Watched, Away])
+@pytest.mark.parametrize("tool", SEARCHES)
+def test_a43_x61_what_keywords_leave_empty_is_filled_behind_what_was_found(opened: Opened, tool: str, embedder) -> None:
+    watched = embedder()
+    memory = opened(watched)
+    rank = {"rank": True} if tool.endswith("documents") else {}
+    for n in range(8):
+        text = f"# About {n}\n\n{'walnut' if n == 3 else 'other'} things"
+        memory.store_system_memory("a", "s", text)
+        memory.store_report("a", "s", text)
+        memory.store_working_memory("a", "s", text)
+        memory.store_knowledge_base("a", f"Title {n}", text)
+        memory.store_report("b", "elsewhere", f"walnut of another {n}")  # out of scope
+
+    answer = getattr(memory, tool)("walnut", agent_id="a", limit=6, **rank)
+
+    found = answer["results"]
+    texts = [row.get("content") or row.get("chunk_content") or row["section_content"] for row in found]
+    assert [row["topup"] for row in found] == [None] + ["recent"] * 5
+    assert [text[:9] for text in texts] == [f"# About {n}"[:9] for n in (3, 7, 6, 5, 4, 2)]
+    assert [text.split()[2] for text in texts] == list("376542")  # the last changed first
+    assert "1 found; 5 more of this scope fill up the answer" in answer["message"]
+    assert [row["relevance"] > 0 for row in found] == [True] + [False] * 5
+    if embedder is Away:  # a server is not asked for a number
+        assert (watched.queries, {row["similarity"] for row in found}) == ([], {None})
+    else:
+        assert watched.queries == ["walnut"]
+        assert all(isinstance(row["similarity"], float) for row in found)
+
+
+def test_a43_a_server_that_the_tier_has_asked_gives_the_numbers_too(opened: Opened) -> None:
+    watched = Away()
+    memory = opened(watched, gate="always")
+    report(memory, "walnut")
+    report(memory, "other", 2)
+
+    found = memory.search_reports_specific_chunks("walnut")["results"]
+
+    (query,) = Away().embed(["walnut"], "query")
+    near = cosines(memory, query)
+    assert watched.queries == ["walnut"]
+    assert [row["similarity"] for row in found] == pytest.approx([near[row["chunk_id"]] for row in found], abs=POINTS)
 
 
 def test_a42_a_threshold_leaves_out_where_the_settings_say_so(opened: Opened) -> None:

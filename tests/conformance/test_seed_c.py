@@ -16,12 +16,13 @@ import threading
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import apsw
 import pytest
 
-from doubles import Down, Watched
+from doubles import Away, Down, Watched
 from memory import Config, Draft, Engine
 from memory.config import load
 from memory.errors import Invalid
@@ -228,6 +229,35 @@ def test_c11_x19_nothing_is_cut_off_by_its_distance_and_each_row_says_it(opened:
     found = memory.search_memories("wind 0°", mode="vector")
     assert len(found) == 4
     assert [row["content"] for row in found if row["distance"] < 0.3] == ["the wind blows 0°", "the wind blows 40°"]
+
+
+CONFIGURED = {
+    "in this process": Watched,
+    "a server": Away,
+    "a server that is down": Down,
+    "none": lambda: None,
+}
+
+
+@pytest.mark.parametrize("mode", [None, "keyword"])
+@pytest.mark.parametrize("embedder", CONFIGURED)
+def test_c11_c22_x61_a_cut_at_a_distance_raises_nothing_in_any_configuration(opened, embedder, mode) -> None:
+    engine = opened(CONFIGURED[embedder]())
+    memory = ResearchMemory(RUN, engine)
+    for n in range(4):
+        memory.store_memory("discovery", f"the wind blows {n}", "a")
+    engine.save(Draft(kind=Kind.DISCOVERY, body="hidden wind", agent_id="a", query_id=RUN, keyword_only=True))
+
+    found = memory.search_memories("wind 2", mode=mode)
+
+    assert [row for row in found if row["distance"] < 0.3] == [
+        row for row in found if 1 - (row["similarity"] or -1) < 0.3
+    ]
+    assert len(sorted(found, key=lambda row: row["distance"])) == 5
+    for row in found:
+        unknown = row["similarity"] is None
+        assert row["distance"] == (inf if unknown else pytest.approx(1 - row["similarity"], abs=1e-6))
+        assert unknown == (embedder != "in this process" or row["content"] == "hidden wind")
 
 
 # The seven types ---------------------------------------------------------

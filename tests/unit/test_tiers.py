@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doubles import Down, Watched
+from doubles import Away, Down, Watched
 from memory import Config, Draft, Engine, Mode, Query, Scope, Tier
 from memory.distil.learn import LEAST
 from memory.query import EVERYTHING, Granularity, Outcome
@@ -90,6 +90,39 @@ def test_words_that_the_store_knows_are_answered_by_its_own_vectors(opened: Open
     assert {name for hit in answer.hits for name, _ in hit.ranks} <= {"keyword", "distilled"}
     assert all(hit.cosine is None for hit in answer.hits)  # a vector that was guessed promises no likeness
     assert all(any(word in hit.text for word in KNOWN.split()) for hit in answer.hits)
+
+
+@pytest.mark.parametrize("embedder", [Watched, Away])
+def test_what_keywords_leave_empty_is_filled_by_the_stores_own_vectors_without_a_call(opened: Opened, embedder) -> None:
+    """CAP A43: then by what was last changed; and of the similarity the model is asked only in this process."""
+    watched = embedder()
+    engine = opened(watched)
+
+    short = engine.search(Query("n17x", 40))
+    answer = engine.search(Query("n17x", 40, compared=True, topup=True))
+    every = engine.search(Query("n17x", 10_000, mode=Mode.KEYWORD, topup=True))
+
+    assert short.hits == tuple(hit._replace(cosine=None, similarity=None) for hit in answer.hits[: len(short.hits)])
+    assert (len(answer.hits), answer.found, answer.tier) == (40, len(short.hits), Tier.KEYWORD)
+    assert {hit.topup for hit in answer.hits[answer.found :]} <= {"distilled", "recent"}
+    assert watched.queries == ([] if embedder is Away else ["n17x"])
+    assert all((hit.similarity is None) == (embedder is Away) for hit in answer.hits)
+    assert len(every.hits) == engine.status().counts.memories
+    assert [hit.topup for hit in every.hits] == sorted((hit.topup for hit in every.hits), key=["", *FILLS].index)
+
+
+def test_a_question_of_known_words_is_filled_by_what_is_near_them(opened: Opened) -> None:
+    engine = opened(None)
+
+    answer = engine.search(Query(KNOWN, 10_000, mode=Mode.KEYWORD, topup=True))
+
+    near = [hit for hit in answer.hits if hit.topup == "distilled"]
+    assert near
+    subjects = {word for subject in (1, 2) for word in words(subject)}
+    assert len(subjects.intersection(near[0].text.split())) >= len(subjects.intersection(near[-1].text.split()))
+
+
+FILLS = ("distilled", "recent")
 
 
 def test_words_that_nobody_said_are_asked_of_the_model(opened: Opened) -> None:
