@@ -20,6 +20,7 @@ from agent import ERAS, Agent, taken, tells_arguments, text
 from command import Shell
 from memory.mcp.server import RESEARCH
 from memory.mcp.toolsets import chosen
+from memory.render.research_text import MORE
 from memory.text.fence import INTRODUCTION, MARK
 
 if TYPE_CHECKING:
@@ -204,6 +205,21 @@ def test_c28_a_search_says_type_author_and_content(member: Member) -> None:
     at = lines.index("[insight] by critic: Benchmark methodology differs")
     assert lines[at + 1] == "  between languages (memory 2)"
     assert member.call("memory_search", query="benchmark")["query_id"] == RUN
+
+
+def test_a43_x61_a_search_says_what_was_found_and_fills_up_with_the_latest(member: Member) -> None:
+    member.store("discovery", "Walnuts are nuts", "analyst")
+    member.store("insight", "Something else", "critic")
+
+    found, other = member.call("memory_search", query="walnuts")["hits"]
+    lines = member.lines("memory_search", query="walnuts")
+
+    assert (found["topup"], other["topup"]) == (None, "recent")
+    assert found["relevance"] > other["relevance"] == 0
+    for hit in (found, other):
+        assert hit["distance"] == pytest.approx(1 - hit["similarity"], abs=1e-4)
+    assert lines.index("[discovery] by analyst: Walnuts are nuts (memory 1)") < lines.index(MORE)
+    assert lines.index(MORE) < lines.index("[insight] by critic: Something else (memory 2)")
 
 
 def test_c28_a_search_shows_ten_unless_another_number_is_asked_for(member: Member) -> None:

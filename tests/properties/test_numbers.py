@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from memory import Granularity, Kind, Mode, Query
+from memory.config import load
 from memory.draft import Draft
 from memory.embed.hashed import HashedEmbedder
 from memory.query import Merge, Scope, Scored, Term, Tier
@@ -81,6 +82,9 @@ def test_by_keyword_a_score_is_the_mean_of_what_a_merge_would_make_of_the_words(
     assert all(0 <= one <= 1 for one in found)
 
 
+CUT = load(env={}, flags={"home": "unused", "chunking.size": 16})  # tokens: a report has several chunks a section
+
+
 class Case(NamedTuple):
     texts: Sequence[tuple[str, bool]]  # a report's text, and whether it has no vector ever
     query: str
@@ -113,7 +117,8 @@ cases = st.builds(
 def kept(memory: SessionMemory, case: Case) -> None:
     """Each text a report of three headings, in turn, or a sentence of its own."""
     for n, (text, hidden) in enumerate([*case.texts, ("alpha", 0)]):  # one has a vector
-        body = f"{text} {n}" if n % 2 else f"# {text}\n\n" + "".join(f"## {word}\n\n{text} {n}\n\n" for word in "ABC")
+        parts = "".join(f"## {word}\n\n{text} {n}\n\n{WORDS} {text}\n\n" for word in "ABC")
+        body = f"{text} {n}" if n % 2 else f"# {text}\n\n{parts}"
         draft = Draft(kind=Kind.REPORT, body=body, agent_id="a", session_id="s", keyword_only=bool(hidden))
         memory.engine.save(draft)
 
@@ -123,7 +128,12 @@ def kept(memory: SessionMemory, case: Case) -> None:
 def test_rows_are_in_the_order_of_relevance_their_similarity_is_the_cosine_and_the_limit_is_filled(case: Case) -> None:
     with TemporaryDirectory() as home:
         memory = session_memory(
-            Path(home), HashedEmbedder(48), merge=case.merge, half_life_days=case.half_life, mode=str(case.mode)
+            Path(home),
+            HashedEmbedder(48),
+            config=CUT,
+            merge=case.merge,
+            half_life_days=case.half_life,
+            mode=str(case.mode),
         )
         kept(memory, case)
         scope = Scope(kinds=frozenset({Kind.REPORT}))

@@ -111,6 +111,17 @@ def test_what_keywords_leave_empty_is_filled_by_the_stores_own_vectors_without_a
     assert [hit.topup for hit in every.hits] == sorted((hit.topup for hit in every.hits), key=["", *FILLS].index)
 
 
+def test_a_number_is_not_worth_a_call_of_a_server_not_even_for_what_waits(tmp_path: Path) -> None:
+    watched = Away()
+    config = replace(Config(), home=str(tmp_path), embedding=replace(Config().embedding, fill="lazy"))
+    with Engine(SqliteStore(config.database), config, embedder=watched, lasting=False) as engine:
+        engine.save(Draft(title="walnut"))
+        answer = engine.search(Query("walnut", compared=True, topup=True))
+
+    assert (answer.tier, answer.hits[0].similarity, answer.notices) == (Tier.KEYWORD, None, ())
+    assert (watched.passages, watched.queries) == ([], [])
+
+
 def test_a_question_of_known_words_is_filled_by_what_is_near_them(opened: Opened) -> None:
     engine = opened(None)
 
