@@ -198,56 +198,57 @@ def drain(
     def in_time() -> bool:
         return going() and (filling.seconds is None or perf_counter() - begun < filling.seconds)
 
+    rounds = _Rounds(store, embedders, filling, moment, in_time)
     with purpose(of):
         while going() and (excerpts := _claimed(store, size, retried, held)):
-            written, complete, before = 0, False, len(errors)
-            try:
-                generation, embedder = _founded(store, embedders)
-                model = str(names(embedder))
-                for share in shares(excerpts, SHARE if passing else None):
-                    one = _Round(store, embedder, generation, filling.overlap, moment)
-                    filled, failures = one.embed(share, in_time)
-                    written, errors = written + filled, [*errors, *failures]
-                    if not in_time():
-                        break
-                else:
-                    complete = True
-            finally:
-                if not complete:  # whatever ended it, others may try at once
-                    store.release([excerpt.id for excerpt in excerpts])
-            done += written
+            written, failures, model = rounds.embed(excerpts)
+            done, errors = done + written, [*errors, *failures]
             progress(done, max(total, done))
-            if not in_time() or not (written or errors[before:]):  # its generation was replaced meanwhile
+            if not in_time() or not (written or failures):  # its generation was replaced meanwhile
                 break
     embedders.notes.write()
-    left = store.queued()
+    left, last = store.queued(), str(errors[-1]) if errors else ""
     more = passing and not in_time() and left > len(errors)
-    return Filled(
-        done, len(errors), left, str(errors[-1]) if errors else "", more=more, model=model, held=tuple(held.values())
-    )
+    return Filled(done, len(errors), left, last, more=more, model=model, held=tuple(held.values()))
 
 
-class _Round(NamedTuple):
-    """What chunks are embedded with, and where to."""
+class _Rounds(NamedTuple):
+    """What claimed chunks are embedded with, and as long as `going` says so."""
 
     store: Store
-    embedder: Embedder
-    generation: int
-    overlap: int
+    embedders: Embedders
+    filling: Filling
     moment: datetime
+    going: Callable[[], bool]
 
-    def embed(self, share: Share, going: Callable[[], bool]) -> tuple[int, list[EmbedError]]:
-        """Embed chunks and write their vectors; how many have them now, and why the model does not take the others."""
-        store, embedder, generation, overlap, moment = self
+    def embed(self, excerpts: Sequence[Excerpt]) -> tuple[int, list[EmbedError], str]:
+        """Embed chunks and write their vectors: how many have them now, why the model does not take others, its name."""
+        written, errors, complete = 0, list[EmbedError](), False
+        try:
+            generation, embedder = _founded(self.store, self.embedders)
+            for share in shares(excerpts, None if self.filling.seconds is None else SHARE):
+                filled, failures = self._embed_share(share, generation, embedder)
+                written, errors = written + filled, [*errors, *failures]
+                if not self.going():
+                    break
+            else:
+                complete = True
+        finally:
+            if not complete:  # whatever ended it, others may try at once
+                self.store.release([excerpt.id for excerpt in excerpts])
+        return written, errors, str(names(embedder))
+
+    def _embed_share(self, share: Share, generation: int, embedder: Embedder) -> tuple[int, list[EmbedError]]:
+        store, overlap = self.store, self.filling.overlap
         if not share.long:
             found = isolated(share.excerpts, embedder, overlap)
-            return store_isolated(found, store, generation, moment), [error for _, error in found.failed]
+            return store_isolated(found, store, generation, self.moment), [error for _, error in found.failed]
         [excerpt] = share.excerpts
         try:
-            return int(embed_on(store, embedder, generation, excerpt, overlap, going=going)), []
+            return int(embed_on(store, embedder, generation, excerpt, overlap, going=self.going)), []
         except (Unfit, Garbled, Raised) as error:
             embedded(embedder, [PLACE])  # raises if it is the model, and not this text
-            store.failed([excerpt.id], plain(str(error)), moment)
+            store.failed([excerpt.id], plain(str(error)), self.moment)
             return 0, [error]
 
 

@@ -19,6 +19,7 @@ from starlette.responses import PlainTextResponse
 
 from memory.errors import Error, Invalid
 from memory.mcp.server import Serving
+from memory.reading import SETTINGS_BYTES, contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -160,7 +161,7 @@ def _make(file: Path) -> None:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text("ascii", errors="replace").strip()
+        return contents(file, SETTINGS_BYTES).decode("ascii", "replace").strip()
     except OSError as error:
         raise Error(f"cannot read {file}: {error.strerror}") from error
 
