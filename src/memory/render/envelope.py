@@ -144,7 +144,7 @@ def _marked(row: Mapping[str, Any]) -> list[str]:
 
 def _cut(said: str, id: object) -> str:
     if len(said) <= LONGEST:
-        return f"{said}\n"
+        return f"{said.rstrip()}\n"  # a chunk ends with the blank lines before the next one
     return f"{said[:LONGEST]}…\n({len(said) - LONGEST:,} more characters: {_whole(id)})\n"
 
 
