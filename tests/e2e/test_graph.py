@@ -164,7 +164,7 @@ def test_memories_are_found_by_what_they_are_about(tmp_path) -> None:
         ("add_observations", {"observations": [{"entityName": "Aa", "contents": ["x"]}]}, "Did you mean 'A'?"),
         ("search_hybrid", {"query": "x", "max_distance": 11}, "from 0 to 10"),
         ("search_hybrid", {"query": "x", "vector_weight": 2}, "vector_weight is 0..1"),
-        ("search_entities_semantic", {"query": "x", "threshold": 2}, "threshold is 0..1"),
+        ("search_entities_semantic", {"query": "x", "threshold": 2}, "threshold is a cosine, 0..1"),
         ("search_nodes", {"query": " "}, "a query needs text"),
         ("rename_entity", {"name": "A", "new_name": "B"}, "another entity"),
         ("link_memories", {"entity": "A", "memory_ids": [999]}, "no memory 999"),
