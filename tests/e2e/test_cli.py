@@ -797,10 +797,19 @@ def test_the_same_folder_in_another_project_is_kept_beside(shell: Shell, notes: 
     assert len(titles(shell)) == 6
 
 
-def test_a_file_that_is_no_text_changes_nothing(shell: Shell, notes: Path) -> None:
+def test_a_file_that_is_no_text_is_named_and_the_others_are_kept(shell: Shell, notes: Path) -> None:
     (notes / "photo.md").write_bytes(b"\xff\xd8\xff")
 
-    error = shell("import", str(notes), "--json", code=2).error
+    found = shell("import", str(notes), "--json", code=1).json
+
+    assert "photo.md is not UTF-8 text" in found["skipped"][0]["text"]
+    assert found["kept"] == count(shell) == 3
+
+
+def test_a_file_alone_that_is_no_text_changes_nothing(shell: Shell, notes: Path) -> None:
+    (notes / "photo.md").write_bytes(b"\xff\xd8\xff")
+
+    error = shell("import", str(notes / "photo.md"), "--json", code=2).error
 
     assert "photo.md" in error["message"]
     assert not shell.home.exists() or count(shell) == 0
