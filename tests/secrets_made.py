@@ -25,6 +25,15 @@ ALPHABETS = {
     "s": string.ascii_letters + string.digits + "!#$%^*+~,;",
 }
 
+FREE = {
+    "r": string.ascii_letters + string.digits,
+    "z": string.ascii_lowercase,
+    "Z": string.ascii_uppercase,
+}
+"""Alphabets of what is drawn as it comes."""
+
+SIGNS = {"e": "\x1b", "n": "\u00a0", "b": "\\\n"}
+
 # `⟨…⟩` is the secret in its surroundings, `{a36}` stands for 36 characters of an alphabet.
 SHAPES = """
 anthropic-key              ⟨sk-ant-{l5}-{w93}AA⟩
@@ -166,6 +175,7 @@ session-cookie             Set-Cookie: JSESSIONID=⟨{u32}⟩; Path=/; HttpOnly
 session-cookie             Set-Cookie: connect.sid=⟨s%3A{a32}.{a43}⟩; Path=/
 connection-password        Server=db;Database=app;User Id=sa;Password=⟨{p14}⟩;Encrypt=true
 connection-password        Driver=ODBC;Uid=app;Pwd=⟨{p14}⟩;
+oracle-password            jdbc:oracle:thin:scott/⟨{p14}⟩@db.local:1521:xe
 netrc-password             machine git.example login bob password ⟨{p14}⟩
 pgpass-password            db.internal:5432:app:owner:⟨{a14}⟩
 curl-password              curl -s -u admin:⟨{p14}⟩ https://host/path
@@ -290,6 +300,10 @@ def _part(said: str, dice: random.Random) -> str:
             return signed(dice)
         case "basic":
             return base64.b64encode(f"admin:{_random('a', 14, dice)}".encode()).decode()
+    if said in SIGNS:
+        return SIGNS[said]
+    if kind[0] in FREE and kind[1:].isdigit():
+        return "".join(dice.choices(FREE[kind[0]], k=int(kind[1:])))
     return _random(kind[0], int(kind[1:]), dice) if kind[0] in ALPHABETS and kind[1:].isdigit() else "{" + said + "}"
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memory.errors import Invalid
 from memory.limits import DEPTH_LIMIT
+from memory.redact.addresses import ADDRESSES
 from memory.redact.assigned import FIELD, assigned, may_name_secret, names_secret
+from memory.redact.commands import COMMANDS
 from memory.redact.context import CONTEXTS
 from memory.redact.find import Finder, widened
 from memory.redact.formats import FORMATS
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUILT_IN", "Redacted", "Redactor", "Rule"]
 
-BUILT_IN: tuple[Rule, ...] = (*KEYS, *FORMATS, *CONTEXTS, *assigned())
+BUILT_IN: tuple[Rule, ...] = (*KEYS, *FORMATS, *ADDRESSES, *CONTEXTS, *COMMANDS, *assigned())
 """Where two rules meet, what both match is taken out under the name of the first."""
 
 _FIELDS = (

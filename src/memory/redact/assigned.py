@@ -20,10 +20,35 @@ _KINDS_OF_KEY = (
     "app|application|consumer|service|subscription|functions|webhook|hmac|deploy|jwt|license|admin|server|ssh|host"
 ).split("|")
 _BEFORE_KEY = "|".join(f"(?<={kind})|(?<={kind}[-_. ])" for kind in _KINDS_OF_KEY)
-_HUMAN = r"pass(?:w(?:or)?d|wort|phrase|code)s?|pwd|kennwort|contraseñ?n?a|mot de passe|пароль|密码|密碼|パスワード|(?:(?<![a-z])|(?<=\\[nrt]))pw(?![a-z])"
+_ABROAD = (
+    r"senha|palavra-passe|wachtwoord|has[łŁ]o|heslo|salasana|l[öÖ]senord|adgangskode|passord|[şŞ]ifre|jelsz[óÓ]|[пП]ароль|ПАРОЛЬ"
+    r"|비밀번호|암호|m[ậẬ]t kh[ẩẨ]u|كلمة المرور|סיסמה|密码|密碼|パスワード"
+)
+"""The word for a password in other languages, where it is a word of its own."""
+
+_WORDS_ABROAD = (
+    *(
+        "senha",
+        "palavra-passe",
+        "wachtwoord",
+        "hasło",
+        "heslo",
+        "salasana",
+        "lösenord",
+        "adgangskode",
+        "şifre",
+        "jelszó",
+    ),
+    *("пароль", "비밀번호", "암호", "mật khẩu", "كلمة المرور", "סיסמה", "密", "パスワード"),
+    *("mdp", "clave", "parola", "psk", "haslo", "parool"),
+)
+_MAYBE = r"(?<![a-z])(?:mdp|clave|parola|psk|haslo|parool)(?![a-z])"
+"""What may be a password or something else: its value must look generated."""
+
+_HUMAN = rf"pass(?:w(?:or)?d|wort|phrase|code)s?|pwd|kennwort|contraseñ?n?a|mot de passe|(?<![a-z])(?:{_ABROAD})|(?:(?<=bind)|(?<=root)|(?<=ldap)|(?<=admin)|(?<=user))pw(?![a-z])|(?:(?<![a-z])|(?<=\\[nrt]))pw(?![a-z])"
 _SOME = r"(?-i:(?<=[A-Z0-9]_)(?<!PUBLIC_)(?<!CACHE_)(?<!PRIMARY_)(?<!FOREIGN_)(?<!SORT_)(?<!GROUP_)(?<!HASH_)KEY)(?==)"
 _STEM = (
-    rf"(?:(?P<password>{_HUMAN}|(?:(?<![a-z])|(?<=\\[nrt])|(?-i:(?<=[a-z])(?=P)))pass)|(?:secret|(?<!publickey)token|credential)|(?:{_BEFORE_KEY})key|(?P<some>{_SOME}))"
+    rf"(?:(?P<password>{_HUMAN}|(?:(?<![a-z])|(?<=\\[nrt])|(?-i:(?<=[a-z])(?=P)))pass)|(?:secret|(?<!publickey)token|credential|{_MAYBE})|(?:{_BEFORE_KEY})key|(?P<some>{_SOME}))"
     r"(?:(?:[-_. ]?access)?[-_. ]?key(?:[-_]?base)?)?"
 )
 _ISSUERS = "github|gitlab|stripe|slack|npm|pypi|aws|azure|gcp|openai|anthropic|sentry|twilio|discord|telegram|ci"
@@ -32,7 +57,13 @@ _SUFFIX = (
     r"|old|new|current|previous|primary|secondary|plaintext|plain|raw|value|base64|b64|hex|string|str|text|admin|root"
     rf"|user|db|default|pem)|[-_](?:(?:for[-_])?(?:{_ISSUERS})(?:[-_](?:prod|dev|test|live))?))?(?:[-_]v?\d{{1,2}})?"
 )
-_KEY_END = r"(?![\w-]|\.\w)(?:\\{0,3}[\"'`]|&quot;|&#34;|%22)?\]?[*_]{0,3}"
+_TAG = r"(?:</?(?:b|strong|em|i|code|span|label|t[dht]|d[dt]|p|li)>[ \t]{0,4}){0,2}"
+_OF = r"(?:[ \t](?:is|was)(?=:)|[ \t]\([\w .@-]{1,30}\)(?=:)|[ \t](?:for|of)[ \t][\w.@-]{1,40}(?=:))?"
+"""Whose it is, or that it is one, before the colon."""
+
+_KEY_END = (
+    r"(?![\w-]|\.\w)(?:</(?:b|strong|em|i|code|span|label|td|th|dt)>)?(?:\\{0,3}[\"'`]|&quot;|&#34;|%22)?\]?[*_]{0,3}"
+)
 _TYPE = r"(?:[ \t]{0,8}:[ \t]{0,8}(?:Optional\[)?&?(?:'static )?(?:str|string|bytes|text|secretstr)\]?(?:[ \t]?\|[ \t]?None)?(?=[ \t]{0,8}=))?"
 _PAIR = (
     r",?\s{1,40}\\?[\"']?value\\?[\"']?[ \t]{0,3}[:=]|</key>\s{0,40}<string>"
@@ -40,7 +71,7 @@ _PAIR = (
 )
 """What stands between the name and the value of a pair that says both: of Kubernetes, XML, a property list, Terraform."""
 
-_SET = rf"[ \t]{{0,40}}(?P<set>{_PAIR}|=>|:=|!?={{1,3}}|:(?!:)[*_]{{0,3}}|：|＝|%3[AD]|,(?=\s{{0,8}}[\"'])|\((?=\s{{0,8}}[\"']))\s{{0,2}}[ \t]{{0,40}}"
+_SET = rf"{_OF}[ \t]{{0,40}}(?P<set>{_PAIR}|=>|:=|(?<=[ \t])(?:->|→)(?=[ \t])|!?={{1,3}}|:(?!:)[*_]{{0,3}}|：|＝|%3[AD]|,(?=\s{{0,8}}[\"'])|\((?=\s{{0,8}}[\"']))\s{{0,2}}[ \t]{{0,40}}{_TAG}"
 _QUOTED = (
     r"(?:[bru]|&|@)?(?P<quote>\\{0,3}[\"'`]|&quot;|&#34;|%22)(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\\\n])){1,512})(?P=quote)"
     r"|[“„«](?P<typeset>[^“”„«»\n]{1,128})[“”»]"
@@ -59,7 +90,7 @@ _AFTER = r"[)\],;:}.]{1,3}\s"
 
 _CALL = r"\(\s{0,8}(?:[\w.]{1,40},\s{0,4})?[\"'`][\w .-]{0,80}$"
 _SETTER = r"(?:^|[^A-Za-z])(?:[Ss]et|[Ww]ith)[A-Za-z]{0,40}$"
-_COMMAND = r"(?:--[\w-]*|(?:(?<![\w-])|(?<=\\[nrt]))(?:ENV|setx|setenv|set -[gxU]{1,3}|configure set)[ \t]{1,4}[\w.]*)$"
+_COMMAND = r"(?:(?<![\w-])--?[\w-]*|(?:(?<![\w-])|(?<=\\[nrt]))(?:ENV|setx|setenv|set -[gxU]{1,3}|configure set)[ \t]{1,4}[\w.]*)$"
 
 
 def assigned() -> tuple[Rule, ...]:
@@ -74,10 +105,8 @@ def assigned() -> tuple[Rule, ...]:
         "kennwort",
         "contrase",
         "mot de passe",
-        "пароль",
-        "密",
-        "パスワード",
         "pw",
+        *_WORDS_ABROAD,
     )
     return (Rule("assigned-secret", pattern, words, folded=True, nested=True, judge=_value),)
 
@@ -93,7 +122,8 @@ def may_name_secret(key: str) -> bool:
     """Whether a key of JSON names a secret or something else: `session_key`, `auth`."""
     spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key.strip())
     whole = (
-        r"(?:.{0,64}[^a-z])??(?:(?:session|storage|shared|application|app|host|service|account)[-_. ]?key|auth|bearer)"
+        r"(?:.{0,64}[^a-z])??(?:(?:session|storage|shared|application|app|host|service|account)[-_. ]?key|auth|bearer"
+        rf"|{_MAYBE})"
     )
     return len(key) <= 128 and compiled(whole, folded=True).fullmatch(spelled) is not None
 

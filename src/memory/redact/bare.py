@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memory.redact.letters import scrambled
 from memory.redact.rule import compiled
-from memory.redact.shape import bare_password, code, expression, generated, quoted_password, strong
+from memory.redact.shape import SHORT, bare_password, code, expression, generated, quoted_password, strong, token, words
 
 if TYPE_CHECKING:
     import re
@@ -25,6 +26,9 @@ _NEXT = r"[,;&|][A-Za-z_][\w.-]{1,40}[=:]|&&|\|\||<(?=/|!--|[A-Za-z][\w-]{0,20}/
 _NAME = r"[ \t]?[\w.\[\]-]*"
 _VARIABLE = r"(?:^|[\s\"'`(\[])[A-Z][A-Z0-9_]*=[\"']?$"
 _OPENERS = {")": "(", "]": "[", "}": "{"}
+_SLOT = r"<{1,3}(?:[A-Za-z][^<>\r\n]{0,80})?>|\[(?i:your|my|the|insert|enter|put)[^\[\]\r\n]{0,80}\]|&(?:lt|nbsp|#x3[cC]|#60|#160);"
+"""What stands for a value that whoever reads it puts there, and may have blanks: `<your password>`."""
+
 _CLOSER = r"[)\]}]"
 _SIGILS = tuple("!&*@%|>")
 """What a value in YAML begins with that is not the value itself: a tag, an anchor, an alias, the sign of a block."""
@@ -35,26 +39,30 @@ _TAIL = ".,:;|*_"
 def bare(match: re.Match[str], *, password: bool) -> Span | None:
     """Where the value of the group `bare` is, if it looks like a secret; `set` is what stands between it and the name."""
     text, start, said = match.string, match.start("bare"), match["set"] or ""
-    if (said.endswith("==") or said.startswith("!")) and match["bare"].rstrip("){}]:;,").isidentifier():
-        return None  # what a name is compared with is another, or stands in quotes
-    if (
-        said.startswith(":")
-        and match["bare"].startswith(_SIGILS)
-        and not generated(match["bare"].lstrip("".join(_SIGILS)))
-    ):
-        return None
     whole = match["bare"][: _end(match)]
-    if len(whole) < _LEAST or expression(match["bare"], text[match.end("bare") : match.end("bare") + 10]):
+    if len(whole) < _LEAST or _none(match, said):
         return None
     if said == "=" and compiled(_VARIABLE, folded=False).search(text[max(0, start - 80) : start]):
         return _variable(match["bare"], start, password=password)
     whole = _closed(whole.rstrip(_TAIL), text, match.start())
-    first = compiled(_FIRST, folded=False).match(whole)
-    held = first[0].rstrip(".,:!?*_") if first else ""
+    first = compiled(_FIRST, folded=False).match(whole, 1)  # a value may begin with what ends others
+    held = whole[: first.end()].rstrip(".,:!?*_") if first else ""
     if code(whole) or code(held):
         return None
-    fits = not held.startswith(("(", "[", "{")) and (strong(held) or (password and bare_password(held)))
+    fits = not held.startswith(("(", "[", "{")) and (token(held) or (password and bare_password(held)))
     return (start, start + max(len(held), len(whole))) if fits or generated(whole) else None
+
+
+def _none(match: re.Match[str], said: str) -> bool:
+    """It is compared with, an anchor of YAML or its like, a slot for a value, or the beginning of an expression."""
+    text, held = match.string, match["bare"]
+    if (said.endswith("==") or said.startswith("!")) and held.rstrip("){}]:;,").isidentifier():
+        return True  # what a name is compared with is another, or stands in quotes
+    sign = held.startswith(_SIGILS) and (said.startswith(":") or held.startswith("&"))
+    if sign and not _secret(held.lstrip("".join(_SIGILS)), password=match["password"] is not None):
+        return True
+    slot = compiled(_SLOT, folded=False).match(text, match.start("bare"))
+    return slot is not None or expression(held, text[match.end("bare") : match.end("bare") + 10])
 
 
 def _variable(held: str, start: int, *, password: bool) -> Span | None:
@@ -64,6 +72,13 @@ def _variable(held: str, start: int, *, password: bool) -> Span | None:
     parts = {whole, first[0] if first else ""}
     fits = quoted_password if password else _literal
     return (start, start + len(whole)) if any(map(fits, parts)) and not code(whole) else None
+
+
+def _secret(held: str, *, password: bool) -> bool:
+    """What is behind a sign that may be of YAML, or be the first of the value."""
+    if generated(held) or strong(held) or (password and bare_password(held) and not words(held)):
+        return True
+    return scrambled(held, SHORT) and not code(held)
 
 
 def _literal(held: str) -> bool:

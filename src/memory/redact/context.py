@@ -1,4 +1,4 @@
-"""Secrets that their surroundings give away: addresses, headers, cookies, connection strings, files of logins."""
+"""Secrets that their surroundings give away: headers, cookies, connection strings, files of logins, statements."""
 
 from __future__ import annotations
 
@@ -7,22 +7,12 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from typing import TYPE_CHECKING
 
-from memory.redact.rule import Rule, secret
-from memory.redact.shape import bare_password, code, generated, made_up, mixed, stand_in, strong, words
+from memory.redact.rule import Rule, literal, secret
+from memory.redact.shape import code, made_up, mixed, strong, words
 
 if TYPE_CHECKING:
     from memory.redact.rule import Span
 
-_STAND_INS = frozenset("password passwd pass pw pwd secret token user username".split())
-
-_OPEN = r"[^\s/?#,;|()\[\]\"'<>`\\@\u0080-\uffff]"
-_URL = (
-    r"://[^\s:/@\"'<>`?#\[\],|)]{0,128}:(?!\d{1,5}(?:[^\w@!$%^&*+=~-]|[^\x00-\x7f]))"
-    rf"(?P<s>[^\s\"'<>`@]{{1,256}}(?:@{_OPEN}{{1,128}}(?=@)){{0,4}})@(?=[\w\[\-$%{{.*])"
-)
-"""The password goes to the first `@`, and on to a later one only where no sign that ends a host is before it."""
-
-_OTHER = r"\]\(|mailto:|:/|:\d{2,5}(?!\d)"
 _HEADER = r"authorization(?:\\?[\"'])?\s{0,8}(?:[:=]|=>)\s{0,8}(?:\\?[\"'])?"
 _SCHEME = r"(?:(?:token|api-?key|oauth|splunk|key|digest|aws4-hmac-sha256)[ \t]{1,4})?"
 _CREDENTIAL = r"(?P<s>[A-Za-z0-9._~+/=:|-]{8,8192})"
@@ -35,33 +25,12 @@ _NETRC = (
     r"machine\s{1,16}(?:[\w-]{1,64}\.[\w.-]{1,190}|localhost)\s{1,16}login\s{1,16}\S{1,128}\s{1,16}"
     r"(?:account\s{1,16}\S{1,128}\s{1,16})?password\s{1,16}(?P<s>[^\s`\"']{1,256})"
 )
-_PGPASS = r":\d{4,5}:[^:\s]{1,64}:[^:\s]{1,64}:(?P<s>[^\s:\"'`<>]{1,128})(?=[\s\"'`<>]|$)"
-_CURL = r"curl(?=[ \t])[^\r\n]{0,160}?[ \t](?:-u|--user)[ \t=]?[\"']?[^\s:\"']{1,64}:(?P<s>[^\s\"']{1,128})"
-_ARGUMENT = r"[\"']?(?P<s>[^\s\"']{1,128})"
-_COMMAND = (
-    r"(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|mysql(?:dump|admin|import)?(?=[ \t])[^\r\n|;]{0,160}?[ \t]-p"
-    r"|docker login(?=[ \t])[^\r\n|;]{0,160}?[ \t]-p[ \t=]?|redis-cli(?=[ \t])[^\r\n|;]{0,160}?[ \t]-a[ \t]{1,4})"
-    + _ARGUMENT
-)
 _SQL = r"identified[ \t]{1,4}(?:with[ \t]{1,4}\S{1,64}[ \t]{1,4})?by[ \t]{1,4}(?:password[ \t]{1,4})?'(?P<s>[^'\r\n]{1,128})'"
 _LOGIN = r"auth(?:\\?\"\s{0,4}:\s{0,4}\\?\"|[ \t]?=[ \t]?\"?)(?P<s>[A-Za-z0-9+/]{8,4096}={0,2})"
 _AWS = (
     r"secret[-_ ]?(?:access|(?<=aws[-_ ]secret[-_ ])|(?<=aws[-_ ]secret))[-_ ]?key(?:\\?[\"'])?\]?[ \t]{0,40}(?:=>|:=|[:=>])\s{0,8}"
     r"(?:\\?[\"'])?(?P<s>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 )
-
-
-def _literal(match: re.Match[str]) -> Span | None:
-    held = match["s"]
-    return None if stand_in(held) or held.lower() in _STAND_INS else match.span("s")
-
-
-def _address(match: re.Match[str]) -> Span | None:
-    """A password with a sign that ends a host must look generated: the `@` may be that of something after the address."""
-    held = match["s"]
-    if re.search(r"[/?#,;|()\[\]]", held) and (re.search(_OTHER, held) or not generated(held, 8)):
-        return None
-    return _literal(match)
 
 
 def _header(match: re.Match[str]) -> Span | None:
@@ -101,17 +70,12 @@ def _scheme(match: re.Match[str]) -> Span | None:
     return None if words(match["s"]) else _header(match)
 
 
-def _command(match: re.Match[str]) -> Span | None:
-    return match.span("s") if bare_password(match["s"]) or strong(match["s"]) else None
-
-
 def _sql(match: re.Match[str]) -> Span | None:
     held = match["s"]
-    return _literal(match) if mixed(held) or match[0].isupper() or match[0].startswith("IDENTIFIED") else None
+    return literal(match) if mixed(held) or match[0].isupper() or match[0].startswith("IDENTIFIED") else None
 
 
 CONTEXTS: tuple[Rule, ...] = (
-    Rule("url-password", _URL, ("://",), judge=_address),
     Rule("basic-auth", _BASIC, ("basic ",), folded=True, judge=_basic),
     Rule("bearer-token", _BEARER, ("bearer ",), folded=True, judge=_bearer),
     Rule("basic-auth", rf"{_HEADER}basic[ \t]{{1,4}}{_CREDENTIAL}", ("authorization",), folded=True, judge=_header),
@@ -119,12 +83,9 @@ CONTEXTS: tuple[Rule, ...] = (
     Rule("authorization", _HEADER + _SCHEME + _CREDENTIAL, ("authorization",), folded=True, judge=_scheme),
     Rule("basic-auth", _LOGIN, ('auth"', 'auth\\"', "auth=", "auth ="), judge=_basic),
     Rule("session-cookie", _COOKIE, ("sess", "sid="), folded=True, judge=_cookie),
-    Rule("connection-password", _CONNECTION, ("password", "pwd"), folded=True, judge=_literal),
-    Rule("connection-password", _CONNECTION_FIRST, ("password", "pwd"), folded=True, judge=_literal),
-    Rule("netrc-password", _NETRC, ("machine ",), judge=_literal),
-    Rule("pgpass-password", _PGPASS, (":5432:", ":5433:", ":6432:"), judge=_literal),
-    Rule("curl-password", _CURL, ("curl",), judge=_literal),
-    Rule("command-password", _COMMAND, ("sshpass ", "mysql", "docker login ", "redis-cli "), judge=_command),
+    Rule("connection-password", _CONNECTION, ("password", "pwd"), folded=True, judge=literal),
+    Rule("connection-password", _CONNECTION_FIRST, ("password", "pwd"), folded=True, judge=literal),
+    Rule("netrc-password", _NETRC, ("machine ",), judge=literal),
     Rule("sql-password", _SQL, ("identified ",), folded=True, judge=_sql),
     Rule("aws-secret-key", _AWS, ("secret",), folded=True, judge=secret),
 )

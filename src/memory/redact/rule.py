@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.redact.shape import made_up
+from memory.redact.shape import STAND_INS, made_up, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,6 +28,12 @@ def secret(match: re.Match[str]) -> Span | None:
     return None if made_up(match[group]) else match.span(group)
 
 
+def literal(match: re.Match[str]) -> Span | None:
+    """The group named `s` of a match, short or plain as it may be; None for what says itself that it is none."""
+    held = match["s"]
+    return None if stand_in(held) or held.lower() in STAND_INS else match.span("s")
+
+
 class Rule(NamedTuple):
     """
     One kind of secret.
@@ -38,6 +44,7 @@ class Rule(NamedTuple):
             place of a word; without, everywhere.
         words: Literals of which one must be there. Case counts unless the rule is `folded`; then they are lower case.
         solid: A match has at least `SOLID` characters and no blank among them.
+        needs: Literals of which a text with a match holds one, besides a word: spares most texts the search for the words.
         nested: What matched and was not judged a secret is searched again, for a match may hold another. Else it is
             not, which keeps patterns without an upper bound linear.
         back: How many characters of a match stand before the word.
@@ -50,6 +57,7 @@ class Rule(NamedTuple):
     back: int = 0
     folded: bool = False
     solid: bool = False
+    needs: tuple[str, ...] = ("",)
     nested: bool = False
     judge: Callable[[re.Match[str]], Span | None] = secret
 

@@ -6,11 +6,22 @@ import math
 import re
 from functools import cache
 
+from memory.redact.letters import scrambled, spelt
+
 ENTROPY = 2.8
 """Bits a character (Shannon, 1948) that a generated secret has at least; ten different characters have 3.3."""
 
 STRONG = 12
 """Characters that a generated secret has at least where nothing but its name speaks for it."""
+
+SHORT = 6
+"""Characters by chance after `$`, `&` or `@` that are no name of a variable."""
+
+_PLAINLY = 8.0
+"""Bits that a name of code with a digit inside has at least where a secret is said to stand (`memory.redact.letters`)."""
+
+_HARDLY = -10.0
+"""Bits below which a value is no name whatever it says."""
 
 _SAID = (
     *("example", "placeholder", "redacted", "changeme", "change-me", "change_me", "dummy", "xxxxx", "00000000", "***"),
@@ -30,12 +41,22 @@ _SAID = (
         "my_api",
     ),
 )
-_ENCLOSED = r"<.*>|[#$]?\{.*\}|%\w+%|%[sdvqr]|\$\w+|\$\(.*|@\w+@|__\w+__|&(?:lt|#x3[cC]|#60);.*"
+STAND_INS = frozenset("password passwd pass pw pwd secret token user username".split())
+"""What examples write where a password belongs."""
+
+_ENCLOSED = r"<.*>|[#$]?\{.*\}|%\w+%|%[sdvqr]|\$\(.*|@\w+@|__\w+__|&(?:lt|#x3[cC]|#60);.*"
+_VARIABLE = r"\$\w+"
 _STEM = r"pass|pwd|secret|token|key|credential"
 _STEM_NAME = rf"(?i)[a-z_=.]*(?:{_STEM})[a-z_=.]*\d{{0,3}}"
 _NAMED = r"(?:^|[a-z0-9_])(?:Key|Token|Secret|Password|Credential)|(?:^|_)(?:key|token|secret|password|credential)"
+_NAMES = r"^[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+$|^[$@]{1,2}[A-Za-z_]\w*(?:->|::|\[|\{|\.|$)"
+_TELLING = (
+    r"(?i:pass|secret|token|cred|auth|user|conf|value|param|input|hash|salt|data)|[Pp]wd|Key|key(?![a-z])|Env|Arg|Var"
+)
+"""What a name of code says that a value by chance hardly ever does."""
+
 _CODE = (
-    r"^[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+$|^[$@]{1,2}[A-Za-z_]\w*(?:->|::|\[|\{|\.|$)|^[\w.+-]*://|^[A-Za-z]:\\"
+    r"^[\w.+-]*://|^[A-Za-z]:\\"
     r"|^![A-Za-z]+$|^(?:arn|vault|bao|ref|ssm|sm|kms|akv|sops|env|file|op|keyring|secretsmanager):"
 )
 _EXPRESSION = r"[!&*~+@$%-]{0,2}(?:[A-Za-z_][\w.:>$-]*)?([(\[{])"
@@ -76,7 +97,9 @@ def entropy(text: str) -> float:
 def stand_in(text: str) -> bool:
     """It says itself that it is none: `<your-key>`, `${TOKEN}`, `sk-...`, `xxxxx`, AWS's `...EXAMPLE`."""
     low = text.lower()
-    return any(said in low for said in _SAID) or _known(_ENCLOSED).fullmatch(text) is not None
+    if any(said in low for said in _SAID) or _known(_ENCLOSED).fullmatch(text):
+        return True
+    return _known(_VARIABLE).fullmatch(text) is not None and _spelt(text)
 
 
 def said_elsewhere(text: str) -> bool:
@@ -91,6 +114,8 @@ def made_up(text: str) -> bool:
 
 def code(text: str) -> bool:
     """A name, a path, an address or a reference rather than a literal: `cfg.key`, `$self->x`, `/run/secrets`, `arn:…`."""
+    if _known(_NAMES).search(text) and _spelt(text):
+        return True
     return _known(_CODE).search(text) is not None or _path(text)
 
 
@@ -104,6 +129,20 @@ def expression(text: str, after: str = "") -> bool:
     return _known(_TEMPLATE).search(text) is not None
 
 
+def _spelt(text: str) -> bool:
+    """Names of code as they are written, joined or behind a sign: of small letters, of capitals, or of words with capitals."""
+    parts = _known(r"[^\W_]+").findall(text)
+    small = SHORT if text.startswith(("$", "@")) else 8
+    if _known(_TELLING).search(text):
+        return not scrambled(text, small, bits=_HARDLY)
+    mixed_up = any(map(_known(r"\d[A-Za-z]").search, parts))
+    return (
+        all(map(spelt, parts))
+        and not scrambled(text, small, bits=_PLAINLY if mixed_up else 1.5)
+        and not scrambled("".join(parts))
+    )
+
+
 def _path(text: str) -> bool:
     """It begins as a path does, and goes on in words or to a file's extension."""
     return text.startswith(("/", "./", "../", "~/")) and (
@@ -113,19 +152,12 @@ def _path(text: str) -> bool:
 
 def words(text: str) -> bool:
     """Words, versions and numbers, joined: `gpt-4o-2024-08-06`, `user_service_2`, `v1.2.3`, `grant=user`."""
-    return _known(rf"{_PLAIN}(?:[-_./: =]{_PLAIN})*").fullmatch(text) is not None and not _scrambled(text)
+    return _known(rf"{_PLAIN}(?:[-_./: =]{_PLAIN})*").fullmatch(text) is not None and not scrambled(text)
 
 
 def _name(text: str) -> bool:
     """A name in code that itself speaks of a secret: `Ed25519PrivateKey`."""
     return text.isidentifier() and _known(_NAMED).search(text) is not None and len(re.findall(r"\d+", text)) <= 1
-
-
-def _scrambled(text: str) -> bool:
-    """Letters whose case changes as it only does by chance."""
-    letters = _known(r"[^A-Za-z]+").sub("", text)
-    changes = len(_known(r"[a-z](?=[A-Z])|[A-Z](?=[a-z])").findall(letters))
-    return len(text) >= 16 and changes * 3 >= len(letters)
 
 
 def strong(text: str, size: int = STRONG) -> bool:
@@ -140,6 +172,11 @@ def strong(text: str, size: int = STRONG) -> bool:
         and text.isascii()
         and not made_up(text)
     )
+
+
+def token(text: str) -> bool:
+    """It looks generated, and may be shorter than `STRONG` where its letters follow each other by chance."""
+    return strong(text) or (scrambled(text) and strong(text, 8))
 
 
 def generated(text: str, size: int = STRONG) -> bool:
@@ -160,9 +197,11 @@ def quoted_password(text: str) -> bool:
 
 
 def bare_password(text: str) -> bool:
-    """A literal without quotes where a password is set: letters and digits mixed, or digits alone; not a name."""
+    """A literal without quotes where a password is set: letters and digits mixed, either alone by chance; not a name."""
     if text.isdigit():
         return len(text) >= 6
+    if text.isascii() and text.isalpha():
+        return scrambled(text)
     if len(text) < 5 or not mixed(text) or _known(_STEM_NAME).fullmatch(text) or ("_" in text and words(text)):
         return False
     return not (stand_in(text) or code(text) or _algorithm(text))
