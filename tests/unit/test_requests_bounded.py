@@ -196,6 +196,23 @@ def test_an_answer_is_taken_whole_or_not_at_all(content: bytes, most: int, packe
             limits.take(response)
 
 
+def test_of_one_packed_piece_no_more_comes_out_than_is_allowed() -> None:
+    import httpx
+
+    sent = gzip.compress(bytes(64 << 20))
+    limits = Limits("http://h")
+    limits.begin(60, 1_000_000)
+    response = httpx.Response(200, headers={"Content-Encoding": "gzip"}, content=iter([sent]))
+
+    tracemalloc.start()
+    with pytest.raises(Garbled, match="more than 1,000,000 bytes"):
+        limits.take(response)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 4_000_000
+
+
 @pytest.mark.parametrize("sent", [gzip.compress(b"text")[:-9], b"no gzip", b"", zlib.compress(b"text")[:3]])
 def test_a_packed_answer_that_is_broken_is_garbled(sent: bytes) -> None:
     import httpx
