@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,6 +22,7 @@ from memory import Config, Draft, Engine
 from memory.cli import COMMANDS, demo
 from memory.config import keys
 from memory.kinds import RULES, Kind
+from memory.limits import BODY_LIMIT
 from memory.query import Answer, Notice, Query, Tier, Verdict
 from memory.store.sqlite.store import SqliteStore
 
@@ -675,6 +677,17 @@ def test_importing_an_export_again_keeps_nothing(shell: Shell) -> None:
     assert shell("export").out == exported
 
 
+@pytest.mark.parametrize("words", [["export"], ["graph", "export"], ["run", "export", "R"]], ids=" ".join)
+def test_only_its_owner_may_open_an_export(shell: Shell, words: list[str]) -> None:
+    line = {"kind": "discovery", "title": "Title", "query_id": "R", "agent_id": "a", "body": "text"}
+    shell("import", "-", stdin=json.dumps(line))
+
+    export = shell.start(*words, "-o", "out.json", stdout=subprocess.DEVNULL, preexec_fn=lambda: os.umask(0) and None)
+
+    assert export.wait(60) == 0
+    assert stat.S_IMODE((shell.folder / "out.json").stat().st_mode) == 0o600
+
+
 def test_an_export_to_a_file_overwrites_nothing(kept: Shell) -> None:
     kept("export", "-o", "out.jsonl")
     first = (kept.folder / "out.jsonl").read_text()
@@ -797,16 +810,26 @@ def test_the_same_folder_in_another_project_is_kept_beside(shell: Shell, notes: 
     assert len(titles(shell)) == 6
 
 
-def test_a_file_that_is_no_text_is_named_and_the_others_are_kept(shell: Shell, notes: Path) -> None:
-    (notes / "photo.md").write_bytes(b"\xff\xd8\xff")
+def test_a_file_of_a_folder_that_cannot_be_kept_is_named_and_the_others_are_kept(shell: Shell, notes: Path) -> None:
+    (notes / "aaa.md").write_bytes(b"\xff\xd8\xff")
+    (notes / "huge.md").write_text("word " * (BODY_LIMIT // 5 + 1))
 
     found = shell("import", str(notes), "--json", code=1).json
+    again = shell("import", str(notes), code=1)
 
-    assert "photo.md is not UTF-8 text" in found["skipped"][0]["text"]
-    assert found["kept"] == count(shell) == 3
+    assert (found["kept"], found["notices"]) == (3, [])
+    skipped = [one["text"] for one in found["skipped"]]
+    assert [[name in text for text in skipped] for name in ("aaa.md", "huge.md")] == [[True, False], [False, True]]
+    assert "not UTF-8" in skipped[0]
+    assert sorted(titles(shell)) == ["Marked", "One", "two"]
+    assert again.out == "0 kept, 0 updated, 3 already kept, 2 files left out\n"
+    lines = again.err.splitlines()
+    assert all(
+        line.startswith("memory: left out: ") and text in line for line, text in zip(lines, skipped, strict=True)
+    )
 
 
-def test_a_file_alone_that_is_no_text_changes_nothing(shell: Shell, notes: Path) -> None:
+def test_a_file_that_is_named_and_is_no_text_changes_nothing(shell: Shell, notes: Path) -> None:
     (notes / "photo.md").write_bytes(b"\xff\xd8\xff")
 
     error = shell("import", str(notes / "photo.md"), "--json", code=2).error

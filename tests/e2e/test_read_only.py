@@ -156,6 +156,18 @@ def test_a_reader_that_lives_long_sees_what_others_write(shell: Shell) -> None:
     assert seen == ["alpha", "second,alpha", "third,second,alpha", "third,second,alpha"]
 
 
+def test_the_doctor_says_what_it_cannot_find_out_there(shell: Shell) -> None:
+    shell.home.chmod(0o555)
+
+    looked, mended = (ran(shell, "doctor", *words, "--json", before=as_reader()) for words in ([], ["--fix"]))
+
+    assert (looked.code, mended.code) == (1, 1)
+    told = {finding["name"]: finding for finding in looked.json["findings"]}
+    assert "where nothing may be written" in told["database"]["told"]
+    assert told["secrets"]["well"]
+    assert "may only be read" in mended.out
+
+
 def test_what_is_too_large_to_be_copied_is_refused(shell: Shell) -> None:
     in_the_log(shell)
     os.truncate(shell.home / "memory.db-wal", 1 << 30)  # a file with a hole, which takes no room
