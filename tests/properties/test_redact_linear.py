@@ -136,7 +136,7 @@ NEAR = [
 
 
 @given(parts)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @example("secret=")
 @example("=token")
 @example("secret\xa0= ")
@@ -149,12 +149,14 @@ def test_whatever_is_repeated_costs_a_place_the_same_in_a_longer_text(part: str)
     assert many[0] <= 16_000 * FREE
 
 
-@pytest.mark.parametrize("part", NEAR)
-def test_the_longest_text_is_searched_a_bounded_number_of_times(part: str) -> None:
-    searched, tried = work(part, 500_000)
+@pytest.mark.parametrize(
+    ("part", "size"), [(part, 50_000) for part in NEAR] + [("secret=a1!", 500_000), ("eyJ.", 500_000)]
+)
+def test_a_long_text_is_searched_a_bounded_number_of_times(part: str, size: int) -> None:
+    searched, tried = work(part, size)
 
-    assert searched <= 500_000 * FREE
-    assert tried <= 500_000 * FREE
+    assert searched <= size * FREE
+    assert tried <= size * FREE
 
 
 @pytest.mark.parametrize("known", [one for one in BUILT_IN if one.nested], ids=lambda known: known.name)

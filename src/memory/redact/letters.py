@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from itertools import pairwise
+from operator import add
 
 _PAIRS = """
 15652351513757151767432341
@@ -82,12 +82,11 @@ def _chance(run: str, least: float) -> bool:
 
 def _bits(run: str) -> float:
     """How much more a run looks like a word than like chance; the naive Bayes of its pairs."""
-    pairs = list(pairwise(run))
-    both = sum(_letters(first.lower() + second.lower()) for first, second in pairs)
     if run.isalpha() and (run.islower() or run.isupper()):
-        return both
-    changes = sum(_CHANGES[_kind(first) + _kind(second)] for first, second in pairs)
-    return both + changes + (_CAMEL if _camel().fullmatch(run) else 0 if spelt(run) else -_UNSPELT)
+        small = run.lower()
+        return sum(map(_pairs().__getitem__, map(add, small, small[1:]))) - _CHANGES["aa"] * (len(run) - 1)
+    bits = sum(map(_pairs().__getitem__, map(add, run, run[1:])))
+    return bits + (_CAMEL if _camel().fullmatch(run) else 0 if spelt(run) else -_UNSPELT)
 
 
 def spelt(run: str) -> bool:
@@ -95,18 +94,24 @@ def spelt(run: str) -> bool:
     return _names().fullmatch(run) is not None
 
 
-def _letters(pair: str) -> int:
-    return _table().get(pair, 0)
-
-
 def _kind(character: str) -> str:
     return "0" if character.isdigit() else "A" if character.isupper() else "a"
 
 
+class _Pairs(dict[str, float]):
+    """Bits of each pair of letters and digits that was asked for."""
+
+    def __missing__(self, pair: str) -> float:
+        bits = _CHANGES[_kind(pair[0]) + _kind(pair[1])]
+        if pair.isalpha():
+            row, column = (ord(letter) - ord("a") for letter in pair.lower())
+            bits += int(_PAIRS[row][column]) - 5
+        return self.setdefault(pair, bits)
+
+
 @cache
-def _table() -> dict[str, int]:
-    """Bits for each pair of small letters."""
-    return {chr(97 + at) + chr(97 + to): int(bit) - 5 for at, row in enumerate(_PAIRS) for to, bit in enumerate(row)}
+def _pairs() -> _Pairs:
+    return _Pairs()
 
 
 @cache

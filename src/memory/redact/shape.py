@@ -135,12 +135,9 @@ def _spelt(text: str) -> bool:
     small = SHORT if text.startswith(("$", "@")) else 8
     if _known(_TELLING).search(text):
         return not scrambled(text, small, bits=_HARDLY)
-    mixed_up = any(map(_known(r"\d[A-Za-z]").search, parts))
-    return (
-        all(map(spelt, parts))
-        and not scrambled(text, small, bits=_PLAINLY if mixed_up else 1.5)
-        and not scrambled("".join(parts))
-    )
+    inside = any(map(_known(r"\d[A-Za-z]").search, parts))
+    doubtful = scrambled(text, small, bits=_PLAINLY) if inside else scrambled(text, small)
+    return all(map(spelt, parts)) and not doubtful and not scrambled("".join(parts))
 
 
 def _path(text: str) -> bool:
