@@ -127,9 +127,24 @@ def test_the_distil_bench_measures_learning_and_asking():
 def test_the_hostile_bench_measures_every_case_that_is_asked_for():
     said = quickly("hostile.py", "--quick")
 
-    for what in ("redact: 'secret='", "signs of instructions", "parts of a name"):
+    for what in (
+        "redact: 'secret='",
+        "signs of instructions",
+        "parts of a name",
+        "chunks:",
+        "a memory:",
+        "as a query:",
+    ):
         assert what in said
     assert "redact" not in quickly("hostile.py", "--quick", "signs")
+
+
+def test_the_cut_bench_finds_no_honest_question_cut(tmp_path):
+    folder = judged(tmp_path / "judged")
+
+    assert re.search(
+        r"judged: \d+ questions, 0 cut; the greediest reads \d+ of 4,000,000", quickly("cut.py", str(folder))
+    )
 
 
 def test_the_small_bench_asks_the_notes_and_nothing_else():
