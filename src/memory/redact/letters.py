@@ -68,7 +68,10 @@ def scrambled(text: str, size: int = 8, *, bits: float = _MIXED) -> bool:
     runs = _runs().findall(text)
     if any(len(run) >= size and _chance(run, bits) for run in runs):
         return True
-    return len(runs) > 1 and len(text) >= _SIZE and sum(_bits(run) for run in runs) < _APART
+    if len(runs) < 2 or len(text) < _SIZE:
+        return False
+    found = {run: _bits(run) for run in set(runs)}
+    return sum(found[run] for run in runs) < _APART
 
 
 def _chance(run: str, least: float) -> bool:
