@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory.errors import Invalid
+from memory.limits import NAME_LIMIT
 from memory.mcp.tool import checked
 from memory.mcp.toolsets import chosen
 
@@ -21,6 +22,8 @@ def right(one):
     """Values that an argument takes."""
     if one.choices:
         return st.sampled_from(one.choices)
+    if one.named:  # who or what it is, which a blank does not say
+        return st.text(max_size=NAME_LIMIT).filter(str.strip)
     takes = {
         "string": st.text(),
         "integer": st.integers(one.low, one.high),
