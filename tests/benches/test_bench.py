@@ -139,6 +139,13 @@ def test_the_hostile_bench_measures_every_case_that_is_asked_for():
     assert "redact" not in quickly("hostile.py", "--quick", "signs")
 
 
+def test_the_leaks_bench_counts_what_the_redactor_misses():
+    said = quickly("leaks.py", "--draws", "20")
+
+    for what in (" 8 letters and digits: ", "12 letters and digits: ", "met"):
+        assert what in said
+
+
 def test_the_cut_bench_finds_no_honest_question_cut(tmp_path):
     folder = judged(tmp_path / "judged")
 

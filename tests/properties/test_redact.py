@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 
 from memory.errors import Invalid
 from memory.redact import BUILT_IN, Redactor
@@ -80,6 +80,7 @@ def test_twice_is_once(redactor: Redactor, text: str) -> None:
 def test_a_secret_among_other_texts_is_gone_and_they_stay(
     shape: str, dice: random.Random, before: str, after: str
 ) -> None:
+    assume("redacted>" not in before or "redacted>" not in after)  # one open, one closed: such a text is refused
     one = made(shape, dice)
 
     text, found = REDACTOR.text(f"{before}\n\n{one.text}\n\n{after}")

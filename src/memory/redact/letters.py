@@ -50,14 +50,14 @@ and 0.2 % of twelve, and on 7,000 names with both cases or digits of code, of wh
 
 _CAMEL = 4.0  # bits that a text gains that is words of three letters and more, with capitals
 _UNSPELT = 6.0  # bits that a text loses whose capitals and digits stand as in no name
-_MIXED = 1.5  # bits below which a text of both cases, or with digits, is by chance
+MIXED = 1.5  # bits below which a text of both cases, or with digits, is by chance
 _ALIKE = -2.0  # and one of small letters, or of capitals, alone: and more for each letter more than `_LONG`
 _LONG = 12  # letters of one case that tell something
 _APART = -8.0  # bits below which a text with signs in it is by chance that has no long run
 _SIZE = 16  # characters that such a text has at least
 
 
-def scrambled(text: str, size: int = 8, *, bits: float = _MIXED) -> bool:
+def scrambled(text: str, size: int = 8, *, bits: float = MIXED) -> bool:
     """
     Letters and digits in it follow each other as they only do by chance.
 
@@ -79,7 +79,7 @@ def _chance(run: str, least: float) -> bool:
         return False
     if run.isalpha() and (run.islower() or run.isupper()):
         more = max(0, len(run) - _LONG) * 1.2
-        return (len(run) >= _LONG or least > _MIXED) and _bits(run) < _ALIKE + more
+        return (len(run) >= _LONG or least > MIXED) and _bits(run) < _ALIKE + more
     return _bits(run) < least
 
 

@@ -6,7 +6,7 @@ import math
 import re
 from functools import cache
 
-from memory.redact.letters import scrambled, spelt
+from memory.redact.letters import MIXED, scrambled, spelt
 
 ENTROPY = 2.8
 """Bits a character (Shannon, 1948) that a generated secret has at least; ten different characters have 3.3."""
@@ -19,6 +19,9 @@ SHORT = 6
 
 _PLAINLY = 8.0
 """Bits that a name of code with a digit inside has at least where a secret is said to stand (`memory.redact.letters`)."""
+
+_ODDLY = 5.0
+"""Bits that a name has at least whose capitals stand as in few names: `opeggNN`, `CEIiPQ`."""
 
 _HARDLY = -10.0
 """Bits below which a value is no name whatever it says."""
@@ -55,6 +58,8 @@ _TELLING = (
 )
 """What a name of code says that a value by chance hardly ever does."""
 
+_DOTTED = r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z]+(?:\.[A-Za-z]+)+"
+_ODD = r"[a-z][A-Z]{2}|[A-Z]{2}[a-z]|[a-z][A-Z]\Z|\A[a-z]+[A-Z][a-z][A-Z]"
 _CODE = (
     r"^[\w.+-]*://|^[A-Za-z]:\\"
     r"|^![A-Za-z]+$|^(?:arn|vault|bao|ref|ssm|sm|kms|akv|sops|env|file|op|keyring|secretsmanager):"
@@ -137,7 +142,8 @@ def _spelt(text: str) -> bool:
         return not scrambled(text, small, bits=_HARDLY)
     inside = any(map(_known(r"\d[A-Za-z]").search, parts))
     doubtful = scrambled(text, small, bits=_PLAINLY) if inside else scrambled(text, small)
-    return all(map(spelt, parts)) and not doubtful and not scrambled("".join(parts))
+    bits = _ODDLY if any(map(_known(_ODD).search, parts)) else MIXED
+    return all(map(spelt, parts)) and not doubtful and not scrambled("".join(parts), bits=bits)
 
 
 def _path(text: str) -> bool:
@@ -199,6 +205,8 @@ def bare_password(text: str) -> bool:
         return len(text) >= 6
     if text.isascii() and text.isalpha():
         return scrambled(text)
+    if _known(_DOTTED).fullmatch(text):
+        return not code(text)
     if len(text) < 5 or not mixed(text) or _known(_STEM_NAME).fullmatch(text) or ("_" in text and words(text)):
         return False
     return not (stand_in(text) or code(text) or _algorithm(text))
