@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from memory.entities import Entities
     from memory.fill import Filling
     from memory.guard import Guard
-    from memory.legs import Fusing
     from memory.proximity import Nearby, Wanted
     from memory.query import Scope
+    from memory.rank.fuse import Fusing
     from memory.record import Chunk, ChunkId, Memory, MemoryId
     from memory.runs import Runs
     from memory.save import Plan, Saved

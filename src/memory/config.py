@@ -18,6 +18,8 @@ from memory.errors import ConfigError
 from memory.limits import plain
 from memory.reading import SETTINGS_BYTES, contents
 from memory.settings import (
+    FOREIGN,
+    MOVED,
     ChunkingSettings,
     ContextSettings,
     EmbeddingSettings,
@@ -208,13 +210,6 @@ def _mapping(tree: object, otherwise: str) -> Iterable[tuple[object, object]]:
     if not isinstance(tree, dict):
         raise ConfigError(otherwise)
     return cast("dict[object, object]", tree).items()
-
-
-MOVED = {"search.stand_out": "search.effort"}
-"""Settings that there were, and what took their place."""
-
-FOREIGN = frozenset("base_url api_key enrichment embeddings vector_search memory_home export_memories".split())
-"""Names of other programs' settings: see `memory.adopt`."""
 
 
 def with_setting(config: Config, key: str, value: object, origin: str) -> Config:

@@ -12,9 +12,9 @@ from memory.archive import Archive
 from memory.care import Care
 from memory.config import load
 from memory.errors import Ambiguous, Invalid, NotFound, StoreError
-from memory.legs import Fusing
 from memory.limits import short
 from memory.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope, check_limit, named_kinds
+from memory.rank.fuse import Fusing
 from memory.rank.judge import Tuning
 from memory.search import search
 

@@ -19,14 +19,14 @@ from memory.store import State
 from memory.text.passage import passage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from memory.embed import Embedder
     from memory.embed.pool import Embedders
     from memory.embed.purpose import Purpose
     from memory.gradual import Share
     from memory.holder import Holder
-    from memory.record import ChunkId, Excerpt, MemoryId
+    from memory.record import Chunk, ChunkId, Excerpt, MemoryId
     from memory.space import Embedded
     from memory.store import Claim, Store
 
@@ -35,6 +35,12 @@ RETRY = timedelta(hours=1)
 
 CLAIM = timedelta(minutes=5)
 """After which chunks that somebody began to embed are thought to be left behind, if nobody can tell whether they are."""
+
+AT_ONCE = 16
+"""Chunks at most that are embedded before they are kept: about half a second of the local model."""
+
+TOKENS_AT_ONCE = 7_200
+"""Tokens at most of those chunks: as many as 16 of the usual size have. One that is not cut may have thousands."""
 
 HOPELESS = 3
 """Texts in a row that a model does not take before it is asked for one that it always took."""
@@ -61,6 +67,12 @@ class Filling(NamedTuple):
     threshold: int = 1000
     batch: int = 32
     overlap: int = 50
+
+
+def many(chunks: Iterable[Chunk]) -> bool:
+    """Whether chunks are kept first and embedded after: before, only what takes the local model half a second."""
+    pieces = list(chunks)
+    return len(pieces) > AT_ONCE or sum(piece.token_count for piece in pieces) > TOKENS_AT_ONCE
 
 
 class Held(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memory.errors import EmbedError, SpaceMismatch, StoreError, Unembedded
 from memory.query import EVERYTHING, Merge, Notice, Scored, Step
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memory.embed.pool import Embedders
     from memory.fill import Filling
     from memory.query import Query, Ranking, Scope, Term
+    from memory.rank.fuse import Fusing
     from memory.record import ChunkId, MemoryId
     from memory.space import Vectors
     from memory.store import Store
@@ -35,27 +36,6 @@ KNOWN = 0.5
 
 COSTLY = 4_000
 """Rows of all terms together. Ranking them takes some 2 ms, 70 candidates more a tenth of that."""
-
-
-class Fusing(NamedTuple):
-    """
-    How a hybrid answer weighs its legs (see `memory.rank.fuse`), and how deep it looks into them.
-
-    Attributes:
-        candidates: Chunks taken from each leg, at least.
-        deepen: Take more if those are of fewer memories or sections than asked for.
-        neighbours: Whether words that stand together count (`memory.rank.phrases`).
-        distilled: Whether there may be a distilled tier.
-        half_life: Days after which a memory weighs three quarters (`memory.rank.order`); 0 does not look at age.
-    """
-
-    weights: tuple[float, float] = (0.3, 0.7)
-    merge: Merge = Merge.MINMAX
-    candidates: int = 100
-    deepen: bool = True
-    neighbours: bool = True
-    distilled: bool = True
-    half_life: float = 0.0
 
 
 class Trace:

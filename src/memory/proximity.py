@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from memory.embed.pool import Embedders
     from memory.fill import Filling
-    from memory.legs import Fusing
     from memory.query import Ranking, Step
+    from memory.rank.fuse import Fusing
     from memory.record import Memory, MemoryId
     from memory.store import Store
 

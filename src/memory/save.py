@@ -13,7 +13,7 @@ from memory.draft import SHARED, Draft
 from memory.embed import embedded
 from memory.embed.purpose import SAVE, purpose
 from memory.errors import EmbedError, Refused, SpaceMismatch, StoreBusy
-from memory.fill import drain
+from memory.fill import drain, many
 from memory.kinds import RULES, Kind
 from memory.limits import WHAT_OF_BODY, short
 from memory.query import Notice
@@ -35,12 +35,6 @@ if TYPE_CHECKING:
     from memory.guard import Guard, Guarded
     from memory.record import Memory
     from memory.store import Kept, Revision, Store, Whole
-
-AT_ONCE = 16
-"""Chunks at most that are embedded before they are kept: about half a second of the local model."""
-
-TOKENS_AT_ONCE = 7_200
-"""Tokens at most of those chunks: as many as 16 of the usual size have. One that is not cut may have thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +311,7 @@ def _embed(entries: list[Entry], saving: Saving) -> tuple[list[Entry], tuple[Not
         return entries, ()
     try:
         embedder = embedders.saving()
-        if filling.policy != "eager" or not embedders.inside or _many(wanted):
+        if filling.policy != "eager" or not embedders.inside or many(piece for one in wanted for piece in one.chunks):
             return entries, ()
         excerpts = [_excerpts(one.draft, one.chunks) for one in wanted]
         passages = [[passage(piece, filling.overlap) for piece in some] for some in excerpts]
@@ -331,12 +325,6 @@ def _embed(entries: list[Entry], saving: Saving) -> tuple[list[Entry], tuple[Not
         return entries, (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
     shared = iter(_shared_out(wanted, made))
     return [one if one.draft.keyword_only else next(shared) for one in entries], ()
-
-
-def _many(entries: Sequence[Entry]) -> bool:
-    """Whether entries are kept first and embedded after."""
-    chunks = [piece for one in entries for piece in one.chunks]
-    return len(chunks) > AT_ONCE or sum(piece.token_count for piece in chunks) > TOKENS_AT_ONCE
 
 
 def _shared_out(entries: list[Entry], made: Embedded) -> list[Entry]:

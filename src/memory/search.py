@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.errors import EmbedError, NotFound, SpaceMismatch
-from memory.legs import Fusing, Legs, Trace
+from memory.legs import Legs, Trace
 from memory.query import Answer, Gate, Granularity, Hit, Mode, Notice, Outcome, Tier, Verdict
 from memory.rank.judge import DEPTH, Tuning, judge
 from memory.rank.relevance import by_words, relevances
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memory.embed.pool import Embedders
     from memory.fill import Filling
     from memory.query import Query, Ranking
+    from memory.rank.fuse import Fusing
     from memory.rank.rollup import Passage
     from memory.record import MemoryId
     from memory.store import Store

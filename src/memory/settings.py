@@ -309,3 +309,10 @@ class McpSettings(_Section):
     warm_start: bool = setting(
         True, "Whether the server loads a model of this process, in a thread beside, before it is first needed."
     )
+
+
+MOVED = {"search.stand_out": "search.effort"}
+"""Settings that there were, and what took their place."""
+
+FOREIGN = frozenset("base_url api_key enrichment embeddings vector_search memory_home export_memories".split())
+"""Names of other programs' settings: see `memory.adopt`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.query import Merge
 from memory.rank.words import coverage, said
@@ -20,6 +20,27 @@ RRF_K = 60
 
 SHRINK = 50
 """The centre of n vectors is their sum over n + this: a store of three is hardly centred on itself."""
+
+
+class Fusing(NamedTuple):
+    """
+    How a hybrid answer weighs its legs (see `fuse`), and how deep it looks into them.
+
+    Attributes:
+        candidates: Chunks taken from each leg, at least.
+        deepen: Take more if those are of fewer memories or sections than asked for.
+        neighbours: Whether words that stand together count (`memory.rank.phrases`).
+        distilled: Whether there may be a distilled tier.
+        half_life: Days after which a memory weighs three quarters (`memory.rank.order`); 0 does not look at age.
+    """
+
+    weights: tuple[float, float] = (0.3, 0.7)
+    merge: Merge = Merge.MINMAX
+    candidates: int = 100
+    deepen: bool = True
+    neighbours: bool = True
+    distilled: bool = True
+    half_life: float = 0.0
 
 
 def fuse(
