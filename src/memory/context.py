@@ -92,11 +92,7 @@ def context(
         Invalid: `semantic` is none of them.
     """
     mode, notices = _mode(semantic, embedders)
-    latest = scope
-    if not (scope.kinds or scope.runs):
-        latest = scope._replace(kinds=TOLD)
-        if store.runs.any():  # else there is nothing to leave out, and a narrower scope takes longer
-            scope = scope._replace(kinds=OF_NO_RUN)
+    scope, latest = _scopes(scope, store)
     answer: Answer | None = None
     if about.strip():
         answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope))
@@ -115,6 +111,14 @@ def context(
     memories, text, omitted = pack(groups, replace(room, tokens=max(1, left)))
     text = fenced(text)
     return Context(memories, text, tokens(text), omitted, answer, max(0, total - len(memories)), notices)
+
+
+def _scopes(scope: Scope, store: Store) -> tuple[Scope, Scope]:
+    """Where to search, and whose latest to show: what belongs to a research run only if it is asked for."""
+    if scope.kinds or scope.runs:
+        return scope, scope
+    # Without a run there is nothing to leave out, and a narrower scope takes longer.
+    return scope._replace(kinds=OF_NO_RUN) if store.runs.any() else scope, scope._replace(kinds=TOLD)
 
 
 def _fits(answer: Answer) -> bool:

@@ -288,16 +288,14 @@ class _Search:
             if best.memory not in memories or best.chunk not in excerpts:
                 continue
             excerpt = excerpts[best.chunk]
-            text = excerpt.text
-            if medium and passage.stop > passage.start:
-                text = bodies.get(best.memory, "")[passage.start : passage.stop]
+            section = bodies.get(best.memory, "")[passage.start : passage.stop] if medium else ""
             ranks = tuple((leg, place[best.chunk]) for leg, place in places.items() if best.chunk in place)
             hits.append(
                 Hit(
                     memory=memories[best.memory],
                     chunk=excerpt.chunk,
                     chunk_id=best.chunk,
-                    text=text,
+                    text=section or excerpt.text,
                     score=score,
                     coverage=coverage(self._legs.terms, held.get(best.memory, 0)),
                     keyword=best.keyword,

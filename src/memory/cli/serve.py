@@ -13,7 +13,10 @@ from memory.errors import ConfigError, Invalid
 from memory.settings import McpSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memory.mcp.keeper import Keeper
+    from memory.mcp.tool import Tool
 
 PORT = 8377
 
@@ -63,6 +66,10 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
 
         serve(keeper, tools, structured=structured)
         return
+    _over_http(keeper, tools, structured=structured, port=port, folder=folder)
+
+
+def _over_http(keeper: Keeper, tools: Sequence[Tool], *, structured: bool, port: int, folder: str) -> None:
     from memory.mcp import http as transport
 
     token, place = transport.token(folder)
@@ -94,6 +101,7 @@ def _configured(keeper: Keeper) -> McpSettings:
 
 
 def _keeper(context: click.Context, run: str | None) -> Keeper:
+
     from memory.mcp.keeper import Keeper
 
     home, file = context.find_root().obj

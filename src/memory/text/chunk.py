@@ -75,9 +75,7 @@ def chunk(body: str, *, size: int = 450, count: Callable[[str], int] = tokens) -
     if total <= size and not (_MARK_FIRST.match(body) or _UNDERLINE.search(body)):
         return (Chunk(0, 0, len(body), ChunkType.TEXT, token_count=total),)
     found = outline(text.lines)
-    slices = [_whole(text, found)] if total <= size else list(_slices(text, found, size))
-    if len(slices) > MANY:
-        slices = _joined(slices, text, size)
+    slices = [_whole(text, found)] if total <= size else _joined(list(_slices(text, found, size)), text, size)
     fences = [(text.starts[block.line], text.starts[block.stop]) for block in found.blocks if block.fence]
     return tuple(_labelled(index, part, text, fences) for index, part in enumerate(slices))
 
@@ -164,8 +162,10 @@ def _whole(text: _Text, outline: Outline) -> _Slice:
     return _Slice(0, len(text.body), above, begins=True)
 
 
-def _joined(slices: Sequence[_Slice], text: _Text, size: int) -> list[_Slice]:
-    """Neighbours as one, as long as they have at most `size` tokens together."""
+def _joined(slices: list[_Slice], text: _Text, size: int) -> list[_Slice]:
+    """Of more than `MANY`, neighbours as one, as long as they have at most `size` tokens together."""
+    if len(slices) <= MANY:
+        return slices
     joined = [slices[0]]
     for part in slices[1:]:
         before = joined[-1]
