@@ -297,13 +297,14 @@ class Hit(NamedTuple):
         score: What the keyword part of a merge would be, 0..1 (tier keyword; see `memory.rank.relevance.by_words`), cosine
             (vector) or the merged score, 0..1 (hybrid, distilled); MEDIUM: its mean over the chunks that match.
         relevance: What the hits are in the order of, comparable within their answer, 0..1; see `memory.rank.relevance`.
-        similarity: Cosine with the query, -1..1; MEDIUM: its mean over the chunks that match. None where no vector of the
-            query was made, or the chunk has none.
+        similarity: Cosine with the query, -1..1; MEDIUM: its mean over the chunks that match, or that of `chunk` where
+            none does. None where no vector of the query was made, or the chunk has none.
         coverage: Share of the query's weight that the memory's found chunks hold, 0..1.
         keyword: BM25 of `chunk`, above 0; None where no words were looked for in it.
         cosine: That of `chunk`, -1..1; None as of `similarity`.
         ranks: Place in each leg that found it, from 1, by the leg's name.
-        matched, chunks: MEDIUM: how many chunks of the section match, and how many it has; else 1.
+        matched, chunks: MEDIUM: how many chunks of the section match, and how many it has; else 1. Of what fills up none
+            matches.
         topup: Empty of what was found. Else whence it fills up the answer: "distilled", near by what the store's own
             vectors say; "recent", last changed.
     """

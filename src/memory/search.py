@@ -138,7 +138,9 @@ class _Search:
 
     def _compared(self, hits: tuple[Hit, ...], passages: Sequence[Passage]) -> tuple[Hit, ...]:
         """Hits with their similarity, as far as there is a vector of the query: for the numbers, not for the order."""
-        matching = {passage.best.chunk: [scored.chunk for scored in passage.matching] for passage in passages}
+        matching = {
+            passage.best.chunk: [scored.chunk for scored in passage.matching or (passage.best,)] for passage in passages
+        }
         cosines = {hit.chunk_id: hit.cosine for hit in hits if hit.cosine is not None}
         unknown = [chunk for hit in hits for chunk in matching[hit.chunk_id] if chunk not in cosines]
         cosines |= self._legs.cosines(unknown, make=self._query.compared)

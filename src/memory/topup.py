@@ -73,4 +73,4 @@ def _passage(candidate: _Candidate, size: Granularity, store: Store, taken: set[
     if not run:
         return None
     ids = tuple(id for id, _ in run)
-    return Passage(best, 0.0, (best,), ids, run[0][1].start, run[-1][1].stop, candidate.source)
+    return Passage(best, 0.0, (), ids, run[0][1].start, run[-1][1].stop, candidate.source)

@@ -831,6 +831,8 @@ def test_a43_x61_what_keywords_leave_empty_is_filled_behind_what_was_found(opene
     assert [text.split()[2] for text in texts] == list("376542")  # the last changed first
     assert "1 found; 5 more of this scope fill up the answer" in answer["message"]
     assert [row["relevance"] > 0 for row in found] == [True] + [False] * 5
+    if "section" in tool:
+        assert [row["matched_chunks"] for row in found] == [1] + [0] * 5
     if embedder is Away:  # a server is not asked for a number
         assert (watched.queries, {row["similarity"] for row in found}) == ([], {None})
     else:

@@ -819,6 +819,19 @@ def test_a_section_says_how_much_of_it_matches(memory: SessionMemory) -> None:
     assert "1 of 2 chunks match]" in inside
 
 
+def test_a_section_that_fills_up_does_not_say_that_it_matches(memory: SessionMemory) -> None:
+    memory.store_report("a", "s", "# T\n\nGarden and pond.")
+
+    found = memory.search_reports_section_context("violin")
+
+    (row,) = found["results"]
+    assert row["topup"] == "recent"
+    assert (row["chunks_in_section"], row["matched_chunks"], row["match_ratio"], row["auto_merged"]) == (1, 0, 0, False)
+    _, inside = fence(envelope.text(found))
+    assert "fills up, recent" in inside
+    assert "match" not in inside
+
+
 def test_a_long_text_among_others_is_cut_and_says_how_to_read_it_whole(memory: SessionMemory) -> None:
     for letter in "abcdefg":
         memory.store_report("a", "s", letter * 30_000)

@@ -129,6 +129,7 @@ def test_a_question_of_known_words_is_filled_by_what_is_near_them(opened: Opened
 
     near = [hit for hit in answer.hits if hit.topup == "distilled"]
     assert near
+    assert {(hit.matched, hit.match_ratio, hit.auto_merged) for hit in near} == {(0, 0, False)}
     subjects = {word for subject in (1, 2) for word in words(subject)}
     assert len(subjects.intersection(near[0].text.split())) >= len(subjects.intersection(near[-1].text.split()))
 

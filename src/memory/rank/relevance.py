@@ -23,7 +23,7 @@ def by_words(
     How well passages that words alone have found say what the query says, 0..1: what `memory.rank.words.said` makes of each chunk,
     as in the merge; its mean over the chunks that match. BM25 itself tells nothing in a small store, where it is 0.000001.
 
-    None is above that of a passage before it: BM25 decides the order.
+    None is above that of a passage before it: BM25 decides the order. One without a chunk that matches has 0.
 
     Args:
         passages: Best first.
@@ -36,7 +36,8 @@ def by_words(
             said(coverage(terms, one.matched), (one.keyword or 0.0) / (best or 1.0), near.get(one.chunk, 0.0))
             for one in passage.matching
         ]
-        scores.append(min(sum(parts) / len(parts), scores[-1] if scores else 1.0))
+        mean = sum(parts) / len(parts) if parts else 0.0
+        scores.append(min(mean, scores[-1] if scores else 1.0))
     return scores
 
 

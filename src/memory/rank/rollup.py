@@ -27,7 +27,7 @@ class Passage(NamedTuple):
     Attributes:
         best: The best of its chunks.
         score: What it is ranked by: its best chunk's, or the mean of those that match.
-        matching: Its chunks that match, with what is known of them.
+        matching: Its chunks that match, with what is known of them; none of what fills up.
         chunks: All of its chunks, in order.
         start, stop: Code points into the body; equal where only the chunk is shown.
         topup: See `memory.query.Hit`.
@@ -44,7 +44,7 @@ class Passage(NamedTuple):
 
 def alone(scored: Scored, topup: str = "") -> Passage:
     """A passage of one chunk."""
-    return Passage(scored, scored.score, (scored,), (scored.chunk,), topup=topup)
+    return Passage(scored, scored.score, () if topup else (scored,), (scored.chunk,), topup=topup)
 
 
 def rollup(ranking: Ranking, granularity: Granularity, limit: int) -> list[Passage]:

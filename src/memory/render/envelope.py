@@ -115,7 +115,7 @@ def _origin(row: Mapping[str, Any]) -> str:
     facts += [f"{word}{line(str(row[name]))}" for name, word in _PLACE.items() if row.get(name)]
     facts += [line(str(row[name])) for name in ("title", "header_path") if row.get(name) not in (None, "", "/")]
     facts += _numbers(row)
-    if "match_ratio" in row:
+    if row.get("matched_chunks"):
         facts.append(f"{row['matched_chunks']} of {row['chunks_in_section']} chunks match")
     return "[" + " · ".join(fact.translate(_BRACKETS) for fact in facts) + "]"
 
