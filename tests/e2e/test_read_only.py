@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import closing
@@ -233,6 +234,66 @@ def test_an_agent_searches_what_may_only_be_read(shell: Shell) -> None:
     assert "alpha in the log" in context["content"][0]["text"]
     assert refused["isError"]
     assert "may only be read" in refused["content"][0]["text"]
+
+
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+ASKED = [("initialize", HELLO), ("tools/call", {"name": "memory_search", "arguments": {"query": "alpha"}})]
+
+
+def ended_by(shell: Shell, number: int) -> int:
+    """The exit code of a server that has searched, and then is sent a signal."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(
+        [*as_reader(), COMMAND, "mcp"], env=shell.env, cwd=shell.folder, text=True, **pipes
+    ) as server:
+        for id, (method, params) in enumerate(ASKED):
+            request = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+            print(json.dumps(request), file=server.stdin, flush=True)
+            answer = server.stdout.readline()
+        assert "alpha in the log" in answer
+        server.send_signal(number)
+        return server.wait(60)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_ended_leaves_no_copy(shell: Shell, number: signal.Signals) -> None:
+    in_the_log(shell)
+    shell.home.chmod(0o555)
+
+    assert ended_by(shell, number) == 128 + number
+    assert list((shell.folder / "tmp").iterdir()) == []
+
+
+def test_the_next_copy_takes_away_that_of_a_process_that_was_killed(shell: Shell) -> None:
+    in_the_log(shell)
+    shell.home.chmod(0o555)
+    others = shell.folder / "tmp" / "memory-of-others"
+    others.mkdir()
+
+    assert ended_by(shell, signal.SIGKILL) == -signal.SIGKILL
+    assert len(list((shell.folder / "tmp").iterdir())) == 2
+    found = ran(shell, "list", before=as_reader())
+
+    assert "alpha in the log" in found.out
+    assert list((shell.folder / "tmp").iterdir()) == [others]
+
+
+def test_a_copy_in_use_is_left(shell: Shell) -> None:
+    in_the_log(shell)
+    shell.home.chmod(0o555)
+    with subprocess.Popen(
+        [*as_reader(), sys.executable, "-c", READER],
+        env=shell.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as reader:
+        print(file=reader.stdin, flush=True)
+        assert "alpha in the log" in reader.stdout.readline()
+        [copy] = (shell.folder / "tmp").iterdir()
+        assert ran(shell, "list", before=as_reader()).code == 0
+        assert list((shell.folder / "tmp").iterdir()) == [copy]
+        reader.stdin.close()
 
 
 def contents(shell: Shell) -> dict[str, bytes]:

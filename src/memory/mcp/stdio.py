@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 from mcp.server.stdio import stdio_server
 
+from memory import scratch
 from memory.mcp.ending import answering
 from memory.mcp.server import Serving
 
@@ -54,11 +55,13 @@ def _gone() -> None:
     A thread may wait in a read of standard input that nothing can end, or for the database, so the process ends as it
     is. Nothing is lost: what was acknowledged is in the database, and a transaction at work is rolled back.
     """
+    scratch.cleared()
     os._exit(0)
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
     """As `_gone`, at somebody's word."""
+    scratch.cleared()
     os._exit(128 + number)
 
 

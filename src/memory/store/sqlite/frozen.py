@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import apsw
 
+from memory import scratch
 from memory.errors import StoreBusy, StoreError
 
 if TYPE_CHECKING:
@@ -66,25 +67,21 @@ class Frozen:
     def close(self) -> None:
         """Take the copy away."""
         if self._folder:
-            from shutil import rmtree
-
-            rmtree(self._folder, ignore_errors=True)
+            scratch.removed(self._folder)
 
     @property
     def _copies(self) -> Sequence[str]:
         return [str(Path(self._folder, Path(part).name)) for part in self._parts]
 
     def _copy(self) -> None:
-        from tempfile import mkdtemp
-
         size = sum(state[1] for state in self._seen if state)
         if size > MOST_BYTES:
             raise StoreError(
                 f"{self._parts[0]} may not be written, and of {size:,} bytes no copy is made to read what stands in its log",
                 hint="Open it once where it can be written, or copy it there with its -wal file.",
             )
-        self._folder = mkdtemp(prefix="memory-")  # 0700
         try:
+            self._folder = scratch.made()
             whole = any(self._copied_whole() for _ in range(TRIES))
         except BaseException:
             self.close()
