@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.config import keys, tree, value, with_setting
@@ -10,6 +11,7 @@ from memory.errors import ConfigError
 from memory.limits import plain
 from memory.query import Notice
 from memory.reading import SETTINGS_BYTES, contents
+from memory.settings import variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,8 +41,14 @@ OURS: Mapping[str, str] = {
 READ = (*OURS, "embeddings.auto_generate", "ollama.embedding_model", "embedding.base_url")
 """All foreign keys that are settings here; the last three take more than another name."""
 
-SECRET = ("key", "token", "secret", "password")
-"""How the name of a secret ends."""
+SECRET = frozenset("key apikey token secret password passwd".split())
+"""The last word of a secret's name."""
+
+ADDRESSES = frozenset({"embedding.ollama_host", "embedding.openai_base_url", "embedding.fallback"})
+"""Settings that say where a server is: what stands before an @ in one is a user and a password."""
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_ARGUMENT = re.compile(r"[?&;]([^=&;]+)=")
 
 
 THRESHOLD = Notice(
@@ -67,20 +75,37 @@ class Change(NamedTuple):
     named: str
 
 
+class Secret(NamedTuple):
+    """
+    What is not taken over, for it is secret.
+
+    Attributes:
+        named: The key in the file.
+        setting: The setting here, of an address that holds a password; else "".
+    """
+
+    named: str
+    setting: str = ""
+
+    def variable(self, config: Config) -> str:
+        """The environment variable that takes it."""
+        return variable(self.setting) if self.setting else config.embedding.openai_key_env
+
+
 class Adoption(NamedTuple):
     """
     What becomes of a file.
 
     Attributes:
         changes: In the order of the file.
-        secrets: Keys that hold one: they are not taken over.
+        secrets: What is not taken over, for it holds one.
         unknown: Keys that are no setting here, each with the nearest of ours, or "".
         config: The settings with the changes.
         notices: What means something else here than it may have meant.
     """
 
     changes: tuple[Change, ...]
-    secrets: tuple[str, ...]
+    secrets: tuple[Secret, ...]
     unknown: tuple[tuple[str, str], ...]
     config: Config
     notices: tuple[Notice, ...] = ()
@@ -99,13 +124,17 @@ def adoption(file: str, before: Config) -> Adoption:
     """
     said = {key: given for key, given in _flat(_tree(file)) if given is not None}
     values: dict[str, tuple[object, str]] = {}
-    secrets, unknown = [], []
+    secrets: list[Secret] = []
+    unknown: list[tuple[str, str]] = []
     for key, given in said.items():
         if _is_secret(key):
-            secrets.append(key)
+            secrets.append(Secret(key))
             continue
         if not (named := _ours(key, given, said, before)):
             unknown.append((key, _nearest(key)))
+        if _holds_secret(given, named):
+            secrets.append(Secret(key, next(iter(named))))
+            continue
         for ours, meant in named.items():
             if ours in values and values[ours][0] != meant:
                 raise ConfigError(f"{file}: {values[ours][1]} and {key} both say {ours}", hint="Take one of them out.")
@@ -141,8 +170,16 @@ def beside(folder: str, config: Config) -> Iterator[Notice]:
 
 
 def _is_secret(key: str) -> bool:
-    name = key.rpartition(".")[2].lower()
-    return name.replace("-", "_").rpartition("_")[2].endswith(SECRET) and key not in keys()
+    words = _WORD.findall(key.rpartition(".")[2])
+    return bool(words) and words[-1].lower() in SECRET and key not in keys()
+
+
+def _holds_secret(given: object, named: Mapping[str, object]) -> bool:
+    """Whether the value of some settings is an address with a user and a password, or with a secret in its query."""
+    if not (isinstance(given, str) and named):
+        return False
+    address = "://" in given or not ADDRESSES.isdisjoint(named)
+    return address and ("@" in given or any(map(_is_secret, _ARGUMENT.findall(given))))
 
 
 def _ours(key: str, given: object, said: Mapping[str, object], before: Config) -> dict[str, object]:

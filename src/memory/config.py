@@ -29,6 +29,7 @@ from memory.settings import (
     SearchSettings,
     StoreSettings,
     setting,
+    variable,
 )
 
 if TYPE_CHECKING:
@@ -135,10 +136,9 @@ def load(
     for key, value in _read(path, needed=bool(file or env.get("MEMORY_CONFIG"))):
         config = with_setting(config, key, value, path)
     for key in keys():
-        own = "MEMORY_" + key.replace(".", "_").upper()
-        variable = next((name for name in (own, *ALIASES.get(key, ())) if env.get(name)), None)
-        if variable is not None:
-            config = with_setting(config, key, env[variable], f"${variable}")
+        named = next((name for name in (variable(key), *ALIASES.get(key, ())) if env.get(name)), None)
+        if named is not None:
+            config = with_setting(config, key, env[named], f"${named}")
     for key, value in (flags or {}).items():
         if value is not None:
             config = with_setting(config, key, value, "flag")

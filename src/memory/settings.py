@@ -311,6 +311,11 @@ class McpSettings(_Section):
     )
 
 
+def variable(key: str) -> str:
+    """The environment variable that sets a setting."""
+    return f"MEMORY_{key.replace('.', '_').upper()}"
+
+
 MOVED = {"search.stand_out": "search.effort"}
 """Settings that there were, and what took their place."""
 

@@ -135,6 +135,21 @@ def test_settings_of_another_program_are_taken_over_and_comments_stay(shell: She
     assert shell("config", "embedding.batch_size").out.split()[:2] == ["embedding.batch_size", "16"]
 
 
+def test_an_address_with_a_password_is_neither_printed_nor_written(shell: Shell) -> None:
+    file = shell.folder / "theirs.json"
+    file.write_text(
+        json.dumps({"ollama": {"host": "http://u:Zq7xKp3mWv@127.0.0.1:9"}, "vector_search": {"default_k": 7}})
+    )
+
+    ran = shell("config", "import", file)
+
+    assert "graph.limit = 7" in ran.out
+    assert "ollama.host is not taken over: no secret is written; $MEMORY_EMBEDDING_OLLAMA_HOST takes" in ran.err
+    found = shell("config", "import", file, "--json").json
+    assert found["secrets"] == [{"named": "ollama.host", "variable": "MEMORY_EMBEDDING_OLLAMA_HOST"}]
+    assert "Zq7xKp3mWv" not in ran.out + ran.err + json.dumps(found) + (shell.home / "config.yaml").read_text()
+
+
 def test_a_dry_run_says_the_same_as_json_and_changes_nothing(shell: Shell, provider: Provider) -> None:
     provider.down()
     before = (shell.home / "config.yaml").read_bytes()

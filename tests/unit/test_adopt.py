@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.adopt import READ, adoption, beside
+from memory.adopt import READ, Secret, adoption, beside
 from memory.config import Config, keys, load, value
 from memory.errors import ConfigError
 from memory.reading import SETTINGS_BYTES
@@ -109,13 +109,64 @@ def test_an_unknown_key_is_named_with_the_nearest_of_ours(put, key, near) -> Non
     assert (found.unknown, found.changes) == (((key, near),), ())
 
 
-@pytest.mark.parametrize("name", ["api_key", "apiKey", "OPENAI_API_KEY", "auth_token", "password", "client-secret"])
+@pytest.mark.parametrize(
+    "name", ["api_key", "apiKey", "apikey", "APIKey", "OPENAI_API_KEY", "auth_token", "password", "client-secret"]
+)
 def test_a_secret_is_never_taken_over(put, name) -> None:
     found = adoption(put("config.json", {"embeddings": {"model": "m", name: "sk-walnut"}}), Config())
 
-    assert found.secrets == (f"embeddings.{name}",)
+    assert found.secrets == (Secret(f"embeddings.{name}"),)
     assert settings(found) == {"embedding.model": "m"}
     assert "walnut" not in repr(found)
+
+
+@pytest.mark.parametrize("name", ["hotkey", "monkey", "keys", "max_tokens", "secretary", "password_length"])
+def test_a_name_that_only_ends_like_one_is_no_secret(put, name) -> None:
+    found = adoption(put("config.json", {"embeddings": {name: 3}}), Config())
+
+    assert (found.secrets, [key for key, _ in found.unknown]) == ((), [f"embeddings.{name}"])
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://u:sk-walnut@127.0.0.1:9",
+        "u:sk-walnut@box",
+        "http://sk-walnut@box/v1",
+        "http://u:sk/walnut@box",
+        "http://box/v1?api_key=walnut",
+    ],
+)
+@pytest.mark.parametrize(
+    ("key", "setting"),
+    [
+        ("ollama.host", "embedding.ollama_host"),
+        ("embedding.base_url", "embedding.openai_base_url"),
+        ("embedding.openai_base_url", "embedding.openai_base_url"),
+        ("embedding.fallback", "embedding.fallback"),
+    ],
+)
+def test_an_address_with_a_password_is_never_taken_over(put, key, setting, address) -> None:
+    section, _, name = key.partition(".")
+    found = adoption(put("config.json", {"embeddings": {"model": "m"}, section: {name: address}}), Config())
+
+    assert found.secrets == (Secret(key, setting),)
+    assert settings(found) == {"embedding.model": "m"}
+    assert "walnut" not in repr(found)
+    assert value(load(os.devnull, env={found.secrets[0].variable(found.config): address}), setting) == address
+
+
+def test_an_address_in_another_setting_is_not_taken_over_either(put) -> None:
+    found = adoption(put("config.json", {"embeddings": {"model": "http://u:walnut@box", "batch_size": 3}}), Config())
+
+    assert found.secrets == (Secret("embeddings.model", "embedding.model"),)
+    assert settings(found) == {"embedding.batch_size": 3}
+
+
+def test_an_at_sign_in_the_name_of_a_model_is_no_secret(put) -> None:
+    found = adoption(put("config.json", {"embeddings": {"model": "walnut@v2"}}), Config())
+
+    assert (settings(found), found.secrets) == ({"embedding.model": "walnut@v2"}, ())
 
 
 @pytest.mark.parametrize(
@@ -174,7 +225,11 @@ def test_every_key_is_a_setting_a_secret_or_unknown(said, tmp_path_factory) -> N
     except ConfigError:
         return  # which places it names is tested above
 
-    named = {one.named for one in found.changes}, set(found.secrets), {key for key, _ in found.unknown}
+    named = (
+        {one.named for one in found.changes},
+        {one.named for one in found.secrets},
+        {key for key, _ in found.unknown},
+    )
     assert set.union(*named) == {key for key, held in flat.items() if held is not None}
     assert sum(map(len, named)) == len(set.union(*named))
     assert len({one.key for one in found.changes}) == len(found.changes)

@@ -162,16 +162,16 @@ def import_(context: click.Context, /, foreign: str, *, dry_run: bool, no_check:
     asked = not (no_check or dry_run) and ASKED & set(changes) and config.embedding.provider != "none"
     space, plan, stored = _asked(context, config) if asked else (None, None, None)
     file = _file(context, before) if dry_run or not changes else _put(context, before, changes)
-    rows, variable = _rows(found, changes, before), config.embedding.openai_key_env
+    rows = _rows(found, changes, before)
     if as_json:
         from memory.render import care_data
 
-        show(care_data.adopted(str(file), found, rows, variable=variable, dry_run=dry_run, asked=(space, plan)))
+        show(care_data.adopted(str(file), found, rows, config=config, dry_run=dry_run, asked=(space, plan)))
     else:
         for line in (*map(_taken, rows), *_next(space, plan, stored)):
             click.echo(line)
         tell(found.notices)
-    _tell_left_out(found, variable)
+    _tell_left_out(found, config)
     if dry_run or not changes:
         why = "this was a dry run" if dry_run else f"{foreign} has no setting of ours"
         click.echo(f"memory: nothing was changed: {why}", err=True)
@@ -190,9 +190,15 @@ def _rows(found: Adoption, changes: dict[str, object], before: Config) -> list[C
     ]
 
 
-def _tell_left_out(found: Adoption, variable: str) -> None:
-    for key in found.secrets:
-        click.echo(f"memory: {key} is not taken over: no secret is written; ${variable} holds the key", err=True)
+def _tell_left_out(found: Adoption, config: Config) -> None:
+    for one in found.secrets:
+        held = f"${one.variable(config)} holds the key"
+        if one.setting:
+            held = (
+                f"${one.variable(config)} takes the address as it is, `memory config set {one.setting}` one without "
+                "user, password and key"
+            )
+        click.echo(f"memory: {one.named} is not taken over: no secret is written; {held}", err=True)
     for key, near in found.unknown:
         click.echo(f"memory: {key} is no setting here{f'; the nearest is {near}' if near else ''}", err=True)
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memory.adopt import Adoption, Change
+    from memory.config import Config
     from memory.doctor import Finding
     from memory.fill import Filled, Held
     from memory.forecast import Forecast
@@ -72,14 +73,14 @@ def configured(file: str, changes: Mapping[str, object], space: Space | None, pl
 
 
 def adopted(
-    file: str, found: Adoption, rows: Sequence[Change], *, variable: str, dry_run: bool, asked: Asked
+    file: str, found: Adoption, rows: Sequence[Change], *, config: Config, dry_run: bool, asked: Asked
 ) -> dict[str, Any]:
     """
     What became of a foreign settings file.
 
     Args:
         rows: What is written: its own settings, and what another provider makes of the model's.
-        variable: The environment variable that holds the key.
+        config: The settings with the changes.
         asked: The space of the model and what a reindex to it would take, if it was asked.
     """
     space, plan = asked
@@ -87,7 +88,7 @@ def adopted(
         "file": file,
         "dry_run": dry_run,
         "settings": [row._asdict() for row in rows],
-        "secrets": [{"named": key, "variable": variable} for key in found.secrets],
+        "secrets": [{"named": one.named, "variable": one.variable(config)} for one in found.secrets],
         "unknown": [{"named": key, "nearest": near or None} for key, near in found.unknown],
         "notices": notices(found.notices),
         "space": space and space._asdict(),
