@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from memory.redact import Redactor
-from secret_forms import BARS, FORMS, NAMED
+from secret_forms import BARS, FORMS, NAMED, PAIRS
 from secret_ways import FIELDS, WAYS, left
 from secrets_made import SHAPES, Made, made, runs
 
@@ -49,6 +49,10 @@ def rates(draws: int, seed: int) -> bool:
             f"{size:2} letters and digits: {sum(shares.values()) / len(shares):.2%} missed of {len(shares)} forms; "
             f"at most {shares[worst]:.2%} (bar {bar:.1%}): {worst}"
         )
+    for form in PAIRS:
+        share = len(missed(form, draws, seed)) / draws
+        met &= share <= BARS[10]
+        print(f"{share:.2%} missed (bar {BARS[10]:.1%}): {form}")
     for form in FORMS:
         if passed := missed(form, draws, seed):
             met &= len(passed) < draws / 500
@@ -59,7 +63,7 @@ def rates(draws: int, seed: int) -> bool:
 def ways(draws: int, seed: int) -> bool:
     shapes = [shape.partition(" ")[2].strip() for shape in SHAPES if "{pem:" not in shape and "{cut:" not in shape]
     named = [form.replace("{}", "x9{r10}") for form in NAMED]
-    several = [one for form in (*shapes, *named, *FORMS) for one in drawn(form, draws, seed)]
+    several = [one for form in (*shapes, *named, *PAIRS, *FORMS) for one in drawn(form, draws, seed)]
     met = True
     for way, put in WAYS.items():
         for field in FIELDS:

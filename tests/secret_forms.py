@@ -79,6 +79,16 @@ echo 'root:⟨{}⟩' | chpasswd
 BARS = {8: 0.02, 10: 0.02, 12: 0.005, 15: 0.005}
 """Characters, and the share that may be missed."""
 
+PAIRS = """
+token: ⟨{r6}.{r4}⟩
+api_key=⟨{r5}.{r5}⟩
+VAULT_TOKEN=⟨{r6}.{r5}⟩
+X-Vault-Token: ⟨{r6}.{r4}⟩
+secret: ⟨{r5}.{r5}⟩
+password: ⟨{r5}.{r5}⟩
+""".strip().splitlines()
+"""Two short words with a dot between, which together are one of ten: missed at most as often as that."""
+
 FORMS = """
 API_KEY=⟨{z24}⟩
 api_key: ⟨{z24}⟩

@@ -32,6 +32,7 @@ def right(one):
         "number": st.floats(allow_nan=False) | st.integers(-(2**53), 2**53),
         "id": st.text() | st.integers(),
         "ids": st.lists(st.text() | st.integers()),
+        "object": st.dictionaries(st.text(), st.text() | st.integers() | st.booleans()),
     }
     return st.lists(records(one.fields)) if one.sort == "objects" else takes[one.sort]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from contextlib import suppress
 
 import pytest
@@ -176,3 +178,19 @@ def test_a_note_without_a_word_of_a_rule_is_searched_for_words_only() -> None:
     note = "We chose SQLite because it is embedded and needs no server; WAL mode lets readers go on while one writes. "
 
     assert work(note, 300) == (300, 0)
+
+
+def test_no_value_of_a_secret_is_taken_apart_in_more_ways_than_it_has_characters():
+    """Steps inside of an expression cannot be counted: in a process of its own, which an exponential one would never end."""
+    program = """
+from itertools import product
+from memory.redact import Redactor
+redactor = Redactor()
+names = ("password: ", "API_KEY=", "token: ", "clientSecret: ", "--password ", "psk=", "https://user:", "x:5432:y:z:")
+units = ("a", "A", "1", "aA", "Aa", "a1", "aB1", "a.", "a-", "a_", "a/", "a#", "%a", "a@", "a:", "a=", "a,", "(a", "a)", ".", "$")
+for name, unit, end in product(names, units, ("", "A", "a", "1", "!", ".", "aA1", "@h", "A.b")):
+    redactor.text(name + unit * (240 // len(unit)) + end)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+
+    assert done.returncode == 0, done.stderr

@@ -8,7 +8,7 @@ import pytest
 
 from memory.redact import Redactor
 from memory.redact.letters import scrambled
-from secret_forms import BARS, FORMS, NAMED
+from secret_forms import BARS, FORMS, NAMED, PAIRS
 from secrets_made import made, runs
 
 REDACTOR = Redactor()
@@ -63,6 +63,12 @@ def missed(form: str, draws: int) -> list[str]:
     dice = random.Random(form)
     several = [made(f"any {form}", dice) for _ in range(draws)]
     return [one.text for one in several if any(run in REDACTOR.text(one.text).text for run in runs(one.secret))]
+
+
+def test_two_short_words_with_a_dot_between_are_missed_as_seldom_as_one_of_their_size():
+    several = {form: len(missed(form, 20 * DRAWS)) for form in PAIRS}
+
+    assert max(several.values()) <= 20 * DRAWS * BARS[10], several
 
 
 @pytest.mark.parametrize("size", BARS)

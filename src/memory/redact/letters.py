@@ -119,7 +119,7 @@ def _pairs() -> _Pairs:
 
 @cache
 def _names() -> re.Pattern[str]:
-    return re.compile(r"[A-Z\d]+s?|[a-z\d]+|(?:[A-Z]{0,6}[a-z]+\d{0,2})+(?:[A-Z]{2,4}s?\d{0,2})?")
+    return re.compile(r"[A-Z\d]+s?|[a-z\d]+|(?:(?>[A-Z]{0,6}[a-z]+\d{0,2}))+(?:[A-Z]{2,4}s?\d{0,2})?")
 
 
 @cache

@@ -27,7 +27,7 @@ _HARDLY = -10.0
 """Bits below which a value is no name whatever it says."""
 
 _SAID = (
-    *("example", "placeholder", "redacted", "changeme", "change-me", "change_me", "dummy", "xxxxx", "00000000", "***"),
+    *("example", "placeholder", "redacted", "changeme", "change-me", "change_me", "dummy", "xxxxx", "00000000"),
     *(
         "...",
         "…",
@@ -58,6 +58,7 @@ _TELLING = (
 )
 """What a name of code says that a value by chance hardly ever does."""
 
+_PARTS = r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z\d]+(?:\.[A-Za-z\d]+)+"
 _DOTTED = r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z]+(?:\.[A-Za-z]+)+"
 _ODD = r"[a-z][A-Z]{2}|[A-Z]{2}[a-z]|[a-z][A-Z]\Z|\A[a-z]+[A-Z][a-z][A-Z]"
 _CODE = (
@@ -102,7 +103,8 @@ def entropy(text: str) -> float:
 def stand_in(text: str) -> bool:
     """It says itself that it is none: `<your-key>`, `${TOKEN}`, `sk-...`, `xxxxx`, AWS's `...EXAMPLE`."""
     low = text.lower()
-    if any(said in low for said in _SAID) or _known(_ENCLOSED).fullmatch(text):
+    masked = "***" in text and len(text) - text.count("*") < STRONG  # of more, stars are some of its signs
+    if masked or any(said in low for said in _SAID) or _known(_ENCLOSED).fullmatch(text):
         return True
     return _known(_VARIABLE).fullmatch(text) is not None and _spelt(text)
 
@@ -155,7 +157,12 @@ def _path(text: str) -> bool:
 
 def words(text: str) -> bool:
     """Words, versions and numbers, joined: `gpt-4o-2024-08-06`, `user_service_2`, `v1.2.3`, `grant=user`."""
-    return _known(rf"{_PLAIN}(?:[-_./: =]{_PLAIN})*").fullmatch(text) is not None and not scrambled(text)
+    return _known(rf"{_PLAIN}(?:[-_./: =]{_PLAIN})*").fullmatch(text) is not None and not by_chance(text)
+
+
+def by_chance(text: str) -> bool:
+    """Its letters and digits follow each other by chance; of short parts with dots between, in both cases, all together."""
+    return scrambled(text) or (_known(_PARTS).fullmatch(text) is not None and scrambled(text.replace(".", "")))
 
 
 def _name(text: str) -> bool:
@@ -179,7 +186,7 @@ def strong(text: str, size: int = STRONG) -> bool:
 
 def token(text: str) -> bool:
     """It looks generated, and may be shorter than `STRONG` where its letters follow each other by chance."""
-    return strong(text) or (scrambled(text) and strong(text, 8))
+    return strong(text) or (by_chance(text) and strong(text, 8))
 
 
 def generated(text: str, size: int = STRONG) -> bool:

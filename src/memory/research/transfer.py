@@ -91,7 +91,8 @@ def write(engine: Engine, path: str | Path, content: bytes, *, overwrite: bool =
         file, database = Path(path).expanduser().resolve(), Path(engine.config.database).resolve()
         if file.parent == database.parent and file.name.startswith(database.name):  # its log belongs to it
             raise Invalid(f"{plain(str(path))} is the database", hint="Choose another name.")
-        if file.exists() and not file.is_file():
+        # A link that is still one points to itself, in the end: since Python 3.13 `resolve` says nothing of it.
+        if file.is_symlink() or (file.exists() and not file.is_file()):
             raise Invalid(f"cannot write {plain(str(path))}: it is no ordinary file", hint="Choose another name.")
         put(file, content, overwrite=overwrite, private=True)
     except FileExistsError:
