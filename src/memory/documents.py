@@ -110,7 +110,9 @@ def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
     if isinstance(around, bool) or not isinstance(around, int) or not 0 <= around <= AROUND:
         raise Invalid(f"chunks around one are 0..{AROUND}, a whole number, not {around!r}")
     if (found := store.excerpts([wanted]).get(wanted)) is None:
-        raise NotFound(f"no chunk {short(chunk_id)}", hint="Searches with granularity fine show the ids of chunks.")
+        raise NotFound(
+            f"no chunk {short(chunk_id)}", hint="`memory search --granularity fine` shows the ids of chunks."
+        )
     outline, whole = store.outline(found.memory), store.whole(found.memory)
     place = next((i for i, (id, _) in enumerate(outline) if id == wanted), None)
     if whole is None or place is None:

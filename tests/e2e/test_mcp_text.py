@@ -164,11 +164,36 @@ def test_hints_name_the_tool_that_helps(tmp_path: Path, toolset: str, tool: str,
     here("store", "system_memory", "--session", "s", "--agent", "a", stdin="another fact")
     here("graph", "add", "Redis")
     wider = Shell(here.home, here.folder, {"MEMORY_EMBEDDING_MODEL": "hashed-128"})
-    with server(wider, toolset) as agent:
+    with server(wider, toolset, "care") as agent:
         said = text(agent.tried(tool, **arguments))
 
     assert "memory_reindex" in said
     assert "`memory" not in said
+    if toolset != "care":
+        with server(wider, toolset) as agent:
+            said = text(agent.tried(tool, **arguments))
+        assert "memory_reindex" not in said
+        assert "`memory reindex` (a command, for the user)" in said
+
+
+@pytest.mark.parametrize(
+    ("toolset", "tool", "arguments", "hint"),
+    [
+        ("core", "memory_search", {"query": " "}, "memory_context shows memories without one"),
+        ("sessions", "search_reports_section_context", {"query": " "}, "`memory list` (a command, for the user)"),
+        ("research", "memory_search", {"query_id": "r", "query": " "}, "`memory list` (a command, for the user)"),
+        ("graph", "search_nodes", {"query": " "}, "`memory list` (a command, for the user)"),
+        ("sessions", "expand_chunk_context", {"chunk_id": 7}, "search_reports_specific_chunks shows the ids of chunks"),
+    ],
+)
+def test_a_hint_names_tools_that_the_agent_has(
+    tmp_path: Path, toolset: str, tool: str, arguments: dict[str, Any], hint: str
+) -> None:
+    with server(shell(tmp_path), toolset) as agent:
+        result = agent.tried(tool, **arguments)
+
+    assert result.is_error
+    assert hint in text(result)
 
 
 # What is budgeted is what is sent ----------------------------------------------------

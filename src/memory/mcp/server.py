@@ -7,6 +7,7 @@ import functools
 import math
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from contextvars import copy_context
 from importlib.metadata import version
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -24,7 +25,7 @@ from memory.mcp.progress import Progress
 from memory.mcp.tool import Call, checked
 from memory.mcp.toolsets import unknown
 from memory.render import data, recall
-from memory.render.hints import for_agents
+from memory.render.hints import SERVED, for_agents
 from memory.text.fence import seen
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class Serving:
     async def _call_tool(
         self, context: Context, asked: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
+        SERVED.set(self._tools)
         tool = self._tools.get(asked.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, unknown(asked.name, self._tools))
@@ -157,7 +159,7 @@ class Serving:
             with self._keeper.engine() as engine:
                 return work(engine)
 
-        return await asyncio.get_running_loop().run_in_executor(self._pool, done)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, done)
 
     # Place ---------------------------------------------------------------
 
@@ -225,6 +227,7 @@ class Serving:
     async def _read_resource(
         self, context: Context, asked: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult | types.InputRequiredResult:
+        SERVED.set(self._tools)
         try:
             one = resources.named(str(asked.uri))
             place = await self._place(context, asked, wanted=one.placed)
@@ -255,6 +258,7 @@ class Serving:
     async def _get_prompt(
         self, context: Context, asked: types.GetPromptRequestParams
     ) -> types.GetPromptResult | types.InputRequiredResult:
+        SERVED.set(self._tools)
         try:
             one = prompts.named(asked.name)
             about = one.given(asked.arguments or {})
