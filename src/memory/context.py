@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from memory.documents import unreadable
 from memory.errors import EmbedError, Invalid, SpaceMismatch
 from memory.kinds import OF_NO_RUN, TOLD
 from memory.query import Answer, Mode, Notice, Outcome, Query, Tier
@@ -105,7 +106,7 @@ def context(
     if answer is None or (room.topup_recent and len(found) < room.limit):
         recent = store.recent(latest, room.limit + len(found))
     groups = [("About the task:", found), ("Recent:", recent)] if answer else [("", recent)]
-    notices = notices if answer else ()
+    notices = tuple(dict.fromkeys(((*notices,) if answer else ()) + unreadable([*found, *recent])))
     total = store.count(scope)
     left = room.tokens - FENCE - tokens(room.beside(total, notices) if room.beside else "")
     memories, text, omitted = pack(groups, replace(room, tokens=max(1, left)))

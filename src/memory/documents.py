@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.errors import Invalid, NotFound, StoreDamaged, StoreError
 from memory.kinds import RULES, Kind, kind
 from memory.limits import short
-from memory.query import EVERYTHING, MOST, Scope
-from memory.record import ChunkId, MemoryId
+from memory.query import EVERYTHING, MOST, Notice, Scope
+from memory.record import ChunkId, MemoryId, unread
 from memory.store import Aged
 
 if TYPE_CHECKING:
@@ -166,6 +166,18 @@ def cleanup(store: Store, days: int, kinds: Iterable[str], *, moment: datetime, 
         done = f"{gone.memories:,} memories with {gone.chunks:,} chunks were removed before; the same call goes on."
         raise type(error)(str(error), hint=done) from error
     return gone
+
+
+def unreadable(memories: Iterable[Memory]) -> tuple[Notice, ...]:
+    """What is to be said of those that are shown although not all of them can be read."""
+    return tuple(
+        Notice(
+            f"memory {memory.id} ({memory.uid}) is damaged: its {', '.join(fields)} cannot be read",
+            "`memory export` writes what can be read; then import that into a new place.",
+        )
+        for memory in memories
+        if (fields := unread(memory))
+    )
 
 
 def every(store: Store, lost: Callable[[str], None] | None = None) -> Iterator[Whole]:

@@ -22,6 +22,10 @@ INSTRUCTIONS = "instructions"
 """The flag of a memory whose text looks like orders to the agent that reads it."""
 
 
+DAMAGED = "damaged:"
+"""Before the name of a field, the flag of a memory in a damaged file: a default stands for what cannot be read."""
+
+
 class Status(StrEnum):
     """Whether a memory still holds."""
 
@@ -37,7 +41,7 @@ class Memory(NamedTuple):
         id: From 1, never used again.
         uid: 32 hexadecimal digits, the same in every export.
         body_size: Characters of the body; 0 when there are no details.
-        flags: What a reader should know of its text: `INSTRUCTIONS`.
+        flags: What a reader should know of its text: `INSTRUCTIONS`, `DAMAGED`.
         superseded_by: The memory that took its place.
         content_hash: SHA-256 over what was said, in hexadecimal.
         created_at, updated_at, accessed_at: UTC.
@@ -79,6 +83,11 @@ class Memory(NamedTuple):
     @property
     def has_details(self) -> bool:
         return self.body_size > 0
+
+
+def unread(memory: Memory) -> tuple[str, ...]:
+    """The fields that could not be read."""
+    return tuple(flag.removeprefix(DAMAGED) for flag in memory.flags if flag.startswith(DAMAGED))
 
 
 class ChunkType(StrEnum):

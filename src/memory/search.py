@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.documents import unreadable
 from memory.errors import EmbedError, NotFound, SpaceMismatch
 from memory.legs import Legs, Trace
 from memory.query import Answer, Gate, Granularity, Hit, Mode, Notice, Outcome, Tier, Verdict
@@ -123,7 +124,8 @@ class _Search:
             more = self._topup(passages, found)
             passages, hits = [*passages, *more], (*hits, *self._hits(more, found))
         hits = self._compared(hits, passages)
-        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(trace.notices))  # what was begun anew is said once
+        said = (*trace.notices, *unreadable(hit.memory for hit in hits))
+        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(said))  # what was begun anew is said once
         answer = Answer(
             self._query, hits, found.tier, found.verdict, self._legs.terms, steps, notices, outcome=outcome, worth=why
         )

@@ -198,17 +198,52 @@ def test_what_can_be_read_of_a_text_is_exported_and_the_rest_is_named(home: Path
     assert called(home, "search", "alpha").code == 0
 
 
-@pytest.mark.parametrize("column", ["kind", "status", "created_at", "metadata", "tags"])
-def test_a_memory_that_makes_no_sense_is_named_and_the_others_are_exported(home: Path, column: str) -> None:
-    whole = lines(called(home, "export"))
-    spoiled(home / "memory.db", ("memories", column, 1), lambda _text: b"x")
+@pytest.mark.parametrize("column", ["kind", "status", "created_at", "updated_at", "metadata", "tags", "related_files"])
+@pytest.mark.parametrize("bytes", [b"x", b"\xff\xfeA"], ids=["makes no sense", "is no text"])
+def test_what_is_whole_of_a_damaged_memory_is_exported_and_imported(home: Path, column: str, bytes: bytes) -> None:
+    whole = {line["uid"]: line for line in lines(called(home, "export")) if "uid" in line}
+    for number in range(10):
+        spoiled(home / "memory.db", ("memories", column, number), lambda _text: bytes)
 
     exported = called(home, "export")
 
-    uid = next(line["uid"] for line in whole if line["title"] == "alpha 1")
     assert exported.code == 1
-    assert lines(exported) == [line for line in whole if line.get("uid") != uid]
-    assert f"memory 2 ({uid}) cannot be read: its {column} is damaged" in exported.err
+    kept = [line for line in lines(exported) if "uid" in line]
+    assert len(kept) == len(whole)
+    for line in kept:
+        old = whole[line["uid"]]
+        assert [line[name] for name in ("title", "what", "body", "history")] == [
+            old[name] for name in ("title", "what", "body", "history")
+        ]
+        assert {name for name in old if line[name] != old[name]} <= {column, "flags"}
+        assert f"({line['uid']})" in exported.err
+    assert exported.err.count(column) == len(kept)
+    (home / "out.jsonl").write_text(exported.out, "utf-8")
+    assert called(home.with_name("other"), "import", str(home / "out.jsonl")).code == 0
+
+
+@pytest.mark.parametrize("column", ["kind", "created_at", "metadata", "tags", "related_files"])
+@pytest.mark.parametrize("bytes", [b"x", b"\xff\xfeA"], ids=["makes no sense", "is no text"])
+def test_a_damaged_memory_keeps_nobody_from_the_others(home: Path, column: str, bytes: bytes) -> None:
+    """It is shown with what is whole of it, and named."""
+    searches = [["search", "alpha"], ["search", "alpha", "--mode", "hybrid"], ["search", "alpha", "--tag", "t"]]
+    words = [*searches, ["list"], ["list", "--tag", "t"], ["context", "alpha"], ["status"]]
+    before = [called(home, *one, "--json").json for one in words]
+    uid = next(line["uid"] for line in lines(called(home, "export")) if line["title"] == "alpha 2")
+    spoiled(home / "memory.db", ("memories", column, 2), lambda _text: bytes)
+
+    for one, former in zip(words, before, strict=True):
+        ran, told = called(home, *one, "--json"), called(home, *one)
+        assert ran.code == told.code == 0, (one, told)
+        for found in ("hits", "memories"):
+            if one != ["status"] and found in former:
+                ids = [{json.dumps(row.get("id")) for row in rows[found]} for rows in (former, ran.json)]
+                assert ids[0] - ids[1] <= (
+                    {json.dumps(uid)} if "--tag" in one or (one[0], column) == ("context", "kind") else set()
+                )
+        if one in (["list"], ["search", "alpha"]):
+            assert f"({uid}) is damaged: its {column} cannot be read" in told.err
+            assert f"({uid}) is damaged: its {column} cannot be read" in ran.json["notices"][0]["text"]
     assert uid in called(home, "doctor").out.replace("\n", "").replace(" ", "")
 
 

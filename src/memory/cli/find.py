@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.cli.options import HERE, as_json, first, opened, scope, scoped, settings, show, tell
+from memory.documents import unreadable
 from memory.errors import Invalid
 from memory.limits import DISTANCE_LIMIT
 from memory.query import EVERYTHING, MOST, Granularity, Mode, Query
@@ -133,15 +134,17 @@ def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any)
     with opened(context) as engine:
         memories, more = first(engine.recent(scope(**where), min(limit + 1, MOST)), limit)
         missing = "" if memories else _nothing(engine)
+    notices = unreadable(memories)
     if as_json:
         from memory.render import data
 
-        show(data.listing(memories))
+        show(data.listing(memories, notices))
         return
     from memory.render import text as rendered
 
     if memories:
         click.echo(rendered.listing(memories))
+    tell(notices)
     for told in filter(None, (missing, more and f"memory: {more}")):
         click.echo(told, err=True)
 

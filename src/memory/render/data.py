@@ -186,8 +186,8 @@ def _hit(hit: Hit, rank: int, headers: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def listing(memories: list[Memory]) -> dict[str, Any]:
-    return document("list", {"memories": [whole(memory) for memory in memories]})
+def listing(memories: list[Memory], told: tuple[Notice, ...]) -> dict[str, Any]:
+    return document("list", {"memories": [whole(memory) for memory in memories], "notices": notices(told)})
 
 
 def context(found: Context) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.store import Counts
 from memory.store.sqlite.queue import KEYWORD_ONLY
+from memory.store.sqlite.rows import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,9 +29,10 @@ def counts(db: apsw.Connection) -> Counts:
            from embed_queue q cross join chunks c on c.id = q.chunk_id"""
     )
     latest = "where tried_at is not null order by tried_at desc, chunk_id desc limit 1"
-    kinds: Iterable[Row] = db.execute("select kind, count(*) from memories group by kind order by 2 desc, 1")
-    projects: Iterable[Row] = db.execute(
-        "select project, count(*) from memories where project is not null group by project order by 2 desc, 1 limit 20"
+    kinds: Iterable[Row] = read(db, "select kind, count(*) from memories group by kind order by 2 desc, 1")
+    projects: Iterable[Row] = read(
+        db,
+        "select project, count(*) from memories where project is not null group by project order by 2 desc, 1 limit 20",
     )
     return Counts(
         memories=memories,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.errors import NotFound, StoreDamaged
-from memory.record import ChunkType, Memory, MemoryId
+from memory.errors import StoreDamaged
+from memory.kinds import Kind
+from memory.record import DAMAGED, ChunkType, Memory, MemoryId, unread
 from memory.store import Salvaged, Whole
 from memory.store.sqlite import memories, rows
 
@@ -106,7 +107,7 @@ def _every(db: apsw.Connection) -> Iterator[MemoryId]:
         condition, values = "m.id > ? and m.id <= ?", [after, ids[-1]]
         history = "select memory_id from history where memory_id > ? and memory_id <= ? group by 1"
         try:
-            rows.memories(db, condition, values)
+            rows.memories(db, condition, values, strict=True)
             for (owner,) in rows.read(db, history, values):
                 memories.history(db, owner)
         except StoreDamaged:
@@ -149,11 +150,13 @@ def _last(db: apsw.Connection) -> int:
 
 def salvaged(db: apsw.Connection, id: MemoryId) -> Salvaged | None:
     """See `Store.salvaged`."""
-    try:
-        memory = memories.fetched(db, id)
-    except NotFound:
+    shown = rows.memories(db, "m.id = ?", [rows.key(id)])
+    if not shown:
         return None
-    body, history, lost = None, [], []
+    memory = shown[0]._replace(flags=tuple(flag for flag in shown[0].flags if not flag.startswith(DAMAGED)))
+    body, history, lost = None, [], list(unread(shown[0]))
+    if "kind" in lost and _is_joined(db, id):
+        memory = memory._replace(kind=Kind.ENTITY)
     try:
         body = memories.body(db, id)
     except apsw.CorruptError:
@@ -171,6 +174,17 @@ def salvaged(db: apsw.Connection, id: MemoryId) -> Salvaged | None:
             continue  # said above
     seen = [one._replace(memory=_shown(one.memory), body=_seen(one.body)) for one in history]
     return Salvaged(Whole(_shown(memory), _seen(body or ""), tuple(seen)), tuple(dict.fromkeys(lost)))
+
+
+def _is_joined(db: apsw.Connection, id: MemoryId) -> bool:
+    """Whether a memory has relations, or other memories are about it: then it is an entity."""
+    joined = (
+        "select 1 from relations where ? in (source, target) union all select 1 from entity_memories where entity = ?"
+    )
+    try:
+        return bool(db.execute(f"select exists ({joined})", (id, id)).get)
+    except apsw.CorruptError:
+        return False
 
 
 def _seen(text: str) -> str:

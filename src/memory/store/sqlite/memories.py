@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from memory.errors import Invalid, NotFound, StoreDamaged
@@ -23,6 +22,7 @@ from memory.store.sqlite.rows import (
     read,
     record,
     recorded,
+    tagged,
 )
 from memory.store.sqlite.unlearn import unlearning
 from memory.times import iso
@@ -153,7 +153,7 @@ def access(db: apsw.Connection, ids: Sequence[MemoryId], moment: datetime) -> No
 
 
 def fetched(db: apsw.Connection, id: MemoryId) -> Memory:
-    for found in memories(db, "m.id = ?", [key(id)]):
+    for found in memories(db, "m.id = ?", [key(id)], strict=True):
         return found
     raise NotFound(f"no memory {id}")
 
@@ -345,4 +345,4 @@ def _embed(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: str
 def _excerpts(rows: Iterable[Row]) -> Iterator[Excerpt]:
     for id, owner, *piece, text, before, title, what, why, impact, tags in rows:
         texts = (text, before, title, what, why, impact)
-        yield Excerpt(id, owner, chunk(piece), *texts, tuple(json.loads(tags)))
+        yield Excerpt(id, owner, chunk(piece), *texts, tagged(tags))

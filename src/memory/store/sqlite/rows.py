@@ -74,7 +74,7 @@ def where(scope: Scope) -> tuple[str, Values]:
     if scope.tags:
         clauses.append(
             """not exists (select 1 from json_each(?) wanted
-                           where wanted.value not in (select had.value from json_each(m.tags) had))"""
+                           where wanted.value not in (select had.value from json_each(iif(json_valid(m.tags), m.tags, '[]')) had))"""
         )
         values.append(json.dumps(sorted(scope.tags)))
     if scope.since is not None:
@@ -123,28 +123,30 @@ def memory(row: Iterable[Any]) -> Memory:
     try:
         return _memory(values.copy())
     except ODD as error:
-        odd = next((name for name, read in _READ.items() if not _readable(read, values[COLUMNS.index(name)])), "row")
+        odd = next((name for name, value in zip(COLUMNS, values, strict=False) if not readable(name, value)), "row")
         raise StoreDamaged(
             f"memory {values[0]} ({values[1]}) cannot be read: its {odd} is damaged",
-            hint="`memory export` leaves it out, and says so.",
+            hint="`memory export` writes what can be read of it, and says what is lost.",
         ) from error
 
 
 _READ: Mapping[str, Callable[[Any], object]] = {
     "kind": _KINDS.__getitem__,
     "status": _STATUSES.__getitem__,
-    "tags": json.loads,
-    "related_files": json.loads,
+    "tags": lambda value: tuple(json.loads(value)),
+    "related_files": lambda value: tuple(json.loads(value)),
     "metadata": json.loads,
     "created_at": moment,
     "updated_at": moment,
     "accessed_at": lambda value: value and moment(value),
+    "flags": str.split,
 }
 
 
-def _readable(read: Callable[[Any], object], value: object) -> bool:
+def readable(column: str, value: object) -> bool:
+    """Whether a value of `memories` is one that was ever written."""
     try:
-        read(value)
+        _READ.get(column, bool)(value)
     except ODD:
         return False
     return True
@@ -160,6 +162,11 @@ def _memory(values: list[Any]) -> Memory:
     values[_FLAGS] = tuple(values[_FLAGS].split())
     values[_UNEMBEDDED] = bool(values[_UNEMBEDDED])
     return Memory._make(values)
+
+
+def tagged(text: str) -> tuple[str, ...]:
+    """The tags of a memory; none where they cannot be read, which is said of the memory."""
+    return tuple(json.loads(text)) if readable("tags", text) else ()
 
 
 def record(memory: Memory) -> str:
@@ -206,8 +213,25 @@ def read(db: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Row]
     ]
 
 
-def memories(db: apsw.Connection, condition: str, values: Values) -> list[Memory]:
-    return [memory(found) for found in read(db, f"select {MEMORY} from memories m where {condition}", values)]
+def memories(db: apsw.Connection, condition: str, values: Values, *, strict: bool = False) -> list[Memory]:
+    """
+    Args:
+        strict: Else a default stands for what cannot be read, and the memory's flags say so: `memory.record.unread`.
+
+    Raises:
+        StoreDamaged: One cannot be read.
+    """
+    made = memory if strict else _shown
+    return [made(found) for found in read(db, f"select {MEMORY} from memories m where {condition}", values)]
+
+
+def _shown(row: Row) -> Memory:
+    try:
+        return _memory(list(row))
+    except ODD:
+        from memory.store.sqlite import partial
+
+        return partial.memory(row)
 
 
 def outlines(db: apsw.Connection, ids: Sequence[MemoryId]) -> dict[MemoryId, list[tuple[ChunkId, Chunk]]]:
