@@ -152,11 +152,16 @@ class SpaceMismatch(Error):
         given: The space of the vectors at hand, as text.
     """
 
-    def __init__(self, stored: object, given: object) -> None:
-        super().__init__(
-            f"the stored vectors are in {stored}, the configured model gives {given}",
-            hint="Run `memory reindex` to embed what is stored with the configured model, or set the former one.",
-        )
+    def __init__(self, stored: object, given: object, *, width: int = 0) -> None:
+        """
+        Args:
+            width: Of a vector that the caller gave; 0 of the configured model's.
+        """
+        said = f"the given vector has the width {width}" if width else f"the configured model gives {given}"
+        hint = "Run `memory reindex` to embed what is stored with the configured model, or set the former one."
+        if width:
+            hint = "Give a vector of the model that the stored ones are of."
+        super().__init__(f"the stored vectors are in {stored}, {said}", hint=hint)
         self.stored = str(stored)
         self.given = str(given)
 

@@ -88,6 +88,15 @@ def test_e10_an_entity_without_any_vector_before_can_have_one(tmp_path) -> None:
     assert (name, score) == ("A", pytest.approx(1, abs=1e-5))
 
 
+def test_a_vector_of_another_width_is_said_to_be_the_callers(graph) -> None:
+    store = SQLiteVectorStore(graph.engine)
+
+    for call in (store.search, lambda vector: store.add("A", vector)):
+        with pytest.raises(DimensionMismatch, match=r"\(2 dimensions.*the given vector has the width 3$") as refused:
+            call([1, 0, 0])
+        assert "configured model" not in refused.value.hint
+
+
 @pytest.mark.parametrize(
     ("entity", "embedding", "error"),
     [

@@ -239,4 +239,4 @@ def _unit(embedding: ArrayLike) -> Vectors:
 
 def _check_width(generation: Generation, vector: Vectors) -> None:
     if len(vector) != generation.space.dimension:
-        raise DimensionMismatch(generation.space, generation.space._replace(dimension=len(vector)))
+        raise DimensionMismatch(generation.space, generation.space._replace(dimension=len(vector)), width=len(vector))
