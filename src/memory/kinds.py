@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from memory.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 
 class Kind(StrEnum):
@@ -149,9 +149,12 @@ def singular(name: str) -> str:
     return next((one for one in candidates if one in RULES), name)
 
 
-def kind(name: str) -> Kind:
+def kind(name: str, among: Collection[Kind] = tuple(RULES)) -> Kind:
     """
     The kind of that name; a plural is taken too ("reports").
+
+    Args:
+        among: Those that are suggested.
 
     Raises:
         Invalid: No kind is called that; the nearest is suggested.
@@ -160,8 +163,8 @@ def kind(name: str) -> Kind:
         return Kind(found)
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [kind.value for kind in RULES], n=1)
-    raise Invalid(f"no kind {name!r}", hint=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(RULES)}.")
+    near = get_close_matches(name, [kind.value for kind in among], n=1)
+    raise Invalid(f"no kind {name!r}", hint=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(among)}.")
 
 
 def check_kind(old: Kind, new: Kind) -> None:

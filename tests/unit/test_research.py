@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import pytest
 
 from memory import Config, Engine
 from memory.errors import Invalid, StoreBusy
+from memory.kinds import RESEARCH_KINDS, Kind
 from memory.limits import BODY_LIMIT
 from memory.research import ResearchMemory, briefing
 from memory.research.briefing import LEAST, Room
@@ -84,6 +86,19 @@ def test_what_agents_brought_back_stands_between_lines_they_could_not_know(memor
     assert lines[begin].split()[-1] == lines[end].split()[-1]
     assert lines.index("the plan") < begin < lines.index("- the fact") < lines.index("- the way") < end
     assert lines[-2] == briefing.END
+
+
+@pytest.mark.parametrize("name", ["nope", "nots", "reprot", "entitty", "discovry", "walnut"])
+def test_of_a_run_only_kinds_that_a_run_takes_are_suggested(memory: ResearchMemory, name: str) -> None:
+    for call in (
+        lambda: memory.store_memory(name, "a fact", "a"),
+        lambda: memory.search_memories("a fact", memory_type=name),
+    ):
+        with pytest.raises(Invalid, match=f"no kind '{name}'") as refused:
+            call()
+        suggested = {kind for kind in Kind if re.search(rf"\b{kind}\b", refused.value.hint)}
+        assert suggested == {Kind.DISCOVERY} if name == "discovry" else suggested <= set(RESEARCH_KINDS)
+        assert suggested
 
 
 @pytest.mark.parametrize("kind", ["plan", "feedback", "discovery", "deadend"])

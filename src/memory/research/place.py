@@ -89,7 +89,7 @@ def research_kind(name: str) -> Kind:
         Invalid: There is none of this name, or it belongs to no run.
     """
     check_text("the type", name, NAME_LIMIT)
-    if (found := named_kind(name)) in RESEARCH_KINDS:
+    if (found := named_kind(name, RESEARCH_KINDS)) in RESEARCH_KINDS:
         return found
     raise Invalid(f"a {found} belongs to no research run", hint=f"Of a run there are: {', '.join(RESEARCH_KINDS)}.")
 
