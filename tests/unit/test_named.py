@@ -290,6 +290,10 @@ def test_a52_search_stats_are_those_of_the_users_memory(tmp_path, monkeypatch) -
         ("search", 0.1, -1),
         ("search", 0.1, 1.5),
         ("search", 0.1, 1, {"limit": "ten"}),
+        ("search", 0.1, 1, {"filters": 5}),
+        ("search", 0.1, 1, {"filters": "agent_id"}),
+        ("search", 0.1, 1, [1]),
+        ("search", 0.1, 1, 0),
     ],
 )
 def test_a52_what_is_no_search_is_refused_and_nothing_counted(tmp_path, wrong) -> None:

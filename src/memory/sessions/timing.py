@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import logging
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
@@ -24,7 +25,7 @@ from memory.limits import NAME_LIMIT, check_text, short
 from memory.query import Searched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from memory.engine import Engine
 
@@ -85,7 +86,7 @@ class SearchStats:
         Raises:
             Invalid: One of them is no such thing. Nothing was kept.
         """
-        record = _Record(query_type, elapsed, result_count, dict(metadata or {})).searched()
+        record = _Record(query_type, elapsed, result_count, {} if metadata is None else metadata).searched()
         if self._engine is not None:
             self._engine._counted(record, mode=OWN, outcome=OWN)
             return
@@ -99,7 +100,7 @@ class _Record(NamedTuple):
     type: str
     elapsed: float
     results: int
-    metadata: dict[str, Any]
+    metadata: Mapping[str, Any]
 
     def searched(self) -> Searched:
         check_text("query_type", self.type, NAME_LIMIT)
@@ -107,8 +108,12 @@ class _Record(NamedTuple):
             raise Invalid(f"query_type is one word such as search_fine_report, not {short(self.type)}")
         if not _number(self.elapsed) or not 0 <= self.elapsed < math.inf:
             raise Invalid(f"elapsed is a number of seconds, not {short(self.elapsed)}")
-        limit, filters = self.metadata.get("limit"), self.metadata.get("filters") or {}
-        limit = 0 if limit is None else limit
+        if not isinstance(self.metadata, Mapping):
+            raise Invalid(f"metadata must be values by name, not {short(self.metadata)}")
+        limit, filters = self.metadata.get("limit"), self.metadata.get("filters")
+        limit, filters = 0 if limit is None else limit, {} if filters is None else filters
+        if not isinstance(filters, (Mapping, list, tuple, set, frozenset)):
+            raise Invalid(f"metadata.filters must be values by name, or names, not {short(filters)}")
         for name, count in (("result_count", self.results), ("limit", limit)):
             if not isinstance(count, int) or isinstance(count, bool) or count < 0:
                 raise Invalid(f"{name} is a whole number, not {short(count)}")
