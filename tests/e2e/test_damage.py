@@ -295,6 +295,20 @@ def test_what_can_be_read_of_a_file_that_was_cut_is_exported(sound: Path, tmp_pa
     assert len(kept) + exported.err.count("cannot be read") >= 400
 
 
+@pytest.mark.parametrize("left", [20_000, 8192 * 2, 8192, 3000])
+def test_where_the_list_of_tables_is_gone_a_copy_is_asked_for(home: Path, left: int) -> None:
+    os.truncate(home / "memory.db", left)
+
+    for words in COMMANDS:
+        error = json.loads(called(home, *words, "--json").err) if words[0] != "export" else {}
+        error = error or json.loads(called(home, *words, "-o", str(home / "out.jsonl"), "--json").err)
+        assert error["error"] == "StoreDamaged", words
+        assert "The list of its tables is gone" in error["hint"]
+        assert "restore it from a copy" in error["hint"]
+        assert "memory export" not in error["hint"]
+    assert not (home / "out.jsonl").exists()
+
+
 def test_pages_that_stand_in_the_log_need_not_be_in_the_file(tmp_path: Path) -> None:
     path, copy = tmp_path / "memory.db", tmp_path / "copy" / "memory.db"
     with closing(SqliteStore(path)) as store:

@@ -18,6 +18,11 @@ SALVAGE = (
     "it, or import that."
 )
 
+COPY = (
+    "The list of its tables is gone, without which nothing can be read: restore it from a copy, without the -wal and -shm "
+    "files beside it."
+)
+
 FORBIDDEN = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError)
 """What SQLite says of a file that may not be written."""
 
@@ -32,7 +37,7 @@ def translated(path: str) -> Generator[None]:
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise StoreDamaged(
             f"{path} is not a readable database ({error})",
-            hint=f"It was left as it is. {SALVAGE}",
+            hint=f"It was left as it is. {COPY if _listless(path) else SALVAGE}",
         ) from error
     except apsw.FullError as error:
         raise StoreFull(f"no room left to write {path}", hint="Nothing of this was kept. Free some space.") from error
@@ -43,11 +48,32 @@ def translated(path: str) -> Generator[None]:
     except apsw.IOError as error:
         raise StoreError(f"reading or writing {path} failed: {error}") from error
     except apsw.Error as error:
-        raise StoreError(f"{path}: {error}") from error
+        raise _other(path, error) from error
     except UnicodeDecodeError as error:
         raise StoreDamaged(f"{path} is damaged: {error.object[:40]!r} is no text", hint=SALVAGE) from error
     except UnicodeEncodeError as error:  # a name that nothing can have
         raise Invalid(f"{error.object[error.start : error.end]!r} is not valid Unicode") from error
+
+
+def _other(path: str, error: apsw.Error) -> StoreError:
+    if str(error) == "no such table: memories":
+        return StoreDamaged(f"{path} is damaged: {error}", hint=COPY)
+    return StoreError(f"{path}: {error}")
+
+
+def _listless(path: str) -> bool:
+    """Whether nothing can be read of a damaged file, since its list of tables is gone."""
+    try:
+        db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            db.pragma("writable_schema", 1)  # SQLite then opens a file that is too short
+            return not db.execute("select count(*) from sqlite_schema where name = 'memories'").get
+        finally:
+            db.close()
+    except apsw.CorruptError:
+        return True
+    except apsw.Error:
+        return False
 
 
 def rights(path: str) -> str:
