@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from memory.guard import Guard
     from memory.store import Store
 
+ANEW = (
+    "`memory export -o FILE` writes what can be read. Move the database away with its -wal and -shm files, then "
+    "`memory import FILE`: what is derived is made anew."
+)
+
 NAMED = 5  # of those that hold a secret
 
 
@@ -82,10 +87,13 @@ def _database(store: Store, config: Config, *, fix: bool) -> Finding:
             "`memory doctor --fix` rebuilds what is derived from the memories; `memory export` saves what can be read."
         )
         return Finding("database", False, told, hint)
-    store.repair()
+    try:
+        store.repair()
+    except StoreDamaged as error:
+        return Finding("database", False, f"{told}; {error}", ANEW)
     left = list(store.check())
     if left:
-        return Finding("database", False, "; ".join(left), "Save what is readable with `memory export`.")
+        return Finding("database", False, "; ".join(left), ANEW)
     return Finding("database", True, f"rebuilt: {told}", mended=True)
 
 

@@ -247,6 +247,28 @@ def test_a_damaged_memory_keeps_nobody_from_the_others(home: Path, column: str, 
     assert uid in called(home, "doctor").out.replace("\n", "").replace(" ", "")
 
 
+@pytest.mark.parametrize("column", ["header_path", "chunk_type"])
+def test_a_damaged_chunk_is_mended_by_the_way_the_doctor_names(home: Path, column: str) -> None:
+    """No body is lost: what is cut from them anew is whole."""
+    whole = lines(called(home, "export"))
+    for number in range(6):
+        spoiled(home / "memory.db", ("chunks", column, number), lambda _text: b"\xff\xfeA")
+    mended = called(home, "doctor", "--fix", "--json")
+
+    [told] = [one for one in mended.json["findings"] if one["name"] == "database"]
+    assert not told["well"]
+    assert f"chunks.{column} has bytes that are no text" in told["told"]
+    assert "`memory export -o FILE`" in told["hint"]
+    assert "`memory import FILE`" in told["hint"]
+    assert called(home, "export", "-o", str(home / "out.jsonl")).code == 0
+    for path in home.glob("memory.db*"):
+        path.unlink()
+    assert called(home, "import", str(home / "out.jsonl")).code == 0
+    assert called(home, "search", "words of it").code == 0
+    assert called(home, "doctor").code == 0
+    assert [line.get("body") for line in lines(called(home, "export"))] == [line.get("body") for line in whole]
+
+
 def lines(ran: Ran) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ran.out.split("\n") if line]
 
