@@ -12,7 +12,7 @@ from memory.embed.purpose import EMBED, PROBE, purpose
 from memory.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly
 from memory.fill import Filling, drain
 from memory.status import chunks
-from memory.store import State
+from memory.store import UNSEEN, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -79,8 +79,8 @@ def _looked(name: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Findin
 
 def _database(store: Store, config: Config, *, fix: bool) -> Finding:
     problems = list(store.check())
-    if not problems:
-        return Finding("database", True, f"{config.database} is sound")
+    if problems in ([], [UNSEEN]):
+        return Finding("database", True, "; ".join([f"{config.database} is sound", *problems]))
     told = "; ".join(problems)
     if not fix:
         hint = (

@@ -220,5 +220,5 @@ def _salvaged(store: Store, id: MemoryId, lost: Callable[[str], None] | None) ->
         what = f"memory {id} ({memory.uid}): {', '.join(kept.lost)} cannot be read, or not all of it"
         if lost is None:
             raise StoreDamaged(what)
-        lost(what)
+        lost(f"{what}; the rest is exported")
     return kept.whole

@@ -188,10 +188,11 @@ def test_what_can_be_read_of_a_text_is_exported_and_the_rest_is_named(home: Path
     assert old["uid"] == new["uid"]
     assert "\ufffd" in json.dumps(new, ensure_ascii=False) or new["history"] == []
     assert exported.code == written.code == looked.code == mended.code == 1
-    assert exported.err.startswith("memory: not exported: memory ")
+    assert exported.err.startswith("memory: lost: memory ")
     assert f"({old['uid']})" in exported.err
     assert named in exported.err
-    assert json.loads(written.out)["lost"] == [exported.err.removeprefix("memory: not exported: ").rstrip("\n")]
+    assert "the rest is exported" in exported.err
+    assert json.loads(written.out)["lost"] == [exported.err.removeprefix("memory: lost: ").rstrip("\n")]
     assert old["uid"] in looked.out.replace("\n", "").replace(" ", "")
     assert "memory export" in " ".join(looked.out.split())
     assert called(home, "list").code == 0

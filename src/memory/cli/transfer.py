@@ -87,7 +87,7 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> i
             joined = written(Path(output), map(encoded, records(engine))) - count
     if output is not None:
         _exported(output, count, joined, lost, as_json=as_json)
-    tell(Notice(f"not exported: {what}") for what in lost)
+    tell(Notice(f"lost: {what}") for what in lost)
     return 1 if lost else 0
 
 

@@ -82,6 +82,9 @@ PRIOR = 50
 SEARCHES = 10_000
 """How many searches are remembered at most."""
 
+UNSEEN = "whether the keyword index is what it should be cannot be found out where nothing may be written"
+"""What `Store.check` says of a file that may only be read; it is no fault."""
+
 RESOLVED = 10  # candidates named for an ambiguous reference
 UID_PREFIX = 8  # characters from which a prefix of a uid is a reference
 
@@ -426,7 +429,8 @@ class Store(Accounts, Sessions, Protocol):
 
     def check(self) -> Sequence[str]:
         """
-        What is wrong with what is stored, a sentence each; empty if all is well. Reads everything.
+        What is wrong with what is stored, a sentence each; empty if all is well. Reads everything. What it cannot look
+        at is `UNSEEN`.
 
         Raises:
             StoreDamaged: It cannot even be read.
