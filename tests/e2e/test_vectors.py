@@ -147,6 +147,8 @@ def test_an_address_with_a_password_is_neither_printed_nor_written(shell: Shell)
     assert "ollama.host is not taken over: no secret is written; $MEMORY_EMBEDDING_OLLAMA_HOST takes" in ran.err
     found = shell("config", "import", file, "--json").json
     assert found["secrets"] == [{"named": "ollama.host", "variable": "MEMORY_EMBEDDING_OLLAMA_HOST"}]
+    file.write_text(json.dumps({"ollama": {"host": "http://u:Zq7xKp3mWv@127.0.0.1:9"}}))
+    assert "nothing was changed: it has no setting that is taken over" in shell("config", "import", file).err
     assert "Zq7xKp3mWv" not in ran.out + ran.err + json.dumps(found) + (shell.home / "config.yaml").read_text()
 
 

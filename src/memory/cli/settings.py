@@ -173,7 +173,7 @@ def import_(context: click.Context, /, foreign: str, *, dry_run: bool, no_check:
         tell(found.notices)
     _tell_left_out(found, config)
     if dry_run or not changes:
-        why = "this was a dry run" if dry_run else f"{foreign} has no setting of ours"
+        why = "this was a dry run" if dry_run else "it has no setting that is taken over"
         click.echo(f"memory: nothing was changed: {why}", err=True)
     else:
         _tell_overruled(before, changes)
