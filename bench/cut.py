@@ -3,7 +3,7 @@ How much of the index the questions of judged sets read, beside what a query may
 
     python bench/cut.py DATASETS ...      each folder a judged set, or one of them; ends with 1 if a question is cut
 
-A query may read `memory.store.postings.POSTINGS` entries of the keyword index; one that would read more is cut short and
+A query may read `memory.store.postings.POSTINGS` places of the keyword index; one that would read more is cut short and
 says so. No honest question should be: this looks at all of some sets, in stores made of their documents.
 """
 
@@ -20,7 +20,7 @@ from memory import Config
 from memory.evaluate.build import opened
 from memory.evaluate.judged import folders, read
 from memory.store.forms import forms
-from memory.store.postings import POSTINGS
+from memory.store.postings import POSTINGS, cost
 from memory.store.stems import stems
 from memory.text.lexical import terms
 
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 
 def entries(engine: Engine, text: str) -> tuple[int, int]:
-    """How many terms of a question are cut, and the entries that the others have."""
-    found = engine._store.weigh(terms(text))
-    words = [token for form in forms(found) for token in stems(form.text)]
-    held = {token: engine._store.weigh(terms(f'"{token}"')) for token in set(words)}
-    return sum(term.cut for term in found), sum(term.rows for word in words for term in held[word][:1])
+    """How many terms of a question are cut, and what the others cost."""
+    store = engine._store
+    found = store.weigh(terms(text))
+    words = [token for form in forms([term for term in found if not term.cut]) for token in stems(form.text)]
+    with store._db.read() as db:
+        return sum(term.cut for term in found), sum(cost(*store._vocabulary.held(db, word)) for word in words)
 
 
 def main() -> int:

@@ -75,6 +75,21 @@ def stored() -> SqliteStore:
     return SqliteStore(f"{folder.name}/memory.db")
 
 
+def short_query(text: str) -> object:
+    """20 characters, asked of one memory that is so long: the words of a phrase stand in each chunk hundreds of times."""
+    store = holding(text)
+    return store.by_keyword([term for term in store.weigh(terms("a_b_" * 5)) if not term.cut], ACTIVE, 100)
+
+
+@cache
+def holding(text: str) -> SqliteStore:
+    folder = TemporaryDirectory(prefix="memory-hostile-")
+    atexit.register(folder.cleanup)
+    with Engine(SqliteStore(f"{folder.name}/memory.db"), keywords_only(), lasting=False) as engine:
+        engine.save(draft(text))
+    return SqliteStore(f"{folder.name}/memory.db")
+
+
 def keywords_only() -> Config:
     return replace(Config(), embedding=replace(Config().embedding, provider="none"))
 
@@ -130,6 +145,7 @@ CASES = (
         Case(f"a fiftieth as a query: {part!r}", over_and_over(part), query)
         for part in ("a_b_", "a_b ", '"a b a" ', "a b* ")
     ),
+    Case("20 characters as a query: 'a_b_'", over_and_over("a_b_"), short_query),
 )
 
 

@@ -37,6 +37,9 @@ KNOWN = 0.5
 COSTLY = 4_000
 """Rows of all terms together. Ranking them takes some 2 ms, 70 candidates more a tenth of that."""
 
+AHEAD = 2_000
+"""Candidates that take little longer than a few: a long memory may have hundreds before those of the next one."""
+
 
 class Trace:
     """What was done so far."""
@@ -70,6 +73,7 @@ class Legs:
         self.terms: tuple[Term, ...] = ()
         self._vector: tuple[Stored, Vectors] | None = None
         self._asked: tuple[int, Vectors] | None = None  # the generation and the vector that are compared
+        self._ranked: tuple[int, Ranking] | None = None
         self._words: tuple[int, Ranking] | None = None
         self._pairs: Mapping[str, float] = {}
         self._near: dict[ChunkId, float] = {}
@@ -96,7 +100,7 @@ class Legs:
         Args:
             vector: Also with the query's vector: another generation may answer by now.
         """
-        self._words = None
+        self._ranked = self._words = None
         self._near = {}
         if vector:
             self._vector = None
@@ -132,10 +136,19 @@ class Legs:
     def keywords(self, depth: int) -> Ranking:
         """The best chunks by keyword; looked for once at each depth."""
         if self._words is None or self._words[0] != depth:
-            found = self._store.by_keyword(self.terms, self._query.scope, depth)
+            found = self._best(depth)
             self._words = (depth, lifted(found, self.near(found)))
             self._trace.step("keyword", len(found))
         return self._words[1]
+
+    def _best(self, depth: int) -> Ranking:
+        """By BM25. To rank takes as long for many as for few: where it takes long, more is taken the second time."""
+        known, found = self._ranked or (0, ())
+        if len(found) == known < depth:
+            known = max(depth, AHEAD) if self._ranked and self.costly() else depth
+            found = self._store.by_keyword(self.terms, self._query.scope, known)
+            self._ranked = (known, found)
+        return found[:depth]
 
     def near(self, ranking: Ranking) -> Mapping[ChunkId, float]:
         """What share of the query's weight stands together in the first chunks of a ranking."""

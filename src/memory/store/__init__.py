@@ -261,8 +261,8 @@ class Store(Accounts, Sessions, Protocol):
         The terms with what the store knows of them; of those that mean the same to it, in all their forms, the first.
 
         A word of at least 3 characters that fewer than `SPARSE` chunks hold becomes a prefix, if that finds more. In
-        place of a term that no chunk holds in any form stand its parts, if a chunk holds one of them. Terms are looked
-        for in their order as long as `memory.store.postings` allows; those that would read more are `cut`.
+        place of a term that no chunk holds in any form stand its parts, if a chunk holds one of them. The rarest are
+        looked for first, as long as `memory.store.postings` allows; those that would read more are `cut`.
         """
         ...
 

@@ -9,8 +9,10 @@ to bottom beside the protocol.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -42,7 +44,7 @@ from memory.store import (
 )
 from memory.store.columns import WEIGHTS
 from memory.store.forms import folded, forms
-from memory.store.postings import Allowance
+from memory.store.postings import Allowance, cost
 from memory.store.ram_begun import RamBegun
 from memory.store.ram_graph import RamGraph
 from memory.store.ram_ledger import RamLedger
@@ -435,9 +437,11 @@ class RamStore:
         with self.lock:
             found: list[Term] = []
             seen: set[tuple[tuple[str, ...], bool]] = set()
-            held = [{word for column in piece.words for word in column} for piece in self.data.pieces.values()]
-            allowance = Allowance(lambda token: sum(token in words for words in held))
-            for weighed in (one for term in terms for one in self._looked_for(term, allowance)):
+            held = [list(chain.from_iterable(piece.words)) for piece in self.data.pieces.values()]
+            occurrences, chunks = Counter(chain.from_iterable(held)), Counter(chain.from_iterable(map(set, held)))
+            allowance = Allowance(lambda token: cost(chunks[token], occurrences[token]))
+            answers = {place: self._looked_for(terms[place], allowance) for place in allowance.order(terms)}
+            for weighed in (one for place in range(len(terms)) for one in answers[place]):
                 keys = {(stems(form.text), weighed.prefix) for form in forms([weighed])}
                 if not keys <= seen:
                     seen |= keys

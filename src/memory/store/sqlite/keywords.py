@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from memory.query import Scored
 from memory.store import PRIOR, SPARSE
 from memory.store.forms import folded, forms
-from memory.store.postings import Allowance
+from memory.store.postings import Allowance, cost
 from memory.store.sqlite.match import BM25, expression
 from memory.store.sqlite.rows import broad, listed, read, where, within
 from memory.store.stems import stems
@@ -49,32 +49,34 @@ class Vocabulary(threading.local):
 
     def __init__(self) -> None:
         self._state: tuple[int, int] | None = None
-        self._rows: dict[tuple[str, str, bool], int] = {}
-        self._held: dict[str, int] = {}
+        self._rows: dict[tuple[object, ...], int] = {}
+        self._held: dict[str, tuple[int, int]] = {}
 
-    def held(self, db: apsw.Connection, token: str) -> int:
-        """How many chunks hold a token."""
+    def held(self, db: apsw.Connection, token: str) -> tuple[int, int]:
+        """How many chunks hold a token, and how often they do together."""
         self._renew(db)
         if (found := self._held.get(token)) is None:
-            found = self._held[token] = db.execute("select doc from vocabulary where term = ?", (token,)).get or 0
+            row = db.execute("select doc, cnt from vocabulary where term = ?", (token,)).get
+            found = self._held[token] = row or (0, 0)
         return found
 
-    def rows(self, db: apsw.Connection, term: Term, key: tuple[str, ...]) -> int:
-        """
-        In the present state of the database.
-
-        Args:
-            key: The stems of the term.
-        """
-        if len(key) == 1 and not term.prefix and not term.other:
-            return self.held(db, key[0])
-        self._renew(db)
-        said = (term.text, term.other, term.prefix)
-        if (found := self._rows.get(said)) is None:
-            match = (expression(forms([term])),)
+    def rows(self, db: apsw.Connection, term: Term) -> int:
+        """How many chunks hold a term, in the present state of the database."""
+        read = [(form, key) for form in forms([term]) if (key := stems(form.text)) and self._may_be(db, form, key)]
+        if not read:
+            return 0
+        if len(read) == 1 and len(read[0][1]) == 1 and not term.prefix:
+            return self.held(db, read[0][1][0])[0]
+        known = (term.prefix, *(key for _, key in read))
+        if (found := self._rows.get(known)) is None:
+            match = (expression([form for form, _ in read]),)
             counted = db.execute("select count(*) from passages_fts where passages_fts match ?", match).get
-            found = self._rows[said] = int(counted)
+            found = self._rows[known] = int(counted)
         return found
+
+    def _may_be(self, db: apsw.Connection, form: Term, key: tuple[str, ...]) -> bool:
+        """Whether all words of a form are held: otherwise there is nothing to read. A beginning need not be a word."""
+        return all(self.held(db, token)[0] for token in (key[:-1] if form.prefix else key))
 
     def _renew(self, db: apsw.Connection) -> None:
         """Forget all if somebody wrote."""
@@ -88,8 +90,9 @@ def weigh(db: apsw.Connection, terms: Sequence[Term], vocabulary: Vocabulary) ->
     total = _total(db)
     weighed: list[Term] = []
     seen: set[tuple[tuple[str, ...], bool]] = set()
-    allowance = Allowance(lambda token: vocabulary.held(db, token))
-    for found in (one for term in terms for one in _looked_for(db, term, vocabulary, allowance)):
+    allowance = Allowance(lambda token: cost(*vocabulary.held(db, token)))
+    answers = {place: _looked_for(db, terms[place], vocabulary, allowance) for place in allowance.order(terms)}
+    for found in (one for place in range(len(terms)) for one in answers[place]):
         keys = {(stems(form.text), found.prefix) for form in forms([found])}
         if not keys <= seen:
             weighed.append(found if found.cut else found._replace(weight=idf(found.rows, total)))
@@ -114,11 +117,11 @@ def _looked_for(db: apsw.Connection, term: Term, vocabulary: Vocabulary, allowan
 
 def _counted(db: apsw.Connection, term: Term, key: tuple[str, ...], vocabulary: Vocabulary) -> Term:
     """The term with its rows; as a prefix if it is a rare word that begins others."""
-    counted = term._replace(rows=vocabulary.rows(db, term, key))
+    counted = term._replace(rows=vocabulary.rows(db, term))
     if counted.rows >= SPARSE or term.prefix or term.gram or len(key) > 1 or len(term.text) < 3:
         return counted
     longer = term._replace(prefix=True)
-    longer = longer._replace(rows=vocabulary.rows(db, longer, key))
+    longer = longer._replace(rows=vocabulary.rows(db, longer))
     return longer if longer.rows > counted.rows else counted
 
 
@@ -150,7 +153,7 @@ def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, v
         of_them = "+f.rowid in (select id from chunks where memory_id in (select value from json_each(?)))"
         return _filtered_then_ranked(db, terms, of_them, [listed(ids)], k) if ids else ()
     # Counted in this transaction: others may have written since the terms were weighed.
-    counted = [term._replace(rows=vocabulary.rows(db, term, stems(term.text))) for term in terms]
+    counted = [term._replace(rows=vocabulary.rows(db, term)) for term in terms]
     if sum(term.rows for term in counted) < MANY:
         return _best(db, terms, scope, k)
     return _best_by_rarer(db, counted, scope, k)
