@@ -73,6 +73,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
             embedders.saving()
         except (EmbedError, SpaceMismatch) as error:
             problems.append(Notice(str(error), error.hint))
+    problems += _cut(store)
     problems += _halted(store, embedders, moment)
     problems += _unfinished(generations, embedders, counts)
     if configured and not problems and counts.queued > counts.failed:
@@ -89,6 +90,13 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
     answering = next((found.id for found, _ in generations if found.state is State.ACTIVE), 0)
     learned = store.lexicon.size(answering), store.lexicon.fit(answering)
     return Status(counts, generations, configured, tuple(store.failures(FAILURES)), today, tuple(problems), *learned)
+
+
+def _cut(store: Store) -> list[Notice]:
+    if not (lacking := store.lacking()):
+        return []
+    hint = "Nothing is written to it. Restore it from a copy, or export what can be read with `memory export -o FILE`."
+    return [Notice(f"the database is cut: its last {lacking:,} bytes are missing", hint)]
 
 
 def _halted(store: Store, embedders: Embedders, moment: datetime) -> list[Notice]:

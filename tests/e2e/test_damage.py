@@ -318,6 +318,18 @@ def test_what_can_be_read_of_a_file_that_was_cut_is_exported(sound: Path, tmp_pa
     assert len(kept) + exported.err.count("cannot be read") >= 400
 
 
+def test_status_says_that_a_file_was_cut(home: Path) -> None:
+    path = home / "memory.db"
+    assert "is cut" not in called(home, "status").err + called(home, "status").out
+    os.truncate(path, path.stat().st_size - 777)
+
+    told = called(home, "status", "--json")
+
+    assert told.code == 0
+    assert [one["text"] for one in told.json["problems"]] == ["the database is cut: its last 777 bytes are missing"]
+    assert "memory export" in told.json["problems"][0]["hint"]
+
+
 @pytest.mark.parametrize("left", [20_000, 8192 * 2, 8192, 3000])
 def test_where_the_list_of_tables_is_gone_a_copy_is_asked_for(home: Path, left: int) -> None:
     os.truncate(home / "memory.db", left)

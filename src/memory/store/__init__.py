@@ -437,6 +437,10 @@ class Store(Accounts, Sessions, Protocol):
         """
         ...
 
+    def lacking(self) -> int:
+        """How many bytes are missing at the end of what is stored, as of a file that was cut."""
+        ...
+
     def repair(self) -> None:
         """
         Make everything anew that is derived from memories, bodies, chunks and vectors, in one transaction.

@@ -825,6 +825,9 @@ class RamStore:
     def check(self) -> Sequence[str]:
         return ()
 
+    def lacking(self) -> int:
+        return 0
+
     def repair(self) -> None:
         """Nothing is derived that could differ."""
 

@@ -34,6 +34,12 @@ class SqliteHealth:
 
         return care.check(self._db)
 
+    def lacking(self) -> int:
+        from memory.store.sqlite.length import missing
+
+        with self._db.read() as db:
+            return missing(db, self._db.path)
+
     def repair(self) -> None:
         from memory.store.sqlite import care
 
