@@ -63,8 +63,12 @@ def _other(path: str, error: apsw.Error) -> StoreError:
 
 def _listless(path: str) -> bool:
     """Whether nothing can be read of a damaged file, since its list of tables is gone."""
+    from urllib.parse import quote
+
     try:
-        db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        # Immutable: another reader would leave an empty log beside it.
+        place = f"file:{quote(os.path.abspath(path))}?immutable=1"
+        db = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
         try:
             db.pragma("writable_schema", 1)  # SQLite then opens a file that is too short
             return not db.execute("select count(*) from sqlite_schema where name = 'memories'").get
