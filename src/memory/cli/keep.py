@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from memory.cli.options import HERE, as_json, filled, given_text, named_project, opened, show, tell
+from memory.cli.options import HERE, as_json, filled, given_text, named_project, opened, own_project, show, tell
 from memory.draft import Draft
 from memory.errors import Invalid
 from memory.kinds import CATEGORIES
@@ -25,14 +25,7 @@ from memory.kinds import CATEGORIES
 @click.option(
     "--file", "files", multiple=True, callback=filled, metavar="PATH", help="A file it is about; may be repeated."
 )
-@click.option(
-    "--project",
-    is_flag=False,
-    flag_value=HERE,
-    default=HERE,
-    metavar="[NAME]",
-    help="Its project; this folder's by default, '' for none.",
-)
+@own_project("Its project; this folder's by default, '' for none.")
 @click.option("--source", metavar="NAME", help="The program it comes from, e.g. claude-code.")
 @click.option("--keyword-only", is_flag=True, help="Never hand it to a model: only its words find it.")
 @click.option("--supersedes", metavar="ID", help="The memory that no longer holds.")

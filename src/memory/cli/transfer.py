@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from memory.cli.options import (
-    HERE,
     PATH,
     as_json,
     encoded,
     named_project,
     opened,
+    own_project,
     progress,
     show,
     standard_input,
@@ -104,14 +104,7 @@ def _exported(output: str, count: int, joined: int, lost: list[str], *, as_json:
 
 @click.command("import", short_help="Keep what stands in files: an export, or Markdown.")
 @click.argument("path", type=PATH, metavar="FILE|FOLDER|-")
-@click.option(
-    "--project",
-    is_flag=False,
-    flag_value=HERE,
-    default=HERE,
-    metavar="[NAME]",
-    help="Project of Markdown files; the one they lie in by default, '' for none.",
-)
+@own_project("Project of Markdown files; the one they lie in by default, '' for none.")
 @as_json
 @click.pass_context
 def import_(context: click.Context, /, path: str, project: str, *, as_json: bool) -> int:

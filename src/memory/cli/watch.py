@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import click
 
-from memory.cli.options import HERE, PATH, as_json, encoded, named_project, settings, show, tell
+from memory.cli.options import PATH, as_json, encoded, named_project, own_project, settings, show, tell
 from memory.cli.transfer import drafted, former, keep, remembered, root
 from memory.engine import Engine
 from memory.errors import Error, Invalid, NotFound, StoreBusy
@@ -175,14 +175,7 @@ def _name(memory: Memory) -> str:
 
 @click.command(short_help="Keep the knowledge base current with a folder of Markdown.")
 @click.argument("folder", type=PATH, metavar="FOLDER")
-@click.option(
-    "--project",
-    is_flag=False,
-    flag_value=HERE,
-    default=HERE,
-    metavar="[NAME]",
-    help="Project of the files; the one the folder lies in by default, '' for none.",
-)
+@own_project("Project of the files; the one the folder lies in by default, '' for none.")
 @click.option("--once", is_flag=True, help="End when all is up to date, instead of waiting for changes.")
 @click.option("--prune", is_flag=True, help="Delete what was kept of files that are gone.")
 @as_json
