@@ -18,10 +18,10 @@ from memory.reading import SETTINGS_BYTES, contents
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_REST = r"([ \t]*(?:(?<=[ \t])#.*)?\s*)"
-"""What may stand behind a value: a comment, the end of the line."""
+_REST = r"([ \t]*(?:(?<=[ \t])#.*)?[ \t\r\n]*)"
+"""What may stand behind a value: a comment, the end of the line. Of all that is blank, YAML skips only these."""
 
-_VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#&*!|>%@`{}\[\],].*?)"""
+_VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^ \t\r\n"'#&*!|>%@`{}\[\],].*?)"""
 """A value on one line, quoted or plain: no list, anchor, tag or block."""
 
 
