@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from memory.config import Config
 from memory.embed.pool import Embedders
 from memory.settings import EmbeddingSettings
-from memory.store.ram import RamStore
+from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from memory.store import Store

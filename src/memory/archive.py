@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
-    from memory.documents import Document, Expanded, Resumed
+    from memory.document import Document, Expanded, Resumed
     from memory.embed.pool import Embedders
     from memory.entities import Entities
     from memory.fill import Filling
+    from memory.filled import Filled
     from memory.guard import Guard
     from memory.proximity import Nearby, Wanted
     from memory.query import Scope
@@ -50,6 +51,7 @@ class Archive:
     _revised: Callable[..., Saved]
     _keep: Callable[[Sequence[Plan], Filling], list[Saved]]
     _filling: Callable[[], Filling]
+    _fill: Callable[[int], Filled | None]
     _embedders: Embedders
     _guard: Guard
     _fusing: Fusing
@@ -72,7 +74,7 @@ class Archive:
     def _nearby(self, wanted: Wanted) -> Nearby:
         from memory.proximity import nearby
 
-        found = nearby(wanted, self._store, lambda: self._embedders, self._fusing, filling=self._filling)
+        found = nearby(wanted, self._store, lambda: self._embedders, self._fusing, fill=self._fill)
         self._counted(found.searched(self._now()), found.steps, mode="nearby", outcome=found.outcome or "not judged")
         return found
 
@@ -212,6 +214,6 @@ class Archive:
         Raises:
             Invalid: The days are no such number, or a kind is none.
         """
-        from memory.documents import cleanup
+        from memory.cleanup import cleanup
 
         return cleanup(self._store, days, kinds, moment=self._now(), dry_run=dry_run)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.embed.pool import Embedders
     from memory.fill import Filling
+    from memory.filled import Filled
     from memory.store import Learned, Store
 
 LOOK = 20
@@ -86,6 +87,15 @@ class Beside:
             policy = "lazy"
         overlap = self.config.chunking.overlap
         return Filling(policy, settings.fill_seconds, settings.backfill_threshold, settings.batch_size, overlap)
+
+    def _fill(self, queued: int) -> Filled | None:
+        """Embed what waits in passing, while a search does; None if it is more than a search takes on."""
+        from memory.fill import drain
+
+        filling = self._filling()
+        if queued > filling.threshold:
+            return None
+        return drain(self._store, self._embedders, filling, moment=self._now())
 
     def _wake(self, filling: Filling, saved: int = 1) -> None:
         """Something was saved."""

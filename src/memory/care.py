@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.doctor import Finding
-    from memory.fill import Filled, Filling
+    from memory.fill import Filling
+    from memory.filled import Filled
     from memory.forecast import Forecast
     from memory.guard import Guard
     from memory.ledger import Call

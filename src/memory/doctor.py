@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.documents import every
 from memory.embed import PLACE
 from memory.embed.purpose import EMBED, PROBE, purpose
 from memory.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly
 from memory.fill import Filling, drain
+from memory.salvage import every
 from memory.status import chunks
 from memory.store import UNSEEN, State
 

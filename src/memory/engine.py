@@ -221,7 +221,7 @@ class Engine(Archive, Care):
             raise Invalid("limit, project and source belong into the Query")
         if self._aliases:
             query = replace(query, scope=self._known_as(query.scope))
-        answer = search(query, self._store, lambda: self._embedders, self._tuning, self._fusing, filling=self._filling)
+        answer = search(query, self._store, lambda: self._embedders, self._tuning, self._fusing, fill=self._fill)
         self._remember(answer)
         return answer
 

@@ -15,7 +15,7 @@ from memory.limits import plain, short
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from memory.documents import Document
+    from memory.document import Document
 
 
 DOCUMENTS = "documents"

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.draft import NAMES, SHARED, Draft
 from memory.errors import ConfigError, Invalid
 from memory.query import Notice
+from memory.reading import SETTINGS_BYTES, contents
 from memory.record import INSTRUCTIONS
 from memory.redact import Redactor
-from memory.redact.ignore import FILE, rules
+from memory.redact.ignore import FILE, parsed
 from memory.text.instructions import orders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from memory.record import Memory
+    from memory.redact.rule import Rule
     from memory.store import Revision, Whole
 
 
@@ -134,6 +136,25 @@ class Guard:
             self._redactor = Redactor(rules(self._folder))
             self._seen = seen
         return self._redactor
+
+
+def rules(folder: str) -> tuple[Rule, ...]:
+    """
+    The rules of `.memoryignore` in a folder; none if it is not there.
+
+    Raises:
+        ConfigError: It cannot be read, is not UTF-8, or a line is no rule. Names file and line, never the line's text.
+    """
+    path = os.path.join(folder, FILE)  # as `memory.config` does
+    try:
+        text = contents(path, SETTINGS_BYTES).decode("utf-8-sig")
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}", hint="Nothing is saved until it can.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8: byte {error.start} is not", hint="Save it as UTF-8.") from error
+    return parsed(text, path)
 
 
 def _said(memory: Memory, body: str) -> Draft:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.embed.books import Stored
     from memory.embed.pool import Embedders
-    from memory.fill import Filling
+    from memory.filled import Filled
     from memory.query import Query, Ranking, Scope, Term
     from memory.rank.fuse import Fusing
     from memory.record import ChunkId, MemoryId
@@ -65,11 +64,11 @@ class Legs:
         embedders: Callable[[], Embedders],
         fusing: Fusing,
         *,
-        filling: Callable[[], Filling],
+        fill: Callable[[int], Filled | None],
         trace: Trace,
     ) -> None:
         self._query, self._store, self._fusing = query, store, fusing
-        self._made, self._filling, self._trace = embedders, filling, trace
+        self._made, self._fill_some, self._trace = embedders, fill, trace
         self.terms: tuple[Term, ...] = ()
         self._vector: tuple[Stored, Vectors] | None = None
         self._asked: tuple[int, Vectors] | None = None  # the generation and the vector that are compared
@@ -265,15 +264,11 @@ class Legs:
         """Embed what waits for a vector, as far as that is worth a search's time."""
         if not (queued := self._store.queued()):
             return
-        from memory.fill import drain
-
-        filling = self._filling()
-        if queued > filling.threshold:
+        if (filled := self._fill_some(queued)) is None:
             said = f"{queued:,} chunks have no vector yet and are found by keyword only"
             self._trace.notices.append(Notice(said, "Run `memory embed`."))
             self.partial = True
             return
-        filled = drain(self._store, self._embedders, filling, moment=datetime.now(UTC))
         if filled.embedded or filled.failed:
             self._trace.step("fill", filled.embedded, filled.error)
         if filled.more:

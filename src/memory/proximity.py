@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.embed.pool import Embedders
-    from memory.fill import Filling
+    from memory.filled import Filled
     from memory.query import Ranking, Step
     from memory.rank.fuse import Fusing
     from memory.record import Memory, MemoryId
@@ -124,7 +124,7 @@ def nearby(
     embedders: Callable[[], Embedders],
     fusing: Fusing,
     *,
-    filling: Callable[[], Filling],
+    fill: Callable[[int], Filled | None],
 ) -> Nearby:
     """
     The entities that come first by `relevance`, exactly: as if every entity had been scored, by keyword the first `WORDS`.
@@ -135,7 +135,7 @@ def nearby(
     Raises:
         StoreError: The store cannot be read.
     """
-    return _Search(wanted, store, embedders, fusing, filling=filling).answer()
+    return _Search(wanted, store, embedders, fusing, fill=fill).answer()
 
 
 class _Search:
@@ -146,11 +146,11 @@ class _Search:
         embedders: Callable[[], Embedders],
         fusing: Fusing,
         *,
-        filling: Callable[[], Filling],
+        fill: Callable[[int], Filled | None],
     ) -> None:
         self._wanted, self._store, self._depth = wanted, store, max(fusing.candidates, wanted.query.limit)
         self._trace = Trace()
-        self._legs = Legs(wanted.query, store, embedders, fusing, filling=filling, trace=self._trace)
+        self._legs = Legs(wanted.query, store, embedders, fusing, fill=fill, trace=self._trace)
 
     def answer(self) -> Nearby:
         self._legs.plan()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from memory.embed.pool import Embedders
-    from memory.fill import Filling
+    from memory.filled import Filled
     from memory.query import Query, Ranking
     from memory.rank.fuse import Fusing
     from memory.rank.rollup import Passage
@@ -49,20 +49,20 @@ def search(
     tuning: Tuning,
     fusing: Fusing,
     *,
-    filling: Callable[[], Filling],
+    fill: Callable[[int], Filled | None],
 ) -> Answer:
     """
-    Answer a query. One that needs vectors embeds first what waits for them, as far as `filling` allows.
+    Answer a query. One that needs vectors embeds first what waits for them, as far as `fill` does it.
 
     Args:
-        embedders, filling: Asked for only if keywords are not enough: many a search does without either.
+        embedders, fill: Asked for only if keywords are not enough: many a search does without either.
 
     Raises:
         EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search then answers with keywords and
             says so in a notice.
         StoreError: The store cannot be read.
     """
-    return _Search(query, store, embedders, tuning, fusing, filling=filling).answer()
+    return _Search(query, store, embedders, tuning, fusing, fill=fill).answer()
 
 
 class _Search:
@@ -74,11 +74,11 @@ class _Search:
         tuning: Tuning,
         fusing: Fusing,
         *,
-        filling: Callable[[], Filling],
+        fill: Callable[[int], Filled | None],
     ) -> None:
         self._query, self._store, self._tuning, self._fusing = query, store, tuning, fusing
         self._trace = Trace()
-        self._legs = Legs(query, store, embedders, fusing, filling=filling, trace=self._trace)
+        self._legs = Legs(query, store, embedders, fusing, fill=fill, trace=self._trace)
         self._stuck = False  # the vector leg failed: looking deeper must not wait for it again
 
     def answer(self) -> Answer:

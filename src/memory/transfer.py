@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from os.path import isfile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memory.documents import every
 from memory.draft import SHARED, Draft
 from memory.errors import Invalid, StoreDamaged
 from memory.joined import SCHEMAS, parsed as joined
@@ -17,6 +16,7 @@ from memory.kinds import GENERAL, Kind, kind
 from memory.limits import TITLE_LIMIT, plain
 from memory.reading import TEXT_BYTES, contents
 from memory.record import Memory, MemoryId, Status
+from memory.salvage import every
 from memory.save import Plan, content_hash
 from memory.store import Links, Revision
 from memory.text.title import title

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from sound import sound
 
-from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
+from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from memory.embed.books import Notes
 from memory.embed.counted import Counted
 from memory.embed.hashed import HashedEmbedder
 from memory.embed.local import LocalEmbedder
-from memory.store.ram import RamStore
+from oracle.ram import RamStore
 from provider import Provider
 
 if TYPE_CHECKING:

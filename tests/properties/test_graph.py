@@ -21,8 +21,8 @@ from memory.errors import NotFound
 from memory.kinds import Kind
 from memory.query import Scope
 from memory.store import Relation
-from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
+from oracle.ram import RamStore
 
 types = st.sampled_from(["x", "y", "é"])
 steps = st.sampled_from([0, 1, 2, 3, 5, 99])

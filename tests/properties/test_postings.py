@@ -16,11 +16,11 @@ from memory.kinds import Kind
 from memory.query import EVERYTHING, Mode, Term
 from memory.store import postings
 from memory.store.forms import forms
-from memory.store.ram import RamStore
 from memory.store.sqlite import keywords
 from memory.store.sqlite.store import SqliteStore
 from memory.store.stems import stems
 from memory.text.lexical import terms
+from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -21,10 +21,10 @@ from memory.graph import EntityGraph
 from memory.limits import LINE_LIMIT
 from memory.proximity import ENTITIES, Wanted
 from memory.rank.proximity import proximity, relevance
-from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lexical import terms
 from memory.text.observations import listed, observations
+from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -23,9 +23,9 @@ from memory.query import Scope, Term
 from memory.record import ChunkId, MemoryId, Status
 from memory.space import Window
 from memory.store import Learned, Links, Sense, State
-from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
 from memory.store.stems import stems
+from oracle.ram import RamStore
 
 TOLERANCE = 1e-5  # cosines in 32 bits; bm25 is far closer
 WORDS = ("auth", "authentication", "author", "login", "logins", "café", "user_id", "the", "数据", "+++")

@@ -25,7 +25,7 @@ from memory.rank.worth import (
     large,
     worth,
 )
-from memory.store.ram import RamStore
+from oracle.ram import RamStore
 
 BETTER = [Outcome.NOTHING_RELEVANT, Outcome.WEAK, Outcome.ANSWERED]
 

@@ -20,8 +20,8 @@ from memory.embed.purpose import EMBED, purpose
 from memory.embed.requests import Requests, Terms
 from memory.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
 from memory.ledger import budget
-from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
+from oracle.ram import RamStore
 from provider import Provider
 
 QUESTION = "zebra crossings anywhere"

@@ -17,9 +17,9 @@ from memory.query import Hit, Outcome, Scored, Tier
 from memory.rank.order import aged
 from memory.rank.worth import CALIBRATED, LONG, NEAR, NEARLY, worth
 from memory.record import ChunkId, MemoryId
-from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
 from notes_made import drafts
+from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,9 +16,9 @@ from memory import Config, Draft, Engine, Kind
 from memory.errors import Invalid
 from memory.kinds import kind
 from memory.research import ResearchMemory, transfer
-from memory.store.ram import RamStore
-from memory.store.ram_runs import RamRuns
 from memory.text.fence import seen
+from oracle.ram import RamStore
+from oracle.ram_runs import RamRuns
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,9 @@ from memory.background import Background
 from memory.beside import LOOK
 from memory.config import Config
 from memory.distil.learn import LEAST
-from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
 from notes_made import drafts
+from oracle.ram import RamStore
 from provider import Provider
 
 SOON = 60.0  # seconds; nothing here waits for so long unless it is broken

@@ -19,9 +19,9 @@ from memory.kinds import Kind
 from memory.record import Chunk, ChunkType
 from memory.save import Cutting, chunked
 from memory.settings import ChunkingSettings, EmbeddingSettings
-from memory.store.ram import RamStore
 from memory.text.chunk import chunk
 from memory.text.tokens import tokens
+from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from pathlib import Path

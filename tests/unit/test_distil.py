@@ -16,10 +16,10 @@ from memory.distil.words import terms as said, words
 from memory.embed.hashed import HashedEmbedder
 from memory.query import EVERYTHING as ALL, Term
 from memory.record import ChunkId
-from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lexical import terms
 from notes_made import COMMON, drafts, words as subject
+from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

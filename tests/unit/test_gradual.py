@@ -17,8 +17,8 @@ from memory.gradual import SHARE, WINDOWS, shares
 from memory.kinds import Kind
 from memory.limits import BODY_LIMIT
 from memory.record import Chunk, ChunkId, ChunkType, Excerpt, MemoryId
-from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
+from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

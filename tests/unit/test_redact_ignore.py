@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memory.errors import ConfigError
+from memory.guard import rules
 from memory.redact import Redactor
-from memory.redact.ignore import parsed, rules
+from memory.redact.ignore import parsed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -49,7 +49,7 @@ from memory.errors import (
     Unreachable,
 )
 from memory.ledger import Budget, Outage, budget
-from memory.store.ram import RamStore
+from oracle.ram import RamStore
 from provider import Provider
 
 

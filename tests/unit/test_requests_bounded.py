@@ -19,7 +19,7 @@ from faults import Drip, Flood, Status
 from memory.embed.clients import Clients, Limits
 from memory.embed.requests import MORE_BYTES, NUMBER_BYTES
 from memory.errors import Garbled, Refused, Unreachable
-from memory.store.ram import RamStore
+from oracle.ram import RamStore
 from provider import Provider
 
 if TYPE_CHECKING:

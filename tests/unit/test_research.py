@@ -19,9 +19,9 @@ from memory.research import ResearchMemory, briefing
 from memory.research.briefing import LEAST, Room
 from memory.research.place import draft
 from memory.research.transfer import imported
-from memory.store.ram import RamStore
 from memory.text.fence import MARK
 from memory.text.tokens import tokens
+from oracle.ram import RamStore
 from secrets_made import SHAPES, made as secret_made, runs
 from sessions_made import START, Clock
 

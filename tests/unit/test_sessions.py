@@ -25,7 +25,7 @@ from hypothesis import example, given, settings, strategies as st
 from documented import refused
 from memory import Draft, Engine, errors as ours, front
 from memory.config import load
-from memory.documents import Document
+from memory.document import Document
 from memory.errors import Invalid
 from memory.kinds import RULES, Kind
 from memory.limits import BODY_LIMIT, TITLE_LIMIT, iteration
@@ -33,8 +33,8 @@ from memory.render import envelope
 from memory.sessions import SessionMemory, errors
 from memory.sessions.drafts import draft
 from memory.sessions.errors import documented
-from memory.store.ram import RamStore
 from memory.text.fence import MARK
+from oracle.ram import RamStore
 from sessions_made import rows, session_memory
 
 if TYPE_CHECKING:
@@ -552,7 +552,7 @@ KILLED = """
 import resource, signal, sys
 from pathlib import Path
 from memory import front
-from memory.documents import Document
+from memory.document import Document
 
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # the kernel ends us in the middle of a write
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

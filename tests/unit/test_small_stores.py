@@ -12,7 +12,7 @@ from memory import Config, Draft, Engine, Mode, Query, Tier
 from memory.embed.local import LocalEmbedder
 from memory.evaluate.judged import questions, read
 from memory.query import Outcome
-from memory.store.ram import RamStore
+from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,9 +15,9 @@ from memory.distil.learn import LEAST
 from memory.query import EVERYTHING, Granularity, Outcome
 from memory.record import Status
 from memory.render import data, recall, text
-from memory.store.ram import RamStore
 from memory.store.sqlite.store import SqliteStore
 from notes_made import COMMON, drafts, words
+from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

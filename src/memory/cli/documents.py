@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memory.cleanup import SHORT_LIVED
 from memory.cli.options import PATH, as_json, opened, show, tell
-from memory.documents import AROUND, SHORT_LIVED
+from memory.documents import AROUND
 from memory.errors import Invalid
 from memory.kinds import RULES, kind
 from memory.query import Notice
 
 if TYPE_CHECKING:
-    from memory.documents import Document
+    from memory.document import Document
 
 
 @click.command(short_help="Show a chunk with its neighbours.")

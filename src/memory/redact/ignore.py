@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from typing import TYPE_CHECKING
 
 from memory.errors import ConfigError
-from memory.reading import SETTINGS_BYTES, contents
 from memory.redact.rule import Rule
 
 if TYPE_CHECKING:
@@ -26,25 +24,6 @@ REACH = 256  # characters that a wildcard between two literals spans
 STARS = 8  # wildcards of a rule: each multiplies what a text can cost
 PATIENCE = 0.05  # seconds of processor for a text of up to 2,000 characters; an honest pattern takes some 0.00001
 LONGEST = 2_000  # characters of a text that an expression is tried on
-
-
-def rules(folder: str) -> tuple[Rule, ...]:
-    """
-    The rules of `.memoryignore` in a folder; none if it is not there.
-
-    Raises:
-        ConfigError: It cannot be read, is not UTF-8, or a line is no rule. Names file and line, never the line's text.
-    """
-    path = os.path.join(folder, FILE)  # noqa: PTH118  # as `memory.config` does
-    try:
-        text = contents(path, SETTINGS_BYTES).decode("utf-8-sig")
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}", hint="Nothing is saved until it can.") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8: byte {error.start} is not", hint="Save it as UTF-8.") from error
-    return parsed(text, path)
 
 
 def parsed(text: str, file: str) -> tuple[Rule, ...]:

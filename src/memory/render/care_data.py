@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memory.adopt import Adoption, Change
     from memory.config import Config
     from memory.doctor import Finding
-    from memory.fill import Filled, Held
+    from memory.filled import Filled, Held
     from memory.forecast import Forecast
     from memory.ledger import Call
     from memory.reindex import Reindexed, RolledBack

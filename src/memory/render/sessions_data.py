@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from memory.documents import Document, Expanded, Resumed
+    from memory.document import Document, Expanded, Resumed
     from memory.front import Written
     from memory.kinds import Kind
     from memory.query import Notice

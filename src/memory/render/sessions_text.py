@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from memory.documents import Expanded, Resumed
+    from memory.document import Expanded, Resumed
     from memory.front import Written
     from memory.kinds import Kind
     from memory.record import Memory, MemoryId

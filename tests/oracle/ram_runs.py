@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from memory.kinds import RESEARCH_KINDS
 from memory.store import Cleared, Run
-from memory.store.ram_sessions import tally
+from oracle.ram_sessions import tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.record import Memory
     from memory.store import ToolCall
-    from memory.store.ram import RamStore
+    from oracle.ram import RamStore
 
 
 class RamRuns:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memory.record import ChunkId, Excerpt
     from memory.space import Vectors
     from memory.store import Learned, Sense
-    from memory.store.ram import Data, RamStore, Words
+    from oracle.ram import Data, RamStore, Words
 
 
 class RamLexicon:

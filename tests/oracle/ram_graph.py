@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from memory.errors import Invalid, NotFound
 from memory.kinds import Kind
 from memory.store import Attached, GraphCounts, Relation
-from memory.store.ram_sessions import tally
+from oracle.ram_sessions import tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memory.record import Memory, MemoryId
-    from memory.store.ram import RamStore
+    from oracle.ram import RamStore
 
 
 class RamGraph:

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from memory.record import ChunkId
     from memory.space import Vectors
-    from memory.store.ram import RamStore
+    from oracle.ram import RamStore
 
 
 class RamBegun:

@@ -1,4 +1,4 @@
-"""`RamLedger`: the part of `RamStore` that has nothing to do with memories."""
+"""Where an embedder accounts that no store stands behind: in this process, until it ends."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from math import fsum
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from memory.errors import Invalid
+from memory.errors import Invalid, NotFound
 from memory.ledger import Call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.embed.books import Stored
     from memory.ledger import Budget, Outage
+    from memory.space import Vectors
 
 
-class RamLedger:
-    """What embedding costs, in a list and a dictionary. Every method's promise stands in `memory.store.Store`."""
+class Unkept:
+    """What embedding costs, in a list and a dictionary. See `memory.accounts.Accounts`, and `memory.embed.books.Books`."""
 
     def __init__(self) -> None:
         self._lines: list[Call] = []  # the line with id n stands in place n - 1
         self._outages: dict[str, Outage] = {}
         self._lock = RLock()
 
-    def book(self, call: Call, budget: Budget | None) -> int | None:
+    def book(self, call: Call, budget: Budget | None = None) -> int | None:
         if not call.host:
             raise Invalid("only a request to a host is booked; what stays in the process is noted")
         with self._lock:
@@ -42,7 +44,7 @@ class RamLedger:
         self._lines.append(call._replace(id=id))
         return id
 
-    def settle(self, id: int, *, tokens: int, seconds: float, cost: float, error: str) -> None:
+    def settle(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
         with self._lock:
             if 0 < id <= len(self._lines):
                 line = self._lines[id - 1]
@@ -60,13 +62,13 @@ class RamLedger:
                         moment=min(line.moment, mine.moment), error=mine.error or line.error, id=line.id
                     )
 
-    def lines(self, since: datetime | None, limit: int) -> Sequence[Call]:
+    def ledger(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
         with self._lock:
             found = [line for line in self._lines if since is None or line.moment >= since]
         return sorted(found, key=lambda line: (line.moment, line.id), reverse=True)[:limit]
 
-    def spent(self, since: datetime | None) -> Sequence[Call]:
-        found = self.lines(since, len(self._lines))
+    def spent(self, since: datetime | None = None) -> Sequence[Call]:
+        found = self.ledger(since, len(self._lines))
         by_name = sorted({_group(line) for line in found}, key=lambda group: group[1:])
         groups = sorted(by_name, key=lambda group: group[0], reverse=True)
         return [_sum([line for line in found if _group(line) == group]) for group in groups]
@@ -82,6 +84,16 @@ class RamLedger:
     def resume(self, host: str) -> None:
         with self._lock:
             self._outages.pop(host, None)
+
+    def generations(self) -> Sequence[Stored]:
+        """None: nothing it embeds is kept here."""
+        return ()
+
+    def fingerprint(self, generation: int) -> Vectors | None:
+        raise NotFound(f"no generation {generation}")
+
+    def mark(self, generation: int, fingerprint: Vectors) -> None:
+        raise NotFound(f"no generation {generation}")
 
 
 def _day(call: Call) -> datetime:

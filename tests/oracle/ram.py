@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from memory.draft import SHARED
+from memory.embed.unkept import Unkept
 from memory.errors import Invalid, NotFound
 from memory.kinds import RULES, Kind, check_kind
 from memory.query import NONE, Scored
@@ -45,13 +46,12 @@ from memory.store import (
 from memory.store.columns import WEIGHTS
 from memory.store.forms import folded, forms
 from memory.store.postings import Allowance, cost
-from memory.store.ram_begun import RamBegun
-from memory.store.ram_graph import RamGraph
-from memory.store.ram_ledger import RamLedger
-from memory.store.ram_lexicon import RamLexicon, forget, unlearn
-from memory.store.ram_runs import RamRuns
-from memory.store.ram_sessions import ordered, session, sum_of, tally
 from memory.store.stems import stems
+from oracle.ram_begun import RamBegun
+from oracle.ram_graph import RamGraph
+from oracle.ram_lexicon import RamLexicon, forget, unlearn
+from oracle.ram_runs import RamRuns
+from oracle.ram_sessions import ordered, session, sum_of, tally
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -127,7 +127,7 @@ class RamStore:
 
     def __init__(self) -> None:
         self.data = Data()
-        self._ledger = RamLedger()
+        self._ledger = Unkept()
         self._searches: list[Searched] = []
         self.lock = RLock()
 
@@ -795,7 +795,7 @@ class RamStore:
         self._ledger.note(calls)
 
     def ledger(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
-        return self._ledger.lines(since, limit)
+        return self._ledger.ledger(since, limit)
 
     def spent(self, since: datetime | None = None) -> Sequence[Call]:
         return self._ledger.spent(since)
