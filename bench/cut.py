@@ -22,7 +22,7 @@ from memory.evaluate.judged import folders, read
 from memory.store.forms import forms
 from memory.store.postings import POSTINGS, cost
 from memory.store.stems import stems
-from memory.text.lexical import terms
+from memory.text.terms import terms
 
 if TYPE_CHECKING:
     from memory import Engine

@@ -19,10 +19,10 @@ from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
 from memory import Config, Engine, Mode, Query
-from memory.distil.ask import Lexicon
-from memory.distil.learn import learn
+from memory.search.term_vectors.ask import Lexicon
+from memory.search.term_vectors.learn import learn
 from memory.store.sqlite.store import SqliteStore
-from memory.text.lexical import terms
+from memory.text.terms import terms
 from report import Figure, barred, figure, keep, setting, table
 from texts import Instant, drafts, questions
 

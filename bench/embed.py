@@ -45,7 +45,7 @@ SIDES = {
     "local": (
         (WEIGHTS,),
         """
-from memory.embed.local import LocalEmbedder
+from memory.embed.local.embedder import LocalEmbedder
 embedder = LocalEmbedder()
 """
         + OURS,
@@ -53,8 +53,8 @@ embedder = LocalEmbedder()
     "local, bulk by onnx": (
         (WEIGHTS, "onnx", "onnxruntime"),
         """
-from memory.embed.local import LocalEmbedder
-from memory.embed.onnx import quantised
+from memory.embed.local.embedder import LocalEmbedder
+from memory.embed.local.onnx import quantised
 embedder = LocalEmbedder(bulk=quantised)
 """
         + OURS,
@@ -62,7 +62,7 @@ embedder = LocalEmbedder(bulk=quantised)
     "hashed": (
         (),
         """
-from memory.embed.hashed import HashedEmbedder
+from memory.embed.providers.hashed import HashedEmbedder
 embedder = HashedEmbedder(256)
 """
         + OURS,
@@ -71,7 +71,7 @@ embedder = HashedEmbedder(256)
         (WEIGHTS, "sentence_transformers"),
         """
 from sentence_transformers import SentenceTransformer
-from memory.embed.local import installed
+from memory.embed.local.embedder import installed
 model = SentenceTransformer(str(installed()), device="cpu")
 def embed(texts):
     return model.encode(texts, batch_size=32, normalize_embeddings=True, show_progress_bar=False)
@@ -153,7 +153,7 @@ def texts(count: int) -> dict[str, list[str]]:
     words = " ".join(f"{draft.title} {draft.what}" for draft in drafts(count * 8)).split()
     longs = [" ".join(words[first : first + 400]) for first in range(0, 400 * count, 400)]
     if find_spec(WEIGHTS):
-        from memory.embed.local import LocalEmbedder
+        from memory.embed.local.embedder import LocalEmbedder
 
         local = LocalEmbedder()
         longs = [window for text in longs for window in local.windows(text)]

@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from entity_set import ENTITIES, QUESTIONS
-from memory.draft import Draft
-from memory.embed.local import LocalEmbedder
+from memory.embed.local.embedder import LocalEmbedder
 from memory.evaluate.judged import read
-from memory.kinds import Kind
-from memory.limits import TITLE_LIMIT
-from memory.record import ChunkId, Excerpt, MemoryId
-from memory.save import chunked
+from memory.schema.draft import Draft
+from memory.schema.kinds import Kind
+from memory.schema.limits import TITLE_LIMIT
+from memory.schema.memory import ChunkId, Excerpt, MemoryId
 from memory.text.observations import listed
 from memory.text.passage import passage
+from memory.write.save import chunked
 from report import setting
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from memory import Config, Draft, Engine, Kind, Mode, Query
-from memory.entities import Edge
-from memory.proximity import ENTITIES, Wanted
+from memory.engine.graph import Edge
+from memory.search.near import ENTITIES, Wanted
 from memory.store.sqlite.match import BM25, expression
 from memory.store.sqlite.store import SqliteStore
 from memory.text.observations import listed

@@ -21,15 +21,15 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory import Config, Draft, Engine
-from memory.kinds import Kind
-from memory.query import ACTIVE
 from memory.redact import Redactor
+from memory.schema.kinds import Kind
+from memory.schema.query import ACTIVE
 from memory.store.sqlite.store import SqliteStore
 from memory.text.chunk import chunk
 from memory.text.fence import seen
-from memory.text.instructions import orders
-from memory.text.lexical import terms
-from memory.text.names import parts, split
+from memory.text.identifiers import parts, split
+from memory.text.injection import orders
+from memory.text.terms import terms
 from memory.text.tokens import tokens
 from report import Figure, barred, keep, setting, table
 

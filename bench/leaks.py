@@ -1,5 +1,5 @@
 """
-How many secrets pass that an adversary writes: every form of `tests/secret_forms.py`, drawn by chance.
+How many secrets pass that an adversary writes: every form of `tests/support/secret_forms.py`, drawn by chance.
 
     python bench/leaks.py                 what the redactor misses, 2,000 of each form, some minutes
     python bench/leaks.py --draws 500     fewer, or more
@@ -16,12 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from memory.redact import Redactor
 from secret_forms import BARS, FORMS, NAMED, PAIRS
 from secret_ways import FIELDS, WAYS, left
 from secrets_made import SHAPES, Made, made, runs
+
+from memory.redact import Redactor
 
 REDACTOR = Redactor()
 

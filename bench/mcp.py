@@ -27,8 +27,8 @@ from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Self
 
 from memory import Config, Engine, Mode, Query
-from memory.config import EmbeddingSettings
-from memory.mcp.toolsets import ALL, chosen, toolsets
+from memory.config.config import EmbeddingSettings
+from memory.operations.toolsets import ALL, chosen, toolsets
 from memory.text.tokens import tokens
 from report import Figure, barred, figure, keep, setting, table
 from speed import environment, turns

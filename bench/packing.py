@@ -21,15 +21,15 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory import Config, Draft, Engine, Mode, Query
-from memory.embed.local import LocalEmbedder
+from memory.embed.local.embedder import LocalEmbedder
 from memory.text.chunk import chunk
-from memory.text.lexical import STOP
+from memory.text.terms import STOP
 from report import setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from memory.record import Chunk
+    from memory.schema.memory import Chunk
 
 RUNS = Path(__file__).parent / "runs"
 PACKED = (0, 250, 400)  # tokens; 0 leaves the chunks as they are

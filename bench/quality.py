@@ -17,15 +17,15 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from memory.cli.options import progress
-from memory.config import load, value
+from memory.config.config import load, value
 from memory.evaluate import Evaluation, Plan, evaluate
-from memory.render.eval_data import evaluation as as_data
-from memory.render.eval_picture import picture
-from memory.render.eval_text import evaluation as as_text
+from memory.evaluate.eval_data import evaluation as as_data
+from memory.evaluate.eval_picture import picture
+from memory.evaluate.eval_text import evaluation as as_text
 from report import setting
 
 if TYPE_CHECKING:
-    from memory.config import Config
+    from memory.config.config import Config
 
 RUNS = Path(__file__).parent / "runs"
 COUNTED = ("embedding.", "search.")  # sections of settings that an evaluation looks at

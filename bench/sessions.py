@@ -25,7 +25,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from memory import Config, Draft, Engine, Granularity, Kind, Mode, Query, Scope, Tier
-from memory.embed.local import LocalEmbedder
+from memory.embed.local.embedder import LocalEmbedder
 from memory.store.sqlite.match import BM25, expression
 from memory.store.sqlite.rows import where
 from memory.store.sqlite.store import SqliteStore
@@ -37,7 +37,7 @@ from texts import Instant, documents, questions
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memory.query import Term
+    from memory.schema.query import Term
 
 TOLD = "An embedder that answers at once stands for the model: the times are the engine's own."
 REPORTS = Scope(kinds=frozenset({Kind.REPORT}))

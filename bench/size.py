@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from memory import Config, Engine
-from memory.research import ResearchMemory
-from memory.settings import EmbeddingSettings
+from memory.config.settings import EmbeddingSettings
+from memory.operations.research import ResearchMemory
 from speed import connection
 from texts import documentation, pieces
 

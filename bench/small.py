@@ -5,9 +5,10 @@ Whether a small store denies what it knows: thirty short notes, asked in other w
     python bench/small.py FOLDER [--sizes 30,300]  with documents of a judged set beside them, as far as each size
     python bench/small.py FOLDER --keep NAME       the run is kept in bench/runs/NAME
 
-The notes and questions are a judged set, `tests/judged/developer_notes`, written before the rule was; no answer was
-looked at while they were. Those of strangers are in `tests/judged/strangers`. Every question is asked as an agent asks
-(`memory_search`, 5 hits), again without the model, and as the task of `memory_context` without recent memories.
+The notes and questions are a judged set, `tests/support/judged/developer_notes`, written before the rule was; no answer
+was looked at while they were. Those of strangers are in `tests/support/judged/strangers`. Every question is asked as an
+agent asks (`memory_search`, 5 hits), again without the model, and as the task of `memory_context` without recent
+memories.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory import Config, Draft, Engine, Mode, Query
 from memory.evaluate.judged import questions, read
-from memory.query import Outcome
+from memory.schema.query import Outcome
 from report import setting
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from memory.evaluate.judged import Document, Question
 
 RUNS = Path(__file__).parent / "runs"
-JUDGED = Path(__file__).parents[1] / "tests" / "judged"
+JUDGED = Path(__file__).parents[1] / "tests" / "support" / "judged"
 LIMIT = 5
 HEAD = (
     "| memories | vectors | asked | right note in the first 5 | of these told nothing_relevant | kept by memory_context "

@@ -32,7 +32,7 @@ import numpy as np
 
 from memory import Config, Engine, Mode, Query, Tier
 from memory.embed.models import known
-from memory.space import Space, recipe
+from memory.schema.space import Space, recipe
 from memory.store import State
 from memory.store.sqlite.match import BM25, expression
 from memory.store.sqlite.store import SqliteStore

@@ -22,9 +22,9 @@ from time import perf_counter, sleep
 from typing import TYPE_CHECKING
 
 from memory import Config, Engine
-from memory.errors import Error
-from memory.research import ResearchMemory
-from memory.settings import EmbeddingSettings
+from memory.config.settings import EmbeddingSettings
+from memory.operations.research import ResearchMemory
+from memory.schema.errors import Error
 from report import Figure, barred, figure, keep, setting, table
 from speed import connection
 from texts import documentation, pieces

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory import Draft, Kind
-from memory.text.lexical import STOP
+from memory.text.terms import STOP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

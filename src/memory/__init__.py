@@ -5,57 +5,159 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memory.config import Config
-    from memory.draft import Draft
+    from memory.config.config import Config
     from memory.engine import Details, Engine
-    from memory.errors import Error
-    from memory.graph import EntityGraph
-    from memory.kinds import Kind
-    from memory.query import Answer, Granularity, Hit, Mode, Notice, Outcome, Query, Scope, Tier, Verdict
-    from memory.record import Memory
-    from memory.research import ResearchMemory
-    from memory.save import Saved
-    from memory.sessions import SessionMemory
-    from memory.status import Status
+    from memory.engine.adapter import EmbeddingProvider, SentenceTransformerProvider, set_embedding_provider
+    from memory.engine.status import Status
+    from memory.operations.graph import (
+        EntityGraph,
+        SQLiteVectorStore,
+        VectorContextSearch,
+        VectorStore,
+        hybrid_relevance,
+    )
+    from memory.operations.research import ResearchMemory
+    from memory.operations.sessions import SearchStats, SessionMemory, log_timing, search_stats
+    from memory.schema.draft import Draft
+    from memory.schema.errors import (
+        Ambiguous,
+        ConfigError,
+        DimensionMismatch,
+        EmbedError,
+        Error,
+        Garbled,
+        Invalid,
+        NotFound,
+        OverBudget,
+        Raised,
+        Refused,
+        SpaceMismatch,
+        StoreBusy,
+        StoreDamaged,
+        StoreError,
+        StoreFull,
+        StoreReadOnly,
+        StoreTooNew,
+        TooLong,
+        Unembedded,
+        Unfit,
+        Unreachable,
+    )
+    from memory.schema.kinds import Kind
+    from memory.schema.memory import Memory
+    from memory.schema.query import Answer, Granularity, Hit, Mode, Notice, Outcome, Query, Scope, Tier, Verdict
+    from memory.write.save import Saved
 
 __all__ = [
+    "Ambiguous",
     "Answer",
     "Config",
+    "ConfigError",
     "Details",
+    "DimensionMismatch",
     "Draft",
+    "EmbedError",
+    "EmbeddingProvider",
     "Engine",
     "EntityGraph",
     "Error",
+    "Garbled",
     "Granularity",
     "Hit",
+    "Invalid",
     "Kind",
     "Memory",
     "Mode",
+    "NotFound",
     "Notice",
     "Outcome",
+    "OverBudget",
     "Query",
+    "Raised",
+    "Refused",
     "ResearchMemory",
+    "SQLiteVectorStore",
     "Saved",
     "Scope",
+    "SearchStats",
+    "SentenceTransformerProvider",
     "SessionMemory",
+    "SpaceMismatch",
     "Status",
+    "StoreBusy",
+    "StoreDamaged",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreTooNew",
     "Tier",
+    "TooLong",
+    "Unembedded",
+    "Unfit",
+    "Unreachable",
+    "VectorContextSearch",
+    "VectorStore",
     "Verdict",
+    "hybrid_relevance",
+    "log_timing",
+    "search_stats",
+    "set_embedding_provider",
 ]
 
 _HOMES = {
-    "memory.config": ("Config",),
+    "memory.config.config": ("Config",),
     "memory.engine": ("Details", "Engine"),
-    "memory.status": ("Status",),
-    "memory.errors": ("Error",),
-    "memory.kinds": ("Kind",),
-    "memory.query": ("Answer", "Granularity", "Hit", "Mode", "Notice", "Outcome", "Query", "Scope", "Tier", "Verdict"),
-    "memory.draft": ("Draft",),
-    "memory.record": ("Memory",),
-    "memory.save": ("Saved",),
-    "memory.sessions": ("SessionMemory",),
-    "memory.research": ("ResearchMemory",),
-    "memory.graph": ("EntityGraph",),
+    "memory.engine.adapter": ("EmbeddingProvider", "SentenceTransformerProvider", "set_embedding_provider"),
+    "memory.engine.status": ("Status",),
+    "memory.operations.graph": (
+        "EntityGraph",
+        "SQLiteVectorStore",
+        "VectorContextSearch",
+        "VectorStore",
+        "hybrid_relevance",
+    ),
+    "memory.operations.research": ("ResearchMemory",),
+    "memory.operations.sessions": ("SearchStats", "SessionMemory", "log_timing", "search_stats"),
+    "memory.schema.draft": ("Draft",),
+    "memory.schema.errors": (
+        "Ambiguous",
+        "ConfigError",
+        "DimensionMismatch",
+        "EmbedError",
+        "Error",
+        "Garbled",
+        "Invalid",
+        "NotFound",
+        "OverBudget",
+        "Raised",
+        "Refused",
+        "SpaceMismatch",
+        "StoreBusy",
+        "StoreDamaged",
+        "StoreError",
+        "StoreFull",
+        "StoreReadOnly",
+        "StoreTooNew",
+        "TooLong",
+        "Unembedded",
+        "Unfit",
+        "Unreachable",
+    ),
+    "memory.schema.kinds": ("Kind",),
+    "memory.schema.memory": ("Memory",),
+    "memory.schema.query": (
+        "Answer",
+        "Granularity",
+        "Hit",
+        "Mode",
+        "Notice",
+        "Outcome",
+        "Query",
+        "Scope",
+        "Tier",
+        "Verdict",
+    ),
+    "memory.write.save": ("Saved",),
 }
 
 

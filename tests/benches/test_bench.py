@@ -10,7 +10,6 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-
 from judged_made import judged
 
 BENCH = Path(__file__).parents[2] / "bench"

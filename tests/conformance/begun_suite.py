@@ -9,12 +9,12 @@ import pytest
 from entries import OTHER, SPACE, directions, note, prompt
 from store_suite import heads, put
 
-from memory.record import ChunkId
-from memory.space import Window
+from memory.schema.memory import ChunkId
+from memory.schema.space import Window
 from memory.store import State
 
 if TYPE_CHECKING:
-    from memory.space import Vectors
+    from memory.schema.space import Vectors
     from memory.store import Store
 
 VECTORS = directions(5)

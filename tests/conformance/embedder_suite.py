@@ -10,7 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from memory.embed import Embedder, Role
-    from memory.space import Vectors
+    from memory.schema.space import Vectors
 
 TEXTS = (
     "where is the database password",

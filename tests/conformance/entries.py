@@ -9,19 +9,19 @@ from uuid import uuid4
 
 import numpy as np
 
-from memory.draft import Draft
-from memory.kinds import Kind
-from memory.ledger import Call
-from memory.query import Searched, Term
-from memory.record import Chunk, ChunkType
-from memory.space import Embedded, Space, Window
+from memory.schema.draft import Draft
+from memory.schema.kinds import Kind
+from memory.schema.memory import Chunk, ChunkType
+from memory.schema.query import Searched, Term
+from memory.schema.space import Embedded, Space, Window
+from memory.schema.usage import Call
 from memory.store import Entry
-from memory.text.grams import indexed
+from memory.text.bigrams import indexed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from memory.space import Vectors
+    from memory.schema.space import Vectors
 
 SPACE = Space("test", "first", 1, 8)
 OTHER = Space("test", "second", 1, 8)

@@ -10,10 +10,10 @@ import pytest
 from entries import START, at, note
 from store_suite import BEYOND, kept, put
 
-from memory.errors import Invalid, NotFound
-from memory.kinds import Kind
-from memory.query import EVERYTHING, Scope
-from memory.record import MemoryId
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.kinds import Kind
+from memory.schema.memory import MemoryId
+from memory.schema.query import EVERYTHING, Scope
 from memory.store import Attached, GraphCounts, Relation
 
 if TYPE_CHECKING:

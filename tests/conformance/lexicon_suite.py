@@ -10,10 +10,10 @@ from entries import OTHER, SPACE, at, directions, embedded, note, prompt
 from runs_suite import finding
 from store_suite import BEYOND, heads, kept
 
-from memory.errors import Invalid, NotFound
-from memory.query import EVERYTHING
-from memory.record import ChunkId
-from memory.space import Window
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.memory import ChunkId
+from memory.schema.query import EVERYTHING
+from memory.schema.space import Window
 from memory.store import Learned, Sense
 from memory.store.neighbours import NEAR
 

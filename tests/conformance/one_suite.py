@@ -8,11 +8,11 @@ import pytest
 from entries import OTHER, SPACE, at, directions, embedded, note, unit, words
 from store_suite import heads, kept, nothing_was_kept, put
 
-from memory.errors import Invalid, NotFound
-from memory.kinds import BY_AUTHOR, Kind
-from memory.query import ACTIVE, EVERYTHING, Scope
-from memory.record import MemoryId
-from memory.space import Window
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.kinds import BY_AUTHOR, Kind
+from memory.schema.memory import MemoryId
+from memory.schema.query import ACTIVE, EVERYTHING, Scope
+from memory.schema.space import Window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,9 @@ from entries import SPACE, at, directions, embedded, note, prompt, unit, words
 from graph_suite import entity, linked
 from store_suite import found, kept, put
 
-from memory.kinds import RESEARCH_KINDS, Kind
-from memory.query import EVERYTHING
-from memory.record import MemoryId, Status
+from memory.schema.kinds import RESEARCH_KINDS, Kind
+from memory.schema.memory import MemoryId, Status
+from memory.schema.query import EVERYTHING
 from memory.store import Cleared, Run, ToolCall
 
 if TYPE_CHECKING:

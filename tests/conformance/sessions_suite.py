@@ -9,9 +9,9 @@ import pytest
 from entries import SPACE, START, at, directions, embedded, note, prompt, unit, words
 from store_suite import SCOPES, admitted, found, heads, kept, narrowed, put, varied
 
-from memory.kinds import Kind
-from memory.query import ACTIVE, EVERYTHING, Scope
-from memory.record import MemoryId, Status
+from memory.schema.kinds import Kind
+from memory.schema.memory import MemoryId, Status
+from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.store import Aged
 
 if TYPE_CHECKING:

@@ -26,16 +26,16 @@ from entries import (
     words,
 )
 
-from memory.errors import Invalid, NotFound
-from memory.kinds import Kind
-from memory.ledger import Budget, Outage
-from memory.query import ACTIVE, EVERYTHING, Scope, Term
-from memory.record import OVERLAP, ChunkId, MemoryId, Status
-from memory.space import Window
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.kinds import Kind
+from memory.schema.memory import OVERLAP, ChunkId, MemoryId, Status
+from memory.schema.query import ACTIVE, EVERYTHING, Scope, Term
+from memory.schema.space import Window
+from memory.schema.usage import Budget, Outage
 from memory.store import SEARCHES, Claim, Links, Revision, State, Waiting
 
 if TYPE_CHECKING:
-    from memory.query import Ranking
+    from memory.schema.query import Ranking
     from memory.store import Entry, Kept, Store
 
 DAY = 24 * 3600

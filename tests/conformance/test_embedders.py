@@ -4,15 +4,15 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from embedder_suite import EmbedderSuite
-
 from asking import embedders
+from embedder_suite import EmbedderSuite
+from provider import Provider
+
 from memory.embed.books import Notes
 from memory.embed.counted import Counted
-from memory.embed.hashed import HashedEmbedder
-from memory.embed.local import LocalEmbedder
+from memory.embed.local.embedder import LocalEmbedder
+from memory.embed.providers.hashed import HashedEmbedder
 from oracle.ram import RamStore
-from provider import Provider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

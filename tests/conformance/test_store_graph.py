@@ -13,7 +13,7 @@ from plans import statements, steps
 from store_suite import put
 from stores import OnRam, OnSqlite
 
-from memory.record import MemoryId
+from memory.schema.memory import MemoryId
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:

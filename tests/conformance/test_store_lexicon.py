@@ -13,7 +13,7 @@ from plans import statements, steps
 from sound import sound
 from stores import OnRam, OnSqlite
 
-from memory.record import ChunkId, MemoryId
+from memory.schema.memory import ChunkId, MemoryId
 from memory.store.sqlite.database import APPLICATION, migrations
 from memory.store.sqlite.store import SqliteStore
 

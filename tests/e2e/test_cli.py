@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 from click.testing import CliRunner
-
 from command import COMMAND, Shell
+
 from memory import Config, Draft, Engine
 from memory.cli import COMMANDS, demo
-from memory.config import keys
-from memory.kinds import RULES, Kind
-from memory.limits import BODY_LIMIT
-from memory.query import Answer, Notice, Query, Tier, Verdict
+from memory.config.config import keys
+from memory.schema.kinds import RULES, Kind
+from memory.schema.limits import BODY_LIMIT
+from memory.schema.query import Answer, Notice, Query, Tier, Verdict
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -424,7 +424,7 @@ def test_a_list_that_is_cut_says_so(kept):
 
 def test_a_list_that_is_cut_at_the_most_says_so():
     from memory.cli.options import first
-    from memory.query import MOST
+    from memory.schema.query import MOST
 
     assert first(range(MOST), MOST) == (list(range(MOST)), "there may be more: 10,000 are shown at most")
     assert first(range(4), 3) == ([0, 1, 2], "there are more than 3; -n shows them")

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-
 from agent import ERAS, Agent
 from command import COMMAND, Shell
-from memory.distil.learn import LEAST
 from notes_made import COMMON, drafts, words
+
+from memory.search.term_vectors.learn import LEAST
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,8 +104,8 @@ def test_an_answer_by_keyword_imports_no_numpy_though_there_is_a_lexicon(taught:
     )
     names = {line.split("|")[-1].strip() for line in run.stderr.splitlines() if line.startswith("import time")}
 
-    assert "memory.rank.judge" in names
-    assert not [name for name in names if name.startswith(("numpy", "memory.distil", "memory.evaluate"))]
+    assert "memory.rank.gate" in names
+    assert not [name for name in names if name.startswith(("numpy", "memory.search.term_vectors", "memory.evaluate"))]
 
 
 def test_an_agent_is_told_that_nothing_relevant_is_saved(large: Shell) -> None:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
-
 from command import Shell
 from interrupted import asking, begun
 from judged_made import judged
-from memory.evaluate.systems import EFFORTS, SYSTEMS
 from provider import Provider
+
+from memory.evaluate.systems import EFFORTS, SYSTEMS
 
 if TYPE_CHECKING:
     from pathlib import Path

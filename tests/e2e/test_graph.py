@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-
 from agent import ERAS, Agent, taken, tells_arguments, text
 from command import Shell
-from memory.mcp.toolsets import chosen
+
+from memory.operations.toolsets import chosen
 from memory.text.fence import INTRODUCTION
 
 if TYPE_CHECKING:

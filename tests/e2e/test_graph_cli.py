@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-
 from command import Shell
 
 if TYPE_CHECKING:

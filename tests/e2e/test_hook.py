@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 import yaml
-
 from command import COMMAND, Ran, Shell
+
 from memory import Draft, Engine
 from memory.cli import cli
-from memory.config import load
-from memory.hook import FORMS, KEPT_SECONDS, QUIET_SECONDS, REMINDER, TEXT_LIMIT
-from memory.mcp.daily import TOOLS
+from memory.config.config import load
+from memory.integrations.hook import FORMS, KEPT_SECONDS, QUIET_SECONDS, REMINDER, TEXT_LIMIT
+from memory.operations.daily import TOOLS
 from memory.store.sqlite.store import SqliteStore
-from memory.text.instructions import orders
+from memory.text.injection import orders
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -563,7 +563,7 @@ def test_neither_imports_what_is_slow(kept: Shell, verb: str) -> None:
 
 # What agents are told by a file
 
-FILES = {name: files("memory.setup").joinpath(name).read_text("utf-8") for name in ("skill.md", "agents.md")}
+FILES = {name: files("memory.integrations").joinpath(name).read_text("utf-8") for name in ("skill.md", "agents.md")}
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)

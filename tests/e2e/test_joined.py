@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from command import Shell
+
 from memory import Config, Draft, Engine, Kind
-from memory.entities import Edge
-from memory.settings import EmbeddingSettings
+from memory.config.settings import EmbeddingSettings
+from memory.engine.graph import Edge
 from memory.text.observations import listed, observations
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
-
 from agent import ERAS
 from command import COMMAND, Shell
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping

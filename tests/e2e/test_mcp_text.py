@@ -8,10 +8,10 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from agent import Agent, text
 from command import COMMAND, Shell
-from memory.mcp.toolsets import chosen
+
+from memory.operations.toolsets import chosen
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import pytest
-
 from agent import Agent
 from command import Shell
 
@@ -23,7 +22,7 @@ MODULE = """
 import os
 from pathlib import Path
 
-from memory.embed.hashed import HashedEmbedder
+from memory.embed.providers.hashed import HashedEmbedder
 
 
 class Shouting(HashedEmbedder):

@@ -28,15 +28,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import apsw
 import numpy as np
 import pytest
+from provider import Provider
 from sound import sound
 
 from memory import Config, Draft, Engine, Mode
-from memory.embed.hashed import HashedEmbedder
+from memory.config.settings import EmbeddingSettings
 from memory.embed.models import known
-from memory.settings import EmbeddingSettings
-from memory.space import Space, recipe
+from memory.embed.providers.hashed import HashedEmbedder
+from memory.schema.space import Space, recipe
 from memory.store import State
-from provider import Provider
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,8 +51,8 @@ PRELUDE = """
 import json, select, sys
 from itertools import cycle
 from memory import Draft, Engine, Mode, Query
-from memory.config import load
-from memory.errors import SpaceMismatch
+from memory.config.config import load
+from memory.schema.errors import SpaceMismatch
 
 def said(*words):
     print(json.dumps(words), flush=True)

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-
 from agent import ERAS, Agent, taken, tells_arguments, text
 from command import Shell
+
 from memory.mcp.server import RESEARCH
-from memory.mcp.toolsets import chosen
-from memory.render.research_text import MORE
+from memory.operations.render.research_text import MORE
+from memory.operations.toolsets import chosen
 from memory.text.fence import INTRODUCTION, MARK
 
 if TYPE_CHECKING:
@@ -390,7 +390,7 @@ def test_the_search_takes_whatever_that_of_daily_use_takes(tmp_path: Path) -> No
 
 SUPERVISOR = """
 import sys
-from memory.research import ResearchMemory
+from memory.operations.research import ResearchMemory
 name = sys.argv[1]
 with ResearchMemory() as memory:
     print("ready", flush=True)
@@ -401,7 +401,7 @@ with ResearchMemory() as memory:
 
 WORKER = """
 import sys
-from memory.research import ResearchMemory
+from memory.operations.research import ResearchMemory
 name = sys.argv[1]
 seen = 0
 with ResearchMemory() as memory:

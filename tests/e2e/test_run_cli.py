@@ -8,10 +8,10 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-
 from command import COMMAND, Shell
-from memory.kinds import RESEARCH_KINDS
-from memory.research import ResearchMemory
+
+from memory.operations.research import ResearchMemory
+from memory.schema.kinds import RESEARCH_KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,6 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-
 from secret_forms import FORMS, NAMED
 from secret_ways import FIELDS, WAYS, left
 from secrets_made import SHAPES, Made, made

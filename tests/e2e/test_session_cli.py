@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 import yaml
-
 from command import COMMAND, Shell
+
 from memory import Config, Engine
-from memory.kinds import Kind
-from memory.sessions.drafts import draft
+from memory.operations.sessions.drafts import draft
+from memory.schema.kinds import Kind
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-
 from agent import ERAS, Agent, taken, tells_arguments, text
 from command import COMMAND, Shell
 from documented import TOOLS, promised, refused
-from memory.mcp.toolsets import chosen
 from secrets_made import SHAPES, made as secret_made, runs
+
+from memory.operations.toolsets import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

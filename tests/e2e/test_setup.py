@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-
 from command import Shell
-from memory.setup.agents import AGENTS, NAMES
+
+from memory.integrations.agents import AGENTS, NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path

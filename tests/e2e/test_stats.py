@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
+from command import COMMAND, Shell
 from sound import sound
 
-from command import COMMAND, Shell
 from memory.store.sqlite.database import APPLICATION, migrations
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
+from command import Shell
+from provider import Provider
 from sound import sound
 
-from command import Shell
 from faults import NotANumber, Refuses, Status, WrongWidth
-from provider import Provider
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import apsw
 import pytest
-
 from command import Shell
+
 from memory import Config, Engine
 from memory.cli.watch import Change, Watched
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
-    from memory.errors import Error
+    from memory.schema.errors import Error
 
 PATIENCE = 60  # seconds for a change to be noticed: nothing here waits for so long unless it is broken
 

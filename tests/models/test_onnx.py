@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from embedder_suite import TEXTS, EmbedderSuite, cosines
 
-from memory.embed.local import LocalEmbedder
-from memory.embed.onnx import quantised
-from memory.errors import Refused
+from memory.embed.local.embedder import LocalEmbedder
+from memory.embed.local.onnx import quantised
+from memory.schema.errors import Refused
 
 PASSAGES = [text for text in TEXTS if text.strip()]
 

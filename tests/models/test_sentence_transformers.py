@@ -12,14 +12,14 @@ import pytest
 from embedder_suite import TEXTS, EmbedderSuite, cosines
 
 from memory import Draft, Engine
-from memory.adapter import SentenceTransformerProvider
-from memory.config import Config
-from memory.embed.local import LocalEmbedder, installed
+from memory.config.config import Config
+from memory.config.settings import EmbeddingSettings
+from memory.embed.local.embedder import LocalEmbedder, installed
 from memory.embed.models import Known
-from memory.embed.sentence_transformers import SentenceTransformersEmbedder
-from memory.errors import DimensionMismatch, Refused, SpaceMismatch
-from memory.query import Mode, Query
-from memory.settings import EmbeddingSettings
+from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
+from memory.engine.adapter import SentenceTransformerProvider
+from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch
+from memory.schema.query import Mode, Query
 from memory.store import State
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def test_another_width_than_the_stored_one_is_a_mismatch() -> None:
 
 def test_a_model_that_is_not_there_is_refused_without_a_download(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     program = """
-        from memory.embed.sentence_transformers import SentenceTransformersEmbedder
-        from memory.errors import Refused
+        from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
+        from memory.schema.errors import Refused
         try:
             SentenceTransformersEmbedder("nobody/no-such-model").embed(["a"], "query")
         except Refused as error:
@@ -218,8 +218,8 @@ def test_asking_for_the_state_loads_no_model(tmp_path: Path) -> None:
     program = f"""
         import sys
         from memory import Engine
-        from memory.config import Config
-        from memory.settings import EmbeddingSettings
+        from memory.config.config import Config
+        from memory.config.settings import EmbeddingSettings
         settings = EmbeddingSettings(provider="sentence-transformers", device="cpu")
         with Engine.open(Config(home={str(tmp_path)!r}, embedding=settings)) as engine:
             engine.status(), engine.details(1), engine.forecast(), engine.search("postgres")

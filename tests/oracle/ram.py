@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from memory.draft import SHARED
 from memory.embed.unkept import Unkept
-from memory.errors import Invalid, NotFound
-from memory.kinds import RULES, Kind, check_kind
-from memory.query import NONE, Scored
-from memory.record import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Status
+from memory.schema.draft import SHARED
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.kinds import RULES, Kind, check_kind
+from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Status
+from memory.schema.query import NONE, Scored
 from memory.store import (
     PRIOR,
     RESOLVED,
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from memory.ledger import Budget, Call, Outage
-    from memory.query import Ranking, Scope, Searched, Term
-    from memory.space import Space, Vectors, Window
+    from memory.schema.query import Ranking, Scope, Searched, Term
+    from memory.schema.space import Space, Vectors, Window
+    from memory.schema.usage import Budget, Call, Outage
     from memory.store import Entry, Learned, Links, Sense, ToolCall
 
 K1, B = 1.2, 0.75  # of FTS5's bm25()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from memory.record import ChunkId
-    from memory.space import Vectors
+    from memory.schema.memory import ChunkId
+    from memory.schema.space import Vectors
     from oracle.ram import RamStore
 
 

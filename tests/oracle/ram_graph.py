@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.errors import Invalid, NotFound
-from memory.kinds import Kind
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.kinds import Kind
 from memory.store import Attached, GraphCounts, Relation
 from oracle.ram_sessions import tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.record import Memory, MemoryId
+    from memory.schema.memory import Memory, MemoryId
     from oracle.ram import RamStore
 
 

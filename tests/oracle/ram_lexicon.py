@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory.errors import Invalid
+from memory.schema.errors import Invalid
 from memory.store.neighbours import neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.record import ChunkId, Excerpt
-    from memory.space import Vectors
+    from memory.schema.memory import ChunkId, Excerpt
+    from memory.schema.space import Vectors
     from memory.store import Learned, Sense
     from oracle.ram import Data, RamStore, Words
 

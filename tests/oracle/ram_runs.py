@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.kinds import RESEARCH_KINDS
+from memory.schema.kinds import RESEARCH_KINDS
 from memory.store import Cleared, Run
 from oracle.ram_sessions import tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.record import Memory
+    from memory.schema.memory import Memory
     from memory.store import ToolCall
     from oracle.ram import RamStore
 

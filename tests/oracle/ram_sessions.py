@@ -10,7 +10,7 @@ from memory.store import Aged, Session
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from memory.record import Memory
+    from memory.schema.memory import Memory
 
 
 def ordered(memories: Iterable[Memory], *, latest_first: bool) -> list[Memory]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
-from memory.errors import ConfigError, Error, Invalid
+from memory.schema.errors import ConfigError, Error, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,11 +178,11 @@ def _usage(error: click.ClickException) -> str:
 
 def _report(error: Error, *, as_json: bool) -> None:
     if as_json:
-        from memory.render.data import error as rendered
+        from memory.operations.render.data import error as rendered
 
         click.echo(json.dumps(rendered(error)), err=True)
         return
-    from memory.render.text import visible
+    from memory.operations.render.text import visible
 
     for line in filter(None, (str(error), error.hint)):
         click.echo(f"memory: {visible(line)}", err=True)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import as_json, named_file, opened, settings, show
-from memory.config import FILE, example, load
-from memory.errors import ConfigError, Error
+from memory.config.config import FILE, example, load
+from memory.schema.errors import ConfigError, Error
 
 if TYPE_CHECKING:
-    from memory.config import Config
+    from memory.config.config import Config
 
 
 @click.command(short_help="Make the folder, the database and a settings file.")
@@ -31,13 +31,13 @@ def init(context: click.Context, /, *, as_json: bool) -> None:
         except OSError as error:
             raise ConfigError(f"cannot write {file}: {error.strerror}") from error
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.document("init", {"database": config.database, "config": str(file), "written": written}))
         return
     click.echo(f"database  {config.database}")
     click.echo(f"settings  {file}{'' if written else ' (was there already)'}")
-    from memory.render import text
+    from memory.operations.render import text
 
     for problem in found.problems:
         click.echo(f"memory: {text.notice(problem)}", err=True)
@@ -59,7 +59,7 @@ def _begun(context: click.Context) -> tuple[Config, Path]:
 @click.pass_context
 def status(context: click.Context, /, *, as_json: bool) -> None:
     """How much is kept, which vectors there are, what is wrong and what would mend it."""
-    from memory.adopt import beside
+    from memory.config.adopt import beside
 
     config = settings(context)
     folder = (named_file(context) or Path(config.folder) / FILE).parent
@@ -67,11 +67,11 @@ def status(context: click.Context, /, *, as_json: bool) -> None:
         found = engine.status()
     found = found._replace(problems=(*found.problems, *beside(str(folder), config)))
     if as_json:
-        from memory.render import care_data
+        from memory.operations.render import care_data
 
         show(care_data.status(found, config.database))
         return
-    from memory.render import care_text, text
+    from memory.operations.render import care_text, text
 
     click.echo(care_text.status(found, config.database))
     for problem in found.problems:
@@ -97,7 +97,7 @@ def completion(shell: str, *, as_json: bool) -> None:
         raise Error(f"no completion for {shell}")
     script = kind(cli, {}, "memory", "_MEMORY_COMPLETE").source()
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.document("completion", {"shell": shell, "script": script}))
         return

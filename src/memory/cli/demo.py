@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import PATH, as_json, progress, show, tell
-from memory.config import Config
-from memory.draft import Draft
+from memory.config.config import Config
 from memory.engine import Engine
-from memory.query import Mode, Query, Tier
+from memory.schema.draft import Draft
+from memory.schema.query import Mode, Query, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.query import Answer
+    from memory.schema.query import Answer
 
 MODULES = (
     "argparse base64 bisect bz2 calendar collections configparser contextlib copy csv dataclasses datetime decimal "
@@ -75,7 +75,7 @@ def _run(home: str, *, as_json: bool) -> None:
         kept = _keep(engine)
         answers = [(engine.search(question, limit=3), _by_words(engine, question)) for question in QUESTIONS]
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.document("demo", {"kept": kept, "answers": [data.answer(answer) for answer, _ in answers]}))
         return
@@ -92,7 +92,7 @@ def _run(home: str, *, as_json: bool) -> None:
 def _keep(engine: Engine) -> int:
     drafts = list(drafted())
     if not sys.stderr.isatty():
-        from memory.save import chunked
+        from memory.write.save import chunked
 
         chunks = sum(len(chunked(draft)) for draft in drafts)
         click.echo(f"memory: embedding {chunks:,} chunks, this takes about half a minute", err=True)
@@ -110,7 +110,7 @@ def _by_words(engine: Engine, question: str) -> str:
 
 
 def _show(answer: Answer, words: str) -> None:
-    from memory.render import text
+    from memory.operations.render import text
 
     click.echo(click.style(f"? {answer.query.text}", fg="cyan", bold=True))
     click.echo(f"  {text.verdict(answer)}")

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.cleanup import SHORT_LIVED
 from memory.cli.options import PATH, as_json, opened, show, tell
-from memory.documents import AROUND
-from memory.errors import Invalid
-from memory.kinds import RULES, kind
-from memory.query import Notice
+from memory.schema.errors import Invalid
+from memory.schema.kinds import RULES, kind
+from memory.schema.query import Notice
+from memory.search.documents import AROUND
+from memory.write.cleanup import SHORT_LIVED
 
 if TYPE_CHECKING:
-    from memory.document import Document
+    from memory.schema.document import Document
 
 
 @click.command(short_help="Show a chunk with its neighbours.")
@@ -43,11 +43,11 @@ def expand(context: click.Context, /, chunk: str, around: int, *, as_json: bool)
     with opened(context) as engine:
         found = engine.expand(chunk, around)
     if as_json:
-        from memory.render import sessions_data
+        from memory.operations.render import sessions_data
 
         show(sessions_data.expanded(found, around))
         return
-    from memory.render import sessions_text
+    from memory.operations.render import sessions_text
 
     click.echo(sessions_text.expanded(found))
 
@@ -85,11 +85,11 @@ def reconstruct(
     if output not in (None, "-"):
         _write(found, str(output), home, force=force, matter=not bare, as_json=as_json)
     elif as_json:
-        from memory.render import sessions_data
+        from memory.operations.render import sessions_data
 
         show(sessions_data.document(found))
     elif sys.stdout.isatty():
-        from memory.render.text import visible
+        from memory.operations.render.text import visible
 
         click.echo(visible(found.body), nl=False)
     else:
@@ -99,7 +99,7 @@ def reconstruct(
 
 
 def _write(found: Document, output: str, home: str, *, force: bool, matter: bool, as_json: bool) -> None:
-    from memory.front import write
+    from memory.write.markdown import write
 
     try:
         written = write(found, output, folder=None, home=home, overwrite=force, matter=matter)
@@ -108,11 +108,11 @@ def _write(found: Document, output: str, home: str, *, force: bool, matter: bool
             error.hint = "Choose another name, or take its place with --force."
         raise
     if as_json:
-        from memory.render import sessions_data
+        from memory.operations.render import sessions_data
 
         show(sessions_data.written(found, written))
         return
-    from memory.render import sessions_text
+    from memory.operations.render import sessions_text
 
     click.echo(sessions_text.written(written))
 
@@ -147,11 +147,11 @@ def cleanup(context: click.Context, /, days: int, kinds: tuple[str, ...], *, del
         }  # each by itself, to say how many of each
     before = datetime.now(UTC) - timedelta(days=days)
     if as_json:
-        from memory.render import sessions_data
+        from memory.operations.render import sessions_data
 
         show(sessions_data.cleaned(gone, before, dry_run=not delete))
         return
-    from memory.render import sessions_text
+    from memory.operations.render import sessions_text
 
     click.echo(sessions_text.cleaned(gone, before, dry_run=not delete))
     if not delete and any(aged.memories for aged in gone.values()):

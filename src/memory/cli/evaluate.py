@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import PATH, as_json, progress, settings, show, tell
-from memory.errors import EmbedError, Invalid
-from memory.limits import plain
+from memory.schema.errors import EmbedError, Invalid
+from memory.schema.limits import plain
 
 if TYPE_CHECKING:
     from memory.evaluate import Evaluation, Plan
@@ -71,11 +71,11 @@ def evaluate(
     )
     found = _measured([Path(folder) for folder in folders], plan)
     if as_json:
-        from memory.render import eval_data
+        from memory.evaluate import eval_data
 
         show(eval_data.evaluation(found))
     else:
-        from memory.render import eval_text
+        from memory.evaluate import eval_text
 
         click.echo(eval_text.evaluation(found))
     if drawn is not None:
@@ -115,7 +115,7 @@ def _drawn(name: str, *, frontier: bool) -> Path:
 
 
 def _draw(found: Evaluation, path: Path) -> None:
-    from memory.render.eval_picture import picture
+    from memory.evaluate.eval_picture import picture
 
     try:
         path.write_text(picture(found), "utf-8")

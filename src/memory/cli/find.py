@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.cli.options import HERE, as_json, first, opened, scope, scoped, settings, show, tell
-from memory.documents import unreadable
-from memory.errors import Invalid
-from memory.limits import DISTANCE_LIMIT
-from memory.query import EVERYTHING, MOST, Granularity, Mode, Query
+from memory.schema.errors import Invalid
+from memory.schema.limits import DISTANCE_LIMIT
+from memory.schema.query import EVERYTHING, MOST, Granularity, Mode, Query
+from memory.search.documents import unreadable
 
 if TYPE_CHECKING:
-    from memory.context import Context
     from memory.engine import Engine
+    from memory.search.context import Context
 
 
 @click.command(short_help="Find memories.")
@@ -66,11 +66,11 @@ def search(
         answer = engine.search(_near(engine, query, near, within))
         missing = "" if answer.hits else _nothing(engine)
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.answer(answer, explain=explain))
         return
-    from memory.render import text as rendered
+    from memory.operations.render import text as rendered
 
     click.echo(rendered.verdict(answer), err=True)
     if missing:
@@ -114,11 +114,11 @@ def details(context: click.Context, /, reference: str, *, as_json: bool) -> None
     with opened(context) as engine:
         found = engine.details(reference)
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.details(found))
         return
-    from memory.render import text as rendered
+    from memory.operations.render import text as rendered
 
     click.echo(rendered.details(found))
     tell(found.notices)
@@ -136,11 +136,11 @@ def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any)
         missing = "" if memories else _nothing(engine)
     notices = unreadable(memories)
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.listing(memories, notices))
         return
-    from memory.render import text as rendered
+    from memory.operations.render import text as rendered
 
     if memories:
         click.echo(rendered.listing(memories))
@@ -182,7 +182,7 @@ def context(
         )
         missing = "" if found.memories or found.omitted else _nothing(engine)
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.context(found))
         return
@@ -190,7 +190,7 @@ def context(
 
 
 def _show_context(found: Context, missing: str, tokens: int) -> None:
-    from memory.render.text import visible
+    from memory.operations.render.text import visible
 
     click.echo(visible(found.text), nl=False)
     if missing:

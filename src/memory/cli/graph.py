@@ -8,10 +8,10 @@ import click
 
 from memory.cli.graph_files import export, import_
 from memory.cli.options import as_json, filled, opened, show, usually
-from memory.query import MOST
+from memory.schema.query import MOST
 
 if TYPE_CHECKING:
-    from memory.graph import EntityGraph
+    from memory.operations.graph import EntityGraph
 
 
 @click.group(cls=usually("stats"), short_help="Entities, what is known of them, how they are related.")
@@ -35,7 +35,7 @@ FOUND = click.option(
 
 
 def _graph(engine: Any) -> EntityGraph:
-    from memory.graph import EntityGraph
+    from memory.operations.graph import EntityGraph
 
     return EntityGraph(engine)
 
@@ -43,12 +43,12 @@ def _graph(engine: Any) -> EntityGraph:
 def _answer(name: str, values: dict[str, Any], *, as_json: bool) -> None:
     """What the graph answered: rows on stdout, what became of it and notices on stderr."""
     if as_json:
-        from memory.render import graph_data
+        from memory.operations.render import graph_data
 
         show(graph_data.graph(name, values))
         return
-    from memory.render import graph_text
-    from memory.render.text import visible
+    from memory.operations.render import graph_text
+    from memory.operations.render.text import visible
 
     if text := graph_text.shown(values):
         click.echo(text)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import PATH, as_json, encoded, opened, progress, show, standard_input, tell, written
-from memory.errors import Invalid
-from memory.limits import plain
-from memory.reading import BULK_BYTES, contents
+from memory.config.files import BULK_BYTES, contents
+from memory.schema.errors import Invalid
+from memory.schema.limits import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,23 +42,23 @@ def export(context: click.Context, /, form: str, output: str | None, *, as_json:
             return
         count = written(Path(output), lines)
     if as_json:
-        from memory.render import graph_data
+        from memory.operations.render import graph_data
 
         show(graph_data.graph("export", {"file": output, "format": form, "lines": count}))
     else:
-        from memory.render.text import counted
+        from memory.operations.render.text import counted
 
         click.echo(f"{counted(count, 'line')} in {plain(output)}")
 
 
 def _lines(engine: Engine) -> Iterator[bytes]:
-    from memory.graph.carry import exported
+    from memory.operations.graph.carry import exported
 
     return map(encoded, exported(engine))
 
 
 def _dot(engine: Engine) -> Iterator[bytes]:
-    from memory.render.graph_text import dot
+    from memory.operations.render.graph_text import dot
 
     return (line.encode() for line in dot(engine.graph.every(), engine.graph.all_relations()))
 
@@ -73,18 +73,18 @@ def import_(context: click.Context, /, path: str, *, as_json: bool) -> None:
 
     Nothing is kept twice: an import may be repeated. An entity that is there gets what is new.
     """
-    from memory.graph import EntityGraph
-    from memory.graph.carry import imported, parsed
+    from memory.operations.graph import EntityGraph
+    from memory.operations.graph.carry import imported, parsed
 
     said = parsed(_text(path))
     with opened(context) as engine, progress("importing") as report:
         found = imported(EntityGraph(engine, source="import"), said, report)
     if as_json:
-        from memory.render import data, graph_data
+        from memory.operations.render import data, graph_data
 
         show(graph_data.graph("import", found._asdict() | {"notices": data.notices(found.notices)}))
         return
-    from memory.render.text import counted
+    from memory.operations.render.text import counted
 
     new = (
         counted(found.entities, "entity", "entities"),

@@ -9,9 +9,9 @@ from typing import Any
 import click
 from click.exceptions import Exit
 
-from memory.config import load
-from memory.errors import Error
-from memory.hook import ALIASES, FORMS, STDIN_LIMIT, Call, begun, call, ended, form
+from memory.config.config import load
+from memory.integrations.hook import ALIASES, FORMS, STDIN_LIMIT, Call, begun, call, ended, form
+from memory.schema.errors import Error
 
 
 class Harmless(click.Group):
@@ -41,7 +41,7 @@ class Harmless(click.Group):
 
 def _told(*said: str) -> int:
     """1, after saying why."""
-    from memory.render.text import visible
+    from memory.operations.render.text import visible
 
     for line in filter(None, said):
         click.echo(visible(line) if line.startswith("Usage: ") else f"memory: {visible(line)}", err=True)

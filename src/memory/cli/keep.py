@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from memory.cli.options import HERE, as_json, filled, given_text, named_project, opened, own_project, show, tell
-from memory.draft import Draft
-from memory.errors import Invalid
-from memory.kinds import CATEGORIES
+from memory.schema.draft import Draft
+from memory.schema.errors import Invalid
+from memory.schema.kinds import CATEGORIES
 
 
 @click.command(short_help="Keep a note: a decision, a bug, something learned.")
@@ -55,7 +55,7 @@ def save(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
     with opened(context) as engine:
         result = engine.save(draft, supersedes=given["supersedes"], entities=given["entities"])
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.saved(result))
         return
@@ -97,7 +97,7 @@ def update(context: click.Context, /, reference: str, *, as_json: bool, details:
     with opened(context) as engine:
         result = engine.update(reference, **changes)
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.saved(result))
         return
@@ -130,10 +130,10 @@ def delete(context: click.Context, /, reference: str, *, as_json: bool) -> None:
     with opened(context) as engine:
         memory = engine.delete(reference)
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.document("delete", {"memory": data.pointer(memory)}))
         return
-    from memory.render.text import visible
+    from memory.operations.render.text import visible
 
     click.echo(f"deleted {memory.uid[:8]} (id {memory.id}) {visible(memory.title)}")

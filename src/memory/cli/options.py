@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memory.config import load
+from memory.config.config import load
+from memory.config.files import TEXT_BYTES, bounded
 from memory.engine import Engine
-from memory.errors import Invalid
-from memory.kinds import CATEGORIES, Kind, kind
-from memory.limits import iteration, plain
-from memory.query import MOST, Scope
-from memory.reading import TEXT_BYTES, bounded
-from memory.record import Status
+from memory.schema.errors import Invalid
+from memory.schema.kinds import CATEGORIES, Kind, kind
+from memory.schema.limits import iteration, plain
+from memory.schema.memory import Status
+from memory.schema.query import MOST, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
     from pathlib import Path
 
-    from memory.config import Config
-    from memory.query import Notice
+    from memory.config.config import Config
+    from memory.schema.query import Notice
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 Item = TypeVar("Item")
@@ -153,7 +153,7 @@ def named_project(value: str | None, place: Path | None = None) -> str | None:
         return value or None
     from pathlib import Path
 
-    from memory.project import project, repository
+    from memory.config.project import project, repository
 
     try:
         within = place is not None and repository(place.parent if place.is_file() else place) is not None
@@ -193,7 +193,7 @@ def named_file(context: click.Context) -> Path | None:
         return None
     from pathlib import Path
 
-    return Path(os.path.expanduser(name))  # noqa: PTH111  # `memory.config` does it so
+    return Path(os.path.expanduser(name))  # noqa: PTH111  # `memory.config.config` does it so
 
 
 @contextmanager
@@ -240,7 +240,7 @@ def written(path: Path, lines: Iterable[bytes]) -> int:
 
 def tell(notices: Iterable[Notice]) -> None:
     """Notices on stderr."""
-    from memory.render.text import notice
+    from memory.operations.render.text import notice
 
     for found in notices:
         click.echo(f"memory: {notice(found)}", err=True)

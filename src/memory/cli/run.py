@@ -20,10 +20,10 @@ from memory.cli.options import (
     tell,
     usually,
 )
-from memory.errors import Invalid
-from memory.limits import plain
-from memory.query import MOST, Notice
-from memory.reading import BULK_BYTES
+from memory.config.files import BULK_BYTES
+from memory.schema.errors import Invalid
+from memory.schema.limits import plain
+from memory.schema.query import MOST, Notice
 
 if TYPE_CHECKING:
     from memory.engine import Engine
@@ -78,8 +78,8 @@ def start(context: click.Context, /, plan: str | None, agent: str, *, as_json: b
 
     The name alone goes to standard output: RUN=$(memory run start).
     """
-    from memory.render import research_data
-    from memory.research.place import draft
+    from memory.operations.render import research_data
+    from memory.operations.research.place import draft
 
     text = None if plan is None else given_text(plan, "--plan")
     with opened(context) as engine:
@@ -105,11 +105,11 @@ def list_(context: click.Context, /, limit: int, *, as_json: bool) -> None:
     with opened(context) as engine:
         found, total = engine.runs.latest(limit)
     if as_json:
-        from memory.render import research_data
+        from memory.operations.render import research_data
 
         show(research_data.runs(found, total))
         return
-    from memory.render import research_text
+    from memory.operations.render import research_text
 
     if found:
         click.echo(research_text.runs(found))
@@ -127,18 +127,18 @@ def list_(context: click.Context, /, limit: int, *, as_json: bool) -> None:
 @click.pass_context
 def show_(context: click.Context, /, id: str | None, limit: int, kind: str | None, *, as_json: bool) -> None:
     """Show what a run found out, the latest first, and how much there is by kind, by agent and of tool calls."""
-    from memory.research.place import scope
+    from memory.operations.research.place import scope
 
     with opened(context) as engine:
         found = engine.runs.run(_named(id, engine))
         memories = engine.recent(scope(found.id, kind), min(limit + 1, MOST))
     memories, more = first(memories, limit)
     if as_json:
-        from memory.render import research_data
+        from memory.operations.render import research_data
 
         show(research_data.shown(found, memories))
         return
-    from memory.render import research_text
+    from memory.operations.render import research_text
 
     click.echo(research_text.shown(found, memories))
     if not memories:
@@ -159,7 +159,7 @@ def context(context: click.Context, /, id: str | None, agent: str | None, tokens
 
     The plan, the latest feedback, ten discoveries and five dead ends. What agents brought back is fenced as data.
     """
-    from memory.research.briefing import Room, briefing
+    from memory.operations.research.briefing import Room, briefing
 
     room = Room(agent=agent) if tokens is None else Room(agent=agent, tokens=tokens)
     with opened(context) as engine:
@@ -167,7 +167,7 @@ def context(context: click.Context, /, id: str | None, agent: str | None, tokens
         empty = not engine.runs.memories(name, limit=1)
         found = briefing(engine, name, room)
     if as_json:
-        from memory.render import data, research_data
+        from memory.operations.render import data, research_data
 
         show(data.document("run-context", research_data.context(name, *found)))
         return
@@ -185,7 +185,7 @@ def context(context: click.Context, /, id: str | None, agent: str | None, tokens
 @click.pass_context
 def export(context: click.Context, /, id: str | None, output: str | None, *, as_json: bool) -> None:
     """Write a run with its tool calls as JSON; `memory run import` reads it back."""
-    from memory.research import transfer
+    from memory.operations.research import transfer
 
     with opened(context) as engine:
         found = engine.runs.run(_named(id, engine))
@@ -195,12 +195,12 @@ def export(context: click.Context, /, id: str | None, output: str | None, *, as_
     if output is None:
         click.echo(content, nl=False)
     elif as_json:
-        from memory.render import data, research_data
+        from memory.operations.render import data, research_data
 
         numbers = {"file": output, "exported_memories": memories, "exported_tool_calls": calls}
         show(data.document("run-export", numbers | research_data.run(found)))
     else:
-        from memory.render import research_text
+        from memory.operations.render import research_text
 
         click.echo(f"{research_text.amount(memories, calls)} in {plain(output)}")
     if found.memories > memories:
@@ -213,7 +213,7 @@ def export(context: click.Context, /, id: str | None, output: str | None, *, as_
 @click.pass_context
 def import_(context: click.Context, /, file: str, *, as_json: bool) -> None:
     """Keep what an export of a run has, under the same name. Nothing is kept twice: it may be repeated."""
-    from memory.research import transfer
+    from memory.operations.research import transfer
 
     content = standard_input(BULK_BYTES) if file == "-" else None
     with opened(context) as engine:
@@ -222,17 +222,17 @@ def import_(context: click.Context, /, file: str, *, as_json: bool) -> None:
         else:
             found = transfer.imported(engine, content, place="standard input")
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.document("run-import", found._asdict() | {"notices": data.notices(found.notices)}))
         return
-    from memory.render import research_text
+    from memory.operations.render import research_text
 
     kept, known = (
         research_text.amount(*of) for of in ((found.memories, found.calls), (found.known, found.known_calls))
     )
     click.echo(f"kept {kept}; already kept {known}")
-    from memory.context import line
+    from memory.search.context import line
 
     for name in found.runs:
         click.echo(f"memory: run {line(name)}", err=True)
@@ -255,10 +255,10 @@ def clear(context: click.Context, /, id: str | None, *, calls: bool, every: bool
     with opened(context) as engine:
         gone = engine.runs.clear(name, calls=calls)
     if as_json:
-        from memory.render import research_data
+        from memory.operations.render import research_data
 
         show(research_data.cleared(name, gone))
         return
-    from memory.render import research_text
+    from memory.operations.render import research_text
 
     click.echo(research_text.cleared(name, gone))

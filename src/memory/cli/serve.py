@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.config import load, located
-from memory.errors import ConfigError, Invalid
-from memory.settings import McpSettings
+from memory.config.config import load, located
+from memory.config.settings import McpSettings
+from memory.schema.errors import ConfigError, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.mcp.keeper import Keeper
-    from memory.mcp.tool import Tool
+    from memory.operations.tool import Tool
 
 PORT = 8377
 
@@ -55,7 +55,7 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
         )
     keeper = _keeper(context, run)
     folder = keeper.config().folder if http else ""  # there is no token without settings
-    from memory.mcp.toolsets import chosen
+    from memory.operations.toolsets import chosen
 
     settings = _configured(keeper)
     named = toolsets or (settings.toolsets,)
@@ -94,7 +94,7 @@ def _configured(keeper: Keeper) -> McpSettings:
     try:
         return keeper.config().mcp
     except ConfigError as error:
-        from memory.render.text import visible
+        from memory.operations.render.text import visible
 
         click.echo(f"memory: {visible(str(error))}", err=True)
         return McpSettings()

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import as_json, first, opened, show, tell, usually
-from memory.kinds import kind
-from memory.limits import iteration
-from memory.query import EVERYTHING, MOST
+from memory.schema.kinds import kind
+from memory.schema.limits import iteration
+from memory.schema.query import EVERYTHING, MOST
 
 if TYPE_CHECKING:
-    from memory.query import Scope
+    from memory.schema.query import Scope
 
 
 @click.group(cls=usually("list"), short_help="What is kept of sessions: list, show, stats, context.")
@@ -42,11 +42,11 @@ def list_(context: click.Context, /, limit: int, agent: str | None, *, as_json: 
     with opened(context) as engine:
         found, total = engine.sessions(limit, agent=agent or None)
     if as_json:
-        from memory.render import sessions_data
+        from memory.operations.render import sessions_data
 
         show(sessions_data.sessions(found, total))
         return
-    from memory.render import sessions_text
+    from memory.operations.render import sessions_text
 
     if found:
         click.echo(sessions_text.sessions(found))
@@ -73,11 +73,11 @@ def show_(
         memories = engine.by_iteration(scope, min(limit + 1, MOST))
     memories, more = first(memories, limit)
     if as_json:
-        from memory.render import sessions_data
+        from memory.operations.render import sessions_data
 
         show(sessions_data.shown(found, memories))
         return
-    from memory.render import sessions_text
+    from memory.operations.render import sessions_text
 
     click.echo(sessions_text.shown(found, memories))
     if not memories:
@@ -104,11 +104,11 @@ def stats(context: click.Context, /, id: str, *, as_json: bool) -> None:
     with opened(context) as engine:
         found = engine.session(id)
     if as_json:
-        from memory.render import sessions_data
+        from memory.operations.render import sessions_data
 
         show(sessions_data.stats(found))
         return
-    from memory.render import sessions_text
+    from memory.operations.render import sessions_text
 
     click.echo(sessions_text.stats(found))
 
@@ -133,12 +133,12 @@ def context(context: click.Context, /, id: str, number: str | None, *, as_json: 
             read, notices = read + more, tuple(dict.fromkeys(notices + told))
     bodies = {one.memory.id: one.body for one in read}
     if as_json:
-        from memory.render import sessions_data
+        from memory.operations.render import sessions_data
 
         show(sessions_data.context(id, found, bodies, notices))
         return
-    from memory.render import sessions_text
-    from memory.render.text import visible
+    from memory.operations.render import sessions_text
+    from memory.operations.render.text import visible
 
     text = sessions_text.context(id, found, bodies)
     click.echo(visible(text), nl=False)

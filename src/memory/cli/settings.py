@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import PATH, as_json, named_file, opened, settings, show, tell
-from memory.config import FILE, keys, meaning, value, with_setting
-from memory.errors import ConfigError, EmbedError, Invalid
+from memory.config.config import FILE, keys, meaning, value, with_setting
+from memory.schema.errors import ConfigError, EmbedError, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memory.adopt import Adoption, Change
-    from memory.config import Config
-    from memory.forecast import Forecast
-    from memory.space import Space
+    from memory.config.adopt import Adoption, Change
+    from memory.config.config import Config
+    from memory.schema.space import Space
+    from memory.write.estimate import Forecast
 
 ASKED = frozenset(
     f"embedding.{name}"
@@ -58,14 +58,14 @@ def config() -> None:
 @click.pass_context
 def show_(context: click.Context, /, key: str | None, *, as_json: bool) -> None:
     """Every setting, or those that begin with KEY, with its value and where it came from."""
-    from memory.adopt import beside
+    from memory.config.adopt import beside
 
     found = settings(context)
     shown = _shown(key)
     file = _file(context, found)
     foreign = tuple(beside(str(file.parent), found))
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         rows: list[dict[str, object]] = [
             {
@@ -126,7 +126,7 @@ def set_(context: click.Context, /, pairs: tuple[str, ...], *, no_check: bool, a
     space, plan, stored = _asked(context, config) if asked else (None, None, None)
     file = _put(context, before, changes)
     if as_json:
-        from memory.render import care_data
+        from memory.operations.render import care_data
 
         show(care_data.configured(str(file), changes, space, plan))
     else:
@@ -154,7 +154,7 @@ def import_(context: click.Context, /, foreign: str, *, dry_run: bool, no_check:
         memory config import config.json --dry-run
         memory config import ~/.config/researcher/config.toml
     """
-    from memory.adopt import adoption
+    from memory.config.adopt import adoption
 
     before = settings(context)
     found = adoption(foreign, before)
@@ -164,7 +164,7 @@ def import_(context: click.Context, /, foreign: str, *, dry_run: bool, no_check:
     file = _file(context, before) if dry_run or not changes else _put(context, before, changes)
     rows = _rows(found, changes, before)
     if as_json:
-        from memory.render import care_data
+        from memory.operations.render import care_data
 
         show(care_data.adopted(str(file), found, rows, config=config, dry_run=dry_run, asked=(space, plan)))
     else:
@@ -181,7 +181,7 @@ def import_(context: click.Context, /, foreign: str, *, dry_run: bool, no_check:
 
 def _rows(found: Adoption, changes: dict[str, object], before: Config) -> list[Change]:
     """What is written: the settings of the file, and what another provider makes of the model's."""
-    from memory.adopt import Change
+    from memory.config.adopt import Change
 
     named = {one.key: one for one in found.changes}
     return [
@@ -213,7 +213,7 @@ def _taken(row: Change) -> str:
 
 def _put(context: click.Context, before: Config, changes: dict[str, object]) -> Path:
     """Write settings into the file, which it returns."""
-    from memory.edit import written
+    from memory.config.edit import written
 
     file = _file(context, before)
     try:
@@ -267,7 +267,7 @@ def _asked(context: click.Context, config: Config) -> tuple[Space, Forecast, Spa
 def _next(space: Space | None, plan: Forecast | None, stored: Space | None) -> list[str]:
     if space is None or plan is None:
         return []
-    from memory.render import care_text
+    from memory.operations.render import care_text
 
     lines = [f"{space.provider}:{space.model} answers, {space.dimension} dimensions"]
     if stored not in (None, space):

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.cli.options import as_json, show
-from memory.errors import Invalid
-from memory.setup.agents import INSTRUCTIONS, NAMES
-from memory.setup.environment import here
-from memory.setup.overview import overview
-from memory.setup.own import shown
-from memory.setup.register import Request, setup as registered
+from memory.integrations.agents import INSTRUCTIONS, NAMES
+from memory.integrations.environment import here
+from memory.integrations.overview import overview
+from memory.integrations.own import shown
+from memory.integrations.register import Request, setup as registered
+from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
-    from memory.setup.environment import Environment
-    from memory.setup.overview import Row
-    from memory.setup.register import Outcome, Step
+    from memory.integrations.environment import Environment
+    from memory.integrations.overview import Row
+    from memory.integrations.register import Outcome, Step
 
 
 @click.command(short_help="Make memory known to a coding agent, or undo it.")
@@ -74,7 +74,7 @@ def setup(
     )
     outcome = registered(request, environment, dry_run=dry_run)
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.document("setup", _data(request, outcome, dry_run=dry_run)))
         return
@@ -82,7 +82,7 @@ def setup(
 
 
 def _tell(outcome: Outcome, *, dry_run: bool) -> None:
-    from memory.render.text import visible
+    from memory.operations.render.text import visible
 
     for step in outcome.steps:
         click.echo(visible(_line(step, dry_run=dry_run)))
@@ -137,7 +137,7 @@ def _data(request: Request, outcome: Outcome, *, dry_run: bool) -> dict[str, Any
 def _list(environment: Environment, *, as_json: bool) -> None:
     rows = overview(environment)
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         show(data.document("setup", {"agents": [_row(row) for row in rows]}))
         return

@@ -21,11 +21,11 @@ def stats(context: click.Context, /, *, days: int | None, as_json: bool) -> None
     with opened(context) as engine:
         found = engine.search_statistics(days)
     if as_json:
-        from memory.render import stats_data
+        from memory.operations.render import stats_data
 
         show(stats_data.statistics(found))
         return
-    from memory.render import stats_text, text
+    from memory.operations.render import stats_text, text
 
     told = stats_text.statistics(found, text.width())
     when = "yet" if days is None else f"in the last {text.counted(days, 'day')}"

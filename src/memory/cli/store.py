@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from memory.cli.options import PATH, as_json, given_text, named_project, opened, show, tell
-from memory.errors import Invalid
-from memory.kinds import RULES, SESSION_KINDS, Kind, kind
-from memory.reading import TEXT_BYTES, contents
-from memory.sessions.drafts import draft
+from memory.config.files import TEXT_BYTES, contents
+from memory.operations.sessions.drafts import draft
+from memory.schema.errors import Invalid
+from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
 from memory.text.title import title
 
 NEEDED = {"session_id": "--session ID", "session_iter": "--iter N", "agent_id": "--agent NAME", "title": "--title TEXT"}
@@ -56,11 +56,11 @@ def store(context: click.Context, /, kind_name: str, file: str | None, *, as_jso
     with opened(context) as engine:
         result = engine.save(made)
     if as_json:
-        from memory.render import sessions_data
+        from memory.operations.render import sessions_data
 
         show(sessions_data.stored(result))
         return
-    from memory.render import sessions_text
+    from memory.operations.render import sessions_text
 
     click.echo(sessions_text.stored(result))
     tell(result.notices)

@@ -22,26 +22,26 @@ from memory.cli.options import (
     tell,
     written,
 )
-from memory.errors import Invalid, StoreDamaged, StoreError
-from memory.joined import Attaching, Relating
-from memory.kinds import Kind
-from memory.limits import plain
-from memory.project import project as named, repository
-from memory.query import Notice, Scope
-from memory.reading import BULK_BYTES, contents
-from memory.save import Saved, content_hash
+from memory.config.files import BULK_BYTES, contents
+from memory.config.project import project as named, repository
+from memory.schema.errors import Invalid, StoreDamaged, StoreError
+from memory.schema.kinds import Kind
+from memory.schema.limits import plain
+from memory.schema.query import Notice, Scope
 from memory.store import ToolCall
 from memory.text.observations import observations
-from memory.transfer import Restoring, files, markdown, parsed, same
+from memory.write.edges import Attaching, Relating
+from memory.write.jsonl import Restoring, files, markdown, parsed, same
+from memory.write.save import Saved, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from memory.draft import Draft
     from memory.engine import Engine
-    from memory.record import Memory
-    from memory.save import Plan
-    from memory.transfer import Line
+    from memory.schema.draft import Draft
+    from memory.schema.memory import Memory
+    from memory.write.jsonl import Line
+    from memory.write.save import Plan
 
 
 @click.command(short_help="Print every memory as a line of JSON.")
@@ -59,7 +59,7 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> i
     \b
         memory export > memories.jsonl
     """
-    from memory.render import data
+    from memory.operations.render import data
 
     count = 0
     lost: list[str] = []
@@ -92,8 +92,8 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> i
 
 
 def _exported(output: str, count: int, joined: int, lost: list[str], *, as_json: bool) -> None:
-    from memory.render import data
-    from memory.render.text import counted
+    from memory.operations.render import data
+    from memory.operations.render.text import counted
 
     if as_json:
         show(data.document("export", {"file": output, "memories": count, "joined": joined, "lost": lost}))
@@ -123,12 +123,12 @@ def import_(context: click.Context, /, path: str, project: str, *, as_json: bool
         else:
             found = _markdown(engine, source, named_project(project, source))
     if as_json:
-        from memory.render import data
+        from memory.operations.render import data
 
         skipped = data.notices(found.skipped)
         show(data.document("import", found._asdict() | {"notices": data.notices(found.notices), "skipped": skipped}))
         return 1 if skipped else 0
-    from memory.render.text import counted
+    from memory.operations.render.text import counted
 
     left_out = f", {counted(len(found.skipped), 'file')} left out" if found.skipped else ""
     click.echo(f"{found.kept:,} kept, {found.updated:,} updated, {found.known:,} already kept{left_out}")

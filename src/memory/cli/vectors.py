@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import as_json, opened, progress, show
-from memory.errors import EmbedError, Invalid
+from memory.schema.errors import EmbedError, Invalid
 
 if TYPE_CHECKING:
     from memory.engine import Engine
-    from memory.reindex import Reindexed
+    from memory.write.reindex import Reindexed
 
 
 @click.command(short_help="Embed what waits for a vector.")
@@ -26,11 +26,11 @@ def embed(context: click.Context, /, *, as_json: bool) -> int:
     with opened(context) as engine, progress("embedding") as report:
         result = engine.embed(report)
     if as_json:
-        from memory.render import care_data
+        from memory.operations.render import care_data
 
         show(care_data.filled(result))
         return 1 if result.failed else 0
-    from memory.render.text import counted, visible
+    from memory.operations.render.text import counted, visible
 
     left = f", {result.left:,} still wait" if result.left else ""
     by = f" with {result.model}" if result.embedded else ""
@@ -78,8 +78,8 @@ def _reindex(engine: Engine, *, keep: bool, as_json: bool) -> None:
     except (KeyboardInterrupt, EmbedError):
         click.echo("memory: what was embedded is kept; `memory reindex` goes on there", err=True)
         raise
-    from memory.render import care_data
-    from memory.render.text import counted, visible
+    from memory.operations.render import care_data
+    from memory.operations.render.text import counted, visible
 
     if as_json:
         show(care_data.reindexed(result))
@@ -92,7 +92,7 @@ def _reindex(engine: Engine, *, keep: bool, as_json: bool) -> None:
 
 
 def _trouble(result: Reindexed) -> list[str]:
-    from memory.render.text import counted
+    from memory.operations.render.text import counted
 
     lines = []
     if result.exchanged:
@@ -104,7 +104,7 @@ def _trouble(result: Reindexed) -> list[str]:
 
 def _forecast(engine: Engine, *, as_json: bool) -> None:
     found = engine.forecast()
-    from memory.render import care_data, care_text
+    from memory.operations.render import care_data, care_text
 
     if as_json:
         show(care_data.forecast(found))
@@ -114,8 +114,8 @@ def _forecast(engine: Engine, *, as_json: bool) -> None:
 
 def _roll_back(engine: Engine, *, as_json: bool) -> None:
     result = engine.roll_back()
-    from memory.render import care_data
-    from memory.render.text import counted
+    from memory.operations.render import care_data
+    from memory.operations.render.text import counted
 
     if as_json:
         show(care_data.rolled_back(result))
@@ -145,7 +145,7 @@ def ledger(context: click.Context, /, *, days: int, each: bool, as_json: bool) -
     """
     with opened(context) as engine:
         found = engine.ledger(days, each=each)
-    from memory.render import care_data, care_text
+    from memory.operations.render import care_data, care_text
 
     if as_json:
         show(care_data.ledger(found))
@@ -165,7 +165,7 @@ def doctor(context: click.Context, /, *, fix: bool, as_json: bool) -> int:
     """
     with opened(context) as engine:
         findings = engine.doctor(fix=fix)
-    from memory.render import care_data, care_text
+    from memory.operations.render import care_data, care_text
 
     if as_json:
         show(care_data.doctor(findings))

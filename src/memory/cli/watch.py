@@ -12,15 +12,15 @@ import click
 from memory.cli.options import PATH, as_json, encoded, named_project, own_project, settings, show, tell
 from memory.cli.transfer import drafted, former, keep, remembered, root
 from memory.engine import Engine
-from memory.errors import Error, Invalid, NotFound, StoreBusy
-from memory.limits import short
-from memory.query import Notice
-from memory.transfer import SUFFIXES, files
+from memory.schema.errors import Error, Invalid, NotFound, StoreBusy
+from memory.schema.limits import short
+from memory.schema.query import Notice
+from memory.write.jsonl import SUFFIXES, files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.record import Memory
+    from memory.schema.memory import Memory
 
 INSTALL = "Run `pip install watchfiles`."
 QUIET = 200  # milliseconds without a change after which files are read: editors write in several steps
@@ -287,11 +287,11 @@ class _Report:
     def _change(self, change: Change, *, pruning: bool) -> None:
         self._done[change.done] += 1
         if self._as_json:
-            from memory.render import sessions_data
+            from memory.operations.render import sessions_data
 
             show(sessions_data.change(change.done, change.name, change.memory, change.notices))
             return
-        from memory.render.text import visible
+        from memory.operations.render.text import visible
 
         click.echo(f"{change.done} {visible(change.name)}")
         said = list(change.notices)
@@ -304,7 +304,7 @@ class _Report:
     def _trouble(self, error: Error) -> None:
         self.troubles += 1
         if self._as_json:
-            from memory.render import data
+            from memory.operations.render import data
 
             click.echo(encoded(data.error(error)), err=True)
         else:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from memory.space import Embedded, Space, Window, recipe
+from memory.schema.space import Embedded, Space, Window, recipe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.space import Vectors
+    from memory.schema.space import Vectors
 
 Role: TypeAlias = Literal["query", "passage"]
 """Some models want to know which side of the search a text is on."""

@@ -7,14 +7,14 @@ import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from memory.accounts import Accounts
-from memory.errors import StoreError
+from memory.schema.errors import StoreError
+from memory.schema.usage_store import Accounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.ledger import Call
-    from memory.space import Space, Vectors
+    from memory.schema.space import Space, Vectors
+    from memory.schema.usage import Call
 
 
 class Stored(Protocol):

@@ -9,8 +9,8 @@ from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from memory.embed.foreign import foreign
-from memory.errors import Error, Garbled, Refused, Unreachable
+from memory.embed.third_party import foreign
+from memory.schema.errors import Error, Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,13 +6,13 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from memory.errors import Garbled, Refused, TooLong, Unfit, Unreachable
-from memory.limits import plain
+from memory.schema.errors import Garbled, Refused, TooLong, Unfit, Unreachable
+from memory.schema.limits import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memory.errors import EmbedError
+    from memory.schema.errors import EmbedError
 
 __all__ = ["failure"]
 

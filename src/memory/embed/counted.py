@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from memory.embed import AGAIN, PLACE, host
 from memory.embed.books import now
 from memory.embed.desk import Desk
-from memory.embed.foreign import checked, foreign
 from memory.embed.purpose import current
+from memory.embed.third_party import checked, foreign
 from memory.embed.windows import estimated
-from memory.errors import Error, Unreachable
-from memory.ledger import Call
+from memory.schema.errors import Error, Unreachable
+from memory.schema.usage import Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memory.embed import Embedder, Role
     from memory.embed.books import Books, Notes
-    from memory.ledger import Budget
-    from memory.space import Vectors
+    from memory.schema.space import Vectors
+    from memory.schema.usage import Budget
 
 __all__ = ["Counted"]
 

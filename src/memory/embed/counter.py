@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.embed.foreign import foreign
-from memory.embed.providers import DEFAULTS
+from memory.embed.registry import DEFAULTS
+from memory.embed.third_party import foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memory.settings import EmbeddingSettings
+    from memory.config.settings import EmbeddingSettings
 
 __all__ = ["configured", "guarded"]
 
@@ -23,7 +23,7 @@ def configured(settings: EmbeddingSettings) -> Callable[[str], int] | None:
     """
     if settings.provider != "local" or settings.model not in {"", DEFAULTS["local"]}:
         return None
-    from memory.embed import vocabulary
+    from memory.embed.local import vocabulary
 
     folder = vocabulary.folder()
     try:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.embed.books import now
 from memory.embed.hosts import resting
 from memory.embed.purpose import current
-from memory.errors import EmbedError, OverBudget, StoreError
-from memory.ledger import Outage
-from memory.limits import plain
+from memory.schema.errors import EmbedError, OverBudget, StoreError
+from memory.schema.limits import plain
+from memory.schema.usage import Outage
 
 if TYPE_CHECKING:
     from memory.embed.books import Books
-    from memory.errors import Unreachable
-    from memory.ledger import Budget, Call
+    from memory.schema.errors import Unreachable
+    from memory.schema.usage import Budget, Call
 
 LONGEST_PAUSE = 900.0  # seconds, whatever a server asks for
 

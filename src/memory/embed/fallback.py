@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.errors import EmbedError, OverBudget, Unreachable
+from memory.schema.errors import EmbedError, OverBudget, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.embed import Role
     from memory.embed.requests import Requests
-    from memory.space import Vectors
+    from memory.schema.space import Vectors
 
 __all__ = ["WithFallback"]
 

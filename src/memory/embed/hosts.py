@@ -6,13 +6,13 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from memory.errors import Refused, Unreachable
+from memory.schema.errors import Refused, Unreachable
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memory.ledger import Outage
-    from memory.settings import EmbeddingSettings
+    from memory.config.settings import EmbeddingSettings
+    from memory.schema.usage import Outage
 
 OPENAI = "https://api.openai.com/v1"
 OLLAMA_PORT = 11434

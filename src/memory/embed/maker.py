@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, cast
 
 from memory.embed.books import Notes
 from memory.embed.hosts import host_of
-from memory.embed.providers import LASTING, SERVERS, made
+from memory.embed.registry import LASTING, SERVERS, made
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from memory.config.settings import EmbeddingSettings
     from memory.embed import Embedder
     from memory.embed.books import Books
     from memory.embed.counted import Counted
-    from memory.embed.providers import Wanted
+    from memory.embed.registry import Wanted
     from memory.embed.remote import Remote
     from memory.embed.requests import Requests
-    from memory.ledger import Budget
-    from memory.settings import EmbeddingSettings
-    from memory.space import Vectors
+    from memory.schema.space import Vectors
+    from memory.schema.usage import Budget
 
 
 class Maker:
@@ -97,6 +97,6 @@ class Maker:
 
 
 def _budget(settings: EmbeddingSettings) -> Budget | None:
-    from memory.ledger import budget
+    from memory.schema.usage import budget
 
     return budget(settings.daily_budget) if settings.daily_budget else None

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, TypeVar
 from memory.embed import Names, host, names, space
 from memory.embed.counter import configured, guarded
 from memory.embed.maker import Maker
-from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Wanted, known_of
 from memory.embed.queries import Asked, Queries
-from memory.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
-from memory.space import recipe
+from memory.embed.registry import DEFAULTS, LASTING, SERVERS, Wanted, known_of
+from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
+from memory.schema.space import recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from memory.config.settings import EmbeddingSettings
     from memory.embed import Embedder
     from memory.embed.books import Books, Stored
     from memory.embed.models import Known
-    from memory.settings import EmbeddingSettings
-    from memory.space import Space, Vectors
+    from memory.schema.space import Space, Vectors
 
 Found = TypeVar("Found", bound="Stored")
 

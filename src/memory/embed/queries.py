@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from memory.space import Space, Vectors
+    from memory.schema.space import Space, Vectors
 
 CACHED = 1_000  # query vectors that are kept (CAP A49)
 

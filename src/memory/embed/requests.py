@@ -16,20 +16,12 @@ from typing import TYPE_CHECKING
 from memory.embed import AGAIN, PLACE, space
 from memory.embed.books import now
 from memory.embed.desk import Desk
-from memory.embed.foreign import checked, foreign
 from memory.embed.models import Known
 from memory.embed.purpose import current
+from memory.embed.third_party import checked, foreign
 from memory.embed.windows import estimated, windows
-from memory.errors import (
-    DimensionMismatch,
-    EmbedError,
-    Garbled,
-    Refused,
-    SpaceMismatch,
-    TooLong,
-    Unreachable,
-)
-from memory.ledger import Budget, Call
+from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, Refused, SpaceMismatch, TooLong, Unreachable
+from memory.schema.usage import Budget, Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +29,7 @@ if TYPE_CHECKING:
     from memory.embed import Embedder, Role
     from memory.embed.books import Books
     from memory.embed.remote import Remote, Reply
-    from memory.space import Vectors
+    from memory.schema.space import Vectors
 
 __all__ = ["Requests", "Terms"]
 

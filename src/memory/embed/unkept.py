@@ -7,19 +7,19 @@ from math import fsum
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from memory.errors import Invalid, NotFound
-from memory.ledger import Call
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.usage import Call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.embed.books import Stored
-    from memory.ledger import Budget, Outage
-    from memory.space import Vectors
+    from memory.schema.space import Vectors
+    from memory.schema.usage import Budget, Outage
 
 
 class Unkept:
-    """What embedding costs, in a list and a dictionary. See `memory.accounts.Accounts`, and `memory.embed.books.Books`."""
+    """What embedding costs, in a list and a dictionary. See `memory.schema.usage_store.Accounts`, and `memory.embed.books.Books`."""
 
     def __init__(self) -> None:
         self._lines: list[Call] = []  # the line with id n stands in place n - 1

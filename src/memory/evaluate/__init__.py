@@ -11,19 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.errors import Invalid
 from memory.evaluate import judged
 from memory.evaluate.ask import Searching, grepped, searched
 from memory.evaluate.build import opened
 from memory.evaluate.figures import OfSet, Point, Summary, Unanswerable, line, outcomes, summaries
 from memory.evaluate.systems import EFFORTS, GREP, HYBRID, SYSTEMS, TIERED, Chosen, chosen, effort
-from memory.query import Notice
+from memory.schema.errors import Invalid
+from memory.schema.query import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from memory.config import Config
+    from memory.config.config import Config
     from memory.engine import Engine
     from memory.evaluate.ask import Asked
     from memory.evaluate.build import Progress, Watch

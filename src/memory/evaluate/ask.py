@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.engine import Engine
 from memory.evaluate.build import name
 from memory.evaluate.measures import Measures, measures
-from memory.query import ACTIVE, Query, Scope
+from memory.schema.query import ACTIVE, Query, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memory.evaluate.judged import Document, Question
     from memory.evaluate.systems import System
-    from memory.query import Answer
+    from memory.schema.query import Answer
 
 LIMIT = 10  # hits: what the measures look at
-CALL = "embed"  # the step of `memory.legs` that needs the question's vector from the model
+CALL = "embed"  # the step of `memory.search.retrievers` that needs the question's vector from the model
 WORD = re.compile(r"\w+")
 
 

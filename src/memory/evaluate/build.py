@@ -8,20 +8,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeAlias
 
-from memory.config import Config
-from memory.draft import Draft
+from memory.config.config import Config
 from memory.engine import Engine
-from memory.errors import Invalid, StoreError
 from memory.evaluate.judged import CORPUS
-from memory.limits import LINE_LIMIT, TITLE_LIMIT, WHAT_OF_BODY, plain
-from memory.query import EVERYTHING, MOST
+from memory.schema.draft import Draft
+from memory.schema.errors import Invalid, StoreError
+from memory.schema.limits import LINE_LIMIT, TITLE_LIMIT, WHAT_OF_BODY, plain
+from memory.schema.query import EVERYTHING, MOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
 
     from memory.evaluate.judged import Document, Judged
-    from memory.record import Memory
+    from memory.schema.memory import Memory
 
     Progress: TypeAlias = Callable[[int, int], None]
     """Told how much of how much is done."""

@@ -6,9 +6,9 @@ from collections import Counter
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.engine.statistics import percentile
 from memory.evaluate.measures import Mean, Measures, bootstrap
-from memory.query import Outcome
-from memory.statistics import percentile
+from memory.schema.query import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
     Attributes:
         calls: Share of the questions that needed the model.
-        p50, p95: Seconds of a whole answer; see `memory.statistics.percentile`.
+        p50, p95: Seconds of a whole answer; see `memory.engine.statistics.percentile`.
         difference: nDCG@10 less that of hybrid minmax, question by question; None if that was not asked.
         relative: The quotient of both means; None too where hybrid minmax finds nothing.
         tiers, outcomes: The most questions first.

@@ -9,10 +9,10 @@ from random import Random
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.errors import Invalid
-from memory.limits import BODY_LIMIT, NAME_LIMIT, check_text, plain, short
-from memory.query import QUERY_LIMIT
-from memory.reading import BULK_BYTES, contents
+from memory.config.files import BULK_BYTES, contents
+from memory.schema.errors import Invalid
+from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, plain, short
+from memory.schema.query import QUERY_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,13 +6,13 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.errors import Invalid
-from memory.query import Mode
+from memory.schema.errors import Invalid
+from memory.schema.query import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.settings import SearchSettings
+    from memory.config.settings import SearchSettings
 
 
 class Change(NamedTuple):

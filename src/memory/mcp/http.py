@@ -17,9 +17,9 @@ from mcp.server.auth.provider import AccessToken
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import PlainTextResponse
 
-from memory.errors import Error, Invalid
+from memory.config.files import SETTINGS_BYTES, contents
 from memory.mcp.server import Serving
-from memory.reading import SETTINGS_BYTES, contents
+from memory.schema.errors import Error, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from memory.mcp.keeper import Keeper
-    from memory.mcp.tool import Tool
+    from memory.operations.tool import Tool
 
 HOST = "127.0.0.1"
 PATH = "/mcp"

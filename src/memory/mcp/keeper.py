@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory.engine import Engine
-from memory.errors import ConfigError, Error
+from memory.schema.errors import ConfigError, Error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from memory.config import Config
+    from memory.config.config import Config
 
 
 class Keeper:
@@ -62,7 +62,7 @@ class Keeper:
             config = self._load()
         except ConfigError:  # each call says so
             return
-        from memory.embed.providers import LASTING, SERVERS
+        from memory.embed.registry import LASTING, SERVERS
 
         if config.mcp.warm_start and config.embedding.provider not in {"none", *LASTING, *SERVERS}:
             threading.Thread(target=self._warm, name="memory-warm-up", daemon=True).start()

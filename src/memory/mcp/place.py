@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from memory.project import project
+from memory.config.project import project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.errors import Invalid, NotFound
-from memory.kinds import CATEGORIES
-from memory.query import around
-from memory.render import recall
+from memory.operations.render import recall
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.kinds import CATEGORIES
+from memory.schema.query import around
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

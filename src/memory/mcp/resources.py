@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from memory.errors import NotFound
-from memory.query import around
-from memory.render import care_data, recall
+from memory.operations.render import care_data, recall
+from memory.schema.errors import NotFound
+from memory.schema.query import around
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,14 +18,14 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from memory.errors import Error
 from memory.mcp import prompts, resources
 from memory.mcp.place import placed
 from memory.mcp.progress import Progress
-from memory.mcp.tool import Call, checked
-from memory.mcp.toolsets import unknown
-from memory.render import data, recall
-from memory.render.hints import SERVED, for_agents
+from memory.operations.render import data, recall
+from memory.operations.render.hints import SERVED, for_agents
+from memory.operations.tool import Call, checked
+from memory.operations.toolsets import unknown
+from memory.schema.errors import Error
 from memory.text.fence import seen
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from memory.engine import Engine
     from memory.mcp.keeper import Keeper
-    from memory.mcp.tool import Result, Tool
-    from memory.query import Notice
+    from memory.operations.tool import Result, Tool
+    from memory.schema.query import Notice
 
     Context = ServerRequestContext[Any, Any]
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 import anyio
 from mcp.server.stdio import stdio_server
 
-from memory import scratch
 from memory.mcp.ending import answering
 from memory.mcp.server import Serving
+from memory.store import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
     from memory.mcp.keeper import Keeper
-    from memory.mcp.tool import Tool
+    from memory.operations.tool import Tool
 
 
 def serve(keeper: Keeper, tools: Sequence[Tool], *, structured: bool) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.query import Merge
-from memory.rank.words import coverage, said
+from memory.rank.coverage import coverage, said
+from memory.schema.query import Merge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.query import Ranking, Scored, Term
-    from memory.record import ChunkId
-    from memory.space import Vectors
+    from memory.schema.memory import ChunkId
+    from memory.schema.query import Ranking, Scored, Term
+    from memory.schema.space import Vectors
 
 RRF_K = 60
 """Cormack, Clarke and Büttcher, SIGIR 2009, found it best."""
@@ -29,7 +29,7 @@ class Fusing(NamedTuple):
     Attributes:
         candidates: Chunks taken from each leg, at least.
         deepen: Take more if those are of fewer memories or sections than asked for.
-        neighbours: Whether words that stand together count (`memory.rank.phrases`).
+        neighbours: Whether words that stand together count (`memory.rank.neighbours`).
         distilled: Whether there may be a distilled tier.
         half_life: Days after which a memory weighs three quarters (`memory.rank.order`); 0 does not look at age.
     """
@@ -60,7 +60,7 @@ def fuse(
         nearness: For each chunk with a vector, its cosine with the query after centring, -1..1.
         terms: What the keyword leg looked for; the candidates' `matched` speaks of them.
         weights: Of keywords and vectors.
-        near: For chunks the share of the query's weight that stands together in them, 0..1 (`memory.rank.phrases`).
+        near: For chunks the share of the query's weight that stands together in them, 0..1 (`memory.rank.neighbours`).
 
     Returns:
         With scores 0..1 if the weights sum to 1.

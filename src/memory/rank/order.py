@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from memory.query import Ranking, Scored
-    from memory.record import MemoryId
+    from memory.schema.memory import MemoryId
+    from memory.schema.query import Ranking, Scored
 
 
 def corrected(ranking: Ranking, successors: Mapping[MemoryId, MemoryId]) -> Ranking:

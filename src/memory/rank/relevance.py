@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.query import Merge, Tier
+from memory.rank.coverage import coverage, said
 from memory.rank.fuse import RRF_K
-from memory.rank.words import coverage, said
+from memory.schema.query import Merge, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.query import Term
     from memory.rank.rollup import Passage
-    from memory.record import ChunkId
+    from memory.schema.memory import ChunkId
+    from memory.schema.query import Term
 
 
 def by_words(
     passages: Sequence[Passage], terms: Sequence[Term], *, best: float, near: Mapping[ChunkId, float]
 ) -> list[float]:
     """
-    How well passages that words alone have found say what the query says, 0..1: what `memory.rank.words.said` makes of each chunk,
+    How well passages that words alone have found say what the query says, 0..1: what `memory.rank.coverage.said` makes of each chunk,
     as in the merge; its mean over the chunks that match. BM25 itself tells nothing in a small store, where it is 0.000001.
 
     None is above that of a passage before it: BM25 decides the order. One without a chunk that matches has 0.
@@ -28,7 +28,7 @@ def by_words(
     Args:
         passages: Best first.
         best: The best BM25 of all that was found.
-        near: See `memory.rank.words.said`.
+        near: See `memory.rank.coverage.said`.
     """
     scores: list[float] = []
     for passage in passages:

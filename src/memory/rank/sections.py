@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.rank.coverage import likeness
 from memory.rank.rollup import SECTIONS_OF, Passage
-from memory.rank.words import likeness
-from memory.record import ChunkType
+from memory.schema.memory import ChunkType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memory.query import Ranking, Scored, Term
     from memory.rank.rollup import Outline
-    from memory.record import Chunk, ChunkId, MemoryId
+    from memory.schema.memory import Chunk, ChunkId, MemoryId
+    from memory.schema.query import Ranking, Scored, Term
 
 NEIGHBOURS = 3
 """Chunks shown on either side where a body has no headings (CAP X13)."""

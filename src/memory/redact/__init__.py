@@ -6,8 +6,6 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from memory.errors import Invalid
-from memory.limits import DEPTH_LIMIT
 from memory.redact.addresses import ADDRESSES
 from memory.redact.assigned import FIELD, assigned, may_name_secret, names_secret
 from memory.redact.commands import COMMANDS
@@ -18,13 +16,15 @@ from memory.redact.keys import KEYS
 from memory.redact.marked import MARKED, between, marked, marker
 from memory.redact.rule import Rule
 from memory.redact.shape import said_elsewhere, stand_in, strong
+from memory.schema.errors import Invalid
+from memory.schema.limits import DEPTH_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.draft import Draft
-    from memory.record import Json
     from memory.redact.rule import Span
+    from memory.schema.draft import Draft
+    from memory.schema.memory import Json
 
 __all__ = ["BUILT_IN", "Redacted", "Redactor", "Rule"]
 

@@ -6,8 +6,8 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from memory.errors import ConfigError
 from memory.redact.rule import Rule
+from memory.schema.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from memory.errors import Invalid
+from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

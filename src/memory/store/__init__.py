@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from memory.accounts import Accounts
+from memory.schema.usage_store import Accounts
 from memory.store.sessions import Sessions
 from memory.store.values import (
     Aged,
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from memory.query import Ranking, Scope, Searched, Term
-    from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
-    from memory.space import Space, Vectors, Window
+    from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId
+    from memory.schema.query import Ranking, Scope, Searched, Term
+    from memory.schema.space import Space, Vectors, Window
     from memory.store.begun import Begun
     from memory.store.graph import Graph
     from memory.store.lexicon import Lexicon

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from memory.record import ChunkId
-    from memory.space import Vectors
+    from memory.schema.memory import ChunkId
+    from memory.schema.space import Vectors
 
 
 class Begun(Protocol):

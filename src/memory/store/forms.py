@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.query import Term
+from memory.schema.query import Term
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.query import Ranking
+    from memory.schema.query import Ranking
 
 
 def forms(terms: Sequence[Term]) -> tuple[Term, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.record import MemoryId
+    from memory.schema.memory import MemoryId
     from memory.store.values import Attached, GraphCounts, Relation
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.record import ChunkId, Excerpt
-    from memory.space import Vectors
+    from memory.schema.memory import ChunkId, Excerpt
+    from memory.schema.space import Vectors
     from memory.store.values import Learned, Sense
 
 

@@ -11,7 +11,7 @@ from memory.store.stems import stems
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memory.query import Term
+    from memory.schema.query import Term
 
 POSTINGS = 16_000_000
 """

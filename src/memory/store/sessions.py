@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from memory.query import Scope
-    from memory.record import Memory, MemoryId
+    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.query import Scope
     from memory.store.values import Aged, Session
 
 

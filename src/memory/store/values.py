@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memory.draft import Draft
-    from memory.record import Chunk, ChunkId, Memory, MemoryId
-    from memory.space import Embedded, Space, Vectors
+    from memory.schema.draft import Draft
+    from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId
+    from memory.schema.space import Embedded, Space, Vectors
 
 
 class State(StrEnum):

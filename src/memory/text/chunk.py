@@ -7,8 +7,8 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.errors import Invalid
-from memory.record import Chunk, ChunkType
+from memory.schema.errors import Invalid
+from memory.schema.memory import Chunk, ChunkType
 from memory.text.outline import DEEPEST, LINE, outline
 from memory.text.tokens import tokens
 

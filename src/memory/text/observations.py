@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.errors import Invalid
-from memory.limits import LINE_LIMIT, check_text
+from memory.schema.errors import Invalid
+from memory.schema.limits import LINE_LIMIT, check_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

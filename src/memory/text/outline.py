@@ -13,7 +13,7 @@ from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.limits import TITLE_LIMIT
+from memory.schema.limits import TITLE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

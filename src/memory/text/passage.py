@@ -1,7 +1,7 @@
 """
 The passage: the text that is embedded for a chunk.
 
-Whoever changes what it says raises `memory.space.RECIPE`.
+Whoever changes what it says raises `memory.schema.space.RECIPE`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from memory.record import ChunkType
-from memory.text.grams import RANGES
+from memory.schema.memory import ChunkType
+from memory.text.bigrams import RANGES
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
-    from memory.record import Excerpt
+    from memory.schema.memory import Excerpt
 
 
 def passage(excerpt: Excerpt, overlap: int = 50) -> str:

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from memory.ledger import Budget, Call, Outage
+    from memory.schema.usage import Budget, Call, Outage
     from memory.store.sqlite.database import Database
 
 
 class SqliteAccounts:
-    """See `memory.accounts.Accounts`: the base of `SqliteStore` that keeps it."""
+    """See `memory.schema.usage_store.Accounts`: the base of `SqliteStore` that keeps it."""
 
     _db: Database
 

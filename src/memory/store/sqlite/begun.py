@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.record import ChunkId
-    from memory.space import Vectors
+    from memory.schema.memory import ChunkId
+    from memory.schema.space import Vectors
     from memory.store.sqlite.database import Database
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.errors import StoreDamaged, StoreReadOnly
+from memory.schema.errors import StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN
 from memory.store.sqlite import damage, queue, unlearn, vectors
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.errors import StoreDamaged
-from memory.kinds import Kind
-from memory.record import DAMAGED, ChunkType, Memory, MemoryId, unread
+from memory.schema.errors import StoreDamaged
+from memory.schema.kinds import Kind
+from memory.schema.memory import DAMAGED, ChunkType, Memory, MemoryId, unread
 from memory.store import Salvaged, Whole
 from memory.store.sqlite import memories, rows
 

@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 import apsw
 
-from memory.errors import StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
+from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
 from memory.store.sqlite.match import matched
 from memory.store.sqlite.rows import ODD
 from memory.store.sqlite.translate import FORBIDDEN, SALVAGE, rights, translated

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory.errors import StoreError
+from memory.schema.errors import StoreError
 
 if TYPE_CHECKING:
     import apsw

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import apsw
 
-from memory import scratch
-from memory.errors import StoreBusy, StoreError
+from memory.schema.errors import StoreBusy, StoreError
+from memory.store import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,11 +6,11 @@ import json
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memory.errors import Invalid, NotFound
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.times import iso
 from memory.store import Attached, GraphCounts, Relation
 from memory.store.sqlite import sessions
 from memory.store.sqlite.rows import listed, moment
-from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.record import MemoryId
+    from memory.schema.memory import MemoryId
     from memory.store.sqlite.database import Database
     from memory.store.sqlite.rows import Row
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.record import MemoryId
+    from memory.schema.memory import MemoryId
     from memory.store import Salvaged
     from memory.store.sqlite.database import Database
 

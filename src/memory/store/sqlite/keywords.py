@@ -7,7 +7,7 @@ import threading
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from memory.query import Scored
+from memory.schema.query import Scored
 from memory.store import PRIOR, SPARSE
 from memory.store.forms import folded, forms
 from memory.store.postings import Allowance, cost
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.query import Ranking, Scope, Term
-    from memory.record import ChunkId
+    from memory.schema.memory import ChunkId
+    from memory.schema.query import Ranking, Scope, Term
     from memory.store.sqlite.rows import Row, Values
 
 SLACK = 6  # chunks ranked beyond k in a broad scope, for the few that it leaves out

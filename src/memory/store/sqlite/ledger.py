@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.errors import Invalid
+from memory.schema.errors import Invalid
+from memory.schema.times import iso
 from memory.store.sqlite.rows import key, moment
-from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.ledger import Budget, Call, Outage
+    from memory.schema.usage import Budget, Call, Outage
     from memory.store.sqlite.rows import Row, Values
 
 _DAY = len("2026-01-01")
@@ -74,7 +74,7 @@ def _values(call: Call) -> Values:
 
 def lines(db: apsw.Connection, since: datetime | None, limit: int) -> list[Call]:
     """See `Store.ledger`."""
-    from memory.ledger import Call
+    from memory.schema.usage import Call
 
     rows: Iterable[Row] = db.execute(
         """select moment, provider, model, purpose, host, calls, texts, tokens, bytes_out, seconds, cost, error, id
@@ -86,7 +86,7 @@ def lines(db: apsw.Connection, since: datetime | None, limit: int) -> list[Call]
 
 def spent(db: apsw.Connection, since: datetime | None) -> list[Call]:
     """See `Store.spent`."""
-    from memory.ledger import Call
+    from memory.schema.usage import Call
 
     rows: Iterable[Row] = db.execute(
         """select day || 'T00:00:00Z', provider, model, purpose, host, sum(calls), sum(texts), sum(tokens),
@@ -107,7 +107,7 @@ def outage(db: apsw.Connection, host: str) -> Outage | None:
     found = db.execute("select until, error from outages where host = ?", (host,)).get
     if found is None:
         return None
-    from memory.ledger import Outage
+    from memory.schema.usage import Outage
 
     until, error = found
     return Outage(host, moment(until), error)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.errors import Invalid
+from memory.schema.errors import Invalid
+from memory.schema.times import iso
 from memory.store import Learned, Sense
 from memory.store.sqlite import memories, vectors
 from memory.store.sqlite.rows import key, moment, packed
 from memory.store.sqlite.translate import translated
 from memory.store.sqlite.unlearn import forget
-from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import apsw
 
-    from memory.record import ChunkId, Excerpt
-    from memory.space import Vectors
+    from memory.schema.memory import ChunkId, Excerpt
+    from memory.schema.space import Vectors
     from memory.store.sqlite.database import Database
     from memory.store.sqlite.rows import Row
 

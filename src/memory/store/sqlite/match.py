@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.query import Term
+    from memory.schema.query import Term
 
 BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS.values()))})"
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory.query import Scope
-    from memory.space import Vectors
+    from memory.schema.query import Scope
+    from memory.schema.space import Vectors
 
 LAST_DIGITS = 1e-5
 """Sums of float32 taken in another order differ by less; what is this near to the last one counts as a tie."""

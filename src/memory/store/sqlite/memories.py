@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.errors import Invalid, NotFound, StoreDamaged
-from memory.kinds import RULES, Kind, check_kind
-from memory.record import OVERLAP, Excerpt, MemoryId, Status
+from memory.schema.errors import Invalid, NotFound, StoreDamaged
+from memory.schema.kinds import RULES, Kind, check_kind
+from memory.schema.memory import OVERLAP, Excerpt, MemoryId, Status
+from memory.schema.times import iso
 from memory.store import RESOLVED, UID_PREFIX, Kept, Revision
 from memory.store.sqlite import sameness, vectors
 from memory.store.sqlite.rows import (
@@ -25,7 +26,6 @@ from memory.store.sqlite.rows import (
     tagged,
 )
 from memory.store.sqlite.unlearn import unlearning
-from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.record import ChunkId, Memory
-    from memory.space import Embedded
+    from memory.schema.memory import ChunkId, Memory
+    from memory.schema.space import Embedded
     from memory.store import Entry, Links, Whole
     from memory.store.sqlite.rows import Row
 
@@ -235,7 +235,7 @@ def _queued(db: apsw.Connection, limit: int, condition: str, values: Sequence[st
 
 def _values(entry: Entry) -> dict[str, Any]:
     """The columns that an entry's draft gives, also to a memory that is there."""
-    from memory.draft import SHARED
+    from memory.schema.draft import SHARED
 
     values: dict[str, Any] = {name: getattr(entry.draft, name) for name in SHARED}
     for name in ("tags", "related_files", "metadata"):

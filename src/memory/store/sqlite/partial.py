@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from memory.kinds import RULES, Kind
-from memory.record import DAMAGED, Status
+from memory.schema.kinds import RULES, Kind
+from memory.schema.memory import DAMAGED, Status
+from memory.schema.times import iso
 from memory.store.sqlite import rows
-from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.record import Memory
+    from memory.schema.memory import Memory
 
 _LIKELY = (Kind.DISCOVERY, Kind.SESSION_CONTEXT, Kind.REPORT, Kind.NOTE, Kind.KNOWLEDGE_BASE)
 """What a memory is taken for whose kind cannot be read: the first whose rule it keeps, so that it can be imported."""
@@ -31,7 +31,7 @@ _PLAIN = {
 
 def memory(values: Sequence[Any]) -> Memory:
     """
-    From the columns of a memory, by their places. What is wrong is named in its flags; see `memory.record.unread`.
+    From the columns of a memory, by their places. What is wrong is named in its flags; see `memory.schema.memory.unread`.
 
     Raises:
         StoreDamaged: More is wrong than a column that has a default.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from memory.record import MemoryId
+from memory.schema.memory import MemoryId
+from memory.schema.times import iso
 from memory.store import Claim, Waiting
 from memory.store.sqlite.rows import listed, moment
-from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.record import ChunkId
+    from memory.schema.memory import ChunkId
     from memory.store.sqlite.rows import Row
 
 # With one max(), SQLite takes the bare columns from the row that has it; the id decides between equal moments.

@@ -8,18 +8,18 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from memory.errors import StoreDamaged
-from memory.kinds import Kind
-from memory.query import ACTIVE, EVERYTHING, NONE
-from memory.record import Chunk, ChunkId, ChunkType, Memory, MemoryId, Status
-from memory.times import iso
+from memory.schema.errors import StoreDamaged
+from memory.schema.kinds import Kind
+from memory.schema.memory import Chunk, ChunkId, ChunkType, Memory, MemoryId, Status
+from memory.schema.query import ACTIVE, EVERYTHING, NONE
+from memory.schema.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import apsw
 
-    from memory.query import Scope
+    from memory.schema.query import Scope
 
 Values: TypeAlias = "list[Any]"
 Row: TypeAlias = "tuple[Any, ...]"
@@ -216,7 +216,7 @@ def read(db: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Row]
 def memories(db: apsw.Connection, condition: str, values: Values, *, strict: bool = False) -> list[Memory]:
     """
     Args:
-        strict: Else a default stands for what cannot be read, and the memory's flags say so: `memory.record.unread`.
+        strict: Else a default stands for what cannot be read, and the memory's flags say so: `memory.schema.memory.unread`.
 
     Raises:
         StoreDamaged: One cannot be read.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.kinds import RESEARCH_KINDS
+from memory.schema.kinds import RESEARCH_KINDS
+from memory.schema.times import iso
 from memory.store import Cleared, Run, ToolCall
 from memory.store.sqlite import memories, sessions
 from memory.store.sqlite.rows import moment, packed
-from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

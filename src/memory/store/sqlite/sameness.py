@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.kinds import RULES, Kind
+from memory.schema.kinds import RULES, Kind
+from memory.schema.times import iso
 from memory.store import SAME
-from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import apsw
 
-    from memory.draft import Draft
-    from memory.record import Memory, MemoryId
+    from memory.schema.draft import Draft
+    from memory.schema.memory import Memory, MemoryId
     from memory.store import Entry
 
 

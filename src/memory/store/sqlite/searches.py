@@ -16,11 +16,11 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from memory.errors import StoreError
-from memory.query import Searched
+from memory.schema.errors import StoreError
+from memory.schema.query import Searched
+from memory.schema.times import iso
 from memory.store import SEARCHES
 from memory.store.sqlite.rows import moment
-from memory.times import iso
 
 if TYPE_CHECKING:
     from datetime import datetime

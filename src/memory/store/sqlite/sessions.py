@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.schema.times import iso
 from memory.store import Aged, Session
 from memory.store.sqlite import memories as rows_of
 from memory.store.sqlite.rows import listed, memories, moment, read, where
-from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.query import Scope
-    from memory.record import Memory, MemoryId
+    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.query import Scope
     from memory.store.sqlite.rows import Row
 
 ORDER = "m.session_iter {0}, m.created_at {0}, m.id {0}"

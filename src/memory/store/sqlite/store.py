@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from memory.schema.times import iso
 from memory.store import State, Whole
 from memory.store.sqlite import keywords, memories, queue, rows, sameness, vectors as vector_rows
 from memory.store.sqlite.accounts import SqliteAccounts
@@ -12,15 +13,14 @@ from memory.store.sqlite.database import Database
 from memory.store.sqlite.health import SqliteHealth
 from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.rows import listed, outlines, where
-from memory.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from memory.query import Ranking, Scope, Searched, Term
-    from memory.record import Chunk, ChunkId, Excerpt, Memory, MemoryId
-    from memory.space import Space, Vectors, Window
+    from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId
+    from memory.schema.query import Ranking, Scope, Searched, Term
+    from memory.schema.space import Space, Vectors, Window
     from memory.store import Aged, Claim, Counts, Entry, Generation, Kept, Links, Revision, Session, Waiting
     from memory.store.sqlite.begun import SqliteBegun
     from memory.store.sqlite.graph import SqliteGraph

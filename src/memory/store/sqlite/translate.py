@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.errors import Invalid, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly
+from memory.schema.errors import Invalid, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from memory.errors import NotFound
-from memory.query import EVERYTHING, Scored
+from memory.schema.errors import NotFound
+from memory.schema.query import EVERYTHING, Scored
 from memory.store import Generation, State
 from memory.store.sqlite import queue
 from memory.store.sqlite.begun import forget_begun
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.query import Ranking, Scope
-    from memory.record import ChunkId, MemoryId
-    from memory.space import Space, Vectors, Window
+    from memory.schema.memory import ChunkId, MemoryId
+    from memory.schema.query import Ranking, Scope
+    from memory.schema.space import Space, Vectors, Window
     from memory.store.sqlite.matrix import Matrix
     from memory.store.sqlite.rows import Row
 
@@ -37,7 +37,7 @@ create table vectors_{id} (
 
 
 def generations(db: apsw.Connection) -> list[Generation]:
-    from memory.space import Space
+    from memory.schema.space import Space
 
     rows = db.execute("select id, provider, model, recipe, dimension, state from generations order by id")
     return [Generation(id, Space(*space), State(state)) for id, *space, state in rows]

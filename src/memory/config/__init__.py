@@ -1,0 +1,1 @@
+"""Settings, where they come from, and which project a folder belongs to."""

@@ -1,0 +1,348 @@
+"""
+Settings: defaults, then the file, then the environment, then the caller.
+
+A `Config` is plain data that was checked. It opens nothing and builds nothing; `Engine.open` does. Every setting
+remembers where it came from.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import Field, dataclass, field, fields, replace
+from operator import attrgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
+
+from memory.config.files import SETTINGS_BYTES, contents
+from memory.config.settings import (
+    FOREIGN,
+    MOVED,
+    ChunkingSettings,
+    ContextSettings,
+    EmbeddingSettings,
+    GraphSettings,
+    McpSettings,
+    ResearchSettings,
+    SearchSettings,
+    StoreSettings,
+    setting,
+    variable,
+)
+from memory.schema.errors import ConfigError
+from memory.schema.limits import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+DATABASE = "memory.db"
+FILE = "config.yaml"
+
+
+def _aliases(text: str) -> None:
+    from memory.config.project import aliases
+
+    aliases(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """
+    Attributes:
+        origins: Where each setting that is not a default came from, by its key ("search.limit").
+    """
+
+    home: str = setting("", "Folder of the database; empty takes the platform's data folder.")
+    project_aliases: str = setting(
+        "", 'Other names of a project, e.g. after its folder was renamed: "old = new, website = shop".', check=_aliases
+    )
+    documents: str = setting(
+        "",
+        "Folder that documents may be written into; empty is the folder a program works in, or one beside the database "
+        "if that is your home folder or above it.",
+    )
+    store: StoreSettings = field(default_factory=StoreSettings)
+    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    context: ContextSettings = field(default_factory=ContextSettings)
+    research: ResearchSettings = field(default_factory=ResearchSettings)
+    graph: GraphSettings = field(default_factory=GraphSettings)
+    mcp: McpSettings = field(default_factory=McpSettings)
+    origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
+
+    @property
+    def folder(self) -> str:
+        """Where the database lies. A text: pathlib would cost every start 3 ms."""
+        return _utf8(_expanded(self.home) if self.home else platform_folder())
+
+    @property
+    def database(self) -> str:
+        return os.path.join(self.folder, DATABASE)
+
+
+SECTIONS = ("store", "embedding", "chunking", "search", "context", "research", "graph", "mcp")
+
+ALIASES = {
+    "embedding.provider": ("MEMGRAPH_EMBEDDING_PROVIDER",),
+    "embedding.model": ("MEMGRAPH_EMBEDDING_MODEL", "EMBEDDING_MODEL"),
+    "embedding.expected_dimension": ("EMBEDDING_DIM",),
+    "embedding.backfill_threshold": ("AUTO_BACKFILL_THRESHOLD",),
+    "chunking.size": ("DEFAULT_CHUNK_SIZE",),
+    "chunking.overlap": ("DEFAULT_CHUNK_OVERLAP",),
+    "search.candidates": ("VECTOR_SEARCH_BATCH_SIZE",),
+    "search.deepen": ("USE_ITERATIVE_FETCHING",),
+    "search.threshold_filtering": ("USE_THRESHOLD_FILTERING",),
+    "search.slow_seconds": ("LOG_SLOW_QUERY_THRESHOLD",),
+    "research.run": ("MEMORY_RUN",),
+    "mcp.warm_start": ("WARM_START_EMBEDDING_MODEL",),
+}
+"""Variables by which other programs knew some settings (CAP D47, D48, E25); our own names come first."""
+
+
+def platform_folder() -> str:
+    """
+    Where programs of this platform keep a user's data.
+
+    Not platformdirs, which says the same but costs every start 5 ms.
+    """
+    if sys.platform == "win32":
+        return os.path.join(os.environ.get("LOCALAPPDATA") or _expanded("~\\AppData\\Local"), "memory")
+    if sys.platform == "darwin":
+        return _expanded("~/Library/Application Support/memory")
+    data = os.environ.get("XDG_DATA_HOME", "")  # a relative one is to be ignored, says its specification
+    return os.path.join(data if os.path.isabs(data) else _expanded("~/.local/share"), "memory")
+
+
+def load(
+    file: str | Path | None = None, *, env: Mapping[str, str] | None = None, flags: Mapping[str, object] | None = None
+) -> Config:
+    """
+    The settings in force.
+
+    Args:
+        file: The file to read; None reads `$MEMORY_CONFIG`, else config.yaml in `$MEMORY_HOME` or the platform's
+            data folder, if it is there.
+        env: None reads the process's own. `$MEMORY_HOME` and `$MEMORY_<SECTION>_<NAME>` set what they name.
+        flags: Settings of the command line by key; None values are left out.
+
+    Raises:
+        ConfigError: The file is missing or not YAML, or a key or a value is not known. It names the place.
+    """
+    env = os.environ if env is None else env
+    path = located(file, env=env, flags=flags)
+    config = Config()
+    for key, value in _read(path, needed=bool(file or env.get("MEMORY_CONFIG"))):
+        config = with_setting(config, key, value, path)
+    for key in keys():
+        named = next((name for name in (variable(key), *ALIASES.get(key, ())) if env.get(name)), None)
+        if named is not None:
+            config = with_setting(config, key, env[named], f"${named}")
+    for key, value in (flags or {}).items():
+        if value is not None:
+            config = with_setting(config, key, value, "flag")
+    return config
+
+
+def located(file: str | Path | None, *, env: Mapping[str, str], flags: Mapping[str, object] | None = None) -> str:
+    """Where `load` reads the settings, whether there are any or not."""
+    wanted = file or env.get("MEMORY_CONFIG") or None
+    return _expanded(str(wanted or os.path.join(_folder(env, flags or {}), FILE)))
+
+
+def _folder(env: Mapping[str, str], flags: Mapping[str, object]) -> str:
+    home = flags.get("home") or env.get("MEMORY_HOME")
+    return str(home) if home else platform_folder()
+
+
+def _expanded(path: str) -> str:
+    expanded = os.path.expanduser(path)
+    if expanded.startswith("~"):
+        raise ConfigError(f"{path}: there is no such user")
+    return expanded
+
+
+def _utf8(path: str) -> str:
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"the folder {plain(path)} has a name that is not UTF-8", hint="Set MEMORY_HOME.") from error
+    return path
+
+
+def _read(file: str, *, needed: bool) -> Iterator[tuple[str, object]]:
+    try:
+        text = contents(file, SETTINGS_BYTES).decode("utf-8-sig")
+    except OSError as error:
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)) and not needed:
+            return
+        raise ConfigError(f"{file}: {error.strerror}", hint="`memory init` writes one.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    yield from tree(text, file)
+
+
+def tree(text: str, file: str) -> Iterator[tuple[str, object]]:
+    """
+    Keys and values of the text of a settings file, as they stand there.
+
+    Raises:
+        ConfigError: It is not YAML, or not settings.
+    """
+    if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
+        return  # nothing but comments: spare the 15 ms that importing yaml takes
+    import yaml
+
+    try:
+        found: object = yaml.safe_load(text) or {}
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that is none; a thousand brackets
+        raise ConfigError(f"{file} is not YAML: {error}") from error
+    for name, value in _mapping(found, f"{file}: expected settings such as `search:`, not {type(found).__name__}"):
+        if name not in SECTIONS:
+            yield str(name), value
+            continue
+        for inner, said in _mapping(value or {}, f"{file}: {name} should hold settings, not {value!r}"):
+            yield f"{name}.{inner}", said
+
+
+def _mapping(tree: object, otherwise: str) -> Iterable[tuple[object, object]]:
+    if not isinstance(tree, dict):
+        raise ConfigError(otherwise)
+    return cast("dict[object, object]", tree).items()
+
+
+def with_setting(config: Config, key: str, value: object, origin: str) -> Config:
+    """
+    Raises:
+        ConfigError: There is no such setting, or it does not take the value.
+    """
+    if key not in (known := keys()):
+        from difflib import get_close_matches
+
+        named = [k for k in known if k.endswith("." + key.rsplit(".", maxsplit=1)[-1])]
+        near = (
+            [MOVED[key]]
+            if key in MOVED
+            else named or get_close_matches(key, known if "." in key else [*SECTIONS, *known], n=1)
+        )
+        if key in SECTIONS:
+            hint = f"It has settings: {', '.join(k for k in known if k.startswith(f'{key}.'))}."
+            raise ConfigError(f"{origin}: {key} is a section, not a setting", hint=hint)
+        hint = f"Did you mean {near[0]!r}?" if near else ""
+        if FOREIGN & {*key.split(".")}:
+            hint += " If another program wrote it, move it away: `memory config import FILE` takes it over."
+        raise ConfigError(f"{origin}: no setting {key!r}", hint=hint.strip())
+    section, _, name = key.rpartition(".")
+    owner = getattr(config, section) if section else config
+    definition = next(f for f in fields(owner) if f.name == name)
+    try:
+        checked = _checked(definition, value)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{origin}: {key}: {error}") from error
+    changes: dict[str, Any] = {section: replace(owner, **{name: checked})} if section else {name: checked}
+    return replace(config, **changes, origins=MappingProxyType({**config.origins, key: origin}))
+
+
+def _checked(definition: Field[Any], value: object) -> object:
+    choices: tuple[str, ...] = definition.metadata["choices"]
+    if choices and value not in choices and value not in (more := _plugged(definition.metadata["group"])):
+        raise ValueError(f"{value!r} is none of {', '.join((*choices, *more))}")
+    default: object = definition.default
+    match default:
+        case bool():
+            named = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+            if str(value).lower() not in named:
+                raise ValueError(f"{value!r} is neither true nor false")
+            return named[str(value).lower()]
+        case str():
+            if definition.metadata["number"] and isinstance(value, int | float) and not isinstance(value, bool):
+                definition.metadata["check"](str(value))
+                return value
+            if not isinstance(value, str):
+                raise TypeError(f"expected text, not {value!r}")
+            if "\0" in value or value.encode(errors="replace").decode() != value:
+                raise ValueError(f"{value!r} is not text")
+            if (check := definition.metadata["check"]) is not None:
+                check(value)
+            return value
+    return _number(int if isinstance(default, int) else float, value, *definition.metadata["range"])
+
+
+def _plugged(group: str) -> tuple[str, ...]:
+    """Names that other packages bring for an entry-point group; looked up only for a value that is none of ours."""
+    if not group:
+        return ()
+    from importlib.metadata import entry_points
+
+    return tuple(sorted(entry_points(group=group).names))
+
+
+def _number(kind: type[int | float], value: object, low: float, high: float) -> float:
+    try:
+        number = kind(str(value)) if not isinstance(value, bool) else None
+    except ValueError:
+        number = None
+    if number is None or not low <= number <= high:
+        sort = "a whole number" if kind is int else "a number"
+        raise ValueError(f"expected {sort} from {low:,} to {high:,}, not {value!r}")
+    return number
+
+
+def keys() -> list[str]:
+    """All settings, in the order of the example file: "home", "store.busy_seconds", ..."""
+    sections: dict[str, type[Any]] = {
+        "store": StoreSettings,
+        "embedding": EmbeddingSettings,
+        "chunking": ChunkingSettings,
+        "search": SearchSettings,
+        "context": ContextSettings,
+        "research": ResearchSettings,
+        "graph": GraphSettings,
+        "mcp": McpSettings,
+    }
+    return [
+        "home",
+        "project_aliases",
+        "documents",
+        *(f"{section}.{f.name}" for section, kind in sections.items() for f in fields(kind)),
+    ]
+
+
+def value(config: Config, key: str) -> object:
+    """The value of a setting."""
+    found: object = attrgetter(key)(config)
+    return found
+
+
+def meaning(key: str) -> str:
+    """One line on what a setting does."""
+    section, _, name = key.rpartition(".")
+    owner = getattr(Config(), section) if section else Config()
+    return str(next(f for f in fields(owner) if f.name == name).metadata["meaning"])
+
+
+def example() -> str:
+    """A settings file with every setting at its default, in comments, each with its meaning."""
+    lines = [
+        "# Settings of `memory`. Take away the `# ` of one, and of its section, to change it; `memory config` shows where each value comes from.",
+        "",
+    ]
+    section = ""
+    for key in keys():
+        owner, _, name = key.rpartition(".")
+        if owner != section:
+            lines += ["", f"# {owner}:"]
+            section = owner
+        indent = "  " if owner else ""
+        lines += [f"# {indent}# {meaning(key)}", f"# {indent}{name}: {_yaml(value(Config(), key))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _yaml(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case "":
+            return '""'
+    return str(value)

@@ -1,0 +1,191 @@
+"""Changing a settings file: one line of it, all else and every comment as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import sys
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from memory.config.config import SECTIONS, example, tree
+from memory.config.files import SETTINGS_BYTES, contents
+from memory.schema.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_REST = r"([ \t]*(?:(?<=[ \t])#.*)?[ \t\r\n]*)"
+"""What may stand behind a value: a comment, the end of the line. Of all that is blank, YAML skips only these."""
+
+_VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^ \t\r\n"'#&*!|>%@`{}\[\],].*?)"""
+"""A value on one line, quoted or plain: no list, anchor, tag or block."""
+
+
+def written(file: str, changes: Mapping[str, object]) -> None:
+    """
+    Put settings into a file, which is made from the example if it is missing; begin anew if somebody else wrote to it.
+
+    Args:
+        changes: Values by key ("search.limit"), already checked.
+
+    Raises:
+        ConfigError: The file cannot be read or written, is read-only, or is written in a way that cannot be changed
+            line by line; it was not touched.
+    """
+    target = os.path.realpath(file)
+    try:
+        with _alone(os.path.dirname(target)):
+            while True:
+                before = _text(target, file)
+                text = example() if before is None else before
+                for key, value in changes.items():
+                    text = changed(text, key, value, file)
+                if text == before or _replaced(target, before, text, file):
+                    return
+    except OSError as error:
+        raise ConfigError(f"cannot write {file}: {error.strerror}") from error
+
+
+@contextmanager
+def _alone(path: str) -> Iterator[None]:
+    """One process at a time in a folder; on Windows, which locks no folders, whoever comes first."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems lock no folders either
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _text(target: str, file: str) -> str | None:
+    """What a file says, with its line endings and byte order mark; None if there is none."""
+    try:
+        return contents(target, SETTINGS_BYTES).decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {file}: {error}") from error
+
+
+def _replaced(target: str, before: str | None, text: str, file: str) -> bool:
+    """Whether the text now stands in the file; not if that no longer says what it said before."""
+    beside = f"{target}.{os.getpid()}.new"
+    try:
+        with open(beside, "w", encoding="utf-8", newline="") as opened:
+            if before is not None:
+                _make_like(beside, target, file)
+            opened.write(text)
+            opened.flush()
+            os.fsync(opened.fileno())
+        if _text(target, file) != before:
+            return False
+        os.replace(beside, target)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(beside)
+    return True
+
+
+def _make_like(beside: str, target: str, file: str) -> None:
+    """Give a new file the mode, the group and the owner of the one it is going to replace."""
+    was = os.stat(target)
+    if not stat.S_ISREG(was.st_mode):
+        raise ConfigError(f"cannot write {file}: it is no ordinary file")  # root would replace /dev/null
+    if not was.st_mode & 0o222 or not os.access(target, os.W_OK):  # root may write to everything
+        raise ConfigError(f"{file} is read-only", hint="Allow writing to it, or change it where it comes from.")
+    os.chmod(beside, was.st_mode & 0o777)
+    if sys.platform != "win32":
+        for owner, group in ((-1, was.st_gid), (was.st_uid, -1)):
+            with suppress(OSError):  # only root can give a file away, and only to those its container knows
+                os.chown(beside, owner, group)
+
+
+def changed(text: str, key: str, value: object, file: str = "config.yaml") -> str:
+    """
+    The text of a settings file with one setting changed.
+
+    Comments stay, also behind the value. One becomes the setting only if it is, to the letter, the line that the
+    example has for it: of any other nobody can tell whether it is a setting or somebody's words.
+
+    Raises:
+        ConfigError: It would not say what it should: the file is no YAML of the plain kind.
+    """
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    try:
+        return mark + _changed(text.removeprefix(mark), key, value, file)
+    except ConfigError as error:
+        raise ConfigError(
+            f"{file} is written in a way that cannot be changed line by line", hint=f"Set {key} to {value!r} by hand."
+        ) from error
+
+
+def _changed(text: str, key: str, value: object, file: str) -> str:
+    had = dict(tree(text, file))
+    if key in had and had[key] == value:
+        return text
+    end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+    lines, start = (text + end * (text[-1:] not in "\r\n")).splitlines(keepends=True), 0
+    section, _, name = key.rpartition(".")
+    if section:
+        there = any(known.startswith(f"{section}.") for known in had)
+        lines, start = _with_header(lines, section, there=there, end=end)
+    stop = next((at for at in range(start, len(lines)) if section and re.match(r"[^\s#]", lines[at])), len(lines))
+    body = _with_setting(lines[start:stop], name, _yaml(value), nested=bool(section), end=end)
+    new = "".join((*lines[:start], *body, *lines[stop:]))
+    if dict(tree(new, file)) != had | {key: value}:
+        raise ConfigError(f"{key} would not become {value!r}, or not alone")
+    return new
+
+
+def _with_header(lines: list[str], section: str, *, there: bool, end: str) -> tuple[list[str], int]:
+    """The lines with the header of a section, and where what belongs to it begins."""
+    header = _find(lines, rf"{section}[ \t]*:{_REST}")
+    if header is not None:
+        return lines, header + 1
+    if there or _find(lines, rf"(?![#\s])[^:]*\b{section}\b.*") is not None:
+        raise ConfigError(f"{section} has no line of its own")
+    known = example().splitlines()
+    for place, (line, after) in enumerate(pairwise(lines)):
+        if line.rstrip() == f"# {section}:" and after.rstrip() in known:
+            return [*lines[:place], f"{section}:{end}", *lines[place + 1 :]], place + 1
+    return [*lines, end, f"{section}:{end}"], len(lines) + 2
+
+
+def _with_setting(lines: list[str], name: str, said: str, *, nested: bool, end: str) -> list[str]:
+    """The lines of a section, or of the file, with a setting: in its place, in that of its example, or first."""
+    indents = (re.match(r"( +)[^\s#]", line) for line in lines)
+    indent = next((found[1] for found in indents if found), "  ") if nested else ""
+    for place, line in enumerate(lines):
+        if found := re.fullmatch(rf"({indent}{name}[ \t]*:)(?:([ \t]+){_VALUE})?{_REST}", line, re.DOTALL):
+            return [*lines[:place], f"{found[1]}{found[2] or ' '}{said}{found[3]}", *lines[place + 1 :]]
+    new, known = f"{indent}{name}: {said}{end}", example().splitlines()
+    for place, line in enumerate(lines[: _find(lines, rf"# ({'|'.join(SECTIONS)}):\s*")]):
+        if line.rstrip() in known and re.match(rf"# *{name}:", line):
+            return [*lines[:place], new, *lines[place + 1 :]]
+    return [new, *lines]
+
+
+def _find(lines: list[str], pattern: str) -> int | None:
+    return next((at for at, line in enumerate(lines) if re.fullmatch(pattern, line, re.DOTALL)), None)
+
+
+def _yaml(value: object) -> str:
+    """A value that YAML reads back as it is."""
+    said = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return said if "." in said else said.replace("e", ".0e")  # without a point, YAML 1.1 takes it for text
+    if not isinstance(value, str):
+        return said
+    if re.fullmatch(r"(?i)(?!(true|false|yes|no|on|off|null|y|n)$)[a-z][\w./-]*", value):
+        return value
+    return re.sub(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", lambda odd: f"\\u{ord(odd[0]):04x}", said)

@@ -1,0 +1,107 @@
+"""Which project a folder belongs to, and by which names it is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.config.files import contents
+from memory.schema.limits import NAME_LIMIT, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+MARK_BYTES = 1 << 16
+"""Of a file that says where the main worktree is."""
+
+
+def project(folder: Path) -> str | None:
+    """
+    The name of the git repository around a folder, the same in all its worktrees; else the folder's own name.
+
+    None at the root of a file system, and in a home folder that is no repository: programs are started there that
+    work on no project. Reads files only: git itself need not be there.
+    """
+    folder = folder.resolve()
+    root = repository(folder)
+    if root is None:
+        if folder == _home():
+            return None
+        root = folder
+    if (root / ".git").is_file():
+        root = _main_worktree(root / ".git", root)
+    return plain(root.name)[:NAME_LIMIT] or None
+
+
+def repository(folder: Path) -> Path | None:
+    """The root of the git work tree around a folder."""
+    folder = folder.resolve()
+    return next((parent for parent in (folder, *folder.parents) if _there(parent / ".git")), None)
+
+
+def _there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a folder that lets nobody look; a name too long
+        return False
+
+
+def _main_worktree(mark: Path, folder: Path) -> Path:
+    """
+    A linked worktree's `.git` is a file that says `gitdir: <main>/.git/worktrees/<name>`.
+
+    A bare repository is its own main: `<project>.git`, or hidden in the folder of its worktrees. A file that says
+    something else, or nothing readable, leaves the folder as it is.
+    """
+    try:
+        text = contents(mark, MARK_BYTES).decode("utf-8", "replace").strip()
+        target = (folder / text.removeprefix("gitdir:").strip()).resolve()
+    except (OSError, ValueError, RuntimeError):  # not readable; a NUL; links in a circle
+        return folder
+    if target.parent.name != "worktrees":
+        return folder
+    main = target.parent.parent
+    if main.name.startswith("."):
+        return main.parent
+    return main.with_name(main.name.removesuffix(".git"))
+
+
+def _home() -> Path | None:
+    from pathlib import Path
+
+    try:
+        return Path.home().resolve()
+    except (OSError, RuntimeError):  # there is none; links in a circle
+        return None
+
+
+def aliases(text: str) -> Mapping[str, str]:
+    """
+    The names that mean another project, from "old = new, website = shop", each with the name that counts.
+
+    Raises:
+        ValueError: It is not such a list, a name has two meanings, or names mean each other in a circle.
+    """
+    said: dict[str, str] = {}
+    for part in filter(str.strip, text.split(",")):
+        old, equals, new = (piece.strip() for piece in part.partition("="))
+        if not (old and equals and new) or "=" in new:
+            raise ValueError(f'{part.strip()!r} is not of the form "old = new"')
+        if said.setdefault(old, new) != new:
+            raise ValueError(f"{old!r} cannot be both {said[old]!r} and {new!r}")
+    return {old: _last(old, said) for old in said}
+
+
+def _last(name: str, said: Mapping[str, str]) -> str:
+    seen = [name]
+    while (name := said.get(name, "")) and name not in seen:
+        seen.append(name)
+    if name:
+        raise ValueError(f"{' = '.join([*seen, name])} goes in a circle")
+    return seen[-1]
+
+
+def names(name: str, known: Mapping[str, str]) -> frozenset[str]:
+    """All names of a project, given any of them and what `aliases` found."""
+    last = known.get(name, name)
+    return frozenset({last, *(old for old, new in known.items() if new == last)})

@@ -1,0 +1,323 @@
+"""What can be set: each setting with its default, its meaning and the values it takes."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+PLUGINS = "memory.embedders"
+"""The entry-point group of providers that other packages bring."""
+
+
+def setting(  # the parameters are what can be said of a setting
+    default: object,
+    meaning: str,
+    low: float = 0,
+    high: float = 0,
+    *,
+    choices: tuple[str, ...] = (),
+    group: str = "",
+    check: Callable[[str], object] | None = None,
+    number: bool = False,
+) -> Any:
+    """
+    A setting of the type of its default.
+
+    Args:
+        low, high: Range of a number.
+        choices: Values of a text, if it is not free; with a `group`, also the names of that entry-point group.
+        check: Raises a ValueError with a sentence if a text means nothing.
+        number: Whether a number may stand in place of a text.
+    """
+    said = {"meaning": meaning, "range": (low, high), "choices": choices, "group": group}
+    return field(default=default, metadata={**said, "check": check, "number": number})
+
+
+class _Section:
+    """
+    Settings that belong together: what a frozen dataclass would be, which makes its methods anew for each class, at the
+    price of 2 ms at every start. A section has a docstring: for one without, dataclass would inspect its signature.
+    """
+
+    def __init__(self, **values: object) -> None:
+        """
+        Args:
+            values: Settings by name; those left out have their defaults, as attributes of the class.
+
+        Raises:
+            TypeError: There is no such setting.
+        """
+        if unknown := values.keys() - self._names():
+            raise TypeError(f"no setting {', '.join(sorted(unknown))}")
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"cannot assign to {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"cannot delete {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def _names(self) -> Iterable[str]:
+        return self.__dataclass_fields__  # type: ignore[attr-defined,no-any-return]
+
+    def _values(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self._names())
+
+
+def _variable(text: str) -> None:
+    import re
+
+    if not re.fullmatch(r"[A-Za-z_]\w*", text):  # not repeated: it may be the key itself
+        raise ValueError("this is no name of an environment variable; the key itself belongs into one")
+
+
+def _budget(text: str) -> None:
+    from memory.schema.usage import budget
+
+    budget(text)
+
+
+@dataclass(init=False, repr=False, eq=False)
+class StoreSettings(_Section):
+    """The database."""
+
+    busy_seconds: float = setting(30.0, "How long a write waits for another process, in seconds.", 0, 3600)
+
+
+@dataclass(init=False, repr=False, eq=False)
+class EmbeddingSettings(_Section):
+    """Who makes vectors, and when."""
+
+    provider: str = setting(
+        "local",
+        "Who turns text into vectors: local (a small model on this machine), sentence-transformers, ollama, openai (or "
+        "any server that speaks like it), hashed (no model: tests), none, or the name of an installed plug-in.",
+        choices=("local", "sentence-transformers", "ollama", "openai", "hashed", "none"),
+        group=PLUGINS,
+    )
+    model: str = setting("", "The provider's name of the model, or its folder; empty takes the provider's default.")
+    batch_size: int = setting(32, "Chunks that are embedded and committed together.", 1, 4096)
+    dimensions: int = setting(
+        0, "Width of the vectors, of models that can shorten theirs; 0 is the model's own.", 0, 65_536
+    )
+    expected_dimension: int = setting(
+        0, "A model whose vectors have another width than this is refused; 0 takes any.", 0, 65_536
+    )
+    query_prefix: str = setting("auto", "Put before a query; auto is what is known of the model.")
+    passage_prefix: str = setting("auto", "Put before a passage; auto is what is known of the model. Needs a reindex.")
+    max_tokens: int = setting(
+        0, "Tokens the model reads; longer texts get several vectors. 0 is what is known of the model.", 0, 1_000_000
+    )
+    runtime: str = setting(
+        "numpy",
+        "local: what reads passages: numpy, or onnx (in 8 bits, faster; the extra `onnx`). Queries are read by numpy.",
+        choices=("numpy", "onnx"),
+    )
+    device: str = setting("", "sentence-transformers: cpu, cuda, mps; empty lets it choose.")
+    ollama_host: str = setting("", "Where Ollama listens; empty takes $OLLAMA_HOST, else http://127.0.0.1:11434.")
+    ollama_keep_alive: str = setting("", "How long Ollama keeps the model loaded, e.g. 30m; empty is Ollama's default.")
+    openai_base_url: str = setting(
+        "", "A server that speaks OpenAI's protocol; empty takes $OPENAI_BASE_URL, else OpenAI."
+    )
+    openai_key_env: str = setting(
+        "OPENAI_API_KEY", "The environment variable that holds the key; the key is never in a file.", check=_variable
+    )
+    fallback: str = setting(
+        "", "URL of a second server of the same provider and model, asked when the first is down or over its budget."
+    )
+    timeout_seconds: float = setting(30.0, "How long one request may take, in seconds.", 0.1, 3600)
+    query_seconds: float = setting(10.0, "The same for the request of a search.", 0.1, 3600)
+    retries: int = setting(3, "How often a request that may yet succeed is made again.", 0, 20)
+    pause_seconds: float = setting(
+        60.0, "How long a server that gave no answer is left alone; searches go on by keyword.", 0, 86_400
+    )
+    daily_budget: str = setting(
+        "",
+        'What requests may come to in a day (UTC): "500 calls", "200k tokens", both with a comma; empty is no limit.',
+        check=_budget,
+    )
+    price: float = setting(0.0, "US dollars for a million tokens; 0 is what is known of the model.", 0, 1_000_000)
+    fill: str = setting(
+        "auto",
+        "When a save is embedded: eager, at once; lazy, by the next search that needs it; background, by a thread of "
+        "the program; auto: eager if the model runs in this process, else background.",
+        choices=("auto", "eager", "lazy", "background"),
+    )
+    fill_seconds: float = setting(
+        2.0, "How long a save or a search may spend on embedding what waits, in seconds.", 0, 3600
+    )
+    backfill_threshold: int = setting(
+        1000, "If more chunks than this wait, a search leaves them to `memory embed`.", 0, 1_000_000_000
+    )
+
+
+def _sizes(text: str) -> None:
+    from memory.schema.kinds import sizes
+
+    sizes(text)
+
+
+@dataclass(init=False, repr=False, eq=False)
+class ChunkingSettings(_Section):
+    """How bodies are cut."""
+
+    size: int = setting(450, "Tokens of a chunk at most; a body with more is cut, of kinds that are cut.", 16, 100_000)
+    overlap: int = setting(
+        50, "Tokens of the text before a chunk that are embedded along with it, from the next embedding on.", 0, 400
+    )
+    kinds: str = setting(
+        "",
+        'Kinds that are cut otherwise than usual: "report = 512, session_context = 450, note = never".',
+        check=_sizes,
+    )
+
+
+@dataclass(init=False, repr=False, eq=False)
+class SearchSettings(_Section):
+    """How a search goes."""
+
+    limit: int = setting(5, "Hits of an answer.", 1, 10_000)
+    mode: str = setting(
+        "tiered",
+        "tiered: vectors only if keywords are not enough; keyword, vector: one leg; hybrid: always both.",
+        choices=("tiered", "keyword", "vector", "hybrid"),
+    )
+    gate: str = setting(
+        "auto",
+        "When keywords are enough: auto looks at what they found, count at how many, always and never do not look.",
+        choices=("auto", "count", "always", "never"),
+    )
+    min_fts_results: int = setting(3, "count: memories that are enough.", 1, 1000)
+    effort: float = setting(
+        0.5,
+        "auto: how sure an answer without the model must be to be enough; 0 never asks the model, 1 always does.",
+        0,
+        1,
+    )
+    distilled: str = setting(
+        "auto",
+        "Whether what the store's own vectors say of its words is tried before the model: auto does where it pays.",
+        choices=("auto", "off"),
+    )
+    keyword_weight: float = setting(0.3, "Weight of the keyword score in a hybrid answer.", 0, 1)
+    vector_weight: float = setting(0.7, "Weight of the vector score in a hybrid answer.", 0, 1)
+    merge: str = setting(
+        "minmax",
+        "How scores are made comparable: theoretical min-max, divided by the best, or by rank only.",
+        choices=("minmax", "max", "rrf"),
+    )
+    candidates: int = setting(
+        100, "Chunks taken from each leg before they are fused, at least; more are if the limit needs them.", 10, 10_000
+    )
+    deepen: bool = setting(
+        True, "Look deeper when the chunks that were taken are of fewer memories or sections than asked for."
+    )
+    neighbours: bool = setting(True, "Whether words that stand together in the query and in a text count.")
+    half_life_days: float = setting(
+        0.0, "After so many days a memory weighs three quarters, at last half; 0 does not look at age.", 0, 36_500
+    )
+    threshold_filtering: bool = setting(
+        False, "Whether `similarity_threshold` of the session tools leaves results out; else it is taken and ignored."
+    )
+    slow_seconds: float = setting(2.0, "A search that takes longer is logged as a warning.", 0, 3600)
+
+
+@dataclass(init=False, repr=False, eq=False)
+class ContextSettings(_Section):
+    """What a context holds."""
+
+    semantic: str = setting(
+        "auto",
+        "Whether context may use vectors: auto does unless the model would have to be loaded first.",
+        choices=("auto", "always", "never"),
+    )
+    topup_recent: bool = setting(True, "Fill up with recent memories when the search finds few.")
+    limit: int = setting(10, "Memories at most.", 1, 1000)
+    tokens: int = setting(2000, "Size at most, in tokens (estimated).", 1, 1_000_000)
+
+
+@dataclass(init=False, repr=False, eq=False)
+class ResearchSettings(_Section):
+    """Research runs."""
+
+    run: str = setting("", "The run that commands and tools mean unless they name another, e.g. query_1767225600_4711.")
+    export_memories: bool = setting(
+        False, "Whether `ResearchMemory` writes memories_export_<seconds>.json into the working folder when it closes."
+    )
+
+
+def _threshold(text: str) -> None:
+    try:
+        fits = text == "auto" or 0 <= float(text) <= 1
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"expected auto or a number from 0 to 1, not {text!r}")
+
+
+@dataclass(init=False, repr=False, eq=False)
+class GraphSettings(_Section):
+    """The entity graph."""
+
+    limit: int = setting(10, "Entities of an answer.", 1, 10_000)
+    threshold: str | float = setting(
+        "auto",
+        "Cosine from which `search_entities_semantic` shows an entity, 0 to 1; auto shows what likely fits, or nothing.",
+        check=_threshold,
+        number=True,
+    )
+    vector_weight: float = setting(
+        0.5, "Weight of the likeness in `search_hybrid`; the rest is that of being near.", 0, 1
+    )
+    keyword_weight: float = setting(0.0, "Weight of keywords in `search_hybrid`, before the two others.", 0, 1)
+    distance: int = setting(3, "Relations that count as near at most.", 0, 10)
+
+
+TOOLSETS = ("core", "care", "sessions", "research", "graph", "all")
+"""Of the MCP server; the last one is all of them. They stand here so that a setting is checked without the tools."""
+
+
+def _toolsets(text: str) -> None:
+    for name in text.split(","):
+        if name.strip() not in TOOLSETS:
+            raise ValueError(f"{name.strip()!r} is none of {', '.join(TOOLSETS)}")
+
+
+@dataclass(init=False, repr=False, eq=False)
+class McpSettings(_Section):
+    """The server."""
+
+    toolsets: str = setting(
+        "core",
+        "Which tools agents see: core, care, sessions, research, graph, all; several with commas. Each one takes room in their context.",
+        check=_toolsets,
+    )
+    structured: str = setting(
+        "never",
+        "Whether answers are JSON too, beside the text: never; always, for programs. Some agents then drop the text.",
+        choices=("never", "always"),
+    )
+    warm_start: bool = setting(
+        True, "Whether the server loads a model of this process, in a thread beside, before it is first needed."
+    )
+
+
+def variable(key: str) -> str:
+    """The environment variable that sets a setting."""
+    return f"MEMORY_{key.replace('.', '_').upper()}"
+
+
+MOVED = {"search.stand_out": "search.effort"}
+"""Settings that there were, and what took their place."""
+
+FOREIGN = frozenset("base_url api_key enrichment embeddings vector_search memory_home export_memories".split())
+"""Names of other programs' settings: see `memory.config.adopt`."""

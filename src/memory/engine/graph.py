@@ -1,0 +1,348 @@
+"""Entities, how they are related, and what memories are about them: the part of an engine that goes by the graph."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memory.schema.errors import Ambiguous, Error, Invalid, NotFound
+from memory.schema.kinds import Kind
+from memory.schema.limits import DISTANCE_LIMIT, NAME_LIMIT, check_distance, check_text, short
+from memory.schema.memory import MemoryId
+from memory.store import Attached, Relation
+from memory.text.observations import checked, listed, observations, together
+from memory.write.edges import Relating, strands, tie
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from memory.schema.memory import Memory
+    from memory.search.near import Nearby, Wanted
+    from memory.store import GraphCounts, Store, Whole
+    from memory.write.edges import Strand, Tied
+    from memory.write.sanitize import Guard
+    from memory.write.save import Saved
+
+NAMES = 5_000
+"""Names that an unknown one is compared with."""
+
+BEGINNING = 40
+"""Characters of each that are compared: of whole names it takes seconds."""
+
+
+class Observed(NamedTuple):
+    """
+    What became of observations.
+
+    Attributes:
+        saved: The entity; `known` if nothing changed.
+        changed: Those that were added, or removed.
+        others: Those that were known already, or not there.
+    """
+
+    saved: Saved
+    changed: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+class Edge(NamedTuple):
+    """A relation by the names, or the ids, of the entities it joins."""
+
+    source: int | str
+    target: int | str
+    type: str
+
+
+class Entities:
+    """
+    The graph: entities, what is known of them, how they are related, which memories are about them.
+
+    `memory.engine.Engine.graph` makes it. An entity is a memory of kind ENTITY: `Engine.save` and `Engine.delete` keep
+    it and remove it, with its relations.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        guard: Guard,
+        now: Callable[[], datetime],
+        *,
+        get: Callable[[int | str], Memory],
+        resolve: Callable[[int | str], MemoryId],
+        revised: Callable[[MemoryId, Callable[[Whole], Mapping[str, Any]]], Saved],
+        search: Callable[[Wanted], Nearby],
+    ) -> None:
+        self._store, self._guard, self._now = store, guard, now
+        self._get, self._resolve, self._revised, self._search = get, resolve, revised, search
+
+    def entity(self, name: int | str) -> Memory:
+        """
+        An entity by its name, else by its id or uid (CAP X45).
+
+        Raises:
+            NotFound, Ambiguous: There is none, or there are several.
+        """
+        return self.entities([name])[0]
+
+    def entities(self, names: Sequence[int | str]) -> list[Memory]:
+        """
+        Entities by name, id or uid, in the order of the names.
+
+        Raises:
+            NotFound, Ambiguous: One is not there, or could be several.
+        """
+        found = self.looked_up(names)
+        for name, one in zip(names, found, strict=True):
+            if isinstance(one, Error):
+                one.hint = one.hint or self.nearest(name)
+                raise one
+        return [one for one in found if not isinstance(one, Error)]
+
+    def looked_up(self, names: Sequence[int | str]) -> list[Memory | NotFound | Ambiguous]:
+        """For each name, id or uid its entity, or why there is none; see `entities`."""
+        named = self._store.graph.named([name.strip() for name in names if isinstance(name, str)])
+        ids = [named.get(name.strip()) if isinstance(name, str) else MemoryId(name) for name in names]
+        read = self._store.memories([id for id in ids if id is not None])
+        found = {id: one for id, one in read.items() if one.kind is Kind.ENTITY}
+        return [
+            found[id] if id is not None and id in found else self._by_reference(name)
+            for name, id in zip(names, ids, strict=True)
+        ]
+
+    def _by_reference(self, name: int | str) -> Memory | NotFound | Ambiguous:
+        try:
+            memory = self._get(name)
+        except NotFound:
+            return NotFound(f"no entity {short(name)}")
+        except Ambiguous as error:
+            return error
+        if memory.kind is not Kind.ENTITY:
+            said = f"memory {memory.id} is a {memory.kind}, not an entity"
+            return NotFound(said, hint="Entities go by their names.")
+        return memory
+
+    def nearest(self, name: int | str) -> str:
+        """What to say of a name that is none."""
+        known = {known.casefold()[:BEGINNING]: known for known in self._store.graph.names(limit=NAMES)}
+        near = get_close_matches(str(name).strip().casefold()[:BEGINNING], known, n=1)
+        if near:
+            return f"Did you mean {short(known[near[0]])}?"
+        return "`memory graph show` lists those there are; `memory graph add` makes one."
+
+    def every(self) -> Iterator[Memory]:
+        """Every entity by name, read a page at a time."""
+        after = ""
+        while page := self._store.graph.names(after, NAMES):
+            yield from self._page(page)
+            after = page[-1]
+
+    def named(self, names: Sequence[str]) -> Mapping[str, MemoryId]:
+        """The ids of entities by their names alone; those that are there."""
+        return self._store.graph.named(names)
+
+    def some(self, offset: int, limit: int) -> list[Memory]:
+        """A page of the entities, by name."""
+        return self._page(self._store.graph.names("", offset + limit)[offset:])
+
+    def _page(self, names: Sequence[str]) -> list[Memory]:
+        ids = self._store.graph.named(names)
+        found = self._store.memories(list(ids.values()))
+        return [found[ids[name]] for name in names if name in ids and ids[name] in found]
+
+    def there(self, ids: Iterable[MemoryId]) -> Mapping[MemoryId, Memory]:
+        """Of these entities, or memories, those that are there, by their ids."""
+        return self._store.memories(list(set(ids)))
+
+    # Observations --------------------------------------------------------
+
+    def known(self, entities: Sequence[Memory]) -> dict[MemoryId, tuple[str, ...]]:
+        """What is known of entities, by their ids; that it was read is not counted."""
+        bodies = self._store.bodies([one.id for one in entities])
+        return {one.id: observations(bodies.get(one.id, "")) for one in entities}
+
+    def worded(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """
+        Observations as they are kept: each once, without blanks around it and without the secrets in it.
+
+        Raises:
+            Invalid: One is blank, too long, or no text.
+        """
+        return tuple(dict.fromkeys(self._guard.text(text) for text in checked(texts)))
+
+    def observe(self, name: int | str, texts: Iterable[str]) -> Observed:
+        """
+        Add observations to an entity; those it has already are reported.
+
+        Raises:
+            NotFound, Ambiguous: There is no such entity, or there are several.
+            Invalid: One is blank, or together they are too long. Nothing was added.
+        """
+        wanted = self.worded(texts)
+
+        def more(known: tuple[str, ...]) -> tuple[str, ...]:
+            there = set(known)
+            return together((*known, *(text for text in wanted if text not in there)))
+
+        return self._observed(name, wanted, more)
+
+    def forget(self, name: int | str, texts: Iterable[str]) -> Observed:
+        """
+        Remove observations from an entity, by their text; its history keeps them.
+
+        Raises:
+            NotFound, Ambiguous: There is no such entity, or there are several.
+            Invalid: One is blank, too long, or no text. Nothing was removed.
+        """
+        clean = {text: self._guard.text(text) for text in checked(texts)}
+        either = dict.fromkeys((*clean, *clean.values()))  # what was kept before a rule was made has its secret still
+        found = self._observed(name, [*either], lambda known: tuple(text for text in known if text not in either))
+        done = set(found.changed)
+        others = (kept for text, kept in clean.items() if done.isdisjoint({text, kept}))
+        return found._replace(others=tuple(dict.fromkeys(others)))
+
+    def _observed(
+        self, name: int | str, wanted: Sequence[str], change: Callable[[tuple[str, ...]], tuple[str, ...]]
+    ) -> Observed:
+        entity = self.entity(name)
+        known: tuple[str, ...] = ()
+        after: tuple[str, ...] = ()
+
+        def changes(former: Whole) -> dict[str, str]:
+            nonlocal known, after
+            known = observations(former.body)
+            after = change(known)
+            return {"body": former.body if after == known else listed(after)}
+
+        saved = self._revised(entity.id, changes)
+        changed = set(known) ^ set(after)
+        some = tuple(text for text in wanted if text in changed)
+        others = tuple(text for text in wanted if text not in changed)
+        return Observed(saved, some, others)
+
+    # Relations -----------------------------------------------------------
+
+    def relate(self, edges: Sequence[Edge]) -> list[tuple[Relation, bool]]:
+        """
+        Relate entities, all or none; for each relation whether it is new.
+
+        Raises:
+            NotFound, Ambiguous: One of the entities is not there, or could be several. Nothing was related.
+            Invalid: A type is blank or too long.
+        """
+        found = self._relations(edges, [self._guard.text(edge.type) for edge in edges])
+        return list(zip(found, self._store.graph.relate(found), strict=True))
+
+    def unrelate(self, edges: Sequence[Edge]) -> list[tuple[Relation, bool]]:
+        """Take relations away; for each whether it was there. Raises what `relate` does."""
+        found = self._relations(edges, [edge.type for edge in edges])
+        clean = [one._replace(type=self._guard.text(one.type)) for one in found]
+        gone = self._store.graph.unrelate([*clean, *found])  # as of `forget`
+        return [(one, any(gone[place :: len(found)])) for place, one in enumerate(clean)]
+
+    def _relations(self, edges: Sequence[Edge], types: Sequence[str]) -> list[Relation]:
+        for type in types:
+            check_text("the type of a relation", type, NAME_LIMIT)
+            if not type.strip():
+                raise Invalid("the type of a relation is blank", hint='Say how: "depends_on".')
+        ends = self.entities([end for edge in edges for end in (edge.source, edge.target)])
+        pairs = zip(ends[::2], ends[1::2], types, strict=True)
+        return [Relation(source.id, target.id, type.strip(), self._now()) for source, target, type in pairs]
+
+    def relations(self, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
+        """Those that begin or end at one of these entities; `inside`: that begin and end at one of them."""
+        return self._store.graph.relations(ids, inside=inside)
+
+    def all_relations(self) -> Iterator[Relation]:
+        """Every relation, read a page at a time."""
+        after = None
+        while page := self._store.graph.all_relations(after):
+            yield from page
+            after = page[-1]
+
+    def distances(self, ids: Sequence[MemoryId], most: int = 3) -> Mapping[MemoryId, int]:
+        """
+        How many relations away each entity is from the nearest of these, whichever way they point.
+
+        Args:
+            most: Relations away at most, 0..10.
+
+        Raises:
+            Invalid: It is not in that range.
+        """
+        return self._store.graph.distances(ids, check_distance(most))
+
+    def path(self, source: int | str, target: int | str, most: int = DISTANCE_LIMIT) -> Sequence[Relation] | None:
+        """
+        The relations of a shortest path, whichever way each points; None if there is none of at most `most`.
+
+        Raises:
+            NotFound, Ambiguous: One of the entities is not there, or could be several.
+            Invalid: `most` is not 0..10.
+        """
+        ends = self.entities([source, target])
+        return self._store.graph.path(ends[0].id, ends[1].id, check_distance(most))
+
+    def counts(self) -> GraphCounts:
+        return self._store.graph.counts()
+
+    # Memories ------------------------------------------------------------
+
+    def attach(self, name: int | str, references: Sequence[int | str]) -> list[bool]:
+        """
+        Say that memories are about an entity, all or none; for each whether that is new.
+
+        Raises:
+            NotFound, Ambiguous: The entity, or one of the memories, is not there, or could be several.
+            Invalid: One is an entity itself: those are related.
+        """
+        return list(self._store.graph.attach(self._links(name, references)))
+
+    def detach(self, name: int | str, references: Sequence[int | str]) -> list[bool]:
+        """Take that back; for each whether it was so. Raises what `attach` does, but Invalid."""
+        return list(self._store.graph.detach(self._links(name, references)))
+
+    def _links(self, name: int | str, references: Sequence[int | str]) -> list[Attached]:
+        entity, moment = self.entity(name), self._now()
+        return [Attached(entity.id, self._resolve(reference), moment) for reference in references]
+
+    def attached(self, entities: Sequence[MemoryId] = (), memories: Sequence[MemoryId] = ()) -> Sequence[Attached]:
+        """The links of any of these entities, or of any of these memories."""
+        return self._store.graph.attached(entities, memories)
+
+    def all_attached(self) -> Iterator[Attached]:
+        """Every link between an entity and a memory, read a page at a time."""
+        after = None
+        while page := self._store.graph.all_attached(after):
+            yield from page
+            after = page[-1]
+
+    def near(self, names: Sequence[int | str], most: int = 1) -> frozenset[MemoryId]:
+        """
+        The entities at most so many relations away from these, and the memories that are about one of them: what
+        `Scope.among` restricts a search to.
+
+        Raises:
+            NotFound, Ambiguous: One of the entities is not there, or could be several.
+            Invalid: `most` is not 0..10.
+        """
+        entities = self.distances([one.id for one in self.entities(names)], most)
+        return frozenset(entities) | {link.memory for link in self.attached(list(entities))}
+
+    def strands(self) -> Iterator[Strand]:
+        """Every relation and every link with uids in place of ids, to be carried to another database."""
+        return strands(self._store)
+
+    def tie(self, found: Sequence[Strand], ids: Mapping[str, MemoryId]) -> Tied:
+        """
+        Join what was carried over; see `memory.write.edges.tie`.
+
+        Raises:
+            NotFound: What is to be related is no entity. Nothing was related.
+        """
+        clean = [one._replace(type=self._guard.text(one.type)) if isinstance(one, Relating) else one for one in found]
+        return tie(self._store, clean, ids)
+
+    def nearby(self, wanted: Wanted) -> Nearby:
+        """Find entities by their meaning and by how near they are to others; see `memory.search.near`."""
+        return self._search(wanted)

@@ -1,0 +1,213 @@
+"""Research runs: what several agents find out together. The part of an engine that goes by run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.kinds import BY_AUTHOR, RESEARCH_KINDS, TOOL_TYPES, Kind
+from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, short
+from memory.schema.query import Notice, Scope, check_limit, named_kinds
+from memory.store import Cleared, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from memory.schema.draft import Draft
+    from memory.schema.memory import Memory, MemoryId
+    from memory.store import Run, Store
+    from memory.write.sanitize import Guard
+    from memory.write.save import Plan, Saved
+
+PAGE = 1000  # calls, or memories, at a time
+
+
+class Logged(NamedTuple):
+    """A tool call that was kept, by its id."""
+
+    id: int
+    notices: tuple[Notice, ...] = ()
+
+
+class Runs:
+    """What is kept of research runs, and the tools that were used in them. `memory.engine.Engine.runs` makes it."""
+
+    def __init__(
+        self, store: Store, guard: Guard, now: Callable[[], datetime], *, keep: Callable[[Sequence[Plan]], list[Saved]]
+    ) -> None:
+        self._store, self._guard, self._now, self._keep = store, guard, now, keep
+
+    def new(self) -> str:
+        """A name for a run that nothing is kept of (CAP C7): "query_1767225600_4711"."""
+        while True:
+            number = int.from_bytes(os.urandom(4)) % 1_000_000
+            if self._store.runs.run(name := f"query_{self._now().timestamp():.0f}_{number}") is None:
+                return name
+
+    def renew(self, draft: Draft) -> Saved:
+        """
+        Keep a draft in place of what the same agent said last of this kind in the same run (CAP C21).
+
+        Raises:
+            StoreBusy, StoreFull: Nothing was kept.
+        """
+        from memory.write.save import Plan
+
+        return self._keep([Plan(draft, renews=BY_AUTHOR)])[0]
+
+    def memories(
+        self, run: str | None, kinds: Sequence[Kind] = RESEARCH_KINDS, limit: int = 10_000
+    ) -> Sequence[Memory]:
+        """
+        What a run has of some kinds, last said first.
+
+        Args:
+            run: None takes all runs.
+
+        Raises:
+            Invalid: The limit is not 1..10,000, or no run can have such a name.
+        """
+        check_limit(limit)
+        check_text("run", run or "", NAME_LIMIT)
+        runs = frozenset(() if run is None else (run,))
+        return self._store.recent(named_kinds(Scope(kinds=frozenset(kinds), runs=runs)), limit)
+
+    def bodies(self, memories: Sequence[Memory]) -> Mapping[MemoryId, str]:
+        """What memories say in full. It is not counted as an access: agents look into a run every few seconds."""
+        return self._store.bodies([memory.id for memory in memories])
+
+    def latest(self, limit: int = 20) -> tuple[Sequence[Run], int]:
+        """
+        The runs with the latest activity, latest first, and how many there are.
+
+        Raises:
+            Invalid: The limit is not 1..10,000.
+        """
+        check_limit(limit)
+        return self._store.runs.latest(limit)
+
+    def run(self, id: str) -> Run:
+        """
+        What is kept of a run.
+
+        Raises:
+            NotFound: Nothing is.
+            Invalid: No run can have such a name.
+        """
+        check_text("run", id, NAME_LIMIT)
+        if (found := self._store.runs.run(id)) is None:
+            raise NotFound(f"nothing is kept of run {short(id)}", hint="`memory run list` shows those there are.")
+        return found
+
+    def name(self, given: str) -> str:
+        """
+        The name of a run as it is kept.
+
+        Raises:
+            Invalid: It is none, or it has the form of a secret: that would be taken out, and nothing be found under it.
+        """
+        found = _name("the name of the run", given)
+        if self._guard.text(found) != found:
+            raise Invalid("the name of the run has the form of a secret, and none is kept", hint="Take another.")
+        return found
+
+    def clear(self, run: str | None, *, calls: bool = False) -> Cleared:
+        """
+        Remove what a run found out, and nothing else. It cannot be undone. What others keep meanwhile may stay.
+
+        Args:
+            run: None clears all runs.
+            calls: Also the tool calls.
+
+        Raises:
+            Invalid: No run can have such a name.
+        """
+        check_text("run", run or "", NAME_LIMIT)
+        gone = Cleared(0, 0)
+        while True:
+            some = self._store.runs.clear(run, calls=calls, limit=PAGE)
+            gone = Cleared(gone.memories + some.memories, gone.calls + some.calls)
+            if max(some) < PAGE:  # all there was: not to run after those who go on keeping
+                return gone
+
+    def log(self, **said: Any) -> Logged:
+        """
+        Keep that a tool was used. Secrets are taken out of what it was given and gave, and what is too long is cut.
+
+        Args:
+            said: Fields of a `memory.store.ToolCall`, all but `uid` and `moment`.
+
+        Raises:
+            Invalid: One of them is no such thing.
+        """
+        call, notices = self.checked(ToolCall(uid=uuid4().hex, moment=self._now(), **said))
+        return Logged(self._store.runs.log([call])[0], notices)
+
+    def log_all(self, calls: Sequence[ToolCall]) -> Sequence[int]:
+        """
+        Keep calls as `log` does, all or none, but with their uids and moments; their ids. A known one is not kept again.
+
+        Raises:
+            Invalid: One of them is no such thing.
+        """
+        return self._store.runs.log([self.checked(call)[0] for call in calls])
+
+    def calls(self, run: str | None = None, *, agent: str | None = None) -> Iterator[tuple[int, ToolCall]]:
+        """
+        Calls with their ids, oldest first, of a run, of an agent; read a page at a time.
+
+        Raises:
+            Invalid: No run, or no agent, can have such a name.
+        """
+        check_text("run", run or "", NAME_LIMIT)
+        check_text("agent", agent or "", NAME_LIMIT)
+        after = 0
+        while page := self._store.runs.calls(run, agent=agent, after=after, limit=PAGE):
+            yield from page
+            after = page[-1][0]
+
+    def checked(self, call: ToolCall) -> tuple[ToolCall, tuple[Notice, ...]]:
+        """
+        A call as it is kept, and what became of it.
+
+        Raises:
+            Invalid: It is no such thing.
+        """
+        if call.type not in TOOL_TYPES:
+            raise Invalid(f"no tool type {short(call.type)}", hint=f"One of {', '.join(TOOL_TYPES)}.")
+        if not isinstance(call.success, bool):
+            raise Invalid(f"success is true or false, not {call.success!r}")
+        notices: list[Notice] = []
+        checked = call._replace(
+            run=None if call.run is None else self._clean("query_id", call.run),
+            agent=self._clean("agent_name", call.agent),
+            tool=self._clean("tool_name", call.tool),
+            parameters=self._cut("parameters", call.parameters, notices),
+            result=self._cut("result", call.result, notices),
+        )
+        return checked, tuple(notices)
+
+    def _clean(self, name: str, value: str) -> str:
+        return _name(name, self._guard.text(_name(name, value)))
+
+    def _cut(self, name: str, text: str, notices: list[Notice]) -> str:
+        """At most `BODY_LIMIT` characters of a text without its secrets; what is cut says so."""
+        check_text(name, text, sys.maxsize)
+        clean = self._guard.quoted(text)  # all of it: half a secret is none that can be seen
+        clean = clean.encode(errors="backslashreplace").decode()  # an escape of JSON that is no character
+        if len(clean) <= BODY_LIMIT:
+            return clean
+        notices.append(Notice(f"{name} of {len(clean):,} characters cut: {BODY_LIMIT:,} were kept"))
+        mark = f"\n[cut here, of {len(clean):,} characters]"
+        return clean[: BODY_LIMIT - len(mark)] + mark
+
+
+def _name(name: str, value: str) -> str:
+    check_text(name, value, NAME_LIMIT)
+    if not value.strip():
+        raise Invalid(f"{name} is blank")
+    return value.strip()

@@ -1,0 +1,170 @@
+"""What the searches that are remembered took, added up; and what a log says of one."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from memory.schema.query import Searched, Step
+
+BINS = 5  # a decade
+EDGES = tuple(10 ** (step / BINS) for step in range(-4 * BINS, 2 * BINS + 1))
+"""Bounds of the bins: seconds, from a tenth of a millisecond to 100 seconds, evenly apart on a logarithmic scale."""
+
+
+class OfTier(NamedTuple):
+    """How many searches went so far, and their share of all, 0..1."""
+
+    name: str
+    searches: int
+    share: float
+
+
+class OfType(NamedTuple):
+    """
+    Searches of one type.
+
+    Attributes:
+        p50, p95: In seconds; see `percentile`.
+        slow_share: 0..1.
+        results: On average.
+    """
+
+    name: str
+    searches: int
+    p50: float
+    p95: float
+    slow_share: float
+    results: float
+
+
+class Bin(NamedTuple):
+    """How many searches took `low` seconds or more and less than `high`."""
+
+    low: float
+    high: float
+    searches: int
+
+
+class Statistics(NamedTuple):
+    """
+    Attributes:
+        since: Moment of the oldest that is counted; None if there is none.
+        p50, p95: In seconds; see `percentile`.
+        slow: How many took longer than `slow_seconds`, which share of all that is, 0..1.
+        tiers, types: Most searches first, then by name.
+        times: See `bins`.
+    """
+
+    searches: int
+    since: datetime | None
+    p50: float
+    p95: float
+    slow: int
+    slow_share: float
+    slow_seconds: float
+    tiers: tuple[OfTier, ...]
+    types: tuple[OfType, ...]
+    times: tuple[Bin, ...]
+
+
+def statistics(found: Sequence[Searched], slow_seconds: float) -> Statistics:
+    """
+    Searches added up; of none, all numbers are 0.
+
+    Args:
+        slow_seconds: What takes longer is slow.
+    """
+    taken = [one.seconds for one in found]
+    slow = sum(one > slow_seconds for one in taken)
+    of_tiers = [OfTier(name, len(mine), len(mine) / len(found)) for name, mine in _grouped(found, "tier")]
+    of_types = [_of_type(name, mine, slow_seconds) for name, mine in _grouped(found, "type")]
+    return Statistics(
+        searches=len(found),
+        since=min((one.moment for one in found), default=None),
+        p50=percentile(taken, 50),
+        p95=percentile(taken, 95),
+        slow=slow,
+        slow_share=slow / max(1, len(taken)),
+        slow_seconds=slow_seconds,
+        tiers=tuple(of_tiers),
+        types=tuple(of_types),
+        times=bins(taken),
+    )
+
+
+def percentile(seconds: Iterable[float], percent: int) -> float:
+    """
+    The smallest of the values that at least so many percent of them do not exceed (nearest rank: no value is made up
+    between two); 0 if there are none.
+
+    Args:
+        percent: 1..100.
+    """
+    ordered = sorted(seconds)
+    rank = -(-percent * len(ordered) // 100)
+    return ordered[rank - 1] if ordered else 0.0
+
+
+def bins(seconds: Sequence[float]) -> tuple[Bin, ...]:
+    """
+    Times in bins, five a decade: all bins of the decades from that of the shortest time to that of the longest.
+
+    The very first bin, from a tenth of a millisecond, and the very last, to 100 seconds, also take what is beyond.
+    """
+    if not seconds:
+        return ()
+    places = [min(max(bisect_right(EDGES, one) - 1, 0), len(EDGES) - 2) for one in seconds]
+    first, last = min(places) // BINS * BINS, (max(places) // BINS + 1) * BINS
+    return tuple(Bin(EDGES[place], EDGES[place + 1], places.count(place)) for place in range(first, last))
+
+
+def _grouped(found: Sequence[Searched], field: str) -> list[tuple[str, list[Searched]]]:
+    """Searches by what a field says of them, the most first, of equally many by name."""
+    groups: dict[str, list[Searched]] = {}
+    for one in found:
+        groups.setdefault(getattr(one, field), []).append(one)
+    return sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+
+
+def _of_type(name: str, found: Sequence[Searched], slow_seconds: float) -> OfType:
+    taken = [one.seconds for one in found]
+    return OfType(
+        name=name,
+        searches=len(found),
+        p50=percentile(taken, 50),
+        p95=percentile(taken, 95),
+        slow_share=sum(one > slow_seconds for one in taken) / len(found),
+        results=sum(one.results for one in found) / len(found),
+    )
+
+
+# One of them ---------------------------------------------------------------
+
+CANDIDATES = ("keyword", "distilled", "vector", "fuse")
+"""Steps that give candidates."""
+
+
+def traced(one: Searched, steps: Sequence[Step], *, mode: str, outcome: str) -> None:
+    """
+    Say of a search in one line how it went (CAP A46), at level DEBUG of the logger `memory.search`: type, mode, tier, outcome,
+    candidates by step, found, filled up, limit, the names of filters, seconds. Never its text, nor a filter's value.
+    """
+    import logging
+
+    logger = logging.getLogger("memory.search")
+    if not logger.isEnabledFor(logging.DEBUG):
+        return
+    candidates = {step.name: step.found for step in steps if step.name in CANDIDATES}
+    logger.debug(
+        "%s: mode %s, tier %s, %s; candidates: %s; %s found, %s filled up, limit %s; filters: %s; %.3f s",
+        *(one.type, mode, one.tier, outcome),
+        ", ".join(f"{name} {found}" for name, found in candidates.items()) or "none",
+        *(one.results, next((step.found for step in steps if step.name == "topup"), 0), one.limit),
+        ", ".join(one.filters) or "none",
+        one.seconds,
+    )

@@ -1,0 +1,161 @@
+"""Status: how much is kept, which vectors there are, what is wrong and what would mend it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.schema.errors import EmbedError, SpaceMismatch
+from memory.schema.query import Notice
+from memory.store import State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from memory.config.settings import EmbeddingSettings
+    from memory.embed.pool import Embedders
+    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.usage import Call
+    from memory.store import Counts, Generation, Store, Waiting
+
+FAILURES = 5  # memories named whose text the model did not take
+
+
+class Status(NamedTuple):
+    """
+    Attributes:
+        generations: With the number of chunks that have a vector in each.
+        configured: Provider and model that the settings name; empty if it cannot be used.
+        terms: How many the lexicon of the vectors that answer knows; 0 if nothing was learned yet.
+        fit: How well it fits them, -1..1; see `memory.search.term_vectors.learn`.
+        failures: Memories with a chunk that the model did not take, the latest first.
+        today: What was spent today (UTC), line by line; see `Store.spent`.
+        problems: What keeps the engine from doing all it could, and what would mend it.
+    """
+
+    counts: Counts
+    generations: tuple[tuple[Generation, int], ...]
+    configured: str
+    failures: tuple[Waiting, ...]
+    today: tuple[Call, ...]
+    problems: tuple[Notice, ...]
+    terms: int = 0
+    fit: float | None = None
+
+
+class Embedding(NamedTuple):
+    """
+    Whether a memory can be found by its meaning.
+
+    Attributes:
+        state: "generated": all its chunks have vectors; "pending": some wait; "failed": the model did not take some;
+            "outdated": they are of another model than the settings name; "none": no model is configured; "excluded": it is
+            found by keyword only.
+        chunks: How many wait.
+        error: Why some failed.
+    """
+
+    state: str
+    chunks: int = 0
+    error: str = ""
+
+
+def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, moment: datetime) -> Status:
+    """Look at everything; nothing is changed, and no server is asked."""
+    generations = tuple((found, store.filled(found.id)) for found in store.generations())
+    counts = store.counts()
+    problems: list[Notice] = []
+    configured = ""
+    if embedders.enabled:
+        try:
+            embedder = embedders.configured()
+            configured = f"{embedder.provider}:{embedder.model}"
+            embedders.saving()
+        except (EmbedError, SpaceMismatch) as error:
+            problems.append(Notice(str(error), error.hint))
+    problems += _cut(store)
+    problems += _halted(store, embedders, moment)
+    problems += _unfinished(generations, embedders, counts)
+    if configured and not problems and counts.queued > counts.failed:
+        later = "" if settings.fill == "eager" else " The next search that needs vectors goes on with them."
+        problems.append(Notice(f"{chunks(counts.queued)} without a vector yet", f"Run `memory embed`.{later}"))
+    if counts.failed:
+        problems.append(
+            Notice(
+                f"the model did not take {chunks(counts.failed)}: {counts.last_error}",
+                "`memory embed` tries them again.",
+            )
+        )
+    today = tuple(store.spent(moment.replace(hour=0, minute=0, second=0, microsecond=0)))
+    answering = next((found.id for found, _ in generations if found.state is State.ACTIVE), 0)
+    learned = store.lexicon.size(answering), store.lexicon.fit(answering)
+    return Status(counts, generations, configured, tuple(store.failures(FAILURES)), today, tuple(problems), *learned)
+
+
+def _cut(store: Store) -> list[Notice]:
+    if not (lacking := store.lacking()):
+        return []
+    hint = "Nothing is written to it. Restore it from a copy, or export what can be read with `memory export -o FILE`."
+    return [Notice(f"the database is cut: its last {lacking:,} bytes are missing", hint)]
+
+
+def _halted(store: Store, embedders: Embedders, moment: datetime) -> list[Notice]:
+    """Servers that are left alone at the moment."""
+    try:
+        hosts = embedders.hosts() if embedders.enabled else ()
+    except EmbedError:
+        return []  # said already
+    outages = [outage for outage in map(store.outage, hosts) if outage is not None and outage.until > moment]
+    return [
+        Notice(
+            f"{outage.host} is left alone until {outage.until:%Y-%m-%d %H:%M:%S} UTC: {outage.error}",
+            "Searches go on by keyword. `memory doctor` asks it now.",
+        )
+        for outage in outages
+    ]
+
+
+def _unfinished(generations: tuple[tuple[Generation, int], ...], embedders: Embedders, counts: Counts) -> list[Notice]:
+    """A reindex that was interrupted, or taken back."""
+    building = next(((found, filled) for found, filled in generations if found.state is State.BUILDING), None)
+    if building is None or not embedders.enabled:
+        return []
+    found, filled = building
+    try:
+        wanted = embedders.named([found]) is not None
+    except EmbedError:
+        return []  # said already
+    if not wanted:
+        return []  # begun for a model that the settings do not name any more, or rolled back
+    said = f"vectors of {found.space} are begun, or were set aside by a rollback: {filled:,} of {chunks(counts.embeddable)}"
+    return [Notice(said, "`memory reindex` goes on with them; until then the former ones answer.")]
+
+
+def chunks(number: int) -> str:
+    """A number of chunks in words."""
+    return f"{number:,} chunk{'s' * (number != 1)}"
+
+
+def embedding(store: Store, embedders: Embedders, id: MemoryId) -> Embedding:
+    """See `Embedding`."""
+    return embeddings(store, embedders, list(store.memories([id]).values())).get(id, Embedding("none"))
+
+
+def embeddings(store: Store, embedders: Embedders, memories: Sequence[Memory]) -> dict[MemoryId, Embedding]:
+    """The same of several."""
+    if not embedders.enabled:
+        return {memory.id: Embedding("none") for memory in memories}
+    try:
+        usual = Embedding("outdated" if embedders.outdated() else "generated")
+    except EmbedError as error:
+        usual = Embedding("generated", error=str(error))
+    waiting = store.unembedded([memory.id for memory in memories])
+    return {memory.id: _embedding(memory, waiting.get(memory.id), usual) for memory in memories}
+
+
+def _embedding(memory: Memory, waiting: Waiting | None, usual: Embedding) -> Embedding:
+    if memory.keyword_only:
+        return Embedding("excluded")
+    if waiting is None:
+        return usual
+    return Embedding("failed" if waiting.failed else "pending", waiting.chunks, waiting.last_error)

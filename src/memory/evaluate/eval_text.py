@@ -1,0 +1,153 @@
+"""What an evaluation measured, as tables in Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.evaluate.systems import HYBRID, TIERED
+from memory.operations.render.text import counted, visible
+from memory.schema.query import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.evaluate import Evaluation
+    from memory.evaluate.figures import Line, OfSet, Share, Summary
+    from memory.evaluate.measures import Mean
+
+MEASURES = ("nDCG@10", "Recall@5", "Recall@10", "MRR@10", "hit@5")
+UNKNOWN = "–"
+
+
+def evaluation(found: Evaluation) -> str:
+    """All of it: over all sets first, if there are several."""
+    parts = []
+    if len(found.sets) > 1:
+        parts += ["## All sets", _summary(found.summary)]
+    if found.frontier:
+        parts += ["## Frontier", _frontier(found)]
+    for one in found.sets:
+        parts += [f"## {one.name}", _told(one), _lines(one.lines)]
+        if (outcomes := _outcomes(one)) is not None:
+            parts.append(outcomes)
+    parts.append(_legend(found))
+    return visible("\n\n".join(parts))
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The first column is of names, the others of numbers."""
+    lines = [head, ("---", *("---:",) * (len(head) - 1)), *rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
+
+
+def _summary(summaries: Sequence[Summary]) -> str:
+    """Means of the sets' means."""
+    head = ("system", *MEASURES, "of hybrid", "worst set", "calls")
+    rows = [
+        (
+            one.system,
+            *(f"{value:.3f}" for value in one.quality),
+            _percent(one.relative, 1),
+            _percent(one.worst, 1),
+            _percent(one.calls),
+        )
+        for one in summaries
+    ]
+    return _table(head, rows)
+
+
+def _frontier(found: Evaluation) -> str:
+    """A line an effort: calls, nDCG@10, and how much of hybrid minmax that is."""
+    several = len(found.sets) > 1
+    head = ["effort", *(f"{one.name}: calls, nDCG@10, of hybrid" for one in found.sets)]
+    rows = []
+    for number, point in enumerate(found.sets[0].frontier):
+        lines = [one.frontier[number].line for one in found.sets]
+        rows.append([f"{point.effort:.1f}", *(_point(line) for line in lines)])
+        if several:
+            mean = found.frontier[number]
+            rows[-1] += [_percent(mean.calls), _percent(mean.relative, 1), _percent(mean.worst, 1)]
+    return _table([*head, *(("mean calls", "mean of hybrid", "worst set") if several else ())], rows)
+
+
+def _point(line: Line) -> str:
+    return f"{_percent(line.calls.mean)}, {line.quality.ndcg10.mean:.3f}, {_percent(line.relative, 1)}"
+
+
+def _told(one: OfSet) -> str:
+    asked = f"{one.questions:,} of {one.judged:,}" if one.questions < one.judged else f"{one.questions:,}"
+    said = [f"{counted(one.documents, 'document')}, {asked} {'question' if one.judged == 1 else 'questions'}."]
+    if one.model:
+        said.append(f"Model: {one.model}.")
+    if one.skipped:
+        said.append(f"Skipped, for nobody judged an answer: {counted(one.skipped, 'question')}.")
+    if one.unknown:
+        said.append(f"Left out: {counted(one.unknown, 'judgment')} of documents or questions that are not there.")
+    if one.waiting:
+        said.append(f"The model did not take {counted(one.waiting, 'chunk')}.")
+    return " ".join(said)
+
+
+def _lines(lines: Sequence[Line]) -> str:
+    head = ("system", *MEASURES, "of hybrid", "difference", "calls", "p50 ms", "p95 ms")
+    rows = [
+        (
+            line.system,
+            *(_interval(mean) for mean in line.quality),
+            _percent(line.relative, 1),
+            UNKNOWN if line.difference is None else _difference(line.difference),
+            _calls(line.calls),
+            f"{1000 * line.p50:.1f}",
+            f"{1000 * line.p95:.1f}",
+        )
+        for line in lines
+    ]
+    return _table(head, rows)
+
+
+def _interval(mean: Mean) -> str:
+    return f"{mean.mean:.3f} ({mean.low:.3f} to {mean.high:.3f})"
+
+
+def _difference(mean: Mean) -> str:
+    return f"{mean.mean:+.3f} ({mean.low:+.3f} to {mean.high:+.3f})"
+
+
+def _calls(mean: Mean) -> str:
+    return f"{100 * mean.mean:.0f} % ({100 * mean.low:.0f} to {100 * mean.high:.0f})"
+
+
+def _percent(share: float | None, digits: int = 0) -> str:
+    return UNKNOWN if share is None else f"{100 * share:.{digits}f} %"
+
+
+def _outcomes(one: OfSet) -> str | None:
+    """What became of the set's own questions and of others', with the system "tiered"."""
+    tiered = one.line(TIERED)
+    if tiered is None:
+        return None
+    head = ("tiered: questions of", "asked", *(str(outcome) for outcome in Outcome))
+    rows = [
+        (f"{name}, which it {'answers' if own else 'does not answer'}", f"{questions:,}", *_shares(outcomes))
+        for name, questions, outcomes, own in (
+            (one.name, one.questions, tiered.outcomes, True),
+            *((other.other, other.questions, other.outcomes, False) for other in one.unanswerable),
+        )
+    ]
+    tiers = ", ".join(f"{tier.name} {_percent(tier.share)}" for tier in tiered.tiers)
+    return f"{_table(head, rows)}\n\nTiers of its own questions: {tiers}."
+
+
+def _shares(shares: Sequence[Share]) -> tuple[str, ...]:
+    return tuple(_percent(one.share, 1) for one in shares)
+
+
+def _legend(found: Evaluation) -> str:
+    said = [
+        "In brackets: 95 % bootstrap intervals.",
+        f"Of hybrid: nDCG@10 as a share of that of {HYBRID}; difference: less that, question by question.",
+        "Calls: questions that needed the model for their vector.",
+    ]
+    if found.most is not None:
+        said.append(f"Of each set {found.most:,} questions at most, always the same.")
+    return " ".join(said)

@@ -1,0 +1,325 @@
+"""
+The agents that `memory setup` knows: where each has its files, and what an entry looks like there.
+
+Looked up in November 2026; docs/setup.md has the pages. Only Claude Code is spoken to by its own command: its
+~/.claude.json is also where it keeps its state, and it writes that while it runs. The commands of the others write the
+whole file anew (`gemini mcp add`), know the user's file only (`codex mcp add`), cannot remove (`code --add-mcp`,
+`opencode mcp add`) or are missing (Cursor, Claude Desktop); their files are settings, written by people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from memory.integrations.command import Command
+    from memory.integrations.environment import Environment
+    from memory.integrations.jsontext import Json
+
+START, STOP = "session-start", "session-end"
+"""What `memory hook` takes."""
+
+
+class Event(NamedTuple):
+    """
+    A moment at which an agent runs commands.
+
+    Attributes:
+        name: What the agent calls it.
+        verb: What `memory hook` is asked for.
+        group: What stands beside the list of handlers, where handlers come in groups.
+        handler: The handler, with its command still empty.
+    """
+
+    name: str
+    verb: str
+    handler: dict[str, Json]
+    group: dict[str, Json]
+
+
+class Hooks(NamedTuple):
+    """
+    Attributes:
+        file: Where they are registered.
+        agent: What `memory hook --agent` calls the agent.
+        grouped: Whether a list of handlers is a member `hooks` of what stands under the event.
+        version: The file's `version`, where it needs one.
+    """
+
+    file: Callable[[Environment], Path]
+    agent: str
+    events: tuple[Event, ...]
+    grouped: bool
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """
+    Attributes:
+        title: What people call it.
+        user: Candidates for the user's file, best first: one that is there is used, else the first.
+        project: The same in a project's root; empty if the agent has none.
+        keys: The path of the object of servers.
+        entry: What stands there under our name.
+        signs: Files and folders of which one is there where the agent is installed.
+        programs: Names on PATH of which one is there where the agent is installed.
+        following: What the user does after it was set up.
+        form: "json", "jsonc" (comments are read) or "toml".
+        envelope: See `memory.integrations.edits.Server`.
+        skill: Where a skill file of ours goes.
+        note: What the user should know of a project's file.
+    """
+
+    name: str
+    title: str
+    user: Callable[[Environment], tuple[Path, ...]]
+    project: tuple[str, ...]
+    keys: tuple[str, ...]
+    entry: Callable[[Command], dict[str, Json]]
+    signs: Callable[[Environment], tuple[Path, ...]]
+    programs: tuple[str, ...]
+    following: str
+    form: str = "json"
+    envelope: str = ""
+    hooks: Hooks | None = None
+    skill: Callable[[Environment], Path] | None = None
+    note: str = ""
+
+
+def _plain(command: Command) -> dict[str, Json]:
+    return {"command": command.server[0], "args": list(command.server[1:])}
+
+
+def _typed(command: Command) -> dict[str, Json]:
+    return {"type": "stdio", **_plain(command)}
+
+
+def _listed(command: Command) -> dict[str, Json]:
+    return {"type": "local", "command": list(command.server)}
+
+
+def _claude(environment: Environment) -> Path:
+    return environment.folder("CLAUDE_CONFIG_DIR", environment.home / ".claude")
+
+
+def _claude_state(environment: Environment) -> tuple[Path, ...]:
+    return (environment.folder("CLAUDE_CONFIG_DIR", environment.home) / ".claude.json",)
+
+
+def _claude_desktop(environment: Environment) -> tuple[Path, ...]:
+    """On Windows an app from a package sees a folder of its own in place of %APPDATA% (anthropics/claude-code#26073)."""
+    name = "claude_desktop_config.json"
+    plain = environment.applications / "Claude" / name
+    if environment.platform != "win32":
+        return (plain,)
+    packages = environment.folder("LOCALAPPDATA", environment.home / "AppData" / "Local") / "Packages"
+    packaged = sorted(packages.glob("Claude_*")) if packages.is_dir() else []
+    return tuple(folder / "LocalCache" / "Roaming" / "Claude" / name for folder in packaged) or (plain,)
+
+
+def _codex(environment: Environment) -> Path:
+    return environment.folder("CODEX_HOME", environment.home / ".codex")
+
+
+def _cursor(environment: Environment) -> Path:
+    return environment.home / ".cursor"
+
+
+def _gemini(environment: Environment) -> Path:
+    return environment.folder("GEMINI_CLI_HOME", environment.home) / ".gemini"
+
+
+def _opencode(environment: Environment) -> Path:
+    return environment.config / "opencode"
+
+
+def _vscode(environment: Environment) -> tuple[Path, ...]:
+    """The default profile's folder; a portable installation has it beside itself."""
+    portable = environment.env.get("VSCODE_PORTABLE", "")
+    if portable:
+        return (environment.absolute(portable) / "user-data" / "User",)
+    return tuple(environment.applications / name / "User" for name in ("Code", "Code - Insiders", "VSCodium"))
+
+
+def _there(folders: tuple[Path, ...]) -> Path:
+    return next((folder for folder in folders if folder.is_dir()), folders[0])
+
+
+def _devin(environment: Environment) -> Path:
+    """Since version 3000.3 servers have a file of their own here (docs.devin.ai, MCP configuration)."""
+    if environment.platform == "win32":
+        return environment.applications / "devin"
+    return environment.home / ".config" / "devin"
+
+
+def _windsurf(environment: Environment) -> tuple[Path, ...]:
+    """Windsurf is Devin Desktop since June 2026; who still has the old folder alone has the old one."""
+    new, old = _devin(environment), environment.home / ".codeium" / "windsurf"
+    folder = old if old.is_dir() and not new.is_dir() else new
+    return (folder / "mcp_config.json",)
+
+
+_BARE: dict[str, Json] = {"command": "", "timeout": 10}
+_HANDLER: dict[str, Json] = {"type": "command", **_BARE}
+
+AGENTS = (
+    Agent(
+        name="claude-code",
+        title="Claude Code",
+        user=_claude_state,
+        project=(".mcp.json",),
+        keys=("mcpServers",),
+        entry=_typed,
+        signs=lambda environment: (_claude(environment), *_claude_state(environment)),
+        programs=("claude",),
+        following="Start a new session of Claude Code; `claude mcp list` shows whether it connects.",
+        hooks=Hooks(
+            lambda environment: _claude(environment) / "settings.json",
+            "claude-code",
+            (
+                Event("SessionStart", START, _HANDLER, {"matcher": "startup|resume|clear|compact"}),
+                Event("Stop", STOP, _HANDLER, {}),
+            ),
+            grouped=True,
+        ),
+        skill=lambda environment: _claude(environment) / "skills" / "memory" / "SKILL.md",
+        note="Claude Code asks everybody once whether they trust the servers of a project.",
+    ),
+    Agent(
+        name="claude-desktop",
+        title="Claude Desktop",
+        user=_claude_desktop,
+        project=(),
+        keys=("mcpServers",),
+        entry=_plain,
+        signs=lambda environment: tuple(path.parent for path in _claude_desktop(environment)),
+        programs=(),
+        following="Quit Claude Desktop, from its tray icon too, and start it again.",
+    ),
+    Agent(
+        name="cursor",
+        title="Cursor",
+        user=lambda environment: (_cursor(environment) / "mcp.json",),
+        project=(".cursor/mcp.json",),
+        keys=("mcpServers",),
+        entry=_typed,
+        signs=lambda environment: (_cursor(environment),),
+        programs=("cursor", "cursor-agent"),
+        following="Restart Cursor; Settings > MCP shows the server and its switch.",
+        hooks=Hooks(
+            lambda environment: _cursor(environment) / "hooks.json",
+            "cursor",
+            (
+                Event("sessionStart", START, _BARE, {}),
+                Event("stop", STOP, {**_BARE, "loop_limit": 1}, {}),
+            ),
+            grouped=False,
+            version=1,
+        ),
+        skill=lambda environment: _cursor(environment) / "skills" / "memory" / "SKILL.md",
+    ),
+    Agent(
+        name="codex",
+        title="Codex",
+        user=lambda environment: (_codex(environment) / "config.toml",),
+        project=(".codex/config.toml",),
+        keys=("mcp_servers",),
+        entry=_plain,
+        signs=lambda environment: (_codex(environment),),
+        programs=("codex",),
+        following="Start a new session of Codex and trust the hook of memory under /hooks; `codex mcp list` shows the server.",
+        form="toml",
+        # A hook at the end of a turn spoils the session (openai/codex#20783, #27928).
+        hooks=Hooks(
+            lambda environment: _codex(environment) / "hooks.json",
+            "codex",
+            (Event("SessionStart", START, _HANDLER, {}),),
+            grouped=True,
+        ),
+        skill=lambda environment: environment.home / ".agents" / "skills" / "memory" / "SKILL.md",
+        note="Codex reads a project's file only where the project is trusted.",
+    ),
+    Agent(
+        name="opencode",
+        title="OpenCode",
+        user=lambda environment: tuple(
+            _opencode(environment) / name for name in ("opencode.jsonc", "opencode.json")[::-1]
+        ),
+        project=("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
+        keys=("mcp",),
+        entry=_listed,
+        signs=lambda environment: (_opencode(environment), environment.home / ".opencode"),
+        programs=("opencode",),
+        following="Restart OpenCode; `opencode mcp list` shows the server.",
+        form="jsonc",
+        envelope="servers",
+        skill=lambda environment: _opencode(environment) / "skills" / "memory" / "SKILL.md",
+    ),
+    Agent(
+        name="vscode",
+        title="VS Code",
+        user=lambda environment: (_there(_vscode(environment)) / "mcp.json",),
+        project=(".vscode/mcp.json",),
+        keys=("servers",),
+        entry=_typed,
+        signs=_vscode,
+        programs=("code", "code-insiders", "codium"),
+        following="Run `MCP: List Servers` in VS Code and start memory; it asks once whether you trust it.",
+        form="jsonc",
+        hooks=Hooks(
+            lambda environment: environment.home / ".copilot" / "hooks" / "memory.json",
+            "vscode",
+            (
+                Event("SessionStart", START, _HANDLER, {}),
+                Event("Stop", STOP, _HANDLER, {}),
+            ),
+            grouped=False,
+            version=1,
+        ),
+        skill=lambda environment: environment.home / ".copilot" / "skills" / "memory" / "SKILL.md",
+    ),
+    Agent(
+        name="gemini",
+        title="Gemini CLI",
+        user=lambda environment: (_gemini(environment) / "settings.json",),
+        project=(".gemini/settings.json",),
+        keys=("mcpServers",),
+        entry=_plain,
+        signs=lambda environment: (_gemini(environment),),
+        programs=("gemini",),
+        following="Restart Gemini CLI; /mcp shows the server.",
+        form="jsonc",
+        hooks=Hooks(
+            lambda environment: _gemini(environment) / "settings.json",
+            "gemini-cli",
+            (
+                Event("SessionStart", START, {"name": "memory-start", **_HANDLER, "timeout": 10_000}, {}),
+                Event("AfterAgent", STOP, {"name": "memory-end", **_HANDLER, "timeout": 10_000}, {}),
+            ),
+            grouped=True,
+        ),
+        skill=lambda environment: _gemini(environment) / "skills" / "memory" / "SKILL.md",
+    ),
+    Agent(
+        name="windsurf",
+        title="Windsurf (Devin Desktop)",
+        user=_windsurf,
+        project=(".devin/mcp_config.json",),
+        keys=("mcpServers",),
+        entry=_plain,
+        signs=lambda environment: (_devin(environment), environment.home / ".codeium" / "windsurf"),
+        programs=("windsurf", "devin-desktop", "devin"),
+        following="Restart Windsurf (Devin Desktop); its list of MCP servers shows memory.",
+        note="Windsurf from before June 2026 reads no file of a project.",
+    ),
+)
+
+INSTRUCTIONS = "agents-md"
+"""Not an agent: a block in the project's AGENTS.md, which most agents read."""
+
+NAMES = (*(agent.name for agent in AGENTS), INSTRUCTIONS)

@@ -1,0 +1,237 @@
+"""The command by which an agent starts this installation's server and hooks."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from memory.schema.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from memory.integrations.environment import Environment
+    from memory.integrations.jsontext import Json
+
+NAME = "memory"
+"""What the server is called in every agent, and what the command is called."""
+
+MODULE = ("-m", "memory")
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+SHOWN = 60  # characters of somebody else's program or host in a message
+
+OPTIONS = {"--home": "MEMORY_HOME", "--config": "MEMORY_CONFIG"}
+"""What an entry or a hook may have between the program and the subcommand, and the variables that say the same."""
+
+_THROWAWAY = re.compile(
+    r"[/\\](archive-v\d+|builds-v\d+|environments-v\d+|pip-[a-z-]*-[a-z0-9_]{6,}|ephemeral-[^/\\]*)[/\\]"
+)
+"""Folders of `uv run --with`, `uvx` and pip's builds: emptied without asking."""
+
+
+class Command(NamedTuple):
+    """
+    Attributes:
+        argv: What to start, without the subcommand.
+        notices: What the user should know about it.
+    """
+
+    argv: tuple[str, ...]
+    notices: tuple[str, ...] = ()
+
+    @property
+    def server(self) -> tuple[str, ...]:
+        return (*self.argv, "mcp")
+
+    def hook(self, verb: str, agent: str, platform: str) -> str:
+        """A line for a shell, which is what agents run hooks with."""
+        argv = (*self.argv, "hook", verb, "--agent", agent)
+        if platform != "win32":
+            return shlex.join(argv)
+        # Which shell it is on Windows depends on the agent: with slashes bash, cmd and PowerShell all understand it.
+        return subprocess.list2cmdline([argv[0].replace("\\", "/"), *argv[1:]])
+
+
+def command(
+    environment: Environment,
+    *,
+    home: str | None,
+    config: str | None,
+    shared: bool,
+    standing: Mapping[str, str] = NOTHING,
+) -> Command:
+    """
+    How to start this installation, by absolute paths: an agent has neither the user's PATH nor variables.
+
+    Args:
+        home: What `memory --home` was given; the database's folder.
+        config: What `memory --config` was given; the settings file.
+        shared: Whether it goes into a file that others get too: then the bare name, if there is one on PATH, and
+            nothing of the user's own variables.
+        standing: The options of an entry that is there already; they stay if nothing else is asked for.
+
+    Raises:
+        Invalid: A path is not Unicode, which no settings file can hold.
+    """
+    program = _program()
+    notices = list(fleeting(program[0], environment))
+    if shared and environment.program(NAME):
+        program, notices = (NAME,), []
+    elif shared:
+        notices.append(f"{program[0]} is a path of this machine: whoever shares the file needs another one.")
+    given = {flag: value for flag, value in zip(OPTIONS, (home, config), strict=True) if value}
+    words, said = _options(environment, given, standing, shared=shared)
+    argv = (*program, *words)
+    for part in argv:
+        if not _is_text(part):
+            raise Invalid(f"the path {part!r} is not Unicode text", hint="No settings file of an agent can hold it.")
+    return Command(argv, (*notices, *said))
+
+
+def _options(
+    environment: Environment, given: Mapping[str, str], standing: Mapping[str, str], *, shared: bool
+) -> tuple[list[str], list[str]]:
+    """The options of an entry, and what the user should know about them."""
+    words: list[str] = []
+    notices: list[str] = []
+    for flag, variable in OPTIONS.items():
+        named = environment.env.get(variable)
+        if named and shared and flag not in given:
+            notices.append(f"{variable} is yours alone: it was left out of a file that is shared.")
+            named = None
+        if value := given.get(flag) or named:
+            words += [flag, str(environment.absolute(value))]
+        elif flag in standing:
+            words += [flag, standing[flag]]
+            notices.append(f"{flag} {standing[flag]} stays, as the entry had it; to be rid of it, --remove first.")
+    return words, notices
+
+
+def _is_text(part: str) -> bool:
+    try:
+        part.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _program() -> tuple[str, ...]:
+    script = NAME + (".exe" if sys.platform == "win32" else "")
+    for folder in _script_folders():
+        if (folder / script).is_file() and os.access(folder / script, os.X_OK):
+            return (str(folder / script),)
+    return (sys.executable, *MODULE)
+
+
+def _script_folders() -> Iterator[Path]:
+    yield Path(sysconfig.get_path("scripts"))
+    if sys.prefix == sys.base_prefix:  # in a virtual environment the user's own folder is another installation's
+        yield Path(sysconfig.get_path("scripts", scheme=sysconfig.get_preferred_scheme("user")))
+
+
+def fleeting(program: str, environment: Environment) -> Iterator[str]:
+    """A notice if the program stands where things are cleared away."""
+    path = os.path.realpath(program)
+    folders = [os.path.realpath(tempfile.gettempdir()), environment.env.get("UV_CACHE_DIR", "")]
+    if _THROWAWAY.search(path) or any(folder and path.startswith(folder.rstrip("/\\") + os.sep) for folder in folders):
+        yield (
+            f"{program} stands in a folder that is cleared away at some time; the agent will not find it then. "
+            "Install it to stay, e.g. by `pipx install .` or `uv tool install .` in its sources, and run this again."
+        )
+
+
+def ours(entry: Json) -> bool:
+    """
+    Whether an entry of an agent starts this program, of whatever version and place.
+
+    By its name alone nothing is ours: others have a server called "memory" too, such as
+    `npx @modelcontextprotocol/server-memory`.
+    """
+    argv = _argv(entry)
+    if not argv or "mcp" not in argv[1:]:
+        return False
+    words = argv[: argv.index("mcp", 1)]
+    return _named(words[0]) or words[1:3] == list(MODULE) or "tiered-memory" in words
+
+
+def _named(word: str) -> bool:
+    return NAME in {path(word).stem.lower() for path in (PurePosixPath, PureWindowsPath)}
+
+
+def options(entry: Json) -> dict[str, str]:
+    """What an entry that is ours has between the program and the subcommand, by the names of the options."""
+    argv = _argv(entry)
+    words = argv[: argv.index("mcp", 1)]
+    return {flag: words[words.index(flag) + 1] for flag in OPTIONS if flag in words[:-1]}
+
+
+def our_hook(line: str, tail: Sequence[str]) -> bool:
+    """
+    Whether a line for a shell is a hook of ours as `Command.hook` writes it, of whatever version and place.
+
+    A line that does anything else besides, such as one that the user wrapped, is not.
+
+    Args:
+        tail: The subcommand and what follows it.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return False
+    plain = shlex.join(words) == line or (subprocess.list2cmdline(words) == line and not _SHELL.search(line))
+    if not plain or words[-len(tail) :] != list(tail):
+        return False
+    program = words[: -len(tail)]
+    while program[-2:-1] and program[-2] in OPTIONS:
+        program = program[:-2]
+    match program:
+        case [word]:
+            return _named(word)
+        case [python, *module] if tuple(module) == MODULE:
+            return PurePosixPath(python).name.startswith("py")
+        case [starter, *rest, word]:
+            return PurePosixPath(starter).stem in {"uv", "uvx", "pipx"} and "tiered-memory" in rest and _named(word)
+    return False
+
+
+_SHELL = re.compile(r"[;&|<>$`\n]")
+
+
+def described(entry: Json) -> str:
+    """The name of the program that an entry starts, or the host that it asks: in all else there may be secrets."""
+    url = entry.get("url", entry.get("httpUrl", entry.get("serverUrl"))) if isinstance(entry, dict) else None
+    if url:
+        text = _host(str(url))
+    else:
+        words = " ".join(_argv(entry)[:1]).split()
+        text = PurePosixPath(PureWindowsPath(words[0]).as_posix()).name if words and "=" not in words[0] else ""
+    return text[:SHOWN] or "something else"
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _argv(entry: Json) -> list[str]:
+    if not isinstance(entry, dict):
+        return []
+    program, arguments = entry.get("command"), entry.get("args", [])
+    whole = [
+        *(program if isinstance(program, list) else [program]),
+        *(arguments if isinstance(arguments, list) else []),
+    ]
+    return [str(word) for word in whole if word is not None]

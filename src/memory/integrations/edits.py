@@ -1,0 +1,321 @@
+"""
+What is put into one settings file of an agent, and taken out of it again, as pure functions of its text.
+
+What is not ours is never changed. Who reads and writes the files is `memory.integrations.files`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from memory.integrations.command import NAME, described, our_hook, ours
+from memory.integrations.jsontext import MARK, Fault, blank, child, descended, inserted, parsed, removed, replaced
+from memory.schema.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory.integrations.jsontext import Document, Json, Member, Node
+
+
+class Occupied(ConfigError):
+    """Something of somebody else stands where ours should be; nothing was changed."""
+
+
+class Edit(Protocol):
+    """What is ours in one file. All but `snippet` raise `Fault` for a text that cannot be read."""
+
+    def put(self, text: str, *, force: bool) -> str:
+        """
+        The text with ours in it, as it should be now; the same text if it is so already. An empty text is a new file.
+
+        Raises:
+            Occupied: Somebody else's stands there, and `force` is not given.
+        """
+
+    def take(self, text: str, before: str | None) -> str:
+        """
+        The text without ours; the same text if it has nothing of ours.
+
+        Args:
+            before: What the file said before ours came into it, if that is known.
+        """
+
+    def standing(self, text: str) -> Edit | None:
+        """The edit with the values that the text has, which an older version may have put; None if it has none."""
+
+    def current(self, text: str) -> bool:
+        """Whether a text has all of ours, as it should be now."""
+
+    def snippet(self) -> str:
+        """What a person would write into a new file."""
+
+
+class Slot(Protocol):
+    """A place in a JSON file."""
+
+    def put(self, document: Document, *, force: bool) -> str: ...
+    def take(self, document: Document) -> str: ...
+    def found(self, document: Document) -> Slot | None: ...
+    @property
+    def containers(self) -> tuple[tuple[str, ...], ...]:
+        """Paths that may have been made to hold it, deepest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonEdit:
+    """
+    Attributes:
+        comments: Whether the agent reads comments in this file; where it does not, one means a broken file.
+    """
+
+    slots: tuple[Slot, ...]
+    comments: bool = False
+
+    def put(self, text: str, *, force: bool) -> str:
+        if blank(text):
+            text = MARK * text.startswith(MARK) + "{}\n"
+        for slot in self.slots:
+            text = slot.put(parsed(text, comments=self.comments), force=force)
+        return text
+
+    def take(self, text: str, before: str | None) -> str:
+        if blank(text):
+            return text
+        after = text
+        for slot in self.slots:
+            after = slot.take(parsed(after, comments=self.comments))
+        return after if after == text or before is None else self._swept(after, before)
+
+    def _swept(self, text: str, before: str) -> str:
+        """Without the empty objects and lists that were not there before."""
+        old = parsed("{}" if blank(before) else before, comments=self.comments)
+        for path in (path for slot in self.slots for path in slot.containers):
+            document = parsed(text, comments=self.comments)
+            parent, missing = descended(document.root, path[:-1])
+            member = None if missing else child(parent, path[-1])
+            if member and not member.node.members and member.node.value in ({}, []) and descended(old.root, path)[1]:
+                text = removed(document, parent, member)
+        return text
+
+    def standing(self, text: str) -> JsonEdit | None:
+        if blank(text):
+            return None
+        document = parsed(text, comments=self.comments)
+        found = [slot.found(document) for slot in self.slots]
+        if all(slot is None or isinstance(slot, Needed) for slot in found):
+            return None
+        return replace(self, slots=tuple(slot for slot in found if slot is not None))
+
+    def current(self, text: str) -> bool:
+        try:
+            return self.put(text, force=False) == text
+        except Occupied:
+            return False
+
+    def snippet(self) -> str:
+        return self.put("", force=False)
+
+    @property
+    def server(self) -> Json:
+        """The server's entry, if this has one."""
+        return next((slot.value for slot in self.slots if isinstance(slot, Server)), None)
+
+    def foreign(self, text: str) -> tuple[str, ...]:
+        """The events where something of somebody else runs our command, or names it, so that ours is not put there."""
+        if blank(text):
+            return ()
+        document = parsed(text, comments=self.comments)
+        return tuple(slot.keys[-1] for slot in self.slots if isinstance(slot, Hook) and slot.foreign(document))
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """
+    The server's entry in an object of servers.
+
+    Attributes:
+        keys: The path of that object.
+        envelope: A deeper object that holds the servers in some files: OpenCode 2 has `mcp.servers`, OpenCode 1 `mcp`,
+            and both read both (anomalyco/opencode, packages/opencode/src/config/v2-compat.ts).
+    """
+
+    keys: tuple[str, ...]
+    value: dict[str, Json]
+    envelope: str = ""
+
+    @property
+    def containers(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(self.keys[:depth] for depth in range(len(self.keys), 0, -1))
+
+    def _keys(self, document: Document) -> tuple[str, ...]:
+        if self.envelope:
+            deeper = (*self.keys, self.envelope)
+            node, missing = descended(document.root, deeper)
+            if not missing and isinstance(node.value, dict) and not isinstance(node.value.get("type"), str):
+                return deeper
+        return self.keys
+
+    def put(self, document: Document, *, force: bool) -> str:
+        keys = self._keys(document)
+        node, missing = descended(document.root, keys)
+        if missing:
+            return inserted(document, node, missing[0], _wrapped(missing[1:], {NAME: self.value}))
+        member = child(node, NAME)
+        if member is None:
+            return inserted(document, node, NAME, self.value)
+        if ours(member.node.value):
+            return self._updated(document, keys)
+        if force:
+            return replaced(document, member.node, self.value)
+        raise Occupied(
+            f"there is a server {NAME!r} already that is not ours: {described(member.node.value)}",
+            hint="Give it another name, or replace it: --force.",
+        )
+
+    def _updated(self, document: Document, keys: tuple[str, ...]) -> str:
+        """What is ours in the entry as it should be; what the user added to it stays."""
+        for key, wanted in self.value.items():
+            node = _entry(document, keys)
+            member = child(node, key)
+            text = document.text
+            if member is None:
+                text = inserted(document, node, key, wanted)
+            elif member.node.value != wanted:
+                text = replaced(document, member.node, wanted)
+            document = parsed(text, comments=document.comments)
+        return document.text
+
+    def take(self, document: Document) -> str:
+        keys = self._keys(document)
+        node, missing = descended(document.root, keys)
+        member = None if missing else child(node, NAME)
+        return removed(document, node, member) if member and ours(member.node.value) else document.text
+
+    def found(self, document: Document) -> Server | None:
+        node, missing = descended(document.root, self._keys(document))
+        member = None if missing else child(node, NAME)
+        value = member.node.value if member else None
+        return replace(self, value=value) if isinstance(value, dict) and ours(value) else None
+
+
+def _entry(document: Document, keys: tuple[str, ...]) -> Node:
+    node, _ = descended(document.root, (*keys, NAME))
+    return node
+
+
+def _wrapped(keys: tuple[str, ...], value: Json) -> Json:
+    for key in reversed(keys):
+        value = {key: value}
+    return value
+
+
+class _Handler(NamedTuple):
+    """A hook: what has its `command`, and the member that holds nothing else."""
+
+    node: Node
+    parent: Node
+    member: Member
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """
+    One of our commands in the list of an event.
+
+    Attributes:
+        keys: The path of that list.
+        value: What stands in the list: the handler itself, or a group with `hooks`, a list of handlers.
+        tail: What the command of every version of ours ends with; who else says that has made it his own.
+    """
+
+    keys: tuple[str, ...]
+    value: dict[str, Json]
+    tail: tuple[str, ...]
+
+    @property
+    def containers(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(self.keys[:depth] for depth in range(len(self.keys), 0, -1))
+
+    def put(self, document: Document, *, force: bool) -> str:
+        node, missing = descended(document.root, self.keys)
+        if missing:
+            return inserted(document, node, missing[0], _wrapped(missing[1:], [self.value]))
+        handler = next(self._handlers(node), None)
+        if handler is None:
+            return document.text if self.foreign(document) else inserted(document, node, None, self.value)
+        command = child(handler.node, "command")
+        wanted = self.command
+        return replaced(document, command.node, wanted) if command and command.node.value != wanted else document.text
+
+    @property
+    def command(self) -> Json:
+        inner = self.value.get("hooks")
+        handler = inner[0] if isinstance(inner, list) else self.value
+        return handler["command"] if isinstance(handler, dict) else None
+
+    def take(self, document: Document) -> str:
+        while True:
+            node, missing = descended(document.root, self.keys)
+            handler = None if missing else next(self._handlers(node), None)
+            if handler is None:
+                return document.text
+            document = parsed(removed(document, handler.parent, handler.member), comments=document.comments)
+
+    def found(self, document: Document) -> Hook | None:
+        node, missing = descended(document.root, self.keys)
+        handler = None if missing else next(self._handlers(node), None)
+        value = handler.member.node.value if handler and handler.parent is node else None
+        return replace(self, value=value) if isinstance(value, dict) else None
+
+    def foreign(self, document: Document) -> bool:
+        """Whether a command of somebody else has ours in it."""
+        node, missing = descended(document.root, self.keys)
+        if missing:
+            return False
+        mark = " ".join(self.tail)
+        return any(mark in (_command(one.node) or "") for one in self._all(node) if not self._mine(one.node))
+
+    def _handlers(self, node: Node) -> Iterator[_Handler]:
+        return (one for one in self._all(node) if self._mine(one.node))
+
+    def _all(self, node: Node) -> Iterator[_Handler]:
+        if not isinstance(node.value, list):
+            raise Fault(f"a list of hooks should stand here, as {'.'.join(self.keys)}", node.start)
+        for element in node.members:
+            inner = child(element.node, "hooks") if isinstance(element.node.value, dict) else None
+            yield _Handler(element.node, node, element)
+            for member in inner.node.members if inner else ():
+                if inner:
+                    alone = len(inner.node.members) == 1
+                    yield _Handler(member.node, *((node, element) if alone else (inner.node, member)))
+
+    def _mine(self, node: Node) -> bool:
+        line = _command(node)
+        return line is not None and our_hook(line, self.tail)
+
+
+def _command(node: Node) -> str | None:
+    command = node.value.get("command") if isinstance(node.value, dict) else None
+    return command if isinstance(command, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """A member of the whole file that the agent demands; it stays when ours goes."""
+
+    name: str
+    value: Json
+    containers: tuple[tuple[str, ...], ...] = ()
+
+    def put(self, document: Document, *, force: bool) -> str:
+        if child(document.root, self.name):
+            return document.text
+        return inserted(document, document.root, self.name, self.value)
+
+    def take(self, document: Document) -> str:
+        return document.text
+
+    def found(self, document: Document) -> Needed:
+        return self

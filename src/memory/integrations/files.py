@@ -1,0 +1,210 @@
+"""Settings files of others: read, kept beside, replaced in one step, and never written over what somebody else just wrote."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from memory.config.files import contents
+from memory.schema.errors import ConfigError
+
+BACKUP = ".before-memory"
+"""What the copy of a file is called that was made before ours came into it."""
+
+OTHERS_BYTES = 64 << 20
+"""Of another program's file: Claude Code keeps what was said in its own, which has megabytes."""
+
+
+class Seen(NamedTuple):
+    """
+    A file as it was read.
+
+    Attributes:
+        path: As the agent knows it; a link stays one.
+        target: What is read and replaced.
+        data: None if there is no file.
+    """
+
+    path: Path
+    target: Path
+    data: bytes | None
+
+    @property
+    def text(self) -> str:
+        """
+        With byte order mark and line ends; empty if there is no file.
+
+        Raises:
+            ConfigError: It is not UTF-8.
+        """
+        try:
+            return (self.data or b"").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{self.path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
+def seen(path: Path, *, inside: Path | None = None) -> Seen:
+    """
+    Args:
+        inside: A folder that links may not lead out of: whoever made a repository has put links into it.
+
+    Raises:
+        ConfigError: It is there and cannot be read, or is no ordinary file, or a link leads out of `inside`.
+    """
+    target = Path(os.path.realpath(path))
+    if inside is not None and not _within(target, Path(os.path.realpath(inside))):
+        raise ConfigError(
+            f"{path} is a link out of the project, to {target}; it was neither read nor changed",
+            hint="Put a file of the project in the place of the link.",
+        )
+    try:
+        mode = target.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a pipe waits for somebody to write
+            raise ConfigError(f"cannot read {path}: it is no ordinary file")
+        return Seen(path, target, contents(target, OTHERS_BYTES))
+    except FileNotFoundError:
+        return Seen(path, target, None)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _within(target: Path, folder: Path) -> bool:
+    """Whether a path stands in a working tree; what git keeps for itself there is no part of it."""
+    return target.is_relative_to(folder) and ".git" not in target.relative_to(folder).parts
+
+
+def backup(path: Path) -> Path:
+    return path.with_name(path.name + BACKUP)
+
+
+def before(path: Path) -> str | None:
+    """What the file said before ours came into it, if a copy was kept that can be read; a link is none of ours."""
+    copy = backup(path)
+    try:
+        return contents(copy, OTHERS_BYTES).decode("utf-8") if stat.S_ISREG(copy.lstat().st_mode) else None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def check_writable(file: Seen) -> None:
+    """
+    Say now what writing would only say later, when another file has been changed already.
+
+    Raises:
+        ConfigError: The file or its folder is read-only.
+    """
+    if file.data is not None:
+        mode = file.target.stat().st_mode
+        if not mode & 0o222 or not os.access(file.target, os.W_OK):  # root may write to everything
+            raise ConfigError(
+                f"{file.path} is read-only", hint="Allow writing to it, or change it where it comes from."
+            )
+    folder = next(parent for parent in file.target.parents if parent.exists())
+    if not folder.stat().st_mode & 0o222 or not os.access(folder, os.W_OK):
+        raise ConfigError(f"cannot write {file.path}: the folder {folder} is read-only", hint="Allow writing to it.")
+
+
+def write(file: Seen, text: str, *, private: bool) -> None:
+    """
+    Replace a file, or make it.
+
+    Args:
+        private: Whether a new file and its new folders are for the user alone: 0600 and 0700. A file that is there
+            keeps its mode and owner.
+
+    Raises:
+        ConfigError: It cannot be written, or somebody else changed it since it was read; it was not touched.
+    """
+    beside = _beside(file.target)
+    try:
+        _make_folder(file.target.parent, private=private)
+        like = file.target if file.data is not None else None
+        _fill(beside, text.encode(), mode=0o600 if private or like else 0o666, like=like)
+        _check_unchanged(file)
+        beside.replace(file.target)
+    except OSError as error:
+        raise ConfigError(f"cannot write {file.path}: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}.new")
+
+
+def _fill(path: Path, data: bytes, *, mode: int, like: Path | None = None) -> None:
+    """Make a file that is on the disk when this returns, with the mode and the owner of another one if there is one."""
+    with suppress(FileNotFoundError):
+        path.unlink()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "wb") as opened:
+        if like is not None:
+            _make_like(path, like)
+        opened.write(data)
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def remove(file: Seen) -> None:
+    """
+    Raises:
+        ConfigError: It cannot be removed, or somebody else changed it since it was read.
+    """
+    _check_unchanged(file)
+    try:
+        file.target.unlink()
+    except OSError as error:
+        raise ConfigError(f"cannot remove {file.path}: {error.strerror}") from error
+
+
+def keep(file: Seen) -> Path | None:
+    """
+    Copy a file beside itself, for its owner only, in place of what stands there. None if there is no file.
+
+    A link that stands in the copy's place goes, and what it leads to stays.
+
+    Raises:
+        ConfigError: The copy cannot be written.
+    """
+    if file.data is None:
+        return None
+    copy = backup(file.path)
+    beside = _beside(copy)
+    try:
+        _fill(beside, file.data, mode=0o600)
+        beside.replace(copy)
+    except OSError as error:
+        raise ConfigError(f"cannot write {copy}: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+    return copy
+
+
+def _check_unchanged(file: Seen) -> None:
+    if seen(file.path) != file:
+        raise ConfigError(
+            f"{file.path} was changed by somebody else just now; it was not touched",
+            hint="Close the agent if it is running, and try again.",
+        )
+
+
+def _make_folder(folder: Path, *, private: bool) -> None:
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    for parent in reversed(missing):
+        parent.mkdir(mode=0o700 if private else 0o777, exist_ok=True)
+
+
+def _make_like(beside: Path, target: Path) -> None:
+    """Give a new file the mode, the group and the owner of the one it is going to replace."""
+    was = target.stat()
+    beside.chmod(stat.S_IMODE(was.st_mode))
+    if sys.platform != "win32":
+        for owner, group in ((-1, was.st_gid), (was.st_uid, -1)):
+            with suppress(OSError):  # only root can give a file away, and only to those its container knows
+                os.chown(beside, owner, group)

@@ -1,0 +1,282 @@
+"""
+What agents call when a session begins and when a turn of it ends: memories at the start, a reminder to save at the end.
+
+Each agent has its own form for the same two things; `FORMS` is all that differs. What an agent says about itself comes
+from outside and is believed only where nothing can be done with it: a session's name becomes a hash, a folder must be
+there.
+
+Sources, of late 2026: https://code.claude.com/docs/en/hooks, https://geminicli.com/docs/hooks/reference,
+https://cursor.com/docs/hooks, https://developers.openai.com/codex/hooks and `codex-rs/hooks` in openai/codex,
+https://code.visualstudio.com/docs/agent-customization/hooks, https://docs.github.com/en/copilot/reference/hooks-reference.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.schema.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from memory.config.config import Config
+    from memory.search.context import Context
+
+STDIN_LIMIT = 16 << 20  # bytes; an agent sends its last answer too
+TEXT_LIMIT = 9_500  # characters: Claude Code and Copilot cut a hook's text at 10,000
+QUIET_SECONDS = 10 * 60  # a session must have lasted so long before its agent is reminded
+KEPT_SECONDS = 7 * 24 * 3600  # how long a session is remembered
+BUSY_SECONDS = 2.0  # for a database that somebody else writes to: the agent waits for us
+FOLDER = "hooks"
+REMINDED = ".reminded"
+
+REMINDER = (
+    "Before you finish: is there something from this session that the next one would have to find out again? A decision"
+    " and its reason, the cause of a bug and its fix, a convention of this project, a wish of the user. Keep each as a"
+    " note of its own with memory_save (or `memory save`), and let it supersede a recalled memory that turned out wrong."
+    " Nothing secret, nothing that the repository says itself. If there is nothing, end without a word about it."
+)
+
+
+class Form(NamedTuple):
+    """
+    How one agent is spoken to on standard output.
+
+    Attributes:
+        context: What makes a text part of a session that begins.
+        reminder: What makes an agent read a text before its turn ends; None where nothing does so safely.
+    """
+
+    context: Callable[[str], str]
+    reminder: Callable[[str], str] | None = None
+
+
+def _claude(text: str) -> str:
+    return json.dumps({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
+
+
+def _copilot(text: str) -> str:
+    """For both that read one file: Copilot's form on the outside, that of VS Code's own harness within."""
+    inner = {"hookEventName": "SessionStart", "additionalContext": text}
+    return json.dumps({"additionalContext": text, "hookSpecificOutput": inner})
+
+
+def _copilot_stop(text: str) -> str:
+    block = {"decision": "block", "reason": text}
+    return json.dumps({**block, "hookSpecificOutput": {"hookEventName": "Stop", **block}})
+
+
+FORMS: Mapping[str, Form] = {
+    "claude-code": Form(_claude, lambda text: json.dumps({"decision": "block", "reason": text})),
+    "gemini-cli": Form(_claude, lambda text: json.dumps({"decision": "deny", "reason": text})),
+    "cursor": Form(
+        lambda text: json.dumps({"additional_context": text}), lambda text: json.dumps({"followup_message": text})
+    ),
+    # No reminder: what Codex puts into a session for it spoils the session (openai/codex#20783). Its JSON was refused
+    # by 0.154 (#45999), plain text never.
+    "codex": Form(str),
+    "vscode": Form(_copilot, _copilot_stop),
+    "plain": Form(str),
+}
+ALIASES: Mapping[str, str] = {
+    "claude": "claude-code",
+    "gemini": "gemini-cli",
+    "copilot": "vscode",
+    "copilot-cli": "vscode",
+    "vs-code": "vscode",
+}
+
+
+class Call(NamedTuple):
+    """
+    What an agent says when it calls.
+
+    Attributes:
+        session: Its name for the session, as it came; empty if it has none.
+        folder: Where it works; None if that is not known or not there.
+        ending: Whether its turn ends of itself: it was neither broken off nor does it go on because a hook asked.
+    """
+
+    session: str
+    folder: Path | None
+    ending: bool
+
+
+def form(agent: str) -> Form:
+    """
+    Raises:
+        Invalid: No such agent.
+    """
+    name = agent.strip().casefold()
+    try:
+        return FORMS[ALIASES.get(name, name)]
+    except KeyError as error:
+        raise Invalid(f"no hooks for an agent {agent!r}", hint=f"There are: {', '.join(FORMS)}.") from error
+
+
+def call(said: bytes, environment: Mapping[str, str]) -> Call:
+    """
+    What an agent says on standard input; where that is nothing, the environment and the current folder speak.
+
+    Raises:
+        Invalid: It is too long, or not a JSON object.
+    """
+    if len(said) > STDIN_LIMIT:
+        raise Invalid(f"the agent says more than {STDIN_LIMIT >> 20} MB on standard input")
+    found: object = {}
+    if said.strip():
+        try:
+            found = json.loads(said)
+        except (ValueError, RecursionError) as error:
+            raise Invalid("what the agent says on standard input is not JSON") from error
+    if not isinstance(found, dict):
+        raise Invalid(f"the agent says {type(found).__name__} on standard input, not a JSON object")
+    names = (found.get(key) for key in ("session_id", "sessionId", "conversation_id"))
+    asked = found.get("stop_hook_active") is True or found.get("loop_count") not in (None, 0)
+    return Call(
+        next((name for name in names if isinstance(name, str) and name), ""),
+        _folder(found, environment),
+        ending=not asked and found.get("status") in (None, "completed"),
+    )
+
+
+def _folder(found: Mapping[str, object], environment: Mapping[str, str]) -> Path | None:
+    """
+    The folder an agent names; one that is not there is not replaced by another, or it would get another's memories.
+
+    Cursor runs a user's hooks in its own folder and names those of the window; the others name theirs.
+    """
+    roots = found.get("workspace_roots")
+    named = roots[0] if isinstance(roots, list) and roots else found.get("cwd") or environment.get("CURSOR_PROJECT_DIR")
+    try:
+        if not named:
+            return Path.cwd()
+        folder = Path(named) if isinstance(named, str) else None
+        return folder if folder is not None and folder.is_absolute() and folder.is_dir() else None
+    except (OSError, ValueError):  # no current folder; a NUL, a lone surrogate, a name too long
+        return None
+
+
+def begun(call: Call, config: Config) -> str:
+    """
+    What an agent should read at the start of a session, fenced as data; empty if nothing is kept about its project.
+
+    By keyword only. Makes no database, but remembers when the session began.
+
+    Raises:
+        StoreError: The database cannot be used.
+    """
+    from memory.config.project import project
+
+    if call.folder is None or not Path(config.database).exists():
+        return ""
+    _sweep(config.folder)
+    if call.session:
+        _since(_mark(call.session, config.folder))
+    if (name := project(call.folder)) is None:
+        return ""
+
+    from memory.engine import Engine
+    from memory.operations.render.recall import beside, context
+    from memory.schema.query import around
+
+    def recalled(tokens: int) -> Context:
+        rest = partial(beside, project=name)
+        return engine.context(scope=around(name), semantic="never", tokens=tokens, beside=rest)
+
+    with Engine.open(_impatient(config), lasting=False) as engine:
+        tokens = config.context.tokens
+        found = recalled(tokens)
+        while len(found.text) > TEXT_LIMIT and (tokens := tokens * TEXT_LIMIT // len(found.text)):
+            found = recalled(tokens)
+    return context(found, project=name, empty="") if found.memories and len(found.text) <= TEXT_LIMIT else ""
+
+
+def ended(call: Call, config: Config) -> str:
+    """
+    The reminder to save, once in a session; empty if it is not due.
+
+    It is due when a session has lasted `QUIET_SECONDS` and nothing about its project was kept or corrected meanwhile.
+
+    Raises:
+        StoreError: The database cannot be used.
+    """
+    from memory.config.project import project
+
+    if not (call.ending and call.session and call.folder and Path(config.database).exists()):
+        return ""
+    mark = _mark(call.session, config.folder)
+    since = _since(mark)
+    if since is None or time.time() - since < QUIET_SECONDS:
+        return ""
+    name = project(call.folder)
+    if name is None or _kept(name, since, config):
+        return ""
+    try:
+        mark.rename(_reminded(mark))
+    except OSError:  # another call was faster; or it cannot be remembered, and then it must not be said
+        return ""
+    return REMINDER
+
+
+def _kept(project: str, since: float, config: Config) -> bool:
+    """Whether anything about a project was kept or corrected since a moment."""
+    from datetime import UTC, datetime
+
+    from memory.engine import Engine
+    from memory.schema.query import EVERYTHING
+
+    scope = EVERYTHING._replace(projects=frozenset({project}), since=datetime.fromtimestamp(since, UTC))
+    with Engine.open(_impatient(config), lasting=False) as engine:
+        return bool(engine.recent(scope, 1))
+
+
+def _impatient(config: Config) -> Config:
+    return replace(config, store=replace(config.store, busy_seconds=min(BUSY_SECONDS, config.store.busy_seconds)))
+
+
+def _mark(session: str, home: str) -> Path:
+    """The file that remembers a session. It is empty: it changed last when the session began."""
+    from hashlib import sha256
+
+    name = sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return Path(home, FOLDER, name)
+
+
+def _reminded(mark: Path) -> Path:
+    """What the file is called once the agent was reminded; renaming it is how one call of several wins."""
+    return mark.with_suffix(REMINDED)
+
+
+def _since(mark: Path) -> float | None:
+    """
+    When a session began, in seconds since 1970: now, if it is not known yet.
+
+    None once its agent was reminded, or when nothing can be remembered.
+    """
+    try:
+        if _reminded(mark).exists():
+            return None
+        mark.parent.mkdir(mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        return mark.lstat().st_mtime
+    except OSError:  # a home that is read only: the session goes on without a reminder
+        return None
+
+
+def _sweep(home: str) -> None:
+    """Forget the sessions that began long ago. Only what is named like a mark is one."""
+    oldest = time.time() - KEPT_SECONDS
+    with suppress(OSError), os.scandir(Path(home, FOLDER)) as entries:
+        for entry in entries:
+            name = entry.name.removesuffix(REMINDED)
+            if len(name) == 32 and entry.stat(follow_symlinks=False).st_mtime < oldest:
+                Path(entry).unlink(missing_ok=True)  # another session may be sweeping too

@@ -1,0 +1,137 @@
+"""Which files get what, for one agent."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.config.project import repository
+from memory.integrations.edits import Hook, JsonEdit, Needed, Server
+from memory.integrations.files import seen
+from memory.integrations.jsontext import Fault
+from memory.integrations.prose import Block, Whole
+from memory.integrations.toml import TomlEdit
+from memory.schema.errors import ConfigError, Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from memory.integrations.agents import Agent, Event, Hooks
+    from memory.integrations.command import Command
+    from memory.integrations.edits import Edit, Slot
+    from memory.integrations.environment import Environment
+    from memory.integrations.files import Seen
+    from memory.integrations.jsontext import Json
+
+
+class Part(NamedTuple):
+    """
+    One file of an agent.
+
+    Attributes:
+        what: What of ours goes into it, for people.
+        inside: The project that it belongs to; None if it is the user's alone.
+        optional: Whether the rest is done even if something of somebody else stands in its place.
+    """
+
+    what: str
+    path: Path
+    edit: Edit
+    inside: Path | None = None
+    optional: bool = False
+
+    @property
+    def private(self) -> bool:
+        return self.inside is None
+
+    def seen(self) -> Seen:
+        """
+        Raises:
+            ConfigError: As `memory.integrations.files.seen` says.
+        """
+        return seen(self.path, inside=self.inside)
+
+
+def root(environment: Environment) -> Path:
+    """The project's folder: of the git repository around the current folder, else the current one."""
+    return repository(environment.cwd) or environment.cwd
+
+
+def for_user(agent: Agent, environment: Environment, command: Command, *, hooks: bool) -> list[Part]:
+    """The user's files: server, hooks unless they are not wanted, skill."""
+    server = _server(agent, agent.user(environment), command)
+    parts = [server]
+    if hooks and agent.hooks:
+        slots = tuple(_hooks(agent.hooks, command, environment))
+        path = agent.hooks.file(environment)
+        if path == server.path and isinstance(server.edit, JsonEdit):
+            joined = JsonEdit((*server.edit.slots, *slots), comments=server.edit.comments)
+            parts = [server._replace(what="server and hooks", edit=joined)]
+        else:
+            parts.append(Part("hooks", path, JsonEdit(slots)))
+    if agent.skill:
+        parts.append(Part("skill", agent.skill(environment), Whole(_data("skill.md")), optional=True))
+    return parts
+
+
+def for_project(agent: Agent, environment: Environment, command: Command) -> list[Part]:
+    """
+    The project's file: the server only, since a hook would run on the machines of all who share it.
+
+    Raises:
+        Invalid: The agent has no file in projects, or the project's is the user's own: the current folder is the home.
+    """
+    hint = f"Without --project: memory setup {agent.name}"
+    if not agent.project:
+        raise Invalid(f"{agent.title} reads no file of a project", hint=hint)
+    paths = tuple(root(environment) / name for name in agent.project)
+    if set(map(os.path.realpath, paths)) & set(map(os.path.realpath, agent.user(environment))):
+        raise Invalid(f"{root(environment)} is no project: its file is your own, {paths[0]}", hint=hint)
+    return [_server(agent, paths, command, inside=root(environment))]
+
+
+def instructions(environment: Environment) -> list[Part]:
+    folder = root(environment)
+    return [Part("instructions", folder / "AGENTS.md", Block(_data("agents.md")), folder)]
+
+
+def _server(agent: Agent, paths: tuple[Path, ...], command: Command, *, inside: Path | None = None) -> Part:
+    """Of the files that an agent reads, the one with our entry, else one that is there, else the first."""
+    value = agent.entry(command)
+    edit: Edit
+    if agent.form == "toml":
+        edit = TomlEdit(agent.keys[0], value)
+    else:
+        edit = JsonEdit((Server(agent.keys, value, agent.envelope),), comments=agent.form == "jsonc")
+    there = [Part("server", path, edit, inside) for path in paths if path.exists()] or [
+        Part("server", paths[0], edit, inside)
+    ]
+    return next((part for part in there if len(there) > 1 and _has(part)), there[0])
+
+
+def _has(part: Part) -> bool:
+    try:
+        return part.edit.standing(part.seen().text) is not None
+    except (Fault, ConfigError):
+        return False
+
+
+def _hooks(hooks: Hooks, command: Command, environment: Environment) -> Iterator[Slot]:
+    if hooks.version is not None:
+        yield Needed("version", hooks.version)
+    for event in hooks.events:
+        line = command.hook(event.verb, hooks.agent, environment.platform)
+        value = _handler(event, line, grouped=hooks.grouped)
+        yield Hook(("hooks", event.name), value, ("hook", event.verb, "--agent", hooks.agent))
+
+
+def _handler(event: Event, line: str, *, grouped: bool) -> dict[str, Json]:
+    handler: dict[str, Json] = {**event.handler, "command": line}
+    return {**event.group, "hooks": [handler]} if grouped else handler
+
+
+def _data(name: str) -> str:
+    from importlib.resources import files
+
+    return (files("memory.integrations") / name).read_text("utf-8")

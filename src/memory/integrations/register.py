@@ -1,0 +1,342 @@
+"""
+One request of `memory setup`, worked out and carried out.
+
+Everything is read and worked out before anything is written: a file that cannot be changed safely stops the whole.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.integrations import files, own, parts
+from memory.integrations.agents import AGENTS, NAMES
+from memory.integrations.command import NOTHING, command, options
+from memory.integrations.diff import diff
+from memory.integrations.edits import JsonEdit, Occupied
+from memory.integrations.jsontext import Fault, blank, child, descended, parsed
+from memory.integrations.toml import TomlEdit
+from memory.schema.errors import ConfigError, Error, Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from memory.integrations.agents import Agent
+    from memory.integrations.command import Command
+    from memory.integrations.edits import Edit
+    from memory.integrations.environment import Environment
+    from memory.integrations.files import Seen
+    from memory.integrations.jsontext import Json
+    from memory.integrations.own import Calls
+    from memory.integrations.parts import Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """
+    Attributes:
+        agent: One of `NAMES`.
+        project: Whether the project's file is meant, in place of the user's.
+        force: Whether what somebody else put under our name is replaced.
+        hooks: Whether hooks are registered too; removing removes them in any case.
+        home, config: What `memory --home` and `memory --config` were given.
+
+    Raises:
+        Invalid: No agent has the name.
+    """
+
+    agent: str
+    project: bool = False
+    remove: bool = False
+    force: bool = False
+    hooks: bool = True
+    home: str | None = None
+    config: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.agent not in NAMES:
+            near = get_close_matches(self.agent, NAMES, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(NAMES)}."
+            raise Invalid(f"no agent {self.agent!r}", hint=hint)
+
+
+CHANGING = frozenset({"added", "replaced", "updated", "removed", "unverified"})
+
+
+class Step(NamedTuple):
+    """
+    What became of one file, or will.
+
+    Attributes:
+        state: "added", "replaced" (somebody else's, by force), "updated", "already" (as it should be), "removed",
+            "absent" (nothing to remove), "other" (nothing to remove; somebody else's stands there), "kept" (changed by
+            somebody, so left alone), "unverified" (the agent's command said yes, but its file does not).
+        calls: What was run in place of writing the file, without secrets.
+        diff: The change, as `memory.integrations.diff` shows it; empty if something was run.
+        backup: The copy of the file from before.
+    """
+
+    what: str
+    path: Path
+    state: str
+    calls: tuple[tuple[str, ...], ...] = ()
+    diff: str = ""
+    backup: Path | None = None
+
+
+class Outcome(NamedTuple):
+    """
+    Attributes:
+        following: What the user does next; empty if nothing changed.
+    """
+
+    steps: tuple[Step, ...]
+    notices: tuple[str, ...]
+    following: str
+
+    @property
+    def changed(self) -> bool:
+        return any(step.state in CHANGING for step in self.steps)
+
+
+class _Change(NamedTuple):
+    """`after` is None if the file goes; `undone` if the file is as it was before ours, so the copy can go."""
+
+    part: Part
+    file: Seen
+    state: str
+    after: str | None
+    calls: Calls | None = None
+    undone: bool = False
+    keep: bool = False
+
+
+def setup(request: Request, environment: Environment, *, dry_run: bool = False) -> Outcome:
+    """
+    Register with an agent, or undo it. The same once more changes nothing.
+
+    Raises:
+        Invalid: The agent has no file in projects.
+        ConfigError: A file cannot be changed safely, or has somebody else's under our name; nothing was changed.
+        Error: The agent's own command failed; the hint says where what was there before is.
+    """
+    agent = next((agent for agent in AGENTS if agent.name == request.agent), None)
+    started = _started(agent, request, environment)
+    changes = [_planned(part, request) for part in _parts(agent, request, environment, started)]
+    if agent and agent.name == "claude-code" and not request.project:
+        changes[0] = _called(changes[0], started, environment)
+    for change in changes:
+        if _differs(change) and not change.calls:
+            files.check_writable(change.file)
+    if not dry_run:
+        changes = [_made(change, environment) for change in changes]
+    steps = tuple(_step(change) for change in changes)
+    notices = [notice for change in changes for notice in _notices(change)]
+    if agent and not request.remove:
+        notices += [*started.notices, *([agent.note] if request.project and agent.note else [])]
+    outcome = Outcome(steps, tuple(notices), "")
+    return outcome._replace(following=agent.following) if agent and outcome.changed and not request.remove else outcome
+
+
+def _started(agent: Agent | None, request: Request, environment: Environment) -> Command:
+    """What an entry is to start: as an entry that stands there does, where nothing else is asked for."""
+    shared = request.project or agent is None
+    standing = NOTHING
+    started = command(environment, home=request.home, config=request.config, shared=shared)
+    if agent and not request.remove:
+        part = _parts(agent, request, environment, started)[0]
+        with suppress(Fault):  # it is told when the change is worked out
+            found = part.edit.standing(part.seen().text)
+            standing = options(found.server) if isinstance(found, (JsonEdit, TomlEdit)) else NOTHING
+    return command(environment, home=request.home, config=request.config, shared=shared, standing=standing)
+
+
+def _parts(agent: Agent | None, request: Request, environment: Environment, started: Command) -> list[Part]:
+    if agent is None:
+        return parts.instructions(environment)
+    if request.project:
+        return parts.for_project(agent, environment, started)
+    return parts.for_user(agent, environment, started, hooks=request.hooks or request.remove)
+
+
+def _planned(part: Part, request: Request) -> _Change:
+    file = part.seen()
+    text = file.text
+    try:
+        standing = part.edit.standing(text)
+        if request.remove:
+            return _without(part, file, standing)
+        state, after = _put(part.edit, text, force=request.force)
+    except Fault as fault:
+        raise ConfigError(
+            f"{part.path}:{_place(text, fault.at)}: {fault}",
+            hint=f"Nothing was changed. By hand, {'take out' if request.remove else 'put in'}:\n{part.edit.snippet()}",
+        ) from fault
+    except Occupied as error:
+        if part.optional:
+            return _Change(part, file, "kept", text)
+        raise Occupied(f"{part.path}: {error}", hint=error.hint) from error
+    if after == text:
+        return _Change(part, file, "already" if part.edit.standing(text) else "kept", text)
+    return _Change(part, file, "updated" if standing else state, after, keep=standing is None and part.private)
+
+
+def _put(edit: Edit, text: str, *, force: bool) -> tuple[str, str]:
+    """What becomes of something that is not there yet, and the text."""
+    try:
+        return "added", edit.put(text, force=False)
+    except Occupied:
+        if not force:
+            raise
+        return "replaced", edit.put(text, force=True)
+
+
+def _occupied(edit: Edit, text: str) -> bool:
+    try:
+        edit.put(text, force=False)
+    except Occupied:
+        return True
+    return False
+
+
+def _without(part: Part, file: Seen, standing: Edit | None) -> _Change:
+    """Without ours: exactly as it was before, if nobody else changed it since; else ours alone is cut out."""
+    text = file.text
+    if standing is None:
+        if (part.optional and text) or _foreign(part.edit, text):
+            return _Change(part, file, "kept", text)
+        return _Change(part, file, "other" if _occupied(part.edit, text) else "absent", text)
+    before = _before(part)
+    known = before is not None or not part.path.is_symlink()  # a link is the user's, so its file was
+    with suppress(Fault, Occupied):
+        if known and standing.put(before or "", force=True) == text:
+            return _Change(part, file, "removed", before, undone=True)
+    return _Change(part, file, "removed", part.edit.take(text, before) or (None if known else ""))
+
+
+def _before(part: Part) -> str | None:
+    """What the file said before ours; a copy that is broken, or was made with ours in it already, does not say that."""
+    before = files.before(part.path) if part.private else None
+    with suppress(Fault):
+        return before if before is None or part.edit.standing(before) is None else None
+    return None
+
+
+def _foreign(edit: Edit, text: str) -> tuple[str, ...]:
+    return edit.foreign(text) if isinstance(edit, JsonEdit) else ()
+
+
+def _notices(change: _Change) -> Iterator[str]:
+    path, events = change.part.path, _foreign(change.part.edit, change.file.text)
+    if events:
+        yield f"{path}: a hook under {', '.join(events)} has ours in a command of somebody else; it was left as it is."
+    elif change.state == "kept":
+        yield f"{path} was changed by somebody: left as it is."
+    if change.state == "unverified":
+        yield f"`claude` reported no error, but {path} is not as it was asked for; `claude mcp list` shows what it has."
+
+
+def _called(change: _Change, started: Command, environment: Environment) -> _Change:
+    """The change made by the agent's own command, if there is one on PATH."""
+    program = environment.program(own.PROGRAM)
+    if program is None or not _differs(change):
+        return change
+    if change.state == "removed":
+        return change._replace(calls=own.removing(program))
+    wanted, old = _entry(change.after or ""), _entry(change.file.text)
+    return change._replace(calls=own.adding(program, wanted, started.server, old), keep=True)
+
+
+def _entry(text: str) -> Json:
+    """What stands under our name in Claude Code's file."""
+    if blank(text):
+        return None
+    root = parsed(text, comments=False).root
+    node, missing = descended(root, ("mcpServers",))
+    member = None if missing else child(node, "memory")
+    return member.node.value if member else None
+
+
+def _differs(change: _Change) -> bool:
+    return change.state in CHANGING
+
+
+def _place(text: str, at: int) -> str:
+    line = text.count("\n", 0, at) + 1
+    return f"{line}:{at - text.rfind(chr(10), 0, at)}"
+
+
+def _step(change: _Change) -> Step:
+    path = change.part.path
+    backup = files.backup(path) if change.keep and change.file.data is not None else None
+    if change.calls:
+        return Step(change.part.what, path, change.state, tuple(map(own.masked, change.calls.argvs)), backup=backup)
+    return Step(change.part.what, path, change.state, diff=_diff(change), backup=backup)
+
+
+def _diff(change: _Change) -> str:
+    path = str(change.part.path)
+    names = (path if change.file.data is not None else "/dev/null", "/dev/null" if change.after is None else path)
+    return diff(change.file.text, change.after or "", change.part.edit.snippet(), names)
+
+
+def _made(change: _Change, environment: Environment) -> _Change:
+    """What became of it."""
+    if change.calls:
+        return _asked(change, change.calls, environment)
+    if _differs(change):
+        _written(change)
+    return change
+
+
+def _asked(change: _Change, calls: Calls, environment: Environment) -> _Change:
+    """
+    Have the agent's own command do it, with a copy of the file made before; then see whether the file says so.
+
+    Raises:
+        Error: The command failed.
+    """
+    part = change.part
+
+    def standing() -> Json:
+        try:
+            return _entry(part.seen().text)
+        except (Fault, ConfigError):
+            return None
+
+    old = standing()
+    copy = files.keep(change.file) if change.keep else None
+    try:
+        own.run(calls, environment, standing)
+    except Error as error:
+        way = "take out of" if change.state == "removed" else "put into"
+        now = "Nothing was changed." if standing() == old else f"What was there before is in {copy or part.path}."
+        hint = f"{now} Once that command works, this one does too. By hand, {way} {part.path}:\n{part.edit.snippet()}"
+        raise Error(str(error), hint=hint) from error
+    verified = _starts_alike(standing(), None if change.state == "removed" else _entry(change.after or ""))
+    return change if verified else change._replace(state="unverified")
+
+
+def _starts_alike(entry: Json, wanted: Json) -> bool:
+    """Whether an entry starts what it should; the agent's command may put more into it, such as `"env": {}`."""
+    if not (isinstance(entry, dict) and isinstance(wanted, dict)):
+        return entry is wanted is None
+    return all(entry.get(key) == wanted.get(key) for key in ("command", "args"))
+
+
+def _written(change: _Change) -> None:
+    path = change.part.path
+    if change.keep:
+        files.keep(change.file)
+    if change.after is None:
+        files.remove(change.file)
+    else:
+        files.write(change.file, change.after, private=change.part.private)
+    if change.undone and change.part.private:
+        files.backup(path).unlink(missing_ok=True)
+    if change.after is None and change.part.what == "skill":
+        with suppress(OSError):  # somebody has put more into the folder
+            path.parent.rmdir()

@@ -1,0 +1,61 @@
+"""The memory of agents as a graph: entities, what is known of them, how they are related, by the documented names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory.operations.graph.embed import Embedding
+from memory.operations.graph.find import Finding
+from memory.operations.graph.keep import Keeping
+from memory.rank.proximity import relevance
+
+if TYPE_CHECKING:
+    from memory.engine import Engine
+    from memory.operations.graph.vectors import ContextSearch, SQLiteVectorStore, VectorContextSearch, VectorStore
+
+__all__ = [
+    "ContextSearch",
+    "EntityGraph",
+    "SQLiteVectorStore",
+    "VectorContextSearch",
+    "VectorStore",
+    "hybrid_relevance",
+]
+
+
+class EntityGraph(Keeping, Finding, Embedding):
+    """
+    The documented tools over an engine (CAP E12 to E15), and those of other memory servers.
+
+        >>> with Engine.open() as engine:
+        ...     graph = EntityGraph(engine)
+        ...     graph.create_entities([{"name": "Python", "entityType": "language", "obs": ["high-level language"]}])
+        ...     graph.create_entities([{"name": "CPython", "obs": ["the usual interpreter"]}])
+        ...     graph.create_relations([{"from": "CPython", "to": "Python", "relationType": "runs"}])
+        ...     graph.search_hybrid("programming language", context_nodes=["CPython"])["entities"]
+
+    Answers are JSON values; what cannot be done raises an error of `memory.schema.errors`. Safe to use from several threads.
+    """
+
+    def __init__(self, engine: Engine, *, source: str | None = None, agent: str | None = None) -> None:
+        """
+        Args:
+            source: The program that keeps, e.g. "claude-code".
+            agent: The agent that does.
+        """
+        self.engine = engine
+        self._source, self._agent = source, agent
+
+
+def hybrid_relevance(vector_score: float, graph_distance: int | None, vector_weight: float = 0.5) -> float:
+    """The documented name (CAP E17) of `memory.rank.proximity.relevance`."""
+    return relevance(vector_score, graph_distance, vector_weight=vector_weight)
+
+
+def __getattr__(name: str) -> Any:
+    """What only programs of their own use is imported when they do."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from memory.operations.graph import vectors
+
+    return getattr(vectors, name)

@@ -1,0 +1,254 @@
+"""
+The graph as lines of JSON and back.
+
+The lines of an export are those that the reference memory server of the Model Context Protocol keeps, with a little more:
+https://github.com/modelcontextprotocol/servers/tree/main/src/memory
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memory.engine.graph import Edge
+from memory.operations.graph import given
+from memory.operations.graph.rows import paged
+from memory.schema.errors import Invalid, NotFound, StoreError
+from memory.schema.limits import short
+from memory.schema.query import Notice
+from memory.schema.times import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from memory.engine import Engine
+    from memory.operations.graph import EntityGraph
+    from memory.operations.graph.given import Described
+    from memory.schema.memory import MemoryId
+
+PAGE = 500
+"""Entities, or relations, of one transaction."""
+
+NAMED = 3  # of what is left out
+_UID = re.compile("[0-9a-f]{32}")
+SORTS = ("entity", "relation", "link")
+
+
+class Link(NamedTuple):
+    """That a memory, by its uid, is about an entity, by its name."""
+
+    entity: str
+    memory: str
+
+
+class Carried(NamedTuple):
+    """What a file says of a graph."""
+
+    entities: tuple[Described, ...]
+    edges: tuple[Edge, ...]
+    links: tuple[Link, ...]
+
+
+class Imported(NamedTuple):
+    """How much is new, and how much was there already."""
+
+    entities: int
+    observations: int
+    relations: int
+    links: int
+    known: int
+    notices: tuple[Notice, ...]
+
+
+def exported(engine: Engine) -> Iterator[dict[str, Any]]:
+    """A line for each entity, then for each relation, then for each link to a memory; a page is read at a time."""
+    names: dict[MemoryId, str] = {}
+    graph = engine.graph
+    for page in paged(graph.every()):
+        said = graph.known(page)
+        for one in page:
+            names[one.id] = one.title
+            never = {"embed": False} if one.keyword_only else {}
+            yield {
+                "type": "entity",
+                "name": one.title,
+                "entityType": one.category or "",
+                "observations": list(said[one.id]),
+                **never,
+                "uid": one.uid,
+                "created_at": iso(one.created_at),
+            }
+    for relation in graph.all_relations():
+        if {relation.source, relation.target} <= names.keys():  # else it is newer than the list of entities
+            ends = {"from": names[relation.source], "to": names[relation.target]}
+            yield {"type": "relation", **ends, "relationType": relation.type}
+    for links in paged(graph.all_attached()):
+        memories = graph.there(link.memory for link in links)
+        for link in links:
+            if link.memory in memories and link.entity in names:
+                yield {"type": "link", "entity": names[link.entity], "memory": memories[link.memory].uid}
+
+
+def parsed(text: str) -> Carried:
+    """
+    What a file says: lines of an export or of the reference server, or one document with `entities` and `relations`.
+
+    Raises:
+        Invalid: A line says something else; the sentence names it.
+    """
+    entities: list[Described] = []
+    edges: list[Edge] = []
+    links: list[Link] = []
+    for place, sort, row in _records(text):
+        try:
+            match sort:
+                case "entity":
+                    entities += given.entities([_fields(row, given.NAME, given.TYPE, given.OBSERVATIONS, given.EMBED)])
+                case "relation":
+                    edges += given.relations([_fields(row, given.SOURCE, given.TARGET, given.RELATION)])
+                case "link":
+                    links.append(_link(row))
+        except Invalid as error:
+            raise Invalid(f"{place}: {error}", hint=error.hint) from error
+    return Carried(tuple(entities), tuple(edges), tuple(links))
+
+
+def _link(row: Mapping[str, Any]) -> Link:
+    entity, memory = row.get("entity"), row.get("memory")
+    if not isinstance(entity, str):
+        raise Invalid(f"a link needs an entity, its name, not {short(entity)}")
+    if not isinstance(memory, str) or not _UID.fullmatch(memory):
+        raise Invalid(f"a link needs a memory, its uid of 32 hexadecimal digits, not {short(memory)}")
+    return Link(entity, memory)
+
+
+def _fields(row: Mapping[str, Any], *fields: tuple[str, ...]) -> dict[str, Any]:
+    """Those that are known; others add to a line what is theirs."""
+    return {name: row[name] for names in fields for name in names if name in row}
+
+
+def _records(text: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Where something is said, whether it is an entity, a relation or a link, and what."""
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        whole = None
+    if isinstance(whole, dict) and whole.get("type") not in SORTS and whole.keys() & {"entities", "relations"}:
+        for name, sort in (("entities", "entity"), ("relations", "relation")):
+            rows = [] if whole.get(name) is None else whole[name]
+            for number, row in enumerate(rows if isinstance(rows, list) else [rows]):
+                place = f"{name}[{number}]"
+                yield place, sort, _untyped(sort, _object(place, row))
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield _said(f"line {number}", line)
+
+
+def _untyped(sort: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row without what it is, which earlier versions of the reference server say besides what a relation is called."""
+    said = row.get("type") == sort and any(row.get(name) is not None for name in given.RELATION if name != "type")
+    return {name: value for name, value in row.items() if not (said and name == "type")}
+
+
+def _said(place: str, line: str) -> tuple[str, str, Mapping[str, Any]]:
+    try:
+        row = dict(_object(place, json.loads(line)))
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"{place} is not JSON: {error}") from error
+    sort = row.pop("type", None)
+    if sort not in SORTS:
+        raise Invalid(f"{place} has the type {short(sort)}", hint=f"There are: {', '.join(SORTS)}.")
+    return place, sort, row
+
+
+def _object(place: str, row: object) -> Mapping[str, Any]:
+    if not isinstance(row, dict):
+        raise Invalid(f"{place} must be an object, not {short(row)}")
+    return row
+
+
+def imported(
+    graph: EntityGraph, said: Carried, progress: Callable[[int, int], None] = lambda _done, _total: None
+) -> Imported:
+    """
+    Keep what a file says, some hundreds in a transaction; nothing is kept twice, so it may be done again.
+
+    Relations and links whose ends are not there are left out, and a notice says so.
+
+    Raises:
+        StoreError: The rest cannot be kept; the hint says how much was.
+    """
+    done, total = 0, len(said.entities) + len(said.edges)
+
+    def report(now: int, of: int) -> None:
+        nonlocal done
+        done = now
+        progress(now, of)
+
+    try:
+        return _imported(graph, said, report)
+    except StoreError as error:
+        hint = f"{done:,} of {total:,} were kept before. Repeat the import to go on."
+        raise type(error)(str(error), hint=hint) from error
+
+
+def _imported(graph: EntityGraph, said: Carried, progress: Callable[[int, int], None]) -> Imported:
+    notices: list[Notice] = []
+    made = observed = related = linked = known = 0
+    total = len(said.entities) + len(said.edges)
+    for start in range(0, len(said.entities), PAGE):
+        found = graph.create_described(said.entities[start : start + PAGE])
+        made, known = made + len(found.created), known + len(found.known)
+        observed += sum(len(one.changed) for one in found.known)
+        notices += found.notices
+        progress(min(start + PAGE, len(said.entities)), total)
+    edges = _joined(graph.engine, said.edges, notices)
+    for start in range(0, len(edges), PAGE):
+        answers = [new for _, new in graph.engine.graph.relate(edges[start : start + PAGE])]
+        related, known = related + sum(answers), known + len(answers) - sum(answers)
+        progress(len(said.entities) + min(start + PAGE, len(edges)), total)
+    for new in _attached(graph.engine, said.links, notices):
+        linked, known = linked + new, known + (not new)
+    return Imported(made, observed, related, linked, known, tuple(dict.fromkeys(notices)))
+
+
+def _joined(engine: Engine, edges: Sequence[Edge], notices: list[Notice]) -> list[Edge]:
+    """Relations by the ids of their ends, which a file knows by their names alone."""
+    ids = engine.graph.named([str(end).strip() for edge in edges for end in (edge.source, edge.target)])
+    found, lost = [], []
+    for edge in edges:
+        ends = [ids.get(str(end).strip()) for end in (edge.source, edge.target)]
+        if ends[0] is None or ends[1] is None:
+            lost.append(f"{edge.source} {edge.type} {edge.target}")
+        else:
+            found.append(Edge(ends[0], ends[1], edge.type))
+    _tell(notices, lost, "relations lead to entities that are not there")
+    return found
+
+
+def _attached(engine: Engine, links: Sequence[Link], notices: list[Notice]) -> Iterator[bool]:
+    ids, lost = engine.graph.named([link.entity.strip() for link in links]), []
+    for link in links:
+        try:
+            yield from engine.graph.attach(_there(ids.get(link.entity.strip())), [link.memory])
+        except (NotFound, Invalid):  # Invalid: what goes by that uid here is an entity itself
+            lost.append(f"{link.entity}: {link.memory}")
+    _tell(notices, lost, "links are to memories, or of entities, that are not there")
+
+
+def _there(id: MemoryId | None) -> MemoryId:
+    """
+    Raises:
+        NotFound: There is none. A name is never an id here: the file is of another database.
+    """
+    if id is None:
+        raise NotFound("no such entity")
+    return id
+
+
+def _tell(notices: list[Notice], lost: Sequence[str], why: str) -> None:
+    if lost:
+        more = ", …" if len(lost) > NAMED else ""
+        notices.append(Notice(f"{len(lost):,} {why}: {', '.join(map(short, lost[:NAMED]))}{more}"))

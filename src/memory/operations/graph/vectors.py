@@ -1,0 +1,242 @@
+"""
+Vectors of entities, and a search along the graph that compares them, by the names other programs know (CAP E10, E16).
+
+    store = SQLiteVectorStore(engine)
+    store.add("Python", provider.generate("Python: high-level language"))
+    store.search(provider.generate("programming language"), k=10)  # [("Python", 0.62)]
+
+`EntityGraph.search_entities_semantic` and `search_hybrid` do the same in one call, and embed what waits.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from memory.rank.proximity import relevance
+from memory.schema.errors import DimensionMismatch, Invalid
+from memory.schema.limits import check_distance
+from memory.schema.query import MOST, check_limit
+from memory.schema.space import Window
+from memory.search.near import ENTITIES
+from memory.store import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import ArrayLike
+
+    from memory.engine import Engine
+    from memory.engine.adapter import Generating
+    from memory.schema.space import Vectors
+    from memory.store import Generation
+
+__all__ = ["ContextSearch", "SQLiteVectorStore", "VectorContextSearch", "VectorStore"]
+
+
+class VectorStore(ABC):
+    """What keeps a vector for each entity. Nothing else is asked of a store of another make."""
+
+    @abstractmethod
+    def add(self, entity_id: str, embedding: ArrayLike) -> None:
+        """Keep a vector, shape (dimension,), in place of the one that the entity has."""
+
+    @abstractmethod
+    def search(self, query_embedding: ArrayLike, k: int = 10, threshold: float = 0.0) -> list[tuple[str, float]]:
+        """The k most similar entities with their cosines, nearest first; `threshold` is the least cosine, -1..1."""
+
+    @abstractmethod
+    def delete(self, entity_id: str) -> None:
+        """Remove the vector of an entity."""
+
+
+class SQLiteVectorStore(VectorStore):
+    """
+    The vectors by which an engine finds its entities. Entities go by name, or by id; answers name them.
+
+    A vector stands until the entity is changed or embedded anew; what has none waits for one, which the engine's next search
+    by meaning makes.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def add(self, entity_id: str, embedding: ArrayLike) -> None:
+        """
+        See `VectorStore.add`. Its length is made 1.
+
+        Raises:
+            NotFound, Ambiguous: There is no such entity, or there are several.
+            DimensionMismatch: Of another width than the vectors that are kept.
+            Invalid: It is no vector, or the entity is never to be embedded.
+            EmbedError: Nothing is embedded yet, and the configured model cannot say in which space it embeds.
+        """
+        entity = self.engine.graph.entity(entity_id)
+        if entity.keyword_only:
+            raise Invalid(f"{entity.title!r} is never embedded", hint="`memory graph add NAME --embed` allows it.")
+        vector = _unit(embedding)
+        generation = self._active() or self._begun()
+        _check_width(generation, vector)
+        store = self.engine._store
+        windows = [Window(chunk, 0, 0) for chunk, _ in store.outline(entity.id)]
+        store.fill(generation.id, vector.reshape(1, -1), windows)
+
+    def search(self, query_embedding: ArrayLike, k: int = 10, threshold: float = 0.0) -> list[tuple[str, float]]:
+        """
+        See `VectorStore.search`. Exact, and nothing is embedded for it.
+
+        Raises:
+            DimensionMismatch: Of another width than the vectors that are kept.
+            Invalid: It is no vector, or k is not 1..10,000.
+        """
+        check_limit(k)
+        vector = _unit(query_embedding)
+        if (generation := self._active()) is None:
+            return []
+        _check_width(generation, vector)
+        found = self.engine._store.likeness(generation.id, vector, ENTITIES)
+        near = sorted((-cosine, id) for id, cosine in found.items() if cosine >= threshold)[:k]
+        entities = self.engine.graph.there(id for _, id in near)
+        return [(entities[id].title, -cosine) for cosine, id in near if id in entities]
+
+    def delete(self, entity_id: str) -> None:
+        """
+        See `VectorStore.delete`.
+
+        Raises:
+            NotFound, Ambiguous: There is no such entity, or there are several.
+        """
+        entity, generation = self.engine.graph.entity(entity_id), self._active()
+        if generation is not None:
+            store = self.engine._store
+            store.clear(generation.id, [chunk for chunk, _ in store.outline(entity.id)])
+
+    def _active(self) -> Generation | None:
+        generations = self.engine._store.generations()
+        return next((found for found in generations if found.state is State.ACTIVE), None)
+
+    def _begun(self) -> Generation:
+        from memory.embed import space
+
+        return self.engine._store.begin(space(self.engine._embedders.configured()))
+
+
+class ContextSearch:
+    """What is near some nodes of a graph and matches a query; the graph and the match are given as functions."""
+
+    def __init__(
+        self,
+        get_neighbors: Callable[[str], Iterable[str]],
+        match: Callable[[str, str], float] = lambda _node, _query: 0.0,
+    ) -> None:
+        """
+        Args:
+            get_neighbors: The nodes that a node is related to, whichever way.
+            match: How well a node matches a query, 0..1.
+        """
+        self._neighbors, self._match = get_neighbors, match
+
+    def search(
+        self,
+        query: str,
+        context_nodes: Iterable[str] = (),
+        max_distance: int = 3,
+        vector_weight: float = 0.5,
+        limit: int = 10,
+    ) -> list[tuple[str, float]]:
+        """
+        Nodes with their scores (CAP E17), best first: those at most so many relations away, and those that match.
+
+        Raises:
+            Invalid: A number is out of its range.
+        """
+        check_limit(limit)
+        if not 0 <= vector_weight <= 1:
+            raise Invalid(f"vector_weight is 0..1, not {vector_weight!r}")
+        distances = self._distances(context_nodes, check_distance(max_distance))
+        nodes = dict.fromkeys((*distances, *self._matching(query)))
+        scores = {
+            node: relevance(
+                min(1.0, max(0.0, self._match(node, query))), distances.get(node), vector_weight=vector_weight
+            )
+            for node in nodes
+        }
+        return sorted(((node, score) for node, score in scores.items() if score > 0), key=lambda one: -one[1])[:limit]
+
+    def _distances(self, nodes: Iterable[str], most: int) -> dict[str, int]:
+        ring = dict.fromkeys(nodes)
+        found = dict.fromkeys(ring, 0)
+        for distance in range(1, most + 1):
+            ring = dict.fromkeys(near for node in ring for near in self._neighbors(node) if near not in found)
+            found |= dict.fromkeys(ring, distance)
+        return found
+
+    def _matching(self, query: str) -> Iterable[str]:
+        """Nodes that match whatever they are near to; none are known here."""
+        del query
+        return ()
+
+
+class VectorContextSearch(ContextSearch):
+    """
+    The same by vectors: a node matches as far as its vector is like the query's.
+
+    The query is embedded once, and all nodes are compared at once (the plan embedded it for each node and looked at the
+    first result alone, so that one node at most ever matched).
+    """
+
+    def __init__(
+        self, get_neighbors: Callable[[str], Iterable[str]], vector_store: VectorStore, embedding_provider: Generating
+    ) -> None:
+        super().__init__(get_neighbors, self._vector_match)
+        self.vector_store, self.embedding_provider = vector_store, embedding_provider
+        self._asked: tuple[str, dict[str, float]] | None = None
+
+    def search(
+        self,
+        query: str,
+        context_nodes: Iterable[str] = (),
+        max_distance: int = 3,
+        vector_weight: float = 0.5,
+        limit: int = 10,
+    ) -> list[tuple[str, float]]:
+        """See `ContextSearch.search`. Vectors that came since the last search count."""
+        self._asked = None
+        return super().search(query, context_nodes, max_distance, vector_weight, limit)
+
+    def _vector_match(self, node_id: str, query: str) -> float:
+        return self._similarities(query).get(node_id, 0.0)
+
+    def _matching(self, query: str) -> Iterable[str]:
+        return self._similarities(query)
+
+    def _similarities(self, query: str) -> dict[str, float]:
+        if self._asked is None or self._asked[0] != query:
+            embedding = self.embedding_provider.generate(query)
+            self._asked = (query, dict(self.vector_store.search(embedding, k=MOST)))
+        return self._asked[1]
+
+
+def _unit(embedding: ArrayLike) -> Vectors:
+    """
+    A vector of length 1, shape (dimension,), float32.
+
+    Raises:
+        Invalid: It is none: of another shape, not finite, or zero.
+    """
+    import numpy as np
+
+    try:
+        vector = np.asarray(embedding, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise Invalid(f"an embedding is a row of numbers: {error}") from error
+    length = float(np.linalg.norm(vector)) if vector.ndim == 1 and vector.size else 0.0
+    if not 0 < length < float("inf"):
+        raise Invalid(f"an embedding is a row of finite numbers, not all 0; this has the shape {vector.shape}")
+    found: Vectors = vector / np.float32(length)
+    return found
+
+
+def _check_width(generation: Generation, vector: Vectors) -> None:
+    if len(vector) != generation.space.dimension:
+        raise DimensionMismatch(generation.space, generation.space._replace(dimension=len(vector)), width=len(vector))

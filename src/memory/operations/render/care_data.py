@@ -1,0 +1,159 @@
+"""Results that are about vectors, as the dictionaries that become JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory.operations.render.data import document, notices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.config.adopt import Adoption, Change
+    from memory.config.config import Config
+    from memory.engine.doctor import Finding
+    from memory.engine.status import Status
+    from memory.schema.filled import Filled, Held
+    from memory.schema.space import Space
+    from memory.schema.usage import Call
+    from memory.write.estimate import Forecast
+    from memory.write.reindex import Reindexed, RolledBack
+
+    Asked = tuple[Space | None, Forecast | None]
+
+
+def filled(result: Filled) -> dict[str, Any]:
+    values = {
+        "embedded": result.embedded,
+        "failed": result.failed,
+        "left": result.left,
+        "error": result.error,
+        "model": result.model,
+        "held": [_held(one) for one in result.held],
+    }
+    return document("embed", values)
+
+
+def _held(found: Held) -> dict[str, Any]:
+    process = None if found.holder is None else found.holder.process
+    return {"chunks": found.chunks, "process": process, "fate": found.fate, "until": found.until.isoformat()}
+
+
+def reindexed(result: Reindexed) -> dict[str, Any]:
+    return document(
+        "reindex",
+        {
+            "before": result.before and str(result.before),
+            "after": str(result.after),
+            "embedded": result.embedded,
+            "failed": result.failed,
+            "error": result.error,
+            "exchanged": result.exchanged,
+        },
+    )
+
+
+def rolled_back(result: RolledBack) -> dict[str, Any]:
+    values = {"before": str(result.before), "after": str(result.after), "missing": result.missing}
+    return document("rollback", values)
+
+
+def forecast(found: Forecast) -> dict[str, Any]:
+    return document("forecast", found._asdict())
+
+
+def configured(file: str, changes: Mapping[str, object], space: Space | None, plan: Forecast | None) -> dict[str, Any]:
+    values = {
+        "file": file,
+        "settings": dict(changes),
+        "space": space and space._asdict(),
+        "reindex": plan and plan._asdict(),
+    }
+    return document("config-set", values)
+
+
+def adopted(
+    file: str, found: Adoption, rows: Sequence[Change], *, config: Config, dry_run: bool, asked: Asked
+) -> dict[str, Any]:
+    """
+    What became of a foreign settings file.
+
+    Args:
+        rows: What is written: its own settings, and what another provider makes of the model's.
+        config: The settings with the changes.
+        asked: The space of the model and what a reindex to it would take, if it was asked.
+    """
+    space, plan = asked
+    values = {
+        "file": file,
+        "dry_run": dry_run,
+        "settings": [row._asdict() for row in rows],
+        "secrets": [{"named": one.named, "variable": one.variable(config)} for one in found.secrets],
+        "unknown": [{"named": key, "nearest": near or None} for key, near in found.unknown],
+        "notices": notices(found.notices),
+        "space": space and space._asdict(),
+        "reindex": plan and plan._asdict(),
+    }
+    return document("config-import", values)
+
+
+def ledger(found: Sequence[Call]) -> dict[str, Any]:
+    lines = [call._asdict() | {"moment": call.moment.isoformat(), "cost": round(call.cost, 6)} for call in found]
+    return document("ledger", {"lines": lines})
+
+
+def doctor(findings: Sequence[Finding]) -> dict[str, Any]:
+    well = all(found.well for found in findings)
+    return document("doctor", {"well": well, "findings": [found._asdict() for found in findings]})
+
+
+def _sent(today: Sequence[Call]) -> dict[str, Any]:
+    """What requests to servers came to."""
+    sent = [call for call in today if call.host]
+    return {
+        "calls": sum(call.calls for call in sent),
+        "tokens": sum(call.tokens for call in sent),
+        "bytes_out": sum(call.bytes_out for call in sent),
+        "cost": round(sum(call.cost for call in sent), 6),
+    }
+
+
+def status(found: Status, database: str) -> dict[str, Any]:
+    counts = found.counts
+    return document(
+        "status",
+        {
+            "database": database,
+            "bytes": counts.bytes,
+            "memories": counts.memories,
+            "superseded": counts.superseded,
+            "chunks": counts.chunks,
+            "queued": counts.queued,
+            "failed": counts.failed,
+            "last_error": counts.last_error,
+            "waiting_memories": counts.waiting_memories,
+            "failed_memories": counts.failed_memories,
+            "kinds": dict(counts.kinds),
+            "projects": dict(counts.projects),
+            "configured": found.configured or None,
+            "generations": [
+                {
+                    "id": generation.id,
+                    "provider": generation.space.provider,
+                    "model": generation.space.model,
+                    "recipe": generation.space.recipe,
+                    "dimension": generation.space.dimension,
+                    "state": str(generation.state),
+                    "filled": filled,
+                }
+                for generation, filled in found.generations
+            ],
+            "lexicon": None if found.fit is None else {"terms": found.terms, "fit": round(found.fit, 4)},
+            "failures": [
+                failure._asdict() | {"tried_at": failure.tried_at and failure.tried_at.isoformat()}
+                for failure in found.failures
+            ],
+            "today": _sent(found.today),
+            "problems": notices(found.problems),
+        },
+    )

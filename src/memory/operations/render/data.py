@@ -1,0 +1,218 @@
+"""
+Results as JSON values.
+
+Every document says its `schema`, name and version: within a version fields are added, never taken away or changed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory.schema.query import Granularity
+from memory.schema.times import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.engine import Details
+    from memory.schema.errors import Error
+    from memory.schema.memory import Memory
+    from memory.schema.query import Answer, Hit, Notice
+    from memory.search.context import Context
+    from memory.store import Revision, ToolCall
+    from memory.write.edges import Strand
+    from memory.write.jsonl import Exported
+    from memory.write.save import Saved
+
+
+def document(name: str, values: dict[str, Any], version: int = 1) -> dict[str, Any]:
+    return {"schema": f"memory.{name}/{version}", **values}
+
+
+def pointer(memory: Memory) -> dict[str, Any]:
+    """A memory in short (CAP B30); `id` is its uid, `memory_id` its number."""
+    return {
+        "id": memory.uid,
+        "memory_id": memory.id,
+        "kind": str(memory.kind),
+        "title": memory.title,
+        "what": memory.what,
+        "why": memory.why,
+        "impact": memory.impact,
+        "category": memory.category,
+        "tags": list(memory.tags),
+        "project": memory.project,
+        "source": memory.source,
+        "agent_id": memory.agent_id,
+        "has_details": memory.has_details,
+        "flags": list(memory.flags),
+        "status": str(memory.status),
+        "superseded_by": memory.superseded_by,
+        "created_at": iso(memory.created_at),
+    }
+
+
+def whole(memory: Memory) -> dict[str, Any]:
+    """A memory with all its fields but the body."""
+    return pointer(memory) | {
+        "description": memory.description,
+        "related_files": list(memory.related_files),
+        "metadata": dict(memory.metadata),
+        "session_id": memory.session_id,
+        "session_iter": memory.session_iter,
+        "task_code": memory.task_code,
+        "query_id": memory.query_id,
+        "parent_id": memory.parent_id,
+        "content_hash": memory.content_hash,
+        "updated_at": iso(memory.updated_at),
+        "accessed_at": memory.accessed_at and iso(memory.accessed_at),
+        "access_count": memory.access_count,
+        "body_size": memory.body_size,
+        "keyword_only": memory.keyword_only,
+    }
+
+
+def notices(found: tuple[Notice, ...]) -> list[dict[str, str]]:
+    return [{"text": notice.text, "hint": notice.hint} for notice in found]
+
+
+def saved(result: Saved) -> dict[str, Any]:
+    return document(
+        "save",
+        {
+            "known": result.known,
+            "renewed": result.renewed,
+            "memory": pointer(result.memory),
+            "notices": notices(result.notices),
+        },
+    )
+
+
+def details(found: Details) -> dict[str, Any]:
+    history = [_revision(revision) for revision in found.history]
+    values: dict[str, Any] = {"memory": whole(found.memory), "details": found.body, "history": history}
+    if found.embedding is not None:
+        values["embedding"] = found.embedding._asdict()
+    return document("details", values | {"notices": notices(found.notices)})
+
+
+def _revision(revision: Revision) -> dict[str, Any]:
+    return {"replaced_at": iso(revision.replaced_at), "memory": whole(revision.memory), "details": revision.body}
+
+
+def exported(found: Exported) -> dict[str, Any]:
+    """A line of an export: everything that is known of a memory, and no number of this database."""
+    history = [
+        {"replaced_at": iso(revision.replaced_at), **_portable(revision.memory), "body": revision.body}
+        for revision in found.history
+    ]
+    values = {**_portable(found.memory), "parent": found.parent, "superseded_by": found.superseded_by}
+    return document("memory", {**values, "body": found.body, "history": history})
+
+
+def strand(one: Strand) -> dict[str, Any]:
+    """A line of an export: what joins two memories."""
+    name = "relation" if "type" in one._fields else "attached"
+    return document(name, one._asdict() | {"created_at": iso(one.created_at)})
+
+
+def tool_call(call: ToolCall) -> dict[str, Any]:
+    """A line of an export: a tool that was used."""
+    return document("tool_call", call._asdict() | {"moment": iso(call.moment)})
+
+
+def _portable(memory: Memory) -> dict[str, Any]:
+    fields = whole(memory)
+    for name in ("id", "memory_id", "has_details", "parent_id", "superseded_by", "content_hash", "body_size", "flags"):
+        del fields[name]
+    return {"uid": memory.uid, **fields}
+
+
+def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:
+    verdict = found.verdict
+    values: dict[str, Any] = {
+        "query": found.query.text,
+        "tier": str(found.tier),
+        "outcome": str(found.outcome),
+        "worth": found.worth,
+        "verdict": verdict
+        and {
+            "tier": str(verdict.tier),
+            "enough": verdict.enough,
+            "why": verdict.why,
+            "found": verdict.found,
+            "complete": verdict.complete,
+            "mass": round(verdict.mass, 4),
+            "coverage": round(verdict.coverage, 4),
+        },
+        "hits": [_hit(hit, rank, headings(found, hit)) for rank, hit in enumerate(found.hits, start=1)],
+        "seconds": round(found.seconds, 6),
+        "notices": notices(found.notices),
+    }
+    if explain:
+        values["terms"] = [
+            {"text": term.text, "prefix": term.prefix, "rows": term.rows, "weight": round(term.weight, 4)}
+            for term in found.terms
+        ]
+        values["steps"] = [
+            {"name": step.name, "found": step.found, "seconds": round(step.seconds, 6), "note": step.note}
+            for step in found.steps
+        ]
+    return document("search", values)
+
+
+def headings(found: Answer, hit: Hit) -> tuple[str, ...]:
+    """Those above what a hit shows: of its section where sections were asked for, else of its chunk."""
+    return hit.chunk.section if found.query.granularity is Granularity.MEDIUM else hit.chunk.header_path
+
+
+def _hit(hit: Hit, rank: int, headers: Sequence[str]) -> dict[str, Any]:
+    return pointer(hit.memory) | {
+        "rank": rank,
+        "relevance": round(hit.relevance, 4),
+        "score": round(hit.score, 4),
+        "coverage": round(hit.coverage, 4),
+        "keyword": hit.keyword if hit.keyword is None else float(f"{hit.keyword:.4g}"),
+        "cosine": hit.cosine if hit.cosine is None else round(hit.cosine, 4),
+        "similarity": hit.similarity if hit.similarity is None else round(hit.similarity, 4),
+        "topup": hit.topup or None,
+        "ranks": dict(hit.ranks),
+        "chunk_id": hit.chunk_id,
+        "chunk_index": hit.chunk.index,
+        "chunk_type": str(hit.chunk.type),
+        "header_path": list(headers),
+        "text": hit.text,
+        "match_ratio": hit.match_ratio,
+    }
+
+
+def listing(memories: list[Memory], told: tuple[Notice, ...]) -> dict[str, Any]:
+    return document("list", {"memories": [whole(memory) for memory in memories], "notices": notices(told)})
+
+
+def context(found: Context) -> dict[str, Any]:
+    return document(
+        "context",
+        {
+            "text": found.text,
+            "tokens": found.tokens,
+            "omitted": found.omitted,
+            "more": found.more,
+            "tier": str(found.answer.tier) if found.answer else None,
+            "outcome": str(found.answer.outcome) if found.answer else None,
+            "memories": [pointer(memory) for memory in found.memories],
+            "notices": notices(found.notices),
+        },
+    )
+
+
+def error(problem: Error) -> dict[str, Any]:
+    return document(
+        "error",
+        {
+            "error": type(problem).__name__,
+            "message": str(problem),
+            "hint": problem.hint,
+            "retryable": problem.retryable,
+        },
+    )

@@ -1,0 +1,152 @@
+"""The envelope of a session tool as an agent reads it: what was done in a line, then what was recalled, fenced."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from memory.schema.memory import INSTRUCTIONS
+from memory.search.context import line
+from memory.text.fence import MARK, fenced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+LONGEST = 20_000
+"""Characters of one text among several; `reconstruct_document` shows one alone, whole."""
+
+ALTOGETHER = 60_000
+"""Characters of several texts from which on only what they are is said."""
+
+_GROUPS = (
+    "results",
+    "session_context",
+    "input_prompts",
+    "recent_reports",
+    "recent_report_observations",
+    "recent_working_memory",
+    "memory",
+    "chunks",
+)
+_ONE = "memory"
+"""A memory that was asked for by its id: it is shown whole, with all its fields."""
+
+_FIELDS = ("uid", "description", "tags", "metadata", "content_hash", "updated_at", "accessed_at", "access_count")
+"""What is said of such a memory besides where it is from."""
+
+_TEXTS = ("chunk_content", "section_content", "content")
+_PLACE = {
+    "memory_type": "",
+    "agent_id": "by ",
+    "session_id": "session ",
+    "session_iter": "iteration ",
+    "task_code": "task ",
+    "category": "about ",
+    "created_at": "",
+}
+"""Where a memory is from, and the word before it."""
+
+_NAMES = ("sessions", "agent_counts")
+"""Facts that repeat what others called themselves: they stand inside of the fence."""
+
+_OUTSIDE = {
+    *(*_GROUPS, *_NAMES, "success", "message", "error", "flags"),
+    *("expanded_content", "content", "title", "query", "filters", "worth"),
+}
+
+
+def text(envelope: Mapping[str, Any]) -> str:
+    """One line of what became of it, the short facts, then every memory, chunk or section with where it is from."""
+    if not envelope["success"]:
+        return f"Not done, {envelope['error']}: {line(envelope['message']).rstrip('.')}.\n"
+    facts = [f"{name}: {_short(value)}" for name, value in envelope.items() if name not in _OUTSIDE and _said(value)]
+    head = f"Done: {line(envelope['message'])}" if envelope["message"] else "Done."
+    body = fenced("\n".join(_recalled(envelope)))
+    return "\n".join(filter(None, [head, "; ".join(map(line, facts)), body])).rstrip() + "\n"
+
+
+def _said(value: object) -> bool:
+    return value not in (None, "", [], {})
+
+
+def _short(value: object) -> str:
+    match value:
+        case dict():
+            return ", ".join(f"{name} {_short(said)}" for name, said in value.items() if _said(said))
+        case list():
+            return ", ".join(map(_short, value))
+        case True | False:
+            return str(value).lower()
+    return str(value)
+
+
+def _recalled(envelope: Mapping[str, Any]) -> Iterator[str]:
+    yield from _marked(envelope)
+    for name in _NAMES:
+        said = envelope.get(name)
+        for one in filter(None, said if isinstance(said, list) else [said]):
+            yield f"{name}: {line(_short(one))}"
+            yield from _exactly(one)
+    used = 0
+    for group in _GROUPS:
+        found = envelope.get(group)
+        rows: Iterable[Mapping[str, Any]] = found if isinstance(found, list) else [found] if found else []
+        for number, row in enumerate(rows, start=1):
+            label = "" if group == "results" else f"{group} "
+            yield f"{label}{number}. {_origin(row)}"
+            yield from (*_exactly(row), *_marked(row))
+            content = next((row[name] for name in _TEXTS if row.get(name)), "")
+            if group == _ONE:
+                yield from (f"{name}: {line(_short(row[name]))}" for name in _FIELDS if _said(row.get(name)))
+                yield f"{content}\n"
+                continue
+            used += min(len(content), LONGEST)
+            id = row.get("memory_id") or envelope.get("memory_id")
+            yield _cut(content, id) if used <= ALTOGETHER else f"({len(content):,} characters: {_whole(id)})\n"
+    if content := envelope.get("content"):
+        yield _origin(envelope)
+        yield f"{content}\n"
+
+
+def _origin(row: Mapping[str, Any]) -> str:
+    """Where a text is from: its ids, its place, its heading, how near it is."""
+    facts = [f"memory {row['memory_id']}"] if row.get("memory_id") else []
+    facts += [f"chunk {row['chunk_id']}"] if row.get("chunk_id") else []
+    facts += [f"{word}{line(str(row[name]))}" for name, word in _PLACE.items() if row.get(name)]
+    facts += [line(str(row[name])) for name in ("title", "header_path") if row.get(name) not in (None, "", "/")]
+    facts += _numbers(row)
+    if row.get("matched_chunks"):
+        facts.append(f"{row['matched_chunks']} of {row['chunks_in_section']} chunks match")
+    return "[" + " · ".join(fact.translate(_BRACKETS) for fact in facts) + "]"
+
+
+def _exactly(row: Mapping[str, Any]) -> Iterator[str]:
+    """The names that are not shown letter by letter, as JSON: another tool takes them so."""
+    for name in ("agent_id", "session_id", "task_code", "category"):
+        if (value := row.get(name)) and line(value).translate(_BRACKETS) != value:
+            yield f"{name}: {json.dumps(value, ensure_ascii=False)}"
+
+
+def _numbers(row: Mapping[str, Any]) -> list[str]:
+    """What a row that was searched for is in the order of, and how near it is by meaning; or that it was not found."""
+    if "relevance" not in row:
+        return []
+    facts = [f"fills up, {row['topup']}"] if row["topup"] else [f"relevance {row['relevance']:.2f}"]
+    return facts if row["similarity"] is None else [*facts, f"similarity {row['similarity']:.2f}"]
+
+
+_BRACKETS = str.maketrans("[]", "()")
+
+
+def _marked(row: Mapping[str, Any]) -> list[str]:
+    return [MARK] if INSTRUCTIONS in row.get("flags", ()) else []
+
+
+def _cut(said: str, id: object) -> str:
+    if len(said) <= LONGEST:
+        return f"{said.rstrip()}\n"  # a chunk ends with the blank lines before the next one
+    return f"{said[:LONGEST]}…\n({len(said) - LONGEST:,} more characters: {_whole(id)})\n"
+
+
+def _whole(id: object) -> str:
+    return f"reconstruct_document shows memory {id} whole"

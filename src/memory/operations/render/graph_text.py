@@ -1,0 +1,227 @@
+"""What the graph answers as text, for a person and, fenced as data, for an agent; and the graph for Graphviz."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory.operations.render.hints import for_agents
+from memory.operations.render.text import counted, visible
+from memory.schema.memory import INSTRUCTIONS
+from memory.search.context import line
+from memory.text.fence import MARK, fenced, seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from memory.schema.memory import Memory
+    from memory.store import Relation
+
+ALTOGETHER = 60_000
+"""
+Characters of the rows of an answer for an agent, and of what they have to say, from which on only what was left out is
+said. One entity that was asked for alone is shown whole.
+"""
+
+_GROUPS = (
+    *("created", "duplicates", "results", "deleted", "linked", "unlinked", "unknown", "generated", "failed"),
+    *("entities", "relations", "memories", "hits"),
+)
+"""What an answer has rows of, in the order in which they are shown."""
+
+_SAID = {
+    "duplicates": ("there already", "there already"),
+    "results": ("entity", "entities"),
+    "unknown": ("not there", "not there"),
+    "generated": ("embedded", "embedded"),
+    "entities": ("entity", "entities"),
+    "relations": ("relation", "relations"),
+    "memories": ("memory", "memories"),
+    "hits": ("memory", "memories"),
+}
+"""What to say of one of a group and of several, where it is not its name."""
+
+_FACTS = {
+    "total_entities": ("entity in all", "entities in all"),
+    "total_relations": ("relation in all", "relations in all"),
+    "total_memories": ("memory in all", "memories in all"),
+    "unchanged": ("left as it was", "left as they were"),
+    "excluded": ("never embedded", "never embedded"),
+}
+_DOUBTS = {
+    "nothing_relevant": "which likely do not answer",
+    "weak": "perhaps relevant",
+    "degraded": "found without the model, which did not answer",
+}
+"""What to say of an answer by its outcome; nothing speaks against the others."""
+
+_PARTS = {
+    "observations": "",
+    "added": "added: ",
+    "deleted": "removed: ",
+    "known": "known already: ",
+    "unknown": "not there: ",
+}
+
+
+def answer(values: Mapping[str, Any]) -> str:
+    """For an agent: how many of what in a line, then what was recalled, fenced, then what it should know besides."""
+    alone = len(values.get("entities", ())) == 1
+    body = fenced("\n".join(lines(values) if alone else _shortened(lines(values))))
+    said = (f"Note: {line(one['text'])}. {for_agents(one['hint'])}".rstrip() for one in values["notices"])
+    return "\n".join(filter(None, [head(values), body.rstrip(), *said])) + "\n"
+
+
+def head(values: Mapping[str, Any]) -> str:
+    """How many of what there are."""
+    if "total_observations" in values:
+        return ""
+    counts = {name: _number(values[name]) for name in _GROUPS if name in values}
+    some = {name: count for name, count in counts.items() if count} or dict(list(counts.items())[:1])
+    facts = [counted(count, *_SAID.get(name, (name, name))) for name, count in some.items()]
+    facts += [counted(values[name], *said) for name, said in _FACTS.items() if values.get(name)]
+    if "found" in values:
+        facts = [f"a path of {counted(values['length'], 'relation')}" if values["found"] else "no path"]
+    facts += [f"tier {values['tier']}"] if "tier" in values else []
+    if any(some.values()) and (doubt := _DOUBTS.get(values.get("outcome") or "")):
+        facts.append(f"{doubt} ({values['worth']})")
+    return f"{', '.join(facts)}." if facts else ""
+
+
+def _number(rows: Sequence[Any] | int) -> int:
+    return rows if isinstance(rows, int) else len(rows)
+
+
+def _shortened(found: Iterable[str]) -> Iterator[str]:
+    used, left_out = {True: 0, False: 0}, 0
+    for one in found:
+        further = one.startswith("  ")  # by itself, so that who has much to say hides nobody's name
+        used[further] += len(one)
+        if used[further] <= ALTOGETHER:
+            yield one
+        else:
+            left_out += 1
+    if left_out:
+        yield f"({left_out:,} more lines are left out: ask for fewer)"
+
+
+def lines(values: Mapping[str, Any]) -> Iterator[str]:
+    """What an answer holds, a line each, and further ones where a row has more to say."""
+    if isinstance(values.get("entity"), str):
+        yield f"entity: {_name(values['entity'])}"
+    if values.get("path"):
+        yield " - ".join(map(_name, values["path"]))
+    for group in _GROUPS:
+        rows = values.get(group)
+        label = f"{_SAID[group][0]}: " if group in {"duplicates", "unknown"} else ""
+        for row in rows if isinstance(rows, list) else ():
+            yield from _row(row, label)
+    if "entity" in values and isinstance(values["entity"], dict):
+        yield from _row(values["entity"], "")
+    if "total_observations" in values:
+        yield from _stats(values)
+
+
+def _stats(values: Mapping[str, Any]) -> Iterator[str]:
+    shares = {"entities": "entity_types", "relations": "relation_types"}
+    for name in ("entities", "relations", "observations"):
+        yield f"{name}: {values[f'total_{name}']:,}{_shares(values.get(shares.get(name, ''), {}))}"
+    yield f"entities without a relation: {values['isolated_entities']:,}"
+    yield f"links to memories: {values['linked_memories']:,}"
+    yield f"embeddings{_shares(values['embedding_status']) or ': none'}"
+
+
+def _shares(counts: Mapping[str, int]) -> str:
+    said = ", ".join(f"{line(name)} {count:,}" for name, count in counts.items() if count)
+    return f" ({said})" if said else ""
+
+
+def _row(row: Any, label: str) -> Iterator[str]:
+    if not isinstance(row, dict):
+        yield f"{label}{_name(str(row))}"
+    elif "relationType" in row:
+        yield f"{label}{_name(row['from'])} -[{_name(row['relationType'])}]-> {_name(row['to'])}"
+    elif "memory_id" in row:
+        yield from _memory(row, label)
+    else:
+        yield from _entity(row, label)
+
+
+def _entity(row: Mapping[str, Any], label: str) -> Iterator[str]:
+    """An entity: in brackets what is said of it, then its name, then what it says itself."""
+    facts = [str(row["id"]), row.get("entityType") or "", *_scores(row)]
+    if (state := row.get("embedding_status", "generated")) != "generated":
+        facts.append(state)
+    yield f"{label}{_bracketed(facts)} {_name(row['name'])}"
+    yield from _marked(row)
+    yield from (f"  {line(row['error'])}",) if row.get("error") else ()
+    for name, said in _PARTS.items():
+        for text in row.get(name, ()):
+            yield from _observation(f"  - {said}", text)
+
+
+def _name(text: str) -> str:
+    """Letter by letter, for other tools take it so; but one line, whatever breaks it."""
+    return " ".join(seen(text).splitlines())
+
+
+def _observation(mark: str, text: str) -> Iterator[str]:
+    """As it is kept, for it is taken away by its exact text; further lines are indented, so that none is another's."""
+    first, *more = seen(text).splitlines() or [""]
+    yield f"{mark}{first}"
+    yield from (f"    {one}" for one in more)
+
+
+def _scores(row: Mapping[str, Any]) -> Iterator[str]:
+    if "score" in row:
+        yield f"score {row['score']:.2f}"
+    if row.get("distance") is not None:
+        yield f"{counted(row['distance'], 'relation')} away"
+
+
+def _memory(row: Mapping[str, Any], label: str) -> Iterator[str]:
+    facts = [str(row["id"])[:8], row["kind"], row["project"] or "", row["created_at"][:10]]
+    yield f"{label}{_bracketed(facts)} {line(row['title'] or row['kind'])}"
+    yield from _marked(row)
+    said = row.get("text") or row["what"]
+    if said.strip():
+        yield f"  {line(said)}"
+
+
+def _bracketed(facts: Iterable[str]) -> str:
+    return "[" + " · ".join(line(fact).translate(_BRACKETS) for fact in facts if fact) + "]"
+
+
+_BRACKETS = str.maketrans("[]", "()")
+
+
+def _marked(row: Mapping[str, Any]) -> Iterator[str]:
+    if INSTRUCTIONS in row.get("flags", ()):
+        yield f"  {MARK}"
+
+
+def shown(values: Mapping[str, Any]) -> str:
+    """For a person: what an answer holds."""
+    return visible("\n".join(lines(values)))
+
+
+# Graphviz ----------------------------------------------------------------
+
+
+def dot(entities: Iterable[Memory], relations: Iterable[Relation]) -> Iterator[str]:
+    """
+    The graph in the language of Graphviz (https://graphviz.org/doc/info/lang.html), line by line.
+
+    Nodes go by their ids, so that a name is only ever a label.
+    """
+    yield "digraph memory {"
+    for one in entities:
+        type = f"\\n({_label(one.category)})" if one.category else ""
+        yield f'  n{one.id} [label="{_label(one.title)}{type}"];'
+    for relation in relations:
+        yield f'  n{relation.source} -> n{relation.target} [label="{_label(relation.type)}"];'
+    yield "}"
+
+
+def _label(text: str) -> str:
+    """A text in a label, where a backslash and an ampersand mean something too."""
+    return line(visible(text)).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")

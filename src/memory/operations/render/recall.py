@@ -1,0 +1,138 @@
+"""What is recalled as an agent reads it: fenced as data, with who said it, when and where, and enough to go on from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory.operations.render.data import headings
+from memory.operations.render.hints import for_agents
+from memory.operations.render.text import counted, notice
+from memory.schema.limits import WHAT_OF_BODY
+from memory.schema.memory import INSTRUCTIONS
+from memory.schema.query import Outcome
+from memory.search.context import in_short, line
+from memory.text.fence import fenced, seen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.engine import Details
+    from memory.schema.memory import Memory
+    from memory.schema.query import Answer, Hit, Notice
+    from memory.search.context import Context
+    from memory.write.save import Saved
+
+TITLE = 80  # characters of a title outside of the fence
+PASSAGE = 700
+"""Characters of a hit's passage: a chunk of usual length, cut where it is longer."""
+
+
+def answer(found: Answer, *, elsewhere: str) -> str:
+    """
+    Args:
+        elsewhere: What to say if nothing was found.
+    """
+    head = headline(found)
+    body = "".join(f"{rank}. {_hit(hit, headings(found, hit))}" for rank, hit in enumerate(found.hits, start=1))
+    return "\n".join([head, fenced(body) if found.hits else elsewhere, *notices(found.notices)]).rstrip() + "\n"
+
+
+def headline(found: Answer) -> str:
+    """What was found, how far the search went and what that is worth, a sentence."""
+    how = f"tier {found.tier}" + (f": {found.verdict.why}" if found.verdict else "")
+    if not found.found:
+        return f"0 memories found ({how})."
+    match found.outcome:
+        case Outcome.NOTHING_RELEVANT:
+            return f"Nothing that is saved seems to fit ({found.worth}; tier {found.tier}). The nearest, which likely do not answer:"
+        case Outcome.WEAK:
+            return f"Perhaps relevant ({found.worth}; {how}):"
+        case Outcome.DEGRADED:
+            return f"Found without the model, which did not answer; better memories may be missing (tier {found.tier}):"
+    return f"{counted(found.found, 'memory', 'memories')} found ({how})."
+
+
+def _hit(hit: Hit, above: Sequence[str]) -> str:
+    said = in_short(hit.memory).removeprefix("- ")
+    if hit.cosine is not None:
+        said += f"  Similarity: {hit.cosine:.2f} of 1\n"
+    if hit.chunk.start == hit.chunk.stop or _says_no_more(hit):
+        return said
+    place = " > ".join(line(header).lstrip("# ") for header in above)
+    text = line(hit.text)
+    shown = text if len(text) <= PASSAGE else f"{text[:PASSAGE].rstrip()}…"
+    return f"{said}  Passage{f' ({place})' if place else ''}: {shown}\n"
+
+
+def _says_no_more(hit: Hit) -> bool:
+    """Whether the passage is the beginning of the body that stands there as `what` already."""
+    return hit.memory.kind != "note" and len(hit.text) <= WHAT_OF_BODY and hit.text.strip() in hit.memory.what
+
+
+def context(found: Context, *, project: str | None, empty: str) -> str:
+    """
+    Args:
+        project: The project it is of; None is all of them.
+        empty: What to say if nothing is there.
+    """
+    some = "further " if found.memories else ""
+    return f"{found.text.rstrip() or empty}\n{beside(found.more, found.notices, project=project, some=some)}"
+
+
+def beside(more: int, said: tuple[Notice, ...], *, project: str | None, some: str = "further ") -> str:
+    """What stands after the text of a context: how much more there is, and what should be known."""
+    where = f" of {project}" if project else ""
+    lines = [f"{more:,} {some}{'memory' if more == 1 else 'memories'}{where}: search for them."] if more else []
+    return "".join(f"{line}\n" for line in (*lines, *notices(said)))
+
+
+def details(found: Details, *, start: int, length: int) -> str:
+    """A memory with a part of its body, `length` characters from `start`."""
+    memory = found.memory
+    lines = [in_short(memory._replace(body_size=0)).removeprefix("- ")]
+    if memory.related_files:
+        lines.append(f"  Files: {', '.join(map(line, memory.related_files))}\n")
+    if part := found.body[start : start + length]:
+        lines.append(f"\n{part}\n")
+    text = fenced("".join(lines))
+    if start and start >= len(found.body):
+        text += f"The details end at {len(found.body):,}: nothing stands at {start:,}.\n"
+    if rest := max(0, len(found.body) - start - length):
+        text += f"{rest:,} more characters from start={start + length}.\n"
+    if found.history:
+        text += f"It was corrected {counted(len(found.history), 'time')}.\n"
+    return text + "".join(f"{note}\n" for note in notices(found.notices))
+
+
+def saved(result: Saved, *, instead: Memory | None = None) -> str:
+    """
+    Args:
+        instead: The memory whose place it takes.
+    """
+    memory = result.memory
+    done = "Already kept, nothing was written" if result.known else "Kept"
+    where = f" in project {line(memory.project)}" if memory.project else " in no project"
+    place = f", in place of {named(instead)}" if instead else ""
+    return "\n".join([f"{done}: `{memory.uid[:8]}`{where}{place}.", *notices(result.notices)]) + "\n"
+
+
+def named(memory: Memory) -> str:
+    """A memory by its id and its title, which is left out if the memory looks like orders."""
+    title = "" if INSTRUCTIONS in memory.flags else f" {line(memory.title)[:TITLE]!r}"
+    return f"`{memory.uid[:8]}`{title}"
+
+
+def notices(found: tuple[Notice, ...]) -> list[str]:
+    return [f"Note: {for_agents(notice(one))}" for one in found]
+
+
+def seen_all(value: Any) -> Any:
+    """JSON in which no text holds a character that nobody would see; see `memory.text.fence.seen`."""
+    match value:
+        case str():
+            return seen(value)
+        case list():
+            return [seen_all(item) for item in value]
+        case dict():
+            return {seen(name): seen_all(item) for name, item in value.items()}
+    return value

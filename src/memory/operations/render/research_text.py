@@ -1,0 +1,122 @@
+"""Results about research runs as text: fenced lines for an agent, tables for a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.operations.render.recall import headline, notices
+from memory.operations.render.sessions_text import shares, short_row, table
+from memory.operations.render.text import counted
+from memory.schema.memory import INSTRUCTIONS
+from memory.search.context import line
+from memory.text.fence import MARK, fenced, seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memory.schema.memory import Memory
+    from memory.schema.query import Answer
+    from memory.store import Cleared, Run
+    from memory.write.save import Saved
+
+SHOWN = 2_000  # characters of one content among several
+WHOLE = 20_000  # of the latest, which is read to be followed
+MORE = "(not found, but near by what the run says, or its latest:)"
+
+
+def said(run: str, found: Iterable[tuple[Memory, str]], most: int = SHOWN) -> str:
+    """Lines such as "Discovery by worker-1: … (memory 12)" (CAP C29), fenced; empty without any."""
+    text = fenced("\n".join(_line(f"{memory.kind.capitalize()} by", memory, body, most) for memory, body in found))
+    return text and f"Run {line(run)}:\n{text}"
+
+
+def answer(found: Answer, *, missing: str, run: str | None) -> str:
+    """
+    Lines such as "[discovery] by worker-1: … (memory 12)" (CAP C28), best first, fenced; what fills up is below a line of
+    its own.
+
+    Args:
+        missing: What to say if nothing was found.
+        run: What was searched; None is all runs, and of each memory is said of which one it is.
+    """
+    head = headline(found) if run is None else f"Run {line(run)}: {headline(found)}"
+    shown = [_line(f"[{hit.memory.kind}] by", hit.memory, hit.text, SHOWN, run=run is None) for hit in found.hits]
+    if len(shown) > found.found:
+        shown.insert(found.found, MORE)
+    text = fenced("\n".join(shown))
+    return "\n".join([head, (text or missing).rstrip(), *notices(found.notices)]) + "\n"
+
+
+def _line(head: str, memory: Memory, body: str, most: int, *, run: bool = False) -> str:
+    """
+    Who said what, and by which number it can be read; further lines are indented, so that none begins another memory.
+
+    The number stands last, where nothing that the memory says can take its place.
+    """
+    mark = f"{MARK} " if INSTRUCTIONS in memory.flags else ""
+    text = seen(body.strip())
+    if len(text) > most:
+        text = f"{text[:most].rstrip()}… [{len(body):,} characters; memory_details shows all]"
+    place = f" in run {line(memory.query_id or '')}" if run else ""
+    tags = "".join(f" #{line(tag)}" for tag in memory.tags)
+    who = line(memory.agent_id or "somebody")
+    return "\n  ".join(f"{head} {who}{place}: {mark}{text} (memory {memory.id}{tags})".splitlines())
+
+
+def kept(result: Saved) -> str:
+    memory = result.memory
+    done = (
+        "Already kept, nothing was written"
+        if result.known
+        else "Kept in place of the former"
+        if result.renewed
+        else "Kept"
+    )
+    where = f"{memory.kind} {memory.id} by {line(memory.agent_id or '')} in run {line(memory.query_id or '')}"
+    return "\n".join([f"{done}: {where}.", *notices(result.notices)]) + "\n"
+
+
+def runs(found: Sequence[Run]) -> str:
+    """A table, one run a line."""
+    rows = [
+        (
+            line(one.id),
+            f"{one.latest:%Y-%m-%d %H:%M}",
+            counted(one.memories, "memory", "memories"),
+            counted(one.calls, "tool call") if one.calls else "",
+            shares(one.kinds),
+        )
+        for one in found
+    ]
+    return table(rows)
+
+
+def stats(found: Run) -> str:
+    calls = f"{found.calls:,}" + (f" ({found.failed_calls:,} without success)" if found.failed_calls else "")
+    rows = [
+        ("run", line(found.id)),
+        ("memories", f"{found.memories:,}" + (f" ({shares(found.kinds)})" if found.kinds else "")),
+        ("agents", shares(found.agents)),
+        ("tool calls", calls if found.calls else ""),
+        ("made", f"{found.earliest:%Y-%m-%d %H:%M} to {found.latest:%Y-%m-%d %H:%M} UTC"),
+    ]
+    return table([row for row in rows if row[1]])
+
+
+def shown(found: Run, memories: Sequence[Memory]) -> str:
+    """The numbers of a run, then memories."""
+    return "\n\n".join(
+        filter(None, [stats(found), table([short_row(memory) for memory in memories]) if memories else ""])
+    )
+
+
+def cleared(id: str | None, gone: Cleared) -> str:
+    """
+    Args:
+        id: None is all runs.
+    """
+    return f"deleted {amount(*gone)} of {'all runs' if id is None else f'run {line(id)}'}"
+
+
+def amount(memories: int, calls: int) -> str:
+    return f"{counted(memories, 'memory', 'memories')} and {counted(calls, 'tool call')}"

@@ -1,0 +1,226 @@
+"""Results as a person reads them: plain lines, colour where the terminal takes it."""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memory.operations.render.data import headings
+from memory.schema.limits import WHAT_OF_BODY
+from memory.schema.memory import INSTRUCTIONS
+from memory.schema.query import Granularity, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memory.engine import Details
+    from memory.schema.memory import Memory
+    from memory.schema.query import Answer, Hit, Notice
+
+WIDTH = 110  # where there is no terminal
+NARROWEST = 40
+LINES = 3  # of a passage
+TITLE = 60  # characters of a text in place of a title
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_SHOWN = ("title", "what", "why", "impact", "category", "project", "source")
+
+
+def visible(text: str) -> str:
+    """
+    Text without what a terminal would obey: a control character, or one that turns the direction of what follows,
+    becomes U+FFFD, but for newline and tab.
+    """
+    return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def _visible(memory: Memory) -> Memory:
+    changes: dict[str, Any] = {name: visible(text) for name in _SHOWN if (text := getattr(memory, name))}
+    changes |= {name: tuple(map(visible, getattr(memory, name))) for name in ("tags", "related_files")}
+    return memory._replace(**changes)
+
+
+def width() -> int:
+    """Columns to wrap at."""
+    if not sys.stdout.isatty():
+        return WIDTH
+    import shutil
+
+    return max(shutil.get_terminal_size().columns, NARROWEST)
+
+
+TOLD = {
+    Outcome.WEAK: "perhaps relevant",
+    Outcome.NOTHING_RELEVANT: "nothing that is saved seems to fit; these are the nearest",
+    Outcome.DEGRADED: "better memories may be missing",
+}
+"""What is said of hits that may not be an answer."""
+
+
+def verdict(found: Answer) -> str:
+    """One line: which tier answered, why, and how long it took."""
+    parts = [str(found.tier), *([found.verdict.why] if found.verdict else []), _milliseconds(found.seconds)]
+    line = click.style(" · ".join(parts), dim=True)
+    if found.hits and found.outcome in TOLD:
+        return f"{line}\n{TOLD[found.outcome]}: {found.worth}"
+    return line
+
+
+def answer(found: Answer, *, explain: bool = False) -> str:
+    fine = found.query.granularity is Granularity.FINE
+    blocks = [
+        _hit(hit, rank, headings(found, hit), fine=fine, explain=explain)
+        for rank, hit in enumerate(found.hits, start=1)
+    ]
+    if explain:
+        blocks.append(explanation(found))
+    return "\n\n".join(blocks)
+
+
+def _hit(hit: Hit, rank: int, above: Sequence[str], *, fine: bool, explain: bool) -> str:
+    memory = _visible(hit.memory)
+    lines = [f"{rank:2d}  {_headline(memory)}"]
+    passage = hit.chunk.start < hit.chunk.stop
+    if memory.what and not (passage and _speaks_for_body(hit.memory)):
+        lines += _indented(memory.what)
+    if fine:
+        lines.append(click.style(f"    chunk {hit.chunk_id}", dim=True))
+    if passage:
+        headers = [visible(header).lstrip("# ") for header in above]
+        place = " › ".join(headers[1:] if headers[:1] == [memory.title] else headers)
+        lines += [click.style(f"    {place}", dim=True)] if place else []
+        lines += _indented(_without_heading(visible(hit.text), [memory.title, *headers]))
+    if explain:
+        lines.append(click.style(f"    {_evidence(hit)}", dim=True))
+    return "\n".join(lines)
+
+
+def _speaks_for_body(memory: Memory) -> bool:
+    """Whether its `what` is the beginning of its body: then the passage says more."""
+    return memory.kind != "note" and len(memory.what) == min(WHAT_OF_BODY, memory.body_size)
+
+
+def _without_heading(text: str, shown: Sequence[str]) -> str:
+    """A passage without its first line, if that is a heading that was shown already."""
+    first, _, rest = text.lstrip("\ufeff \t\n").partition("\n")
+    return rest if first.startswith("#") and first.strip("# ") in shown else text
+
+
+def _headline(memory: Memory) -> str:
+    """Of a memory that is `_visible`."""
+    facts = [memory.category or str(memory.kind), memory.project, f"{memory.created_at:%Y-%m-%d}"]
+    facts += [f"#{tag}" for tag in memory.tags]
+    title = click.style(memory.title or _beginning(memory.what) or str(memory.kind), bold=True)
+    said = [" (superseded)"] if memory.status == "superseded" else []
+    said += [" (looks like orders to an agent)"] if INSTRUCTIONS in memory.flags else []
+    marks = click.style("".join(said), fg="yellow") if said else ""
+    return f"{title}{marks}  {click.style(' · '.join(f for f in facts if f), dim=True)}  {memory.uid[:8]}"
+
+
+def _beginning(text: str) -> str:
+    """Of a text that stands for a title that is missing."""
+    first = " ".join(text.split())
+    return textwrap.shorten(first, TITLE, placeholder="…") if len(first) > TITLE else first
+
+
+def _evidence(hit: Hit) -> str:
+    ranks = dict(hit.ranks)
+    parts = [f"relevance {hit.relevance:.3f}", f"score {hit.score:.3f}", f"coverage {hit.coverage:.0%}"]
+    if hit.keyword is not None:
+        parts.append(f"BM25 {hit.keyword:.3g}" + (f" (#{ranks['keyword']})" if "keyword" in ranks else ""))
+    if hit.cosine is not None:
+        parts.append(f"cosine {hit.cosine:.3f}" + (f" (#{ranks['vector']})" if "vector" in ranks else ""))
+    return " · ".join(parts)
+
+
+def _indented(text: str, lines: int = LINES) -> list[str]:
+    found = [part for line in text.strip().splitlines() for part in textwrap.wrap(line, width() - 4)]
+    return [f"    {line}" for line in found[:lines]] + (["    …"] if len(found) > lines else [])
+
+
+def explanation(found: Answer) -> str:
+    """Why: the words and what they are worth, what the gate said, and where the time went."""
+    lines = ["Terms (what the keyword leg looked for)"]
+    for term in found.terms:
+        sort = "beginning of words" if term.prefix else "pair of characters" if term.gram else ""
+        lines.append(
+            f"    {visible(term.text):<24} weight {term.weight:5.2f}  in {term.rows:,} chunks  {sort}".rstrip()
+        )
+    if not found.terms:
+        lines.append("    none")
+    if found.verdict:
+        said = "enough" if found.verdict.enough else f"not enough, on to the {found.verdict.tier} tier"
+        lines += [f"Keywords: {said}", f"    {found.verdict.why}"]
+    lines.append("Steps")
+    lines += [
+        f"    {step.name:<8} {step.found:>6,} found  {_milliseconds(step.seconds):>9}  {step.note}".rstrip()
+        for step in found.steps
+    ]
+    worth = f" ({found.worth})" if found.worth else ""
+    return "\n".join([*lines, f"Tier: {found.tier}", f"Outcome: {found.outcome}{worth}"])
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms"
+
+
+def listing(memories: Iterable[Memory]) -> str:
+    return "\n".join(f"{memory.id:>6}  {_headline(_visible(memory))}" for memory in memories)
+
+
+def details(found: Details) -> str:
+    memory = _visible(found.memory)
+    lines = [_headline(memory), f"id {memory.id} · uid {memory.uid} · {memory.status}"]
+    if memory.superseded_by:
+        lines.append(f"superseded by {memory.superseded_by}")
+    for label, text in (("What", memory.what), ("Why", memory.why), ("Impact", memory.impact)):
+        if text:
+            lines.append(f"{label}: {text}")
+    if memory.related_files:
+        lines.append(f"Files: {', '.join(memory.related_files)}")
+    if memory.source:
+        lines.append(f"Source: {memory.source}")
+    if found.embedding is not None and found.embedding.state not in ("generated", "none"):
+        lines.append(f"Embedding: {found.embedding.state} {visible(found.embedding.error)}".rstrip())
+    if found.body:
+        lines += ["", visible(found.body)]
+    return "\n".join(lines + [f"\n{line}" for line in _history(found)])
+
+
+def _history(found: Details) -> list[str]:
+    """Of each revision, latest first, what differs from the one that came after it."""
+    said = [(found.memory, found.body)] + [(revision.memory, revision.body) for revision in found.history]
+    lines = []
+    for revision, after, before in zip(found.history, said, said[1:], strict=False):
+        changes = "; ".join(_changes(before, after)) or "the same in all that is shown here"
+        lines.append(f"Until {revision.replaced_at:%Y-%m-%d %H:%M}: {changes}")
+    return lines
+
+
+def _changes(before: tuple[Memory, str], after: tuple[Memory, str]) -> list[str]:
+    (old, body), (new, later) = before, after
+    found = []
+    for name in _SHOWN:
+        derived = name == "what" and _speaks_for_body(old) and _speaks_for_body(new)
+        if getattr(old, name) != getattr(new, name) and not derived:
+            text = getattr(old, name)
+            found.append(f"{name.capitalize()} was " + (f'"{visible(text)}"' if text else "empty"))
+    for label, were, are in (("Tags", old.tags, new.tags), ("Files", old.related_files, new.related_files)):
+        if were != are:
+            found.append(f"{label} were {visible(', '.join(were)) or 'empty'}")
+    if body != later:
+        found.append(f"Details were {counted(len(body), 'character')}")
+    return found
+
+
+def notice(found: Notice) -> str:
+    return visible(f"{found.text}. {found.hint}".rstrip() if found.hint else found.text)
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """A number of things: "1 chunk", "2 chunks"."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"

@@ -1,0 +1,319 @@
+"""Research runs by the documented names: what agents of one run find out, shared without talking to each other."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+from memory.engine import Engine
+from memory.operations.research import briefing, find, place, rows, transfer
+from memory.operations.research.briefing import Room
+from memory.operations.research.place import THIS, needed
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.kinds import Kind
+from memory.schema.query import MOST, Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from memory.operations.research.place import Here, Which
+    from memory.operations.research.transfer import Imported
+    from memory.schema.draft import Draft
+    from memory.schema.memory import Json
+    from memory.store import Cleared
+    from memory.write.save import Saved
+
+__all__ = ["THIS", "ResearchMemory"]
+
+
+class ResearchMemory:
+    """
+    The shared memory of one research run (CAP C4).
+
+        >>> with ResearchMemory("query_1767225600_4711") as memory:
+        ...     memory.store_memory("discovery", "WAL readers never block [Source: SQLite](https://…)", "worker-1")
+        ...     memory.search_memories("do readers block")[0]["content"]
+        ...     prompt = memory.build_worker_context(agent="worker-2") + task
+
+    Rows are dictionaries with the documented fields, see `memory.operations.research.rows`. Nothing is read of other runs unless
+    `query_id` says so: another run's, or None for all. Safe to use from several threads, and beside other processes.
+    """
+
+    def __init__(
+        self,
+        query_id: str | None = None,
+        engine: Engine | None = None,
+        *,
+        source: str | None = None,
+        project: str | None = None,
+    ) -> None:
+        """
+        Args:
+            query_id: The run; None is that of the settings (`research.run`), else a new one.
+            engine: None opens the user's, and closes it in the end.
+            source: The program that keeps, e.g. "my-researcher".
+            project: The project that what is kept belongs to.
+
+        Raises:
+            Invalid: No run has such a name; or it has the form of a secret.
+            ConfigError, StoreError: See `Engine.open`.
+        """
+        name = None if query_id is None else needed("query_id", query_id)
+        self._own, self._closed = engine is None, False
+        self.engine = engine or Engine.open()
+        try:
+            named = name or self.engine.config.research.run.strip()
+            self.query_id = self.engine.runs.name(named) if named else self.engine.runs.new()
+        except BaseException:
+            if self._own:
+                self.engine.close()
+            raise
+        self._source, self._project = source, project
+
+    # Keeping -------------------------------------------------------------
+
+    def store_memory(
+        self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None = None
+    ) -> int:
+        """
+        Keep what an agent found; its id (CAP C19).
+
+        The same of the same agent is not kept twice: the id then is the one that is known. Feedback always takes the
+        place of what its author said before (CAP C15).
+
+        Args:
+            memory_type: One of the seven.
+
+        Raises:
+            Invalid: No such type, no content or no author, or more than 500,000 characters.
+            StoreBusy, StoreFull: Nothing was kept.
+        """
+        return self._kept(self.engine.save(self._draft(memory_type, content, created_by, metadata)))
+
+    def update_or_store_memory(
+        self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None = None
+    ) -> int:
+        """
+        Keep it in place of what the same agent said last of this type in this run; its id (CAP C21).
+
+        One transaction: of two who write at once, the second finds the first one's. What was said before is in its
+        history (`Engine.details`).
+
+        Raises:
+            Invalid, StoreBusy, StoreFull: See `store_memory`.
+        """
+        return self._kept(self.engine.runs.renew(self._draft(memory_type, content, created_by, metadata)))
+
+    def _draft(self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None) -> Draft:
+        named: dict[str, Any] = {"run": self.query_id, "project": self._project, "source": self._source}
+        return place.draft(memory_type, content, created_by, metadata=metadata, **named)
+
+    def _kept(self, saved: Saved) -> int:
+        for notice in saved.notices:
+            logging.getLogger("memory").warning("%s %s: %s", saved.memory.kind, saved.memory.id, notice.text)
+        return saved.memory.id
+
+    # Finding -------------------------------------------------------------
+
+    def search_memories(
+        self,
+        query: str,
+        limit: int = find.LIMIT,
+        query_id: Which = THIS,
+        memory_type: str | None = None,
+        *,
+        mode: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """
+        What is near a question, by words or meaning, best first (CAP C22), filled up to the limit (CAP A43).
+
+        Args:
+            limit: 1..10,000; it counts what is of the run and the type.
+            query_id: None searches all runs.
+            mode: "vector" ranks by distance alone, as documented; None does as configured: keywords first, vectors if
+                those are not enough.
+
+        Returns:
+            Rows with `relevance`, `similarity`, `distance` and `topup`, see `memory.operations.research.rows.found`.
+
+        Raises:
+            Invalid: The query is blank or too long, or no such type, limit or mode.
+            EmbedError, SpaceMismatch: Only in mode "vector" or "hybrid".
+        """
+        chosen = self.engine.config.search.mode if mode is None else mode
+        if chosen not in list(Mode):
+            raise Invalid(f"no mode {chosen!r}", hint=f"There are: {', '.join(Mode)}.")
+        where = place.scope(self._run(query_id), memory_type)
+        answer, bodies = find.search(self.engine, query, limit, where, Mode(chosen))
+        return [rows.found(hit, bodies[hit.memory.id]) for hit in answer.hits if hit.memory.id in bodies]
+
+    def get_memories_by_type(self, memory_type: str, query_id: Which = THIS, limit: int = MOST) -> list[dict[str, Any]]:
+        """All of a type, last said first (CAP C24, X36)."""
+        return [rows.row(*said) for said in find.latest(self.engine, self._run(query_id), memory_type, limit)]
+
+    def get_discoveries(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        return self.get_memories_by_type(Kind.DISCOVERY, query_id)
+
+    def get_insights(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        return self.get_memories_by_type(Kind.INSIGHT, query_id)
+
+    def get_deadends(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        return self.get_memories_by_type(Kind.DEADEND, query_id)
+
+    def get_feedback(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        """One row of each who gave some."""
+        return self.get_memories_by_type(Kind.FEEDBACK, query_id)
+
+    def get_plan(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        return self.get_memories_by_type(Kind.PLAN, query_id)
+
+    def get_context(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        """Background information: what was kept as `context`."""
+        return self.get_memories_by_type(Kind.CONTEXT, query_id)
+
+    def build_worker_context(
+        self, agent: str | None = None, *, discoveries: int = 10, deadends: int = 5, tokens: int = 4000
+    ) -> str:
+        """
+        What a worker should know, as the beginning of its prompt (CAP C35); see `memory.operations.research.briefing`.
+
+        Args:
+            agent: The worker: its own discoveries are left out.
+            discoveries, deadends: The latest, so many at most.
+            tokens: Size at most, estimated, from 300.
+
+        Raises:
+            Invalid: One of the numbers is none.
+        """
+        return briefing.briefing(self.engine, self.query_id, Room(agent, discoveries, deadends, tokens)).text
+
+    def get_embedding(self, text: str) -> list[float]:
+        """
+        The vector of a text by the configured model, of length 1 (CAP C45).
+
+        Raises:
+            EmbedError: There is no model, or it cannot be used.
+        """
+        from memory.engine.adapter import EmbeddingProvider
+
+        found = EmbeddingProvider(self.engine._embedders.configured()).generate(text)
+        return [float(value) for value in found]
+
+    def statistics(self, query_id: str | Here = THIS) -> dict[str, Any]:
+        """How much there is of a run, by type and by agent; of one that is not there, zeros."""
+        run = self.query_id if query_id is THIS else needed("query_id", query_id)
+        try:
+            return rows.statistics(self.engine.runs.run(run), run)
+        except NotFound:
+            return rows.statistics(None, run)
+
+    def clear(self, query_id: Which = THIS, *, all: bool = False, calls: bool = False) -> Cleared:
+        """
+        Remove what a run found out, for good, and nothing of any other kind (CAP C26, X34); how much that was.
+
+        Args:
+            all: Of all runs. Only this takes more than one.
+            calls: Also the tool calls.
+
+        Raises:
+            Invalid: It does not say whether one run is meant or all.
+        """
+        if all is True and isinstance(query_id, str):
+            raise Invalid("either one run is cleared or all of them")
+        if all is not True and query_id is None:
+            raise Invalid("no run is named", hint="all=True clears all of them.")
+        return self.engine.runs.clear(None if all is True else self._run(query_id), calls=calls)
+
+    def _run(self, query_id: Which) -> str | None:
+        if query_id is THIS:
+            return self.query_id
+        return None if query_id is None else needed("query_id", query_id)
+
+    # Tool calls ----------------------------------------------------------
+
+    def record_tool_call(  # noqa: PLR0917  # as it is documented
+        self, agent_name: str, tool_type: str, tool_name: str, parameters: Json, result: Json, success: int
+    ) -> int:
+        """
+        Keep that a tool was used; its id (CAP C10). What is too long of the result is cut, and says so.
+
+        Args:
+            tool_type: "builtin", "http" or "mcp".
+            parameters, result: Text as it is; anything else as JSON.
+            success: True or False, 1 or 0.
+
+        Raises:
+            Invalid: One of them is no such thing.
+        """
+        logged = self.engine.runs.log(
+            run=self.query_id,
+            agent=agent_name,
+            type=tool_type,
+            tool=tool_name,
+            parameters=_text("parameters", parameters),
+            result=_text("result", result),
+            success=success == 1 if isinstance(success, int) and 0 <= success <= 1 else success,
+        )
+        for notice in logged.notices:
+            logging.getLogger("memory").warning("tool call %s: %s", logged.id, notice.text)
+        return logged.id
+
+    def get_tool_calls(self, query_id: Which = THIS, agent_name: str | None = None) -> list[dict[str, Any]]:
+        """Tools that were used, first one first; None takes those of all runs, and of none."""
+        return [rows.call(*one) for one in self.engine.runs.calls(self._run(query_id), agent=agent_name)]
+
+    # Files ---------------------------------------------------------------
+
+    def export_to_json(self, path: str | Path) -> None:
+        """
+        Write the run to a file, in place of what is there: all of it, or nothing changes (CAP C41).
+
+        Raises:
+            Invalid: It cannot be written.
+        """
+        transfer.write(self.engine, path, transfer.exported(self.engine, self.query_id).content)
+
+    def import_from_json(self, path: str | Path) -> Imported:
+        """
+        Keep what such a file has, in the runs that it names; what is there already is not kept again.
+
+        Raises:
+            Invalid: It is no such file; the sentence names the place, and nothing was kept.
+        """
+        return transfer.import_from_json(self.engine, path)
+
+    # The end -------------------------------------------------------------
+
+    def close(self) -> None:
+        """Write the export that the setting `research.export_memories` wants, and close the engine that was opened."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if self.engine.config.research.export_memories:
+                content = transfer.exported(self.engine, self.query_id).content
+                transfer.write_beside(self.engine, content, int(time.time()))
+        finally:
+            if self._own:
+                self.engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _text(name: str, value: Json) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid(f"{name} must be text or JSON: {error}") from error

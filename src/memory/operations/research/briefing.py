@@ -1,0 +1,157 @@
+"""
+What a worker should know before it begins, as the beginning of its prompt (CAP C35).
+
+Plan and feedback are what the run asks of its workers, so they stand there as directions. Discoveries and dead ends are
+what agents brought back from elsewhere: they are fenced as data. Nothing that a memory says can pass for a line of ours.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.operations.research.find import every, latest
+from memory.schema.errors import Invalid
+from memory.schema.kinds import Kind
+from memory.schema.memory import INSTRUCTIONS
+from memory.text.fence import MARK, WIDEST, fenced, seen
+from memory.text.tokens import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from memory.engine import Engine
+    from memory.operations.research.find import Said
+    from memory.schema.memory import Memory
+
+BEGIN = "========== RESEARCH CONTEXT =========="
+PLAN = "📋 PLAN (your assigned scope):"
+FEEDBACK = "👁️ SUPERVISOR FEEDBACK:"
+DISCOVERIES = "🔍 RELEVANT DISCOVERIES (from other agents):"
+DEADENDS = "⚠️ APPROACHES TO AVOID (deadends):"
+END = "========== END CONTEXT =========="
+
+_OURS = re.compile(r"(?m)^(?=[^\w\n]*(?:[=＝═]{5}|[<＜]{3}|[>＞]{3}|[📋👁🔍⚠]))")
+"""
+The beginning of a line that could be taken for one of the frame's: also behind signs, for there are some that nobody
+sees, and of letters that look like its own.
+"""
+
+LEAST = 300  # tokens: the frame, and room for something in it
+AT_ONCE = 100  # discoveries that are read to find those of others
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """
+    What may be in it.
+
+    Attributes:
+        agent: Whose own discoveries are left out: it knows them.
+        discoveries, deadends: The latest, so many at most; 0 leaves them out.
+        tokens: Size at most, estimated (`memory.text.tokens`).
+
+    Raises:
+        Invalid: There would be no room.
+    """
+
+    agent: str | None = None
+    discoveries: int = 10
+    deadends: int = 5
+    tokens: int = 4000
+
+    def __post_init__(self) -> None:
+        for name, low in (("discoveries", 0), ("deadends", 0), ("tokens", LEAST)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= sys.maxsize:
+                raise Invalid(f"{name} is a whole number from {low}, not {value!r}")
+
+
+class Briefing(NamedTuple):
+    """
+    Attributes:
+        text: The whole, with its frame; also if nothing is in it.
+        tokens: Its size, estimated; never over what was allowed.
+        memories: Those in it, in reading order.
+        omitted: Discoveries and dead ends that did not fit; the text says so too.
+    """
+
+    text: str
+    tokens: int
+    memories: tuple[Memory, ...]
+    omitted: int
+
+
+def briefing(engine: Engine, run: str, room: Room = Room()) -> Briefing:
+    """The newest plan, the newest feedback, the latest discoveries and dead ends of a run, within a number of tokens."""
+    left = room.tokens - _FRAME
+    taken: list[Memory] = []
+    blocks: list[str] = []
+    for title, kind in ((PLAN, Kind.PLAN), (FEEDBACK, Kind.FEEDBACK)):
+        for said in latest(engine, run, kind, 1):
+            text = _direction(said, left // 2)  # so that the others have room too
+            left -= tokens(text)
+            taken.append(said.memory)
+            blocks.append(f"{title}\n{text}")
+    found = islice(_of_others(engine, run, room.agent), room.discoveries)
+    discoveries, passed, left = _fitting(found, left)
+    deadends, missed, left = _fitting(islice(every(engine, run, Kind.DEADEND, at_once=AT_ONCE), room.deadends), left)
+    lists = ((DISCOVERIES, discoveries), (DEADENDS, deadends))
+    if data := fenced("\n\n".join("\n".join([title, *map(_item, some)]) for title, some in lists if some)):
+        blocks.append(data.rstrip())
+    if passed or missed:
+        blocks.append(_omitted(passed, missed))
+    taken += [said.memory for some in (discoveries, deadends) for said in some]
+    text = "\n\n".join([BEGIN, *blocks, END]) + "\n\n"
+    return Briefing(text, tokens(text), tuple(taken), passed + missed)
+
+
+def _of_others(engine: Engine, run: str, agent: str | None) -> Iterator[Said]:
+    return (said for said in every(engine, run, Kind.DISCOVERY, at_once=AT_ONCE) if said.memory.agent_id != agent)
+
+
+def _fitting(found: Iterable[Said], left: int) -> tuple[list[Said], int, int]:
+    """Those that fit, how many do not, and the room that is left; a long one is passed over, not cut."""
+    taken: list[Said] = []
+    passed = 0
+    for said in found:
+        if (size := tokens(_item(said))) <= left:
+            taken.append(said)
+            left -= size
+        else:
+            passed += 1
+    return taken, passed, left
+
+
+def _direction(said: Said, room: int) -> str:
+    """A plan, or feedback, of at most so many tokens."""
+    text = _OURS.sub("> ", "\n".join(seen(said.body.strip()).splitlines()))
+    if INSTRUCTIONS in said.memory.flags:
+        text = f"{MARK}\n{text}"
+    if tokens(text) <= room:
+        return text
+    mark = f"… [cut here, of {len(said.body):,} characters: memory {said.memory.id}]"
+    text = text[: 16 * room]  # further than any that fits, so that not all of it is counted again and again
+    room -= tokens(mark)
+    stop = bisect_right(range(len(text)), room, key=lambda end: tokens(text[:end])) - 1
+    return f"{text[: max(0, stop)].rstrip()}{mark}"
+
+
+def _item(said: Said) -> str:
+    """A point of a list; what is not its first line is indented, so that it begins no other."""
+    mark = f"{MARK} " if INSTRUCTIONS in said.memory.flags else ""
+    return "\n  ".join(f"- {mark}{seen(said.body.strip())}".splitlines())
+
+
+def _omitted(discoveries: int, deadends: int) -> str:
+    said = ((discoveries, "discovery", "discoveries"), (deadends, "dead end", "dead ends"))
+    parts = [f"{count:,} {one if count == 1 else more}" for count, one, more in said if count]
+    return f"Left out for want of room: {' and '.join(parts)}; search for them."
+
+
+_FRAME = sum(map(tokens, (BEGIN, PLAN, FEEDBACK, DISCOVERIES, DEADENDS, END, WIDEST, _omitted(10_000, 10_000))))
+"""What is there beside what memories say."""

@@ -1,0 +1,224 @@
+"""The documented file of a run (CAP C41), read and checked before anything of it is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memory.operations.research.place import draft
+from memory.operations.research.rows import unix
+from memory.schema.draft import SHARED
+from memory.schema.errors import Invalid
+from memory.schema.kinds import RULES
+from memory.schema.limits import short
+from memory.schema.memory import Memory, MemoryId, Status
+from memory.store import ToolCall
+from memory.write.save import content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from memory.schema.draft import Draft
+    from memory.schema.kinds import Kind
+
+NOBODY = "nobody"  # until it is left out: an export writes an empty name for who is not known
+LAST = 253_402_300_799  # seconds: the last one of the year 9999
+
+
+class Same(NamedTuple):
+    """What makes a memory the same as another; when it was said only of kinds that may be kept twice."""
+
+    kind: Kind
+    run: str | None
+    agent: str | None
+    body: str
+    second: int | None
+
+
+def same(memory: Memory, body: str) -> Same:
+    second = unix(memory.updated_at) if RULES[memory.kind].repeats else None
+    return Same(memory.kind, memory.query_id, memory.agent_id, body, second)
+
+
+class Line(NamedTuple):
+    """A memory of a file: what to keep, and what to bring back with it."""
+
+    draft: Draft
+    memory: Memory
+
+
+class Document(NamedTuple):
+    """
+    Attributes:
+        runs: Those of its memories and calls, by name.
+        memories: None of them twice; `repeated` is how many more the file had.
+    """
+
+    runs: tuple[str, ...]
+    memories: tuple[Line, ...]
+    repeated: int
+    calls: tuple[ToolCall, ...]
+
+
+class Reading(NamedTuple):
+    """
+    Attributes:
+        clean: Takes secrets out of a text.
+        checked: Gives a call as it is kept.
+        run: Of what names none itself.
+    """
+
+    clean: Callable[[str], str]
+    checked: Callable[[ToolCall], ToolCall]
+    run: object = None
+
+
+def document(content: bytes, reading: Reading, *, place: str) -> Document:
+    """
+    What stands in a file.
+
+    The file has no uids: they are made of what is said, so that they are the same each time.
+
+    Args:
+        place: Where it comes from; each error begins with it.
+
+    Raises:
+        Invalid: It is no such file; the sentence names the place in it.
+    """
+    with _at(place):
+        values = _object(_json(content))
+        reading = reading._replace(run=values.get("query_id"))
+        memories, calls = _list(values, "memories"), _list(values, "tool_calls")
+    lines: dict[str, Line] = {}
+    times: Counter[Same] = Counter()
+    for number, one in enumerate(memories):
+        with _at(f"{place}: memories[{number}]"):
+            line, said = _memory(_object(one), reading)
+        times[said] += RULES[said.kind].repeats
+        lines.setdefault(uid := _uid(said, times[said]), line._replace(memory=line.memory._replace(uid=uid)))
+    made: list[ToolCall] = []
+    used: Counter[ToolCall] = Counter()
+    for number, one in enumerate(calls):
+        with _at(f"{place}: tool_calls[{number}]"):
+            call = _call(_object(one), reading)
+            used[call] += 1
+            uid = _uid(call[:-1], unix(call.moment), used[call])
+            made.append(reading.checked(call._replace(uid=uid)))
+    runs = {line.memory.query_id for line in lines.values()} | {call.run for call in made}
+    named = tuple(sorted(filter(None, runs)))
+    return Document(named, tuple(lines.values()), len(memories) - len(lines), tuple(made))
+
+
+@contextmanager
+def _at(place: str) -> Generator[None]:
+    """Begins an error with the place."""
+    try:
+        yield
+    except Invalid as error:
+        raise Invalid(f"{place}: {error}", hint=error.hint) from error
+
+
+def _uid(*said: object) -> str:
+    return hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:32]
+
+
+def _memory(values: Mapping[str, Any], reading: Reading) -> tuple[Line, Same]:
+    """A memory without its uid, and what it said before secrets were taken out."""
+    run, content, author = _run(values, reading), _text(values, "content"), _text(values, "created_by")
+    metadata = _metadata(values.get("metadata"))
+    metadata.pop("query_id", None)  # the column says it (CAP X35)
+    made = draft(_text(values, "memory_type"), reading.clean(content), author or NOBODY, run=run, metadata=metadata)
+    made = made if author else replace(made, agent_id=None)
+    moment = _moment(values, "created_at")
+    memory = Memory(
+        **{name: getattr(made, name) for name in SHARED},
+        id=MemoryId(0),
+        uid="",
+        status=Status.ACTIVE,
+        superseded_by=None,
+        content_hash=content_hash(made),
+        created_at=moment,
+        updated_at=moment,
+        accessed_at=None,
+        access_count=0,
+        body_size=len(made.body),
+    )
+    return Line(made, memory), same(memory, content)
+
+
+def _call(values: Mapping[str, Any], reading: Reading) -> ToolCall:
+    """A call without its uid, as it stands there."""
+    success = values.get("success")
+    if not isinstance(success, int) or success not in {0, 1}:
+        raise Invalid(f"success is 1 or 0, not {short(success)}")
+    return ToolCall(
+        uid="",
+        run=_run(values, reading),
+        agent=_text(values, "agent_name"),
+        type=_text(values, "tool_type"),
+        tool=_text(values, "tool_name"),
+        parameters=_text(values, "parameters"),
+        result=_text(values, "result"),
+        success=success == 1,
+        moment=_moment(values, "timestamp"),
+    )
+
+
+def _run(values: Mapping[str, Any], reading: Reading) -> str:
+    named = values.get("query_id")
+    return _text({"query_id": reading.run if named is None else named}, "query_id")
+
+
+def _json(content: bytes) -> object:
+    try:
+        return json.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise Invalid(f"not UTF-8 text: {error.reason} at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        raise Invalid(f"not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from error
+    except (RecursionError, ValueError) as error:  # a number of thousands of digits
+        raise Invalid(f"not an export: {error}") from error
+
+
+def _object(value: object) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise Invalid(f"an object is expected, not {short(value)}", hint="`memory run export` writes such a file.")
+
+
+def _list(values: Mapping[str, Any], name: str) -> list[object]:
+    if isinstance(found := values.get(name), list):
+        return found
+    what = f"{name} is a list, not {short(found)}" if name in values else f"no {name}"
+    raise Invalid(what, hint="`memory run export` writes such a file.")
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    if isinstance(found := values.get(name), str):
+        return found
+    raise Invalid(f"{name} is text, not {short(found)}" if found is not None else f"no {name}")
+
+
+def _moment(values: Mapping[str, Any], name: str) -> datetime:
+    found = values.get(name)
+    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= LAST:
+        raise Invalid(f"{name} is a time in whole seconds since 1970, not {short(found)}")
+    return datetime.fromtimestamp(found, UTC)
+
+
+def _metadata(value: object) -> dict[str, Any]:
+    """Metadata as text, as the file has it, or as an object."""
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"metadata is no JSON: {short(value)}") from error
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise Invalid(f"metadata is an object, not {short(value)}")
+    return dict(found)

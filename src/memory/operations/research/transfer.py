@@ -1,0 +1,205 @@
+"""A research run as the documented file (CAP C41), and back."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import count, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from memory.config.files import BULK_BYTES, contents
+from memory.operations.research import rows
+from memory.operations.research.document import Reading, document, same
+from memory.operations.research.find import every
+from memory.schema.errors import Invalid, StoreError
+from memory.schema.kinds import BY_AUTHOR, RULES
+from memory.schema.limits import plain
+from memory.write.markdown import put
+from memory.write.save import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+    from memory.engine import Engine
+    from memory.operations.research.document import Document
+    from memory.schema.draft import Draft
+    from memory.schema.query import Notice
+    from memory.store import ToolCall
+
+AT_ONCE = 500  # memories that are kept in one transaction
+
+UNUSABLE = (OSError, ValueError, RuntimeError, TypeError)
+"""What a path raises: nobody may read it; NUL or no Unicode; no such user, or links in a circle; no path at all."""
+
+Item = TypeVar("Item")
+
+
+class Imported(NamedTuple):
+    """
+    What became of a file.
+
+    Attributes:
+        runs: What it was of.
+        memories, calls: How many are new.
+        known, known_calls: How many were there already, or stood in the file twice.
+    """
+
+    runs: tuple[str, ...]
+    memories: int
+    known: int
+    calls: int
+    known_calls: int
+    notices: tuple[Notice, ...] = ()
+
+
+class Exported(NamedTuple):
+    """The file of a run, UTF-8, and how much is in it."""
+
+    content: bytes
+    memories: int
+    calls: int
+
+
+def exported(engine: Engine, run: str) -> Exported:
+    """
+    What still holds of a run, and its calls, in the order in which they were first kept.
+
+    The file has no word for what was superseded: back from it, that would hold again. So it is left out.
+    """
+    memories = sorted(every(engine, run), key=lambda said: said.memory.id)
+    calls = list(engine.runs.calls(run))
+    values = rows.export(run, memories, calls, engine._now())
+    content = json.dumps(values, ensure_ascii=False, indent=2).encode() + b"\n"
+    return Exported(content, len(memories), len(calls))
+
+
+def write(engine: Engine, path: str | Path, content: bytes, *, overwrite: bool = True) -> bool:
+    """
+    Put a file in place of what is there: all of it, or nothing changes. Only its owner may open it.
+
+    Args:
+        overwrite: Otherwise what is there stays.
+
+    Returns:
+        Whether it was written; False only if it was there and is not to be overwritten.
+
+    Raises:
+        Invalid: It cannot be written, or is the database or no ordinary file.
+    """
+    try:
+        file, database = Path(path).expanduser().resolve(), Path(engine.config.database).resolve()
+        if file.parent == database.parent and file.name.startswith(database.name):  # its log belongs to it
+            raise Invalid(f"{plain(str(path))} is the database", hint="Choose another name.")
+        # A link that is still one points to itself, in the end: since Python 3.13 `resolve` says nothing of it.
+        if file.is_symlink() or (file.exists() and not file.is_file()):
+            raise Invalid(f"cannot write {plain(str(path))}: it is no ordinary file", hint="Choose another name.")
+        put(file, content, overwrite=overwrite, private=True)
+    except FileExistsError:
+        return False
+    except UNUSABLE as error:
+        raise Invalid(f"cannot write {plain(str(path))}: {getattr(error, 'strerror', None) or error}") from error
+    return True
+
+
+def write_beside(engine: Engine, content: bytes, second: int) -> None:
+    """
+    Write an export of this second (CAP C40) into the working folder, under a name that no other has: agents of a run
+    end together.
+
+    Raises:
+        Invalid: It cannot be written.
+    """
+    names = (f"memories_export_{second}{f'-{number}' if number > 1 else ''}.json" for number in count(1))
+    next(name for name in names if write(engine, name, content, overwrite=False))
+
+
+def import_from_json(engine: Engine, path: str | Path) -> Imported:
+    """
+    Keep what a file of an export has, in the runs that it names.
+
+    Ids of this database take the place of those in the file; times stay. Of a supervisor's feedback that is there
+    already the later one counts.
+
+    Raises:
+        Invalid: It cannot be read, or is no such file; the sentence names the place, and nothing was kept.
+        StoreError: Some may have been kept; the same call goes on there.
+    """
+    try:
+        content = contents(Path(path).expanduser(), BULK_BYTES)
+    except UNUSABLE as error:
+        raise Invalid(f"cannot read {plain(str(path))}: {getattr(error, 'strerror', None) or error}") from error
+    return imported(engine, content, place=plain(str(path)))
+
+
+def imported(engine: Engine, content: bytes, *, place: str) -> Imported:
+    """
+    See `import_from_json`.
+
+    Args:
+        place: Where it comes from, for the error.
+    """
+    reading = Reading(engine.clean, lambda call: engine.runs.checked(call)[0])
+    found = document(content, reading, place=place)
+    memories = list(_new_memories(engine, found))
+    calls = list(_new_calls(engine, found))
+    notices: list[Notice] = []
+    kept = 0
+    try:
+        rest = iter(memories)
+        while batch := list(islice(rest, AT_ONCE)):
+            saved = engine.restore(batch)
+            kept += sum(not one.known for one in saved)
+            notices += [notice for one in saved for notice in one.notices]
+        engine.runs.log_all(calls)
+    except StoreError as error:
+        hint = f"{kept:,} of {len(memories):,} memories were kept before. Repeat the import to go on."
+        raise type(error)(str(error), hint=hint) from error
+    return Imported(
+        runs=found.runs,
+        memories=kept,
+        known=len(found.memories) + found.repeated - kept,
+        calls=len(calls),
+        known_calls=len(found.calls) - len(calls),
+        notices=tuple(dict.fromkeys(notices)),
+    )
+
+
+def _new_memories(engine: Engine, found: Document) -> Iterator[Plan]:
+    """What is to be kept: what is not there by its uid or by what it says; of an author's feedback the last alone."""
+    there = [(said.memory.uid, same(*said)) for run in found.runs for said in every(engine, run)]
+    lines = sorted(found.memories, key=lambda line: line.memory.updated_at)
+    last = {_author(line.draft): line for line in lines}
+    wanted = [
+        line for line in found.memories if not RULES[line.draft.kind].renewed or line is last[_author(line.draft)]
+    ]
+    for line in _missing([(line.memory.uid, same(line.memory, line.draft.body), line) for line in wanted], there):
+        renews = BY_AUTHOR if RULES[line.draft.kind].renewed else ()
+        yield Plan(line.draft, restored=line.memory, renews=renews)
+
+
+def _author(draft: Draft) -> Hashable:
+    return (draft.kind, draft.query_id, draft.agent_id)
+
+
+def _new_calls(engine: Engine, found: Document) -> Iterable[ToolCall]:
+    there = [(call.uid, _used(call)) for run in found.runs for _, call in engine.runs.calls(run)]
+    return _missing([(call.uid, _used(call), call) for call in found.calls], there)
+
+
+def _used(call: ToolCall) -> Hashable:
+    return (*call[1:-1], rows.unix(call.moment))
+
+
+def _missing(wanted: Sequence[tuple[str, Hashable, Item]], there: Sequence[tuple[str, Hashable]]) -> Iterator[Item]:
+    """Items of which there are not as many as are wanted; one that is there by its uid stands for itself."""
+    uids = {uid for uid, _, _ in wanted}
+    same = {uid for uid, _ in there if uid in uids}
+    others = Counter(key for uid, key in there if uid not in uids)
+    for uid, key, item in wanted:
+        if uid in same:
+            continue
+        if others[key]:
+            others[key] -= 1
+        else:
+            yield item

@@ -1,0 +1,86 @@
+"""The memory of agent teams by the documented names: seven kinds, three granularities, 28 tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory.operations.sessions.find import Finding
+from memory.operations.sessions.keep import Keeping
+from memory.operations.sessions.use import Using
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from memory.engine import Engine
+    from memory.operations.sessions.timing import SearchStats, log_timing, search_stats
+
+__all__ = ["SearchStats", "SessionMemory", "log_timing", "search_stats"]
+
+
+class SessionMemory(Keeping, Finding, Using):
+    """
+    The 28 documented tools over an engine (CAP D9 to D35).
+
+        >>> with Engine.open() as engine:
+        ...     memory = SessionMemory(engine)
+        ...     memory.store_report("explorer", "session-1", "# Findings\\n\\nThe pool is exhausted.", session_iter="v1")
+        ...     memory.search_reports_specific_chunks("why do connections fail")["results"]
+
+    Every tool answers an envelope: `success`, `error` (a documented name, see `memory.operations.sessions.errors`), `message`, and
+    its own fields, which are there whatever happened. Safe to use from several threads.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        source: str | None = None,
+        project: str | None = None,
+        folder: Path | None = None,
+        raises: bool = False,
+    ) -> None:
+        """
+        Args:
+            source: The program that keeps, e.g. "claude-code".
+            project: The project that what is kept belongs to.
+            folder: Where documents may be written; None is as configured (`documents`).
+            raises: Raise a `memory.operations.sessions.errors.SessionError` instead of answering an error.
+        """
+        self.engine, self.raises = engine, raises
+        self._source, self._project, self._folder = source, project, folder
+
+    def get_search_statistics(self) -> dict[str, Any]:
+        """
+        What the remembered searches took, of the engine as a whole (CAP A53); times in seconds, rates 0..1.
+
+        `by_type` has the same for each type, such as "search_fine_report"; `tiers` the share of each tier.
+        """
+        found = self.engine.search_statistics()
+        return {
+            "total_queries": found.searches,
+            "p50_time": found.p50,
+            "p95_time": found.p95,
+            "slow_query_rate": found.slow_share,
+            "slow_query_count": found.slow,
+            "slow_query_threshold": found.slow_seconds,
+            "tiers": {tier.name: tier.share for tier in found.tiers},
+            "by_type": {
+                one.name: {
+                    "count": one.searches,
+                    "p50_time": one.p50,
+                    "p95_time": one.p95,
+                    "slow_query_rate": one.slow_share,
+                    "mean_results": one.results,
+                }
+                for one in found.types
+            },
+        }
+
+
+def __getattr__(name: str) -> Any:
+    """What only programs of their own use is imported when they do."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from memory.operations.sessions import timing
+
+    return getattr(timing, name)

@@ -1,0 +1,82 @@
+"""The documented envelope: `success`, `error`, `message`, and every field that a tool promises, whatever happened."""
+
+from __future__ import annotations
+
+import functools
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias
+
+from memory.operations.sessions.errors import ValidationError, documented
+from memory.schema.errors import Error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from memory.operations.sessions.errors import Doing
+    from memory.schema.query import Notice
+
+Envelope: TypeAlias = "dict[str, Any]"
+"""JSON, as CAP D9 to D38 have it; more fields may come."""
+
+Iteration: TypeAlias = "int | str | None"
+"""Of a session: 1, "1" or "v1"."""
+
+Name: TypeAlias = "str | None"
+
+Given = ParamSpec("Given")
+
+
+class Answering(Protocol):
+    @property
+    def raises(self) -> bool:
+        """Whether an error is raised instead of answered."""
+        ...
+
+
+def answers(
+    doing: Doing, blank: Mapping[str, Any]
+) -> Callable[
+    [Callable[Concatenate[Any, Given], Envelope]],
+    Callable[Concatenate[Any, Given], Envelope],
+]:
+    """
+    A method whose result becomes an envelope, and whose errors too.
+
+    Args:
+        blank: The promised fields with what they are when there is nothing to say.
+    """
+
+    def wrapped(method: Callable[Concatenate[Any, Given], Envelope]) -> Callable[Concatenate[Any, Given], Envelope]:
+        @functools.wraps(method)
+        def answered(self: Answering, /, *args: Given.args, **kwargs: Given.kwargs) -> Envelope:
+            envelope = _blank(blank)
+            try:
+                envelope |= method(self, *args, **kwargs)
+            except Error as error:
+                if self.raises:
+                    raise documented(error, doing) from error
+                return refusal(answered, error)
+            if self.raises and not envelope["success"]:
+                raise ValidationError(envelope["message"])
+            return envelope
+
+        answered.__dict__.update(blank=blank, doing=doing)
+        return answered
+
+    return wrapped
+
+
+def refusal(method: Callable[..., Envelope], error: Error) -> Envelope:
+    """What a method that `answers` says when it could not do what was asked."""
+    problem = documented(error, method.__dict__["doing"])
+    return _blank(method.__dict__["blank"]) | {"success": False, "error": problem.name, "message": str(problem)}
+
+
+def _blank(fields: Mapping[str, Any]) -> Envelope:
+    return {"success": True, **deepcopy(dict(fields)), "message": None, "error": None}
+
+
+def said(notices: Iterable[Notice], *first: str) -> str | None:
+    """What should be known besides, as the message; None if that is nothing."""
+    told = [f"{notice.text}. {notice.hint}".rstrip() if notice.hint else notice.text for notice in notices]
+    return " ".join(f"{text.rstrip('.')}." for text in (*first, *told) if text) or None

@@ -1,0 +1,129 @@
+"""
+How long the searches of a program of one's own take, by the documented names (CAP A51 to A53).
+
+    @log_timing("vector_search_fine")
+    def search(question): ...
+
+    search_stats.record_query("search_fine_report", elapsed, len(results), {"limit": 10, "filters": {"agent_id": "a"}})
+    memory.get_search_statistics()["p95_time"]
+
+The engine's own searches are timed and remembered without either.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+
+from memory.schema.errors import Invalid
+from memory.schema.limits import NAME_LIMIT, check_text, short
+from memory.schema.query import Searched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memory.engine import Engine
+
+__all__ = ["SearchStats", "log_timing", "search_stats"]
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+LOGGER = "memory.timing"
+OWN = "own"  # the tier of a search that was not the engine's
+
+
+def log_timing(operation: str) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    """
+    A decorator: log at level DEBUG of the logger `memory.timing` how long each call takes, also of one that raises.
+
+    Args:
+        operation: What the lines name.
+    """
+
+    def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
+        @functools.wraps(function)
+        def timed(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+            begun, how = perf_counter(), "failed after"
+            try:
+                result = function(*args, **kwargs)
+                how = "took"
+            finally:
+                logging.getLogger(LOGGER).debug("%s %s %.3f s", operation, how, perf_counter() - begun)
+            return result
+
+        return timed
+
+    return decorated
+
+
+class SearchStats:
+    """Remembers searches of a program of one's own among those of an engine."""
+
+    def __init__(self, engine: Engine | None = None) -> None:
+        """
+        Args:
+            engine: None opens the user's memory for each record.
+        """
+        self._engine = engine
+
+    def record_query(
+        self, query_type: str, elapsed: float, result_count: int, metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        """
+        Remember a search: `get_search_statistics` and `memory stats` count it (CAP A52).
+
+        Args:
+            query_type: E.g. "search_fine_report".
+            elapsed: Seconds.
+            metadata: Of it, `limit` and the names of `filters` are kept, never their values.
+
+        Raises:
+            Invalid: One of them is no such thing. Nothing was kept.
+        """
+        record = _Record(query_type, elapsed, result_count, {} if metadata is None else metadata).searched()
+        if self._engine is not None:
+            self._engine._counted(record, mode=OWN, outcome=OWN)
+            return
+        from memory.engine import Engine
+
+        with Engine.open(lasting=False) as engine:
+            engine._counted(record, mode=OWN, outcome=OWN)
+
+
+class _Record(NamedTuple):
+    type: str
+    elapsed: float
+    results: int
+    metadata: Mapping[str, Any]
+
+    def searched(self) -> Searched:
+        check_text("query_type", self.type, NAME_LIMIT)
+        if not self.type.strip() or len(self.type.split()) > 1:  # it is a word of a line
+            raise Invalid(f"query_type is one word such as search_fine_report, not {short(self.type)}")
+        if not _number(self.elapsed) or not 0 <= self.elapsed < math.inf:
+            raise Invalid(f"elapsed is a number of seconds, not {short(self.elapsed)}")
+        if not isinstance(self.metadata, Mapping):
+            raise Invalid(f"metadata must be values by name, not {short(self.metadata)}")
+        limit, filters = self.metadata.get("limit"), self.metadata.get("filters")
+        limit, filters = 0 if limit is None else limit, {} if filters is None else filters
+        if not isinstance(filters, (Mapping, list, tuple, set, frozenset)):
+            raise Invalid(f"metadata.filters must be values by name, or names, not {short(filters)}")
+        for name, count in (("result_count", self.results), ("limit", limit)):
+            if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+                raise Invalid(f"{name} is a whole number, not {short(count)}")
+        names = tuple("_".join(str(name).split()) for name in filters)
+        return Searched(datetime.now(UTC), self.type.strip(), OWN, float(self.elapsed), limit, self.results, names)
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+search_stats = SearchStats()
+"""Of the user's memory."""

@@ -1,0 +1,228 @@
+"""The nine tools that use what is kept: load, expand, reconstruct, count, write, delete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory.operations.sessions import rows
+from memory.operations.sessions.envelope import answers, said
+from memory.operations.sessions.place import named, needed
+from memory.schema.errors import NotFound
+from memory.schema.kinds import SESSION_KINDS
+from memory.schema.limits import iteration
+from memory.schema.times import iso
+from memory.write import markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from memory.engine import Engine
+    from memory.operations.sessions.envelope import Envelope, Iteration, Name
+    from memory.schema.memory import Memory
+    from memory.schema.query import Notice
+
+LOADED: dict[str, Any] = {
+    "session_context": None,
+    "input_prompts": [],
+    "recent_reports": [],
+    "recent_report_observations": [],
+    "recent_working_memory": [],
+}
+EXPANDED: dict[str, Any] = {
+    "memory_id": None,
+    "target_chunk_index": None,
+    "context_window": None,
+    "chunks_returned": 0,
+    "expanded_content": None,
+    "chunks": [],
+}
+RECONSTRUCTED = {"memory_id": None, "content": None, "title": None, "memory_type": None, "chunk_count": None}
+COUNTED: dict[str, Any] = {
+    "session_id": None,
+    "memory_counts": {},
+    "agent_counts": {},
+    "total_memories": 0,
+    "total_chunks": 0,
+    "earliest_created": None,
+    "latest_created": None,
+}
+LISTED: dict[str, Any] = {"sessions": [], "total_sessions": 0}
+WRITTEN = {"file_path": None, "memory_id": None, "bytes_written": None}
+CLEANED = {"memories_deleted": 0, "chunks_deleted": 0, "dry_run": True}
+
+
+class Using:
+    """Base of `memory.operations.sessions.SessionMemory`. A `memory_id` may be a number, its digits, a uid or the start of one."""
+
+    engine: Engine
+    _folder: Path | None
+
+    @answers("use", LOADED)
+    def load_session_context_for_task(self, session_id: str, session_iter: Iteration) -> Envelope:
+        """
+        What an agent needs to go on with a session (CAP D27): the latest context of the iteration, else of those before
+        it; all prompts; of the session's reports, remarks on reports and working memories the five latest each.
+        """
+        number = iteration(session_iter)  # refused before the session is looked for
+        try:
+            found = self.engine.resume(needed("session_id", session_id), number)
+        except NotFound as error:
+            return {"message": said((), str(error))}
+        contexts, told = self._rows([found.context] if found.context else [])
+        prompts, more = self._rows(found.prompts)
+        reports, _ = self._rows(found.reports)
+        remarks, _ = self._rows(found.observations)
+        working, _ = self._rows(found.working)
+        why = ""
+        if found.context is None:
+            why = f"no session_context of iteration {number} or before"
+        elif found.context.session_iter != number:
+            why = f"the latest session_context is of iteration {found.context.session_iter}"
+        return {
+            "session_context": contexts[0] if contexts else None,
+            "input_prompts": prompts,
+            "recent_reports": reports,
+            "recent_report_observations": remarks,
+            "recent_working_memory": working,
+            "message": said(dict.fromkeys((*told, *more)), why),
+        }
+
+    def _rows(self, memories: Iterable[Memory]) -> tuple[list[dict[str, Any]], Sequence[Notice]]:
+        read, notices = self.engine.read(list(memories))
+        return [rows.whole(one) for one in read], notices
+
+    @answers("use", EXPANDED)
+    def expand_chunk_context(self, chunk_id: int | str, surrounding_chunks: int = 2) -> Envelope:
+        """A chunk with its neighbours, as many as are asked for on either side (CAP D28)."""
+        found = self.engine.expand(chunk_id, surrounding_chunks)
+        return {
+            "memory_id": found.memory.id,
+            "target_chunk_index": found.target.index,
+            "context_window": surrounding_chunks,
+            "chunks_returned": len(found.pieces),
+            "expanded_content": found.text,
+            "flags": list(found.memory.flags),
+            "chunks": [
+                {
+                    "chunk_id": piece.id,
+                    "chunk_index": piece.chunk.index,
+                    "content": piece.text,
+                    "chunk_type": str(piece.chunk.type),
+                    "header_path": rows.path(piece.chunk.header_path),
+                    "level": piece.chunk.level,
+                }
+                for piece in found.pieces
+            ],
+        }
+
+    @answers("use", RECONSTRUCTED)
+    def reconstruct_document(self, memory_id: int | str) -> Envelope:
+        """A memory's content as it was given, to the last byte, and whether its chunks still tile it (CAP D29, X33)."""
+        found = self.engine.reconstruct(memory_id)
+        self.engine.accessed([found.memory.id])
+        torn = "" if found.whole else "its chunks do not make it up, so searches may miss parts of it"
+        return {
+            "memory_id": found.memory.id,
+            "content": found.body,
+            "title": found.memory.title,
+            "memory_type": str(found.memory.kind),
+            "chunk_count": found.chunks,
+            "verified": found.whole,
+            "flags": list(found.memory.flags),
+            "message": said((), torn),
+        }
+
+    @answers("use", {"memory": None})
+    def get_memory_by_id(self, memory_id: int | str) -> Envelope:
+        """One memory whole (CAP D30)."""
+        found = self.engine.get(memory_id)
+        memories, notices = self._rows([found])
+        if not memories:
+            raise NotFound(f"memory {memory_id} was removed just now")
+        return {"memory": memories[0], "message": said(notices)}
+
+    @answers("use", COUNTED)
+    def get_session_stats(self, session_id: str) -> Envelope:
+        """How much is kept of a session, of which kinds, by whom (CAP D31); zeros if nothing is."""
+        nothing = dict.fromkeys(map(str, SESSION_KINDS), 0)
+        session_id = needed("session_id", session_id)
+        try:
+            found = self.engine.session(session_id)
+        except NotFound as error:
+            return {"session_id": session_id, "memory_counts": nothing, "message": said((), str(error))}
+        return {
+            "session_id": found.id,
+            "memory_counts": nothing | dict(found.kinds),
+            "agent_counts": dict(found.agents),
+            "total_memories": found.memories,
+            "total_chunks": found.chunks,
+            "earliest_created": iso(found.earliest),
+            "latest_created": iso(found.latest),
+            "max_session_iter": found.iteration,
+        }
+
+    @answers("use", LISTED)
+    def list_sessions(self, limit: int = 20, agent_id: Name = None) -> Envelope:
+        """Sessions, the latest activity first (CAP D32). `agent_id` of each is who wrote last."""
+        found, total = self.engine.sessions(limit, agent=named("agent_id", agent_id))
+        return {"sessions": [rows.session(one) for one in found], "total_sessions": total}
+
+    @answers("use", WRITTEN)
+    def write_document_to_file(
+        self, memory_id: int | str, output_path: str, *, overwrite: bool = False, front_matter: bool = True
+    ) -> Envelope:
+        """
+        Write a memory's content to a file, below YAML front matter (CAP D33), inside the allowed folder.
+
+        Args:
+            output_path: In the folder that the setting `documents` names.
+            overwrite: Take the place of a file that is there.
+            front_matter: Whether it says which memory it is; without, the file is the content byte for byte.
+        """
+        document = self.engine.reconstruct(memory_id)
+        settings = self.engine.config
+        folder = self._folder or markdown.allowed(settings.documents, settings.folder)
+        written = markdown.write(
+            document,
+            output_path,
+            folder=folder,
+            home=settings.folder,
+            overwrite=overwrite is True,
+            matter=front_matter is not False,
+        )
+        told = self.engine.accessed([document.memory.id])
+        return {
+            "file_path": str(written.path),
+            "memory_id": document.memory.id,
+            "bytes_written": written.size,
+            "message": said(told, f"{written.size:,} bytes written"),
+        }
+
+    @answers("use", {"memory_id": None})
+    def delete_memory(self, memory_id: int | str) -> Envelope:
+        """Remove a memory with its chunks and vectors, for good (CAP D34)."""
+        gone = self.engine.delete(memory_id)
+        return {"memory_id": gone.id, "message": said((), f"memory {gone.id} was deleted")}
+
+    @answers("use", CLEANED)
+    def cleanup_old_memories(self, days_old: int = 90, *, dry_run: bool = True, memory_type: Name = None) -> Envelope:
+        """
+        Remove the memories of sessions that were made more than so many days ago (CAP D35).
+
+        Args:
+            dry_run: Only count them.
+            memory_type: Of this kind alone. Without it notes and the knowledge base stay: they outlive sessions.
+        """
+        kind = None if memory_type is None else needed("memory_type", memory_type)
+        dry_run = dry_run is not False  # nothing but that word deletes
+        found = self.engine.cleanup(days_old, kinds=(kind,) if kind else (), dry_run=dry_run)
+        done = "would be deleted; dry_run=false deletes them" if dry_run else "deleted"
+        memories = "1 memory" if found.memories == 1 else f"{found.memories:,} memories"
+        message = f"{memories} with {found.chunks:,} {'chunk' if found.chunks == 1 else 'chunks'} {done}"
+        return {
+            "memories_deleted": found.memories,
+            "chunks_deleted": found.chunks,
+            "dry_run": dry_run,
+            "message": said((), message),
+        }

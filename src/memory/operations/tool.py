@@ -1,0 +1,285 @@
+"""What a tool is: its name, what it takes, what it gives, and strict checking of what an agent passes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from memory.schema.errors import Invalid
+from memory.schema.kinds import singular
+from memory.schema.limits import NAME_LIMIT, check_text, short
+from memory.schema.query import Notice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from memory.engine import Engine
+    from memory.schema.errors import Error
+
+Schema: TypeAlias = "dict[str, Any]"
+"""A JSON Schema, as JSON has it."""
+
+Sort = Literal["string", "integer", "number", "boolean", "strings", "id", "ids", "object", "objects"]
+"""What an argument takes; an id is a text or, as some programs know it, a number; an object may come as text too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """
+    One argument of a tool.
+
+    Attributes:
+        meaning: What it says, for the agent: a clause.
+        low, high: Range of an integer; what is beyond is taken as the bound, with a notice (CAP X23).
+        strict: What is beyond is refused.
+        fields: Of each of the objects.
+        also: Other names that it is taken by: what other servers call it. The schema does not name them.
+        named: It is a name: neither blank nor longer than names are.
+        plural: It is a kind, whose plural is taken too.
+    """
+
+    name: str
+    sort: Sort
+    meaning: str
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    low: int = 0
+    high: int = 0
+    strict: bool = False
+    fields: tuple[Parameter, ...] = ()
+    also: tuple[str, ...] = ()
+    named: bool = False
+    plural: bool = False
+
+    @property
+    def schema(self) -> Schema:
+        said: Schema = {"description": self.meaning}
+        match self.sort:
+            case "strings":
+                return {"type": "array", "items": {"type": "string"}} | said
+            case "id" | "ids":
+                one: Schema = {"type": ["string", "integer"]}
+                return (one if self.sort == "id" else {"type": "array", "items": one}) | said
+            case "objects":
+                return {"type": "array", "items": _object(self.fields)} | said
+            case "integer":
+                return {"type": "integer", "minimum": self.low, "maximum": self.high} | said
+            case "string" if self.choices:
+                return {"type": "string", "enum": list(self.choices)} | said
+        return {"type": self.sort} | said
+
+
+class Call(NamedTuple):
+    """
+    What a tool works with, besides its arguments.
+
+    Attributes:
+        place: The project that the client works on; None if that is not known.
+        client: The program that calls, by the name it gave; empty if it gave none.
+        progress: To be told how much of a long work is done, from any thread.
+        told: What the server says of the arguments, after the text.
+    """
+
+    engine: Engine
+    place: str | None
+    client: str
+    progress: Callable[[int, int], None]
+    told: tuple[Notice, ...] = ()
+
+
+class Result(NamedTuple):
+    """
+    Attributes:
+        data: JSON, as the tool's output schema has it.
+        text: The same for an agent that reads only this.
+        failed: It says in its own form that it could not be done.
+    """
+
+    data: dict[str, Any]
+    text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """
+    Attributes:
+        description: When to use it and what for, below 120 words.
+        placed: The argument that defaults to, or may be ".", the client's project; empty if there is none.
+        always: Whether the project is needed even if that argument is not given.
+        problem: Says an error in the form of this tool; None leaves it to the server.
+        reads, destroys, repeats: The hints of the protocol: changes nothing; takes something away for good; a second
+            call with the same arguments changes nothing more. None reaches into an open world: it is our memory.
+    """
+
+    name: str
+    toolset: str
+    title: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    output: Schema
+    run: Callable[[Call, Mapping[str, Any]], Result]
+    placed: str = ""
+    always: bool = False
+    problem: Callable[[Error], Result] | None = None
+    reads: bool = False
+    destroys: bool = False
+    repeats: bool = False
+
+    @property
+    def input(self) -> Schema:
+        """The JSON Schema of its arguments; no others are taken."""
+        return _object(self.parameters)
+
+    def wants_place(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether the client's project has to be found out for these arguments."""
+        given = arguments.get(self.placed) if self.placed else None
+        return bool(self.placed) and (given == HERE or (given is None and self.always))
+
+
+def _object(parameters: tuple[Parameter, ...]) -> Schema:
+    schema: Schema = {"type": "object", "properties": {one.name: one.schema for one in parameters}}
+    if required := [one.name for one in parameters if one.required]:
+        schema["required"] = required
+    return schema | {"additionalProperties": False}
+
+
+HERE = "."
+"""The project that the client works on, as a value of `project`."""
+
+
+def checked(tool: Tool, arguments: Mapping[str, object]) -> tuple[dict[str, Any], tuple[Notice, ...]]:
+    """
+    The arguments of a call as a tool may trust them; what is null counts as left out.
+
+    Raises:
+        Invalid: One is missing, unknown or of another type; the sentence says what would be right.
+    """
+    notices: list[Notice] = []
+    return _fields(arguments, tool.parameters, f"{tool.name} has no argument", tool.name, notices), tuple(notices)
+
+
+def _fields(
+    given: Mapping[str, object], parameters: tuple[Parameter, ...], unknown: str, owner: str, notices: list[Notice]
+) -> dict[str, Any]:
+    """
+    Args:
+        unknown: What is said of a name that is none.
+        owner: The tool, or the place of the object: "entities[2]".
+    """
+    known = {name: one for one in parameters for name in (one.name, *one.also)}
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise Invalid(f"{unknown} {name[:60]!r}", hint=_nearest(name, [one.name for one in parameters]))
+        if value is None:
+            continue
+        one = known[name]
+        if one.name in found:
+            raise Invalid(f"{owner} has {one.name!r} twice, once as {name!r}", hint="Give it once.")
+        place = f"{owner}.{name}" if "[" in owner else name
+        found[one.name] = _value(one, _singular(one, value), notices, place=place)
+        if one.named:
+            _check_name(place, found[one.name])
+    for one in parameters:
+        if one.required and one.name not in found:
+            raise Invalid(f"{owner} needs {one.name!r}", hint=one.meaning)
+    return found
+
+
+def _singular(one: Parameter, value: object) -> object:
+    return singular(value) if one.plural and isinstance(value, str) else value
+
+
+def _check_name(place: str, name: str) -> None:
+    check_text(place, name, NAME_LIMIT)
+    if not name.strip():
+        raise Invalid(f"{place} is blank")
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    there = f"It takes {', '.join(known)}." if known else "It takes none."
+    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"Did you mean {near[0]!r}? {there}" if near else there
+
+
+def _value(one: Parameter, value: object, notices: list[Notice], *, place: str) -> object:  # noqa: PLR0911  # one answer a case
+    match one.sort, value:
+        case ("boolean", bool()) | ("string", str()) if not one.choices or value in one.choices:
+            return value
+        case "number", int() | float() if not isinstance(value, bool):
+            return float(value)
+        case "id", _ if (id := _id(value)) is not None:
+            return id
+        case "ids", list() if None not in (ids := tuple(map(_id, value))):
+            return ids
+        case "object", dict() | str():
+            return _parsed(place, value)
+        case "objects", list():
+            return tuple(_record(one, item, notices, place=f"{place}[{n}]") for n, item in enumerate(value))
+        case "strings", list() if all(isinstance(item, str) for item in value):
+            return tuple(value)
+        case "integer", int() | float() if (bound := _bounded(one, value)) is not None:
+            if bound != value:
+                said = f"{place} {short(value)} is not in {one.low}..{one.high}: {bound} was taken"
+                notices.append(Notice(said))
+            return bound
+    wanted = {
+        "boolean": "true or false",
+        "string": f"one of {', '.join(one.choices)}" if one.choices else "text",
+        "strings": "a list of texts",
+        "id": "an id",
+        "ids": "a list of ids",
+        "object": "an object",
+        "objects": "a list of objects",
+        "number": "a number",
+        "integer": f"a whole number from {one.low} to {one.high}",
+    }
+    raise Invalid(f"{place} must be {wanted[one.sort]}, not {str(value)[:60]!r} ({_sort(value)})")
+
+
+def _bounded(one: Parameter, value: float) -> int | None:
+    """A whole number, or the bound that it is beyond; None if it is none, or not to be taken."""
+    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
+        return None
+    bound = min(max(int(value), one.low), one.high)
+    return None if one.strict and bound != value else bound
+
+
+def _parsed(place: str, value: dict[str, Any] | str) -> dict[str, Any]:
+    """An object, which some programs write as text."""
+    if isinstance(value, dict):
+        return value
+    try:
+        found = json.loads(value or "{}")
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"{place} is no JSON: {error}", hint="Give an object.") from error
+    if not isinstance(found, dict):
+        raise Invalid(f"{place} must be a JSON object, not {_sort(found)}")
+    return found
+
+
+def _id(value: object) -> str | int | None:
+    """None if it is no id."""
+    match value:
+        case bool():
+            return None
+        case str() | int():
+            return value
+        case float() if value.is_integer():
+            return int(value)
+    return None
+
+
+def _record(one: Parameter, value: object, notices: list[Notice], *, place: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Invalid(f"{place} must be an object, not {str(value)[:60]!r} ({_sort(value)})")
+    return _fields(value, one.fields, f"{place} has no field", place, notices)
+
+
+def _sort(value: object) -> str:
+    """A type by its name in JSON."""
+    names = {bool: "a boolean", str: "a text", list: "a list", dict: "an object", int: "a number", float: "a number"}
+    return names.get(type(value), "null")

@@ -1,0 +1,64 @@
+"""Which tools an agent sees: few by default, since each one takes room in its context."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from memory.config.settings import TOOLSETS
+from memory.schema.errors import Invalid
+from memory.schema.limits import short
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from memory.operations.tool import Tool
+
+ALL = TOOLSETS[-1]
+_HOMES = dict(zip(TOOLSETS, ("daily", "upkeep", "sessions.tools", "research.tools", "graph.tools"), strict=False))
+"""The module of each toolset's tools: only those that are wanted are imported, with the faces they stand on."""
+
+
+def toolsets() -> tuple[str, ...]:
+    """Their names, in order."""
+    return TOOLSETS[:-1]
+
+
+def chosen(names: Iterable[str]) -> tuple[Tool, ...]:
+    """
+    The tools of some toolsets, always in the same order; "all" is every one. Of two with the same name the later: it
+    takes whatever the other does, and more.
+
+    Raises:
+        Invalid: There is no such toolset.
+    """
+    wanted = set(names)
+    known = TOOLSETS
+    for name in sorted(wanted):
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            raise Invalid(
+                f"no toolset {name!r}",
+                hint=f"{f'Did you mean {near[0]!r}? ' if near else ''}There are: {', '.join(known)}.",
+            )
+    return tuple(
+        {tool.name: tool for name in _HOMES if ALL in wanted or name in wanted for tool in _tools(name)}.values()
+    )
+
+
+def _tools(toolset: str) -> tuple[Tool, ...]:
+    found: tuple[Tool, ...] = import_module(f"memory.operations.{_HOMES[toolset]}").TOOLS
+    return found
+
+
+def unknown(name: str, known: Collection[str]) -> str:
+    """What to say of a tool that is not among those that were chosen."""
+    if elsewhere := next((home for home in _HOMES for tool in _tools(home) if tool.name == name), None):
+        brought = f"the setting mcp.toolsets or `memory mcp --toolset {elsewhere}`"
+        return (
+            f"{name} is in the toolset {elsewhere}, which this server does not have. The user brings it by {brought}."
+        )
+    near = get_close_matches(name, known, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
+    return f"no tool {short(name)}. {hint}"

@@ -1,0 +1,162 @@
+"""How far a search goes: the one place where it decides to pay for an embedding."""
+
+from __future__ import annotations
+
+import math
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.rank.coverage import NEIGHBOURS, coverage, held_by_memory, said
+from memory.schema.query import Gate, Tier, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.schema.memory import ChunkId
+    from memory.schema.query import Ranking, Term
+
+DEPTH = 30
+"""Chunks the gate looks at. More change its verdicts little and cost time in every search."""
+
+HALF = 0.5
+"""Share of the query's weight the best candidate must hold to stand out: in a small store anything stands out."""
+
+SHORT = 3
+"""Terms of a query that looks for words, not for an answer."""
+
+KEYWORD_MASS = 0.4
+"""Share of the softmax from which keywords are enough, at the effort of 0.5."""
+
+DISTILLED_MASS = 0.15
+"""The same for the distilled tier."""
+
+FIT, LEAST_FIT = 0.75, 0.05
+"""
+The fit of a lexicon that thousands of passages taught. Of less it takes more to trust it, by the square: a small store
+teaches less, and in a small store more stands out.
+"""
+
+HELD = 0.35
+"""Share of the query's weight the best candidate must hold then: of less, only a model can say whether it fits at all."""
+
+
+class Tuning(NamedTuple):
+    """
+    Attributes:
+        enough: COUNT: memories the keyword leg must find, from 1.
+        effort: AUTO: 0 never calls a model, 1 always; 0..1.
+    """
+
+    gate: Gate = Gate.AUTO
+    enough: int = 3
+    effort: float = 0.5
+
+    @property
+    def free(self) -> bool:
+        """Whether no search may call a model."""
+        return self.gate is Gate.NEVER or (self.gate is Gate.AUTO and not self.effort)
+
+
+def judge(
+    terms: Sequence[Term],
+    ranking: Ranking,
+    tuning: Tuning,
+    *,
+    near: Mapping[ChunkId, float] = MappingProxyType({}),
+    fit: float | None = None,
+) -> Verdict:
+    """
+    Decide how far to go, from what the keyword leg found.
+
+    AUTO looks at what was found and not at how many: nearly every question shares some word with three memories. One
+    number decides between all tiers: how far the first result stands above the others by keyword (`first_mass`). It tells
+    more of whether the *distilled* answer will do than that answer itself does (docs/ranking.md, "The gate").
+
+    Args:
+        terms: What was looked for; `matched` of the ranking speaks of them.
+        near: For chunks the share of the query's weight that stands together in them, 0..1.
+        fit: How well the lexicon fits, -1..1; None if there is no distilled tier to go to.
+    """
+    top = ranking[:DEPTH]
+    held = held_by_memory(ranking[: max(DEPTH, tuning.enough)])
+    every = (1 << len(terms)) - 1
+    complete = sum(bits == every for bits in held.values())
+    mass = first_mass(terms, top, near)
+    best = max((coverage(terms, scored.matched) for scored in top), default=0.0)
+    seen = Verdict(False, "", len(held), complete, mass, best)
+    tier, why = _decided(seen, terms, top, tuning, fit)
+    return seen._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
+
+
+def _decided(seen: Verdict, terms: Sequence[Term], top: Ranking, tuning: Tuning, fit: float | None) -> tuple[Tier, str]:
+    cheap = Tier.KEYWORD if fit is None else Tier.DISTILLED
+    match tuning.gate:
+        case Gate.ALWAYS:
+            return Tier.HYBRID, "the gate is set to always"
+        case Gate.NEVER:
+            return cheap, "the gate is set to never"
+        case Gate.COUNT:
+            enough = seen.found >= tuning.enough
+            return Tier.KEYWORD if enough else Tier.HYBRID, f"{_memories(seen.found)} found, {tuning.enough} are enough"
+        case Gate.AUTO:
+            tier, why = _auto(seen, terms, top, tuning.effort, fit)
+            return (cheap, "the effort is set to 0") if tuning.free and tier is Tier.HYBRID else (tier, why)
+
+
+def _auto(  # noqa: PLR0911  # one answer a case
+    seen: Verdict, terms: Sequence[Term], top: Ranking, effort: float, fit: float | None
+) -> tuple[Tier, str]:
+    cheap = Tier.KEYWORD if fit is None else Tier.DISTILLED
+    if effort >= 1:
+        return Tier.HYBRID, "the effort is set to 1"
+    if not seen.found:
+        return Tier.HYBRID, "no memory in scope holds any of the words"
+    if _exactly(terms, top) and seen.coverage >= HALF:
+        return Tier.KEYWORD, "the names and quoted words of the query were found as they are"
+    if len(terms) <= SHORT and seen.complete:
+        return Tier.KEYWORD if len(
+            terms
+        ) < SHORT else cheap, f"{_memories(seen.complete)} with every word of a short query"
+    factor = (effort / (1 - effort)) ** 0.5
+    sure = KEYWORD_MASS * (factor if fit is None else max(1.0, factor))
+    if seen.mass >= sure and seen.coverage >= HALF:
+        return Tier.KEYWORD, _standing(seen.mass, sure)
+    likely = min(KEYWORD_MASS * factor, DISTILLED_MASS * factor * max(1.0, FIT / max(fit or 0.0, LEAST_FIT)) ** 2)
+    if fit is not None and seen.mass >= likely and seen.coverage >= HELD:
+        return cheap, _standing(seen.mass, likely, " enough to do without the model")
+    needed, share = (sure, HALF) if fit is None else (likely, HELD)
+    if seen.mass >= needed:
+        return Tier.HYBRID, f"the best result holds only {seen.coverage:.0%} of the query, under {share:.0%}"
+    return Tier.HYBRID, f"no result stands out ({seen.mass:.2f} of the weight, {needed:.2f} would be enough)"
+
+
+def _standing(mass: float, needed: float, so: str = "") -> str:
+    return f"the first result stands out{so} ({mass:.2f} of the weight, {needed:.2f} is enough)"
+
+
+def _exactly(terms: Sequence[Term], top: Ranking) -> bool:
+    """Whether there are names and quoted words, and one chunk holds all of them."""
+    wanted = sum(1 << i for i, term in enumerate(terms) if term.exact)
+    return bool(wanted) and any(scored.matched & wanted == wanted for scored in top)
+
+
+def _memories(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count} memories"
+
+
+def first_mass(terms: Sequence[Term], ranking: Ranking, near: Mapping[ChunkId, float] = MappingProxyType({})) -> float:
+    """
+    How far the best candidate stands above the others: the largest softmax(2 · s), with
+    s = 2 · coverage + BM25 / best BM25 + 0.65 · near, over the candidates (docs/ranking.md, "The gate"). 0..1; 1 for a single candidate.
+    """
+    if not ranking:
+        return 0.0
+    best = max(scored.keyword or 0.0 for scored in ranking) or 1.0
+    cache: dict[int, float] = {}
+    strengths = []
+    for scored in ranking:
+        if (held := cache.get(scored.matched)) is None:
+            held = cache[scored.matched] = coverage(terms, scored.matched)
+        strengths.append((3 + NEIGHBOURS) * said(held, (scored.keyword or 0.0) / best, near.get(scored.chunk, 0.0)))
+    highest = max(strengths)
+    return 1 / sum(math.exp(2 * (strength - highest)) for strength in strengths)

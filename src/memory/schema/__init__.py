@@ -1,0 +1,1 @@
+"""The vocabulary: values that check themselves. Nothing here opens anything."""

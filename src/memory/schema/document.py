@@ -1,0 +1,64 @@
+"""What is read of a memory as a document: its body, a chunk with its neighbours, what a session goes on with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from memory.schema.memory import Chunk, ChunkId, Memory
+
+
+class Piece(NamedTuple):
+    """A chunk with what it says."""
+
+    id: ChunkId
+    chunk: Chunk
+    text: str
+
+
+class Expanded(NamedTuple):
+    """
+    A chunk with its neighbours.
+
+    Attributes:
+        target: The chunk that was asked for.
+        pieces: It and its neighbours, in order.
+        text: The slice of the body that they cover; for a note's head, its `what` before it.
+    """
+
+    memory: Memory
+    target: Chunk
+    pieces: tuple[Piece, ...]
+    text: str
+
+
+class Document(NamedTuple):
+    """
+    A memory with its body, verbatim.
+
+    Attributes:
+        chunks: How many it is cut into.
+        whole: Whether their slices, put together, are the body.
+    """
+
+    memory: Memory
+    body: str
+    chunks: int
+    whole: bool
+
+
+class Resumed(NamedTuple):
+    """
+    What an agent needs to go on with a session; memories of each sort latest first.
+
+    Attributes:
+        context: The latest `session_context` of the iteration; of the iterations before it if it has none.
+        prompts: Every `input_prompt` of the session.
+        reports, observations, working: The latest of each, of any iteration.
+    """
+
+    context: Memory | None
+    prompts: tuple[Memory, ...]
+    reports: tuple[Memory, ...]
+    observations: tuple[Memory, ...]
+    working: tuple[Memory, ...]

@@ -1,0 +1,170 @@
+"""What a caller asks to keep."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from memory.schema.errors import Invalid
+from memory.schema.kinds import RULES, Kind, kind
+from memory.schema.limits import BODY_LIMIT, DEPTH_LIMIT, LINE_LIMIT, NAME_LIMIT, TAGS_LIMIT, TITLE_LIMIT, check_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from memory.schema.memory import Json, MemoryId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """
+    What a caller asks to keep.
+
+    Text is kept as given: Unicode without NUL and without lone surrogates. A blank text counts as absent, and so does
+    None in any field. Names (of a project, an agent, a session, an entity, ...) lose the blanks around them: nobody
+    sees them, and a filter would miss them.
+
+    Attributes:
+        title: One line that names it; at most `TITLE_LIMIT` characters.
+        what, why, impact: What is the case, why, and what follows: shown with every result.
+        description: A sentence about the body, for kinds that have no `what`.
+        body: The verbatim details, at most `BODY_LIMIT` characters; loaded only when asked for.
+        metadata: JSON values by name.
+        source: The program it came from, e.g. "claude-code".
+        agent_id: The agent that wrote it.
+        session_iter: Iteration of the session, from 1.
+        query_id: The research run it belongs to.
+        keyword_only: Never embed it: it is found by keyword only, and its text goes to no model.
+
+    Raises:
+        Invalid: A text is too long or is not text, or the kind demands what is missing.
+    """
+
+    title: str = ""
+    what: str = ""
+    why: str = ""
+    impact: str = ""
+    description: str = ""
+    body: str = ""
+    kind: Kind = Kind.NOTE
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    related_files: tuple[str, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=lambda: MappingProxyType({}))
+    project: str | None = None
+    source: str | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    session_iter: int | None = None
+    task_code: str | None = None
+    query_id: str | None = None
+    parent_id: MemoryId | None = None
+    keyword_only: bool = False
+
+    def __post_init__(self) -> None:
+        for name, absent in _ABSENT.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, absent)
+        if not isinstance(self.kind, str):
+            raise Invalid(f"kind must be the name of a kind, not {self.kind!r}", hint=f"One of {', '.join(RULES)}.")
+        if not isinstance(self.kind, Kind):
+            object.__setattr__(self, "kind", kind(self.kind))
+        _check_texts(self)
+        _check_names(self)
+        _check_values(self)
+        rule = RULES[self.kind]
+        if "title" in rule.one:  # it is a name too
+            object.__setattr__(self, "title", self.title.strip())
+        for name in rule.required:
+            if not str(getattr(self, name) or "").strip():
+                raise Invalid(f"{article(self.kind)} needs {article(name)}")
+        if wrong := [name for name in rule.foreign if getattr(self, name) is not None]:
+            raise Invalid(
+                f"{article(self.kind)} has no {' and no '.join(wrong)}: it holds everywhere", hint="Leave it out."
+            )
+        if self.category is not None and rule.categories is not None and self.category not in rule.categories:
+            raise Invalid(
+                f"no category {self.category!r} of a {self.kind}", hint=f"One of {', '.join(rule.categories)}."
+            )
+
+
+def article(noun: str) -> str:
+    """A noun after its article."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+SHARED = tuple(f.name for f in fields(Draft) if f.name != "body")
+"""The fields that a draft and the memory made of it have in common."""
+
+
+_ABSENT = {
+    f.name: f.default_factory() if callable(f.default_factory) else f.default
+    for f in fields(Draft)
+    if f.default is not None
+}
+"""What a field is when it is left out, of those that are not None then."""
+
+_TEXTS = {
+    "title": TITLE_LIMIT,
+    "what": LINE_LIMIT,
+    "why": LINE_LIMIT,
+    "impact": LINE_LIMIT,
+    "description": LINE_LIMIT,
+    "body": BODY_LIMIT,
+}
+NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code", "query_id")
+
+
+def _check_texts(draft: Draft) -> None:
+    for name, limit in _TEXTS.items():
+        check_text(name, getattr(draft, name), limit)
+    if "\n" in draft.title.strip() or "\r" in draft.title.strip():
+        raise Invalid("a title is one line", hint="Put the rest into `what` or the details.")
+
+
+def _check_names(draft: Draft) -> None:
+    for name in NAMES:
+        if (value := getattr(draft, name)) is not None:
+            check_text(name, value, NAME_LIMIT)
+            if not value.strip():
+                raise Invalid(f"{name} is blank", hint="Leave it out instead.")
+            object.__setattr__(draft, name, value.strip())
+    for name, values in (("tags", draft.tags), ("related_files", draft.related_files)):
+        if not isinstance(values, (tuple, list)) or len(values) > TAGS_LIMIT:
+            raise Invalid(f"{name} must be a list of at most {TAGS_LIMIT} texts")
+        for value in values:
+            check_text(name, value, LINE_LIMIT)
+            if not value.strip():
+                raise Invalid(f"{name} holds a blank one")
+
+
+def _check_values(draft: Draft) -> None:
+    if not isinstance(draft.keyword_only, bool):
+        raise Invalid(f"keyword_only is true or false, not {draft.keyword_only!r}")
+    parent = draft.parent_id
+    if parent is not None and (isinstance(parent, bool) or not isinstance(parent, int)):
+        raise Invalid(f"parent_id is the id of a memory, not {parent!r}")
+    iteration = draft.session_iter
+    if iteration is not None and (
+        isinstance(iteration, bool) or not isinstance(iteration, int) or not 1 <= iteration < 2**31
+    ):
+        raise Invalid(f"session_iter is a whole number from 1 to {2**31 - 1:,}, not {iteration!r}")
+    try:
+        text = json.dumps(dict(draft.metadata), allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid(f"metadata must be JSON values by name: {error}") from error
+    check_text("metadata", text, BODY_LIMIT)
+    if _depth(draft.metadata) > DEPTH_LIMIT:
+        raise Invalid(f"metadata is nested more than {DEPTH_LIMIT} deep")
+
+
+def _depth(value: object, room: int = DEPTH_LIMIT + 1) -> int:
+    """How deep a value is nested; not deeper than there is room."""
+    match value:
+        case dict() if room:
+            return 1 + max((_depth(item, room - 1) for item in value.values()), default=0)
+        case list() | tuple() if room:
+            return 1 + max((_depth(item, room - 1) for item in value), default=0)
+    return 0

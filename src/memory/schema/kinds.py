@@ -1,0 +1,176 @@
+"""What sorts of memories there are, and what each one demands: one registry for every face."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from memory.schema.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+
+class Kind(StrEnum):
+    """What a memory is: a note of a coding agent, one of seven session kinds, of seven research kinds, or an entity."""
+
+    NOTE = "note"
+    SESSION_CONTEXT = "session_context"
+    INPUT_PROMPT = "input_prompt"
+    SYSTEM_MEMORY = "system_memory"
+    REPORT = "report"
+    REPORT_OBSERVATION = "report_observation"
+    WORKING_MEMORY = "working_memory"
+    KNOWLEDGE_BASE = "knowledge_base"
+    DISCOVERY = "discovery"
+    INSIGHT = "insight"
+    DEADEND = "deadend"
+    FEEDBACK = "feedback"
+    PLAN = "plan"
+    CONTEXT = "context"
+    QUERY_RESULT = "query_result"
+    ENTITY = "entity"
+
+
+CATEGORIES = ("decision", "bug", "pattern", "learning", "context")
+"""What a note may be about."""
+
+
+class Rule(NamedTuple):
+    """
+    What a kind demands.
+
+    Attributes:
+        required: Fields of a draft that must be set.
+        foreign: Fields that must not be set: it belongs to no such thing.
+        chunked: Whether a long body is cut; otherwise it stays one chunk.
+        repeats: Whether the same content may be kept twice in the same scope.
+        categories: The categories it may have; None takes any.
+        told: Whether a context that is filled up with recent memories may have it unasked: what was said in a session or
+            came out of a tool is for who goes on with that session or run.
+        one: Fields by which there is one active memory of the kind: another draft with the same is about that one.
+        renewed: Such a draft takes the place of what that one said; else that one is known already.
+    """
+
+    family: Literal["note", "session", "research", "graph"]
+    required: tuple[str, ...]
+    chunked: bool = False
+    repeats: bool = False
+    categories: tuple[str, ...] | None = None
+    told: bool = True
+    foreign: tuple[str, ...] = ()
+    one: tuple[str, ...] = ()
+    renewed: bool = False
+
+
+_SESSION = ("session_id", "body")
+_RUN = ("query_id", "body")
+_PLACES = ("project", "session_id", "session_iter", "task_code", "query_id")  # of an entity there is one for all
+
+BY_AUTHOR = ("agent_id", "query_id")
+"""Who wrote it in which research run."""
+
+
+RULES: Mapping[Kind, Rule] = MappingProxyType(
+    {
+        Kind.NOTE: Rule("note", ("title",), chunked=True, categories=CATEGORIES),
+        Kind.SESSION_CONTEXT: Rule("session", ("session_iter", *_SESSION), told=False),
+        Kind.INPUT_PROMPT: Rule(
+            "session", ("session_iter", *_SESSION), repeats=True, told=False
+        ),  # people do say "continue" twice
+        Kind.SYSTEM_MEMORY: Rule("session", ("agent_id", *_SESSION)),
+        Kind.REPORT: Rule("session", ("agent_id", *_SESSION), chunked=True),
+        Kind.REPORT_OBSERVATION: Rule("session", ("agent_id", *_SESSION)),
+        Kind.WORKING_MEMORY: Rule("session", ("agent_id", *_SESSION), chunked=True),
+        Kind.KNOWLEDGE_BASE: Rule(
+            "session", ("title", "body"), chunked=True, foreign=("session_id", "session_iter", "task_code")
+        ),
+        Kind.DISCOVERY: Rule("research", _RUN, told=False),
+        Kind.INSIGHT: Rule("research", _RUN, told=False),
+        Kind.DEADEND: Rule("research", _RUN, told=False),
+        Kind.FEEDBACK: Rule(
+            "research", _RUN, told=False, one=BY_AUTHOR, renewed=True
+        ),  # a supervisor writes every few seconds
+        Kind.PLAN: Rule("research", _RUN, repeats=True, told=False),
+        Kind.CONTEXT: Rule("research", _RUN, told=False),
+        Kind.QUERY_RESULT: Rule("research", _RUN, repeats=True, told=False),
+        Kind.ENTITY: Rule("graph", ("title",), chunked=True, told=False, one=("title",), foreign=_PLACES),
+    }
+)
+
+
+GENERAL = "general"
+"""The category of the knowledge base unless another is named (CAP D16)."""
+
+SESSION_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "session")
+
+RESEARCH_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "research")
+
+OF_NO_RUN = frozenset(RULES) - frozenset(RESEARCH_KINDS)
+"""The kinds that a context may find: what a run found out is for that run (CAP C2, X34)."""
+
+TOOL_TYPES = ("builtin", "http", "mcp")
+"""How a tool that an agent used is reached (CAP C10)."""
+
+TOLD = frozenset(kind for kind, rule in RULES.items() if rule.told)
+"""The kinds that come up unasked."""
+
+
+NEVER = "never"
+"""In place of a size: a kind whose bodies stay whole."""
+
+
+def sizes(text: str) -> Mapping[Kind, int | None]:
+    """
+    The most tokens of a chunk by kind, of a text such as "report = 512, note = never"; None for never.
+
+    Raises:
+        ValueError: It says something else.
+    """
+    found: dict[Kind, int | None] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, _, size = (piece.strip() for piece in part.partition("="))
+        try:
+            named = kind(name)
+        except Invalid as error:
+            raise ValueError(f"{error}. {error.hint}") from error
+        if size != NEVER and not (size.isascii() and size.isdigit() and 16 <= int(size) <= 100_000):
+            raise ValueError(
+                f"{part!r} is not a kind and a size: write `report = 512` (16 to 100,000) or `note = never`"
+            )
+        found[named] = None if size == NEVER else int(size)
+    return MappingProxyType(found)
+
+
+def singular(name: str) -> str:
+    """The name of a kind, given its plural; anything else as it is."""
+    candidates = (name, name.removesuffix("s"), f"{name.removesuffix('ies')}y")
+    return next((one for one in candidates if one in RULES), name)
+
+
+def kind(name: str, among: Collection[Kind] = tuple(RULES)) -> Kind:
+    """
+    The kind of that name; a plural is taken too ("reports").
+
+    Args:
+        among: Those that are suggested.
+
+    Raises:
+        Invalid: No kind is called that; the nearest is suggested.
+    """
+    if (found := singular(name)) in RULES:
+        return Kind(found)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [kind.value for kind in among], n=1)
+    raise Invalid(f"no kind {name!r}", hint=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(among)}.")
+
+
+def check_kind(old: Kind, new: Kind) -> None:
+    """
+    Raises:
+        Invalid: A memory of one kind cannot become one of the other: of one of them there is only one.
+    """
+    if old is not new and (RULES[old].one or RULES[new].one):
+        raise Invalid(f"a memory of kind {old} cannot become one of kind {new}", hint="Save it anew.")

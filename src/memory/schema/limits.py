@@ -1,0 +1,69 @@
+"""How long texts may be, and what is text at all."""
+
+from __future__ import annotations
+
+from memory.schema.errors import Invalid
+
+TITLE_LIMIT = 200  # characters
+LINE_LIMIT = 10_000  # characters of what, why, impact, description
+BODY_LIMIT = 500_000  # characters (CAP D10)
+NAME_LIMIT = 200  # characters of a project, a source, a tag, a file, ...
+TAGS_LIMIT = 100
+WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none (CAP X3)
+SHORT = 80  # characters of a wrong value that an error repeats
+DEPTH_LIMIT = 64  # of nested metadata
+DISTANCE_LIMIT = 10  # relations: beyond, proximity is below a thousandth
+
+
+def check_text(name: str, text: object, limit: int) -> None:
+    """
+    Raises:
+        Invalid: It is not text, longer than the limit, or holds a NUL or a lone surrogate.
+    """
+    if not isinstance(text, str):
+        raise Invalid(f"{name} must be text, not {type(text).__name__}")
+    if len(text) > limit:
+        raise Invalid(f"{name} has {len(text):,} characters; at most {limit:,} are taken")
+    if "\0" in text:
+        raise Invalid(f"{name} has a NUL at position {text.index(chr(0))}: this looks like binary data, not text")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise Invalid(f"{name} has a lone surrogate at position {error.start}: it is not valid Unicode") from error
+
+
+def check_distance(given: object) -> int:
+    """
+    Raises:
+        Invalid: It is no whole number of relations from 0 to `DISTANCE_LIMIT`.
+    """
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= DISTANCE_LIMIT:
+        raise Invalid(f"a distance is 0..{DISTANCE_LIMIT} relations, a whole number, not {given!r}")
+    return given
+
+
+def short(value: object) -> str:
+    """A value as a sentence can repeat it."""
+    said = repr(value)
+    return said if len(said) <= SHORT else f"{said[:SHORT]}…"
+
+
+def iteration(given: int | str | None) -> int | None:
+    """
+    The number of a session's iteration, written 1, "1" or "v1" (CAP X8).
+
+    Raises:
+        Invalid: It is none from 1 on.
+    """
+    if given is None:
+        return None
+    text = str(given).strip().lower().removeprefix("v")
+    if isinstance(given, bool) or not (text.isascii() and text.isdigit() and len(text) < 11 and 1 <= int(text) < 2**31):
+        raise Invalid(f"session_iter is a number from 1 on, such as 1 or v1, not {short(given)}")
+    return int(text)
+
+
+def plain(name: str) -> str:
+    """A name that the file system gave, as one line of valid Unicode."""
+    return " ".join(name.encode("utf-8", "replace").decode().split())

@@ -1,0 +1,157 @@
+"""What is remembered: memories, and the chunks by which they are searched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, NewType, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from memory.schema.kinds import Kind
+
+MemoryId = NewType("MemoryId", int)
+ChunkId = NewType("ChunkId", int)
+
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+
+
+INSTRUCTIONS = "instructions"
+"""The flag of a memory whose text looks like orders to the agent that reads it."""
+
+
+DAMAGED = "damaged:"
+"""Before the name of a field, the flag of a memory in a damaged file: a default stands for what cannot be read."""
+
+
+class Status(StrEnum):
+    """Whether a memory still holds."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+
+
+class Memory(NamedTuple):
+    """
+    A draft that was kept. Its body is not here: `Engine.details` loads it.
+
+    Attributes:
+        id: From 1, never used again.
+        uid: 32 hexadecimal digits, the same in every export.
+        body_size: Characters of the body; 0 when there are no details.
+        flags: What a reader should know of its text: `INSTRUCTIONS`, `DAMAGED`.
+        superseded_by: The memory that took its place.
+        content_hash: SHA-256 over what was said, in hexadecimal.
+        created_at, updated_at, accessed_at: UTC.
+        access_count: How often its details were asked for.
+        keyword_only: It is never embedded.
+    """
+
+    id: MemoryId
+    uid: str
+    kind: Kind
+    category: str | None
+    title: str
+    what: str
+    why: str
+    impact: str
+    description: str
+    tags: tuple[str, ...]
+    related_files: tuple[str, ...]
+    metadata: Mapping[str, Json]
+    project: str | None
+    source: str | None
+    agent_id: str | None
+    session_id: str | None
+    session_iter: int | None
+    task_code: str | None
+    query_id: str | None
+    parent_id: MemoryId | None
+    status: Status
+    superseded_by: MemoryId | None
+    content_hash: str
+    created_at: datetime
+    updated_at: datetime
+    accessed_at: datetime | None
+    access_count: int
+    body_size: int
+    flags: tuple[str, ...] = ()
+    keyword_only: bool = False
+
+    @property
+    def has_details(self) -> bool:
+        return self.body_size > 0
+
+
+def unread(memory: Memory) -> tuple[str, ...]:
+    """The fields that could not be read."""
+    return tuple(flag.removeprefix(DAMAGED) for flag in memory.flags if flag.startswith(DAMAGED))
+
+
+class ChunkType(StrEnum):
+    """What a chunk is a slice of. A note's HEAD is its `what`; it covers nothing of the body."""
+
+    HEAD = "head"
+    SECTION = "section"
+    TEXT = "text"
+    CODE_BLOCK = "code_block"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """
+    A slice of a body: what is indexed and embedded.
+
+    The chunks of a memory, in order, tile its body: nothing is lost, nothing overlaps.
+
+    Attributes:
+        index: From 0.
+        start, stop: Code points into the body; `body[start:stop]`.
+        header_path: The headings above it with their marks, outermost first: ("# Guide", "## Setup").
+        level: Level of the innermost heading, 1..6; 0 without one.
+        token_count: Size of the slice in tokens: the model's own where they had to be counted, else estimated.
+    """
+
+    index: int
+    start: int
+    stop: int
+    type: ChunkType
+    header_path: tuple[str, ...] = ()
+    level: int = 0
+    token_count: int = 0
+
+    @property
+    def section(self) -> tuple[str, ...]:
+        """
+        The first two headings above it, or the first alone if it is of level 2.
+
+        So an H3 belongs to its H2 (CAP A23, A31), also where there is no H1.
+        """
+        return self.header_path[: 1 if self.header_path and self.header_path[0].partition(" ")[0] == "##" else 2]
+
+
+OVERLAP = 1_600
+"""Characters of the body before a chunk that an `Excerpt` carries along: about 400 tokens."""
+
+
+class Excerpt(NamedTuple):
+    """
+    A chunk with the texts around it: what a passage is made of.
+
+    Attributes:
+        text: The slice of the body; for a note's head, its `what`.
+        before: Up to `OVERLAP` characters of the body before the slice.
+    """
+
+    id: ChunkId
+    memory: MemoryId
+    chunk: Chunk
+    text: str
+    before: str
+    title: str
+    what: str
+    why: str
+    impact: str
+    tags: tuple[str, ...]

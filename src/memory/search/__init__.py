@@ -1,0 +1,1 @@
+"""Finding: a query becomes an answer. Nothing here keeps anything."""

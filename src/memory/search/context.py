@@ -1,0 +1,226 @@
+"""Context: what an agent should read before it starts, within a number of tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from memory.schema.errors import EmbedError, Invalid, SpaceMismatch
+from memory.schema.kinds import OF_NO_RUN, TOLD
+from memory.schema.memory import INSTRUCTIONS, Status
+from memory.schema.query import Answer, Mode, Notice, Outcome, Query, Tier
+from memory.search.documents import unreadable
+from memory.text.fence import MARK, WIDEST, fenced, seen
+from memory.text.tokens import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from memory.embed.pool import Embedders
+    from memory.schema.memory import Memory
+    from memory.schema.query import Scope
+    from memory.store import Store
+
+
+BARELY = 0.2
+"""Share of a task's weight that a memory must hold to be shown as being about it, where no model can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """
+    Attributes:
+        memories: In reading order: those about the task first, then the latest.
+        text: What an agent reads, Markdown, fenced as data (`memory.text.fence`); empty without memories.
+        tokens: Estimated size of the text; never over the budget.
+        omitted: Memories that were found and did not fit.
+        more: Memories in scope that are not here, whether they were found or not.
+        answer: How those about the task were found; None without a task.
+    """
+
+    memories: tuple[Memory, ...]
+    text: str
+    tokens: int
+    omitted: int
+    answer: Answer | None = None
+    more: int = 0
+    notices: tuple[Notice, ...] = ()
+
+
+Beside: TypeAlias = "Callable[[int, tuple[Notice, ...]], str]"
+
+FENCE = tokens(WIDEST)
+"""What the fence around the text takes of the budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """
+    Attributes:
+        limit: Memories at most.
+        tokens: Size of the text at most, with what is said beside it.
+        topup_recent: Fill up with recent memories.
+        beside: What is said after the text, by how many more memories there are and the notices.
+    """
+
+    limit: int = 10
+    tokens: int = 2000
+    topup_recent: bool = True
+    beside: Beside | None = None
+
+    def __post_init__(self) -> None:
+        if self.limit < 1 or self.tokens < 1:
+            raise Invalid(f"a context has room for at least 1 memory and 1 token, not {self.limit} and {self.tokens}")
+
+
+def context(
+    store: Store,
+    embedders: Embedders,
+    search: Callable[[Query], Answer],
+    scope: Scope,
+    *,
+    about: str,
+    semantic: str,
+    room: Room,
+) -> Context:
+    """
+    Args:
+        search: The `search` verb, already given its parts.
+        about: The task at hand; empty takes the latest memories alone.
+        semantic: Whether vectors may be used: "auto" (CAP B22), "always" or "never".
+
+    Raises:
+        Invalid: `semantic` is none of them.
+    """
+    mode, notices = _mode(semantic, embedders)
+    scope, latest = _scopes(scope, store)
+    answer: Answer | None = None
+    if about.strip():
+        answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope))
+        notices += answer.notices
+    fits = answer is not None and _fits(answer)
+    found = [hit.memory for hit in answer.hits if hit.score > 0] if answer and fits else []
+    if answer and answer.hits and not fits:
+        notices += (Notice(f"nothing that is saved seems to be about the task ({answer.worth})"),)
+    recent: Sequence[Memory] = ()
+    if answer is None or (room.topup_recent and len(found) < room.limit):
+        recent = store.recent(latest, room.limit + len(found))
+    groups = [("About the task:", found), ("Recent:", recent)] if answer else [("", recent)]
+    notices = tuple(dict.fromkeys(((*notices,) if answer else ()) + unreadable([*found, *recent])))
+    total = store.count(scope)
+    left = room.tokens - FENCE - tokens(room.beside(total, notices) if room.beside else "")
+    memories, text, omitted = pack(groups, replace(room, tokens=max(1, left)))
+    text = fenced(text)
+    return Context(memories, text, tokens(text), omitted, answer, max(0, total - len(memories)), notices)
+
+
+def _scopes(scope: Scope, store: Store) -> tuple[Scope, Scope]:
+    """Where to search, and whose latest to show: what belongs to a research run only if it is asked for."""
+    if scope.kinds or scope.runs:
+        return scope, scope
+    # Without a run there is nothing to leave out, and a narrower scope takes longer.
+    return scope._replace(kinds=OF_NO_RUN) if store.runs.any() else scope, scope._replace(kinds=TOLD)
+
+
+def _fits(answer: Answer) -> bool:
+    """Whether it may be about the task. Where no model was asked, one in five of its words is enough: it names many things."""
+    if answer.outcome is not Outcome.NOTHING_RELEVANT:
+        return True
+    asked = answer.tier in {Tier.HYBRID, Tier.VECTOR}
+    return not asked and any(hit.coverage >= BARELY for hit in answer.hits)
+
+
+def _mode(semantic: str, embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]]:
+    match semantic:
+        case "never":
+            return Mode.KEYWORD, ()
+        case "always":
+            return Mode.HYBRID, ()
+        case "auto":
+            return _warm_mode(embedders)
+    raise Invalid(f"semantic is auto, always or never, not {semantic!r}")
+
+
+def _warm_mode(embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]]:
+    if not embedders.enabled:
+        return Mode.KEYWORD, ()
+    try:
+        warm = embedders.configured().warm
+    except EmbedError as error:
+        return Mode.KEYWORD, (Notice(f"keywords only: {error}", error.hint),)
+    return (Mode.TIERED, ()) if warm else (Mode.KEYWORD, (Notice("keywords only: the model is not loaded yet"),))
+
+
+def _answered(search: Callable[[Query], Answer], query: Query) -> Answer:
+    """An agent's start must not fail for want of a model: then keywords answer."""
+    try:
+        return search(query)
+    except (EmbedError, SpaceMismatch) as error:
+        answer = search(Query(query.text, query.limit, mode=Mode.KEYWORD, scope=query.scope))
+        answer = answer._replace(notices=(Notice(f"keywords only: {error}", error.hint), *answer.notices))
+        if not answer.hits:
+            return answer
+        return answer._replace(outcome=Outcome.DEGRADED, worth="the model was needed and did not answer")
+
+
+def pack(groups: Iterable[tuple[str, Iterable[Memory]]], room: Room) -> tuple[tuple[Memory, ...], str, int]:
+    """
+    Take memories in order, each once, while they fit; a long one is passed over, not cut.
+
+    Args:
+        groups: Each with the line that stands before its memories; none if it is empty.
+
+    Returns:
+        Those taken, their text, and how many were passed over.
+    """
+    taken: dict[int, Memory] = {}
+    passed: set[int] = set()
+    text = ""
+    for heading, candidates in groups:
+        head = f"{heading}\n" if heading else ""
+        for memory in candidates:
+            if memory.id in taken or memory.id in passed or len(taken) == room.limit:
+                continue
+            longer = text + head + in_short(memory)
+            if tokens(longer) <= room.tokens:
+                taken[memory.id] = memory
+                text, head = longer, ""
+            else:
+                passed.add(memory.id)
+    return tuple(taken.values()), text, len(passed)
+
+
+def in_short(memory: Memory) -> str:
+    """
+    A memory as a few lines of Markdown: what it says without its details, after who said it, when and where.
+
+    All that is said of it stands in brackets before its title, in which nothing that it says itself can stand.
+    """
+    tags = "".join(f" #{line(tag)}" for tag in memory.tags)
+    lines = [f"- [{origin(memory)}] {line(memory.title) or memory.kind}{tags}"]
+    if INSTRUCTIONS in memory.flags:
+        lines.append(f"  {MARK}")
+    for label, text in (("", memory.what), ("Why: ", memory.why), ("Impact: ", memory.impact)):
+        if text.strip():
+            lines.append(f"  {label}{line(text)}")
+    if memory.has_details:
+        lines.append(f"  Details: {memory.body_size:,} characters, by this id")
+    return "\n".join(lines) + "\n"
+
+
+def origin(memory: Memory) -> str:
+    """A memory's id, what it is, where it belongs, when it was made, by whom, and whether it still holds."""
+    writer = "/".join(filter(None, (memory.source, memory.agent_id)))
+    said = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
+    facts = [memory.uid[:8], *(line(fact).translate(_BRACKETS) for fact in said if fact)]
+    if memory.status is Status.SUPERSEDED:
+        facts.append(f"no longer holds: superseded by {memory.superseded_by or 'another'}")
+    return " · ".join(facts)
+
+
+_BRACKETS = str.maketrans("[]", "()")
+
+
+def line(text: str) -> str:
+    """Text as one line, whatever breaks it."""
+    return " ".join(seen(text).split())

@@ -1,0 +1,91 @@
+"""Documents: a memory read whole, a chunk with its neighbours, what a session goes on with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.schema.document import Document, Expanded, Piece, Resumed
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.kinds import RULES, Kind
+from memory.schema.limits import short
+from memory.schema.memory import ChunkId, MemoryId, unread
+from memory.schema.query import MOST, Notice, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memory.schema.memory import Memory
+    from memory.store import Store
+
+AROUND = 100  # chunks on either side of one, at most
+
+
+LATEST = 5
+"""Reports, and working memories, that `resume` shows."""
+
+
+def resume(store: Store, session: str, iteration: int | None) -> Resumed:
+    """See `Engine.resume`."""
+
+    def kept(kind: Kind, limit: int) -> tuple[Memory, ...]:
+        return tuple(store.by_iteration(Scope(kinds=frozenset({kind}), sessions=frozenset({session})), limit))
+
+    contexts = kept(Kind.SESSION_CONTEXT, MOST)
+    upto = [one for one in contexts if iteration is None or (one.session_iter or 0) <= iteration]
+    return Resumed(
+        context=upto[0] if upto else None,
+        prompts=kept(Kind.INPUT_PROMPT, MOST),
+        reports=kept(Kind.REPORT, LATEST),
+        observations=kept(Kind.REPORT_OBSERVATION, LATEST),
+        working=kept(Kind.WORKING_MEMORY, LATEST),
+    )
+
+
+def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
+    """See `Engine.expand`."""
+    wanted = _chunk_id(chunk_id)
+    if isinstance(around, bool) or not isinstance(around, int) or not 0 <= around <= AROUND:
+        raise Invalid(f"chunks around one are 0..{AROUND}, a whole number, not {around!r}")
+    if (found := store.excerpts([wanted]).get(wanted)) is None:
+        raise NotFound(
+            f"no chunk {short(chunk_id)}", hint="`memory search --granularity fine` shows the ids of chunks."
+        )
+    outline, whole = store.outline(found.memory), store.whole(found.memory)
+    place = next((i for i, (id, _) in enumerate(outline) if id == wanted), None)
+    if whole is None or place is None:
+        raise NotFound(f"chunk {wanted} was removed just now")
+    shown = outline[max(0, place - around) : place + around + 1]
+    note = RULES[whole.memory.kind].family == "note"
+    what = whole.memory.what if note else ""  # of other kinds it is the beginning of the body
+    pieces = tuple(Piece(id, one, whole.body[one.start : one.stop] or what) for id, one in shown)
+    head = [what] if shown[0][1].start == shown[0][1].stop else []
+    texts = (*head, whole.body[shown[0][1].start : shown[-1][1].stop])
+    return Expanded(whole.memory, outline[place][1], pieces, "\n\n".join(filter(None, texts)))
+
+
+def _chunk_id(given: int | str) -> ChunkId:
+    text = str(given).strip()
+    if isinstance(given, bool) or not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Invalid(f"a chunk has a number as its id, not {short(given)}")
+    return ChunkId(int(text))
+
+
+def reconstruct(store: Store, id: MemoryId) -> Document:
+    """See `Engine.reconstruct`."""
+    if (found := store.whole(id)) is None:
+        raise NotFound(f"no memory {id}")
+    outline = store.outline(id)
+    whole = "".join(found.body[one.start : one.stop] for _, one in outline) == found.body
+    return Document(found.memory, found.body, len(outline), whole)
+
+
+def unreadable(memories: Iterable[Memory]) -> tuple[Notice, ...]:
+    """What is to be said of those that are shown although not all of them can be read."""
+    return tuple(
+        Notice(
+            f"memory {memory.id} ({memory.uid}) is damaged: its {', '.join(fields)} cannot be read",
+            "`memory export` writes what can be read; then import that into a new place.",
+        )
+        for memory in memories
+        if (fields := unread(memory))
+    )

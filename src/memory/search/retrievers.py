@@ -1,0 +1,342 @@
+"""The legs of a search: what each finds, what either says of what the other found, and both as one ranking."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from memory.rank.fuse import centred, fuse, shrunk
+from memory.rank.neighbours import DEPTH, lifted, neighbours, together
+from memory.schema.errors import EmbedError, SpaceMismatch, StoreError, Unembedded
+from memory.schema.query import EVERYTHING, Merge, Notice, Scored, Step
+from memory.store import State
+from memory.text.terms import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from memory.embed import Embedder
+    from memory.embed.books import Stored
+    from memory.embed.pool import Embedders
+    from memory.rank.fuse import Fusing
+    from memory.schema.filled import Filled
+    from memory.schema.memory import ChunkId, MemoryId
+    from memory.schema.query import Query, Ranking, Scope, Term
+    from memory.schema.space import Vectors
+    from memory.search.term_vectors.ask import Lexicon
+    from memory.store import Store
+
+TERMS = 64
+"""Terms the keyword leg takes; of a longer query the most telling."""
+
+KNOWN = 0.5
+"""Share of the query's weight that a lexicon must know: of new words it says nothing."""
+
+COSTLY = 4_000
+"""Rows of all terms together. Ranking them takes some 2 ms, 70 candidates more a tenth of that."""
+
+AHEAD = 2_000
+"""Candidates that take little longer than a few: a long memory may have hundreds before those of the next one."""
+
+
+class Trace:
+    """What was done so far."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.notices: list[Notice] = []
+        self.begun = perf_counter()
+
+    def step(self, name: str, found: int, note: str = "") -> None:
+        now = perf_counter()
+        self.steps.append(Step(name, found, now - self.begun, note))
+        self.begun = now
+
+
+class Legs:
+    """The legs of one query. The query is embedded once, when the vector leg first runs."""
+
+    def __init__(
+        self,
+        query: Query,
+        store: Store,
+        embedders: Callable[[], Embedders],
+        fusing: Fusing,
+        *,
+        fill: Callable[[int], Filled | None],
+        trace: Trace,
+    ) -> None:
+        self._query, self._store, self._fusing = query, store, fusing
+        self._made, self._fill_some, self._trace = embedders, fill, trace
+        self.terms: tuple[Term, ...] = ()
+        self._vector: tuple[Stored, Vectors] | None = None
+        self._asked: tuple[int, Vectors] | None = None  # the generation and the vector that are compared
+        self._ranked: tuple[int, Ranking] | None = None
+        self._words: tuple[int, Ranking] | None = None
+        self._pairs: Mapping[str, float] = {}
+        self._near: dict[ChunkId, float] = {}
+        self.partial = False  # many chunks have no vector yet: what is nearest may be among them
+
+    @property
+    def two(self) -> bool:
+        """Whether the configuration names an embedder, so that there is a vector leg at all."""
+        return self._embedders.enabled
+
+    def vectors(self) -> int:
+        """How many vectors there are to compare with; where none was compared, how many memories there are."""
+        return self._store.centre(self._asked[0])[1] if self._asked else self._store.count(EVERYTHING)
+
+    @property
+    def model(self) -> str:
+        """Whose vector of the query was compared; empty if no model was asked."""
+        return self._vector[0].space.model if self._vector else ""
+
+    def renew(self, *, vector: bool) -> None:
+        """
+        Begin anew, after others changed what was ranked.
+
+        Args:
+            vector: Also with the query's vector: another generation may answer by now.
+        """
+        self._ranked = self._words = None
+        self._near = {}
+        if vector:
+            self._vector = None
+            for name in ("_fit", "_lexicon"):
+                self.__dict__.pop(name, None)
+
+    @cached_property
+    def _embedders(self) -> Embedders:
+        return self._made()
+
+    def plan(self) -> None:
+        found = self._store.weigh(terms(self._query.text))
+        weighed = tuple(term for term in found if not term.cut)
+        if cut := len(found) - len(weighed):
+            said = f"the answer is cut short: {cut} of {len(found)} words or phrases of the query were not looked for"
+            hint = "So many chunks hold them that it would take too long. Ask for rarer words, or for fewer."
+            self._trace.notices.append(Notice(said, hint))
+        if len(weighed) > TERMS:
+            rarest = sorted(weighed, key=lambda term: -term.weight)[:TERMS]
+            self._trace.notices.append(
+                Notice(f"the query has {len(weighed)} words; the {TERMS} rarest were looked for")
+            )
+            weighed = tuple(term for term in weighed if term in rarest)
+        self.terms = weighed
+        if self._fusing.neighbours:
+            self._pairs = neighbours(self._query.text, weighed)
+        self._trace.step("terms", len(weighed), f"cut short by {cut}" if cut else "")
+
+    def bare(self) -> bool:
+        """Whether nothing is in scope: then there is nothing to compare with, and nothing amiss."""
+        return not self._store.recent(self._query.scope, 1)
+
+    def keywords(self, depth: int) -> Ranking:
+        """The best chunks by keyword; looked for once at each depth."""
+        if self._words is None or self._words[0] != depth:
+            found = self._best(depth)
+            self._words = (depth, lifted(found, self.near(found)))
+            self._trace.step("keyword", len(found))
+        return self._words[1]
+
+    def _best(self, depth: int) -> Ranking:
+        """By BM25. To rank takes as long for many as for few: where it takes long, more is taken the second time."""
+        known, found = self._ranked or (0, ())
+        if len(found) == known < depth:
+            known = max(depth, AHEAD) if self._ranked and self.costly() else depth
+            found = self._store.by_keyword(self.terms, self._query.scope, known)
+            self._ranked = (known, found)
+        return found[:depth]
+
+    def near(self, ranking: Ranking) -> Mapping[ChunkId, float]:
+        """What share of the query's weight stands together in the first chunks of a ranking."""
+        if not self._pairs:
+            return {}
+        first = [scored.chunk for scored in ranking[:DEPTH]]
+        if unknown := [chunk for chunk in first if chunk not in self._near]:
+            self._near |= together(self._pairs, self._store.texts(unknown))
+        return {chunk: share for chunk in first if (share := self._near.get(chunk, 0.0))}
+
+    def costly(self) -> bool:
+        """Whether the keyword leg has so much to rank that it should not have to do it again for more candidates."""
+        return sum(term.rows for term in self.terms) >= COSTLY
+
+    @property
+    def fit(self) -> float | None:
+        """How well the lexicon fits that can be asked in place of the model, -1..1; None if there is none."""
+        return self._fit[1] if self._fusing.distilled else None
+
+    @cached_property
+    def _fit(self) -> tuple[int, float | None]:
+        """The generation that answers, and the fit of its lexicon."""
+        active = next((found.id for found in self._store.generations() if found.state == State.ACTIVE), 0)
+        return active, self._store.lexicon.fit(active)
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        from memory.search.term_vectors.ask import Lexicon
+
+        return Lexicon(self._store, self._fit[0])
+
+    def distilled(self, depth: int) -> Ranking | None:
+        """The leg that calls no model; None if the lexicon knows less than half of the query."""
+        if self.fit is None:
+            return None
+        asked = self._lexicon.ask(self._query.text, self.terms)
+        self._trace.step("distil", 0 if asked is None else round(asked.known * len(self.terms)))
+        if asked is None or asked.known < KNOWN:
+            return None
+        self._asked = (self._fit[0], asked.vector)
+        return self._compared("distilled", depth)
+
+    def nearest(self, depth: int) -> Ranking:
+        """The vector leg; the query is embedded once however deep the search goes."""
+        generation, vector = self._embedded()
+        self._asked = (generation.id, vector)
+        return self._compared("vector", depth)
+
+    def _compared(self, leg: str, depth: int) -> Ranking:
+        assert self._asked is not None  # noqa: S101  # set right before
+        ranking = self._store.by_vector(*self._asked, self._query.scope, depth)
+        self._trace.step(leg, len(ranking))
+        return ranking
+
+    def likeness(self, scope: Scope) -> Mapping[MemoryId, float]:
+        """The cosines of memories with the query, as far as they have vectors."""
+        generation, vector = self._embedded()
+        found = self._store.likeness(generation.id, vector, scope)
+        self._trace.step("likeness", len(found))
+        return found
+
+    def cosines(self, chunks: Sequence[ChunkId], *, make: bool) -> Mapping[ChunkId, float]:
+        """Cosines of chunks with the query's vector, if there is one; `make` makes one where that calls no server."""
+        if chunks and make and self._vector is None:
+            self._embed_inside()
+        if not chunks or self._vector is None:
+            return {}
+        generation, vector = self._vector
+        found = self._store.cosines(generation.id, vector, vector, chunks)
+        self._trace.step("compare", len(found))
+        return {chunk: cosine for chunk, (cosine, _) in found.items()}
+
+    def _embed_inside(self) -> None:
+        """Embed the query if its model runs in this process, or say why that cannot be."""
+        from memory.embed import host
+
+        try:
+            if self.two and self._embedders.inside and not host(self._answering()[1]):
+                self._embedded()
+        except (EmbedError, SpaceMismatch) as error:
+            self._trace.notices.append(Notice(f"no similarity is known: {error}", error.hint))
+
+    def _embedded(self) -> tuple[Stored, Vectors]:
+        """The generation that answers, and the query in its space."""
+        if self._vector is None:
+            self._embedders.let(self._query.text)
+            generation, embedder = self._answering()
+            vector, whole = self._embedders.query(embedder, self._query.text)
+            if not whole:
+                self._trace.notices.append(
+                    Notice("the query is longer than the model reads: its beginning was embedded")
+                )
+            self._vector = (generation, vector)
+            self._trace.step("embed", 1, str(generation.space))
+            self._fill_on()
+        return self._vector
+
+    def _answering(self) -> tuple[Stored, Embedder]:
+        """The active generation and its embedder; what waits is embedded first if nothing else was yet."""
+        try:
+            return self._embedders.answering()
+        except Unembedded:
+            self._fill()
+            return self._embedders.answering()
+
+    def _fill_on(self) -> None:
+        """Embed what waits, or say why not: the query has its vector, and most of what is kept does."""
+        try:
+            self._fill()
+        except (EmbedError, SpaceMismatch, StoreError) as error:
+            self._trace.notices.append(Notice(f"chunks wait for their vectors: {error}", error.hint))
+
+    def _fill(self) -> None:
+        """Embed what waits for a vector, as far as that is worth a search's time."""
+        if not (queued := self._store.queued()):
+            return
+        if (filled := self._fill_some(queued)) is None:
+            said = f"{queued:,} chunks have no vector yet and are found by keyword only"
+            self._trace.notices.append(Notice(said, "Run `memory embed`."))
+            self.partial = True
+            return
+        if filled.embedded or filled.failed:
+            self._trace.step("fill", filled.embedded, filled.error)
+        if filled.more:
+            self.partial = True
+            said = f"{filled.left:,} chunks have no vector yet and are found by keyword only"
+            self._trace.notices.append(Notice(said, "The next searches go on with them; `memory embed` does it now."))
+
+    def fused(self, near: Ranking, words: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
+        """Both legs as one ranking, with `others` in it, which neither leg found."""
+        fusing = self._fusing
+        if fusing.merge is Merge.MAX:
+            candidates, nearness = self._as_listed(near, words)
+        else:
+            candidates, nearness = self._looked_up(near, words, others)
+        ranking = fuse(candidates, nearness, terms=self.terms, weights=fusing.weights, merge=fusing.merge)
+        if fusing.merge is not Merge.MINMAX or not (together := self.near(ranking)):
+            return ranking
+        return fuse(candidates, nearness, terms=self.terms, weights=fusing.weights, near=together)
+
+    def _looked_up(
+        self, near: Ranking, words: Ranking, others: Mapping[ChunkId, MemoryId]
+    ) -> tuple[list[Scored], dict[ChunkId, float]]:
+        """Both legs, and for what only one of them found the other's score: a missing score is not a zero."""
+        known = {scored.chunk for scored in words}
+        unknown = [*(scored.chunk for scored in near if scored.chunk not in known), *others]
+        every = self._words is not None and len(words) < self._words[0]  # that holds a term is among the words
+        more = () if every else self._store.keyword_scores(self.terms, unknown)
+        neither = (Scored(chunk, memory, 0.0) for chunk, memory in others.items())
+        pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*neither, *near, *more, *words)}
+        cosines, nearness = self._nearness(list(pool))
+        shown = cosines if self._compares_model else {}  # of a vector that was guessed, only the order tells
+        return [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()], nearness
+
+    @property
+    def _compares_model(self) -> bool:
+        return self._vector is not None and self._asked is not None and self._asked[1] is self._vector[1]
+
+    def _as_listed(self, near: Ranking, words: Ranking) -> tuple[list[Scored], dict[ChunkId, float]]:
+        """Both legs as the seed system takes them (CAP B16): what a list does not hold has no score in it."""
+        nearness = {scored.chunk: scored.score for scored in near}
+        pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*near, *words)}
+        shown = nearness if self._compares_model else {}
+        return [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()], nearness
+
+    def _nearness(self, chunks: Sequence[ChunkId]) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
+        """The cosines of chunks with the query, as they are and after centring."""
+        assert self._asked is not None  # noqa: S101  # a leg came first
+        generation, vector = self._asked
+        centre = shrunk(*self._store.centre(generation))
+        length = float(centre @ centre)
+        other = centre / length**0.5 if length else vector
+        found = self._store.cosines(generation, vector, other, chunks)
+        query_centre = float(vector @ centre)
+        cosines = {chunk: cosine for chunk, (cosine, _) in found.items()}
+        nearness = {
+            chunk: centred(cosine, query_centre, with_other * length**0.5, length)
+            for chunk, (cosine, with_other) in found.items()
+        }
+        return cosines, nearness
+
+    def scored(self, legs: Mapping[str, Ranking], chunks: Mapping[ChunkId, MemoryId]) -> Ranking:
+        """What the legs that made a ranking say of chunks that are not in it."""
+        match sorted(legs):
+            case ["keyword"]:
+                return self._store.keyword_scores(self.terms, list(chunks))
+            case ["vector"]:
+                cosines, _ = self._nearness(list(chunks))
+                return tuple(Scored(id, chunks[id], cosine, cosine=cosine) for id, cosine in cosines.items())
+            case [near, "keyword"] | ["keyword", near]:
+                return self.fused(legs[near], legs["keyword"], chunks)
+        return ()

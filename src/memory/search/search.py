@@ -1,0 +1,323 @@
+"""Searching: keywords first; vectors when they are not enough; fuse; widen to the granularity."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.rank.confidence import worth
+from memory.rank.coverage import coverage, held_by_memory
+from memory.rank.gate import DEPTH, Tuning, judge
+from memory.rank.relevance import by_words, relevances
+from memory.rank.rollup import SECTIONS_OF, rollup
+from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
+from memory.schema.query import Answer, Gate, Granularity, Hit, Mode, Notice, Outcome, Tier, Verdict
+from memory.search.documents import unreadable
+from memory.search.retrievers import Legs, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from memory.embed.pool import Embedders
+    from memory.rank.fuse import Fusing
+    from memory.rank.rollup import Passage
+    from memory.schema.filled import Filled
+    from memory.schema.memory import MemoryId
+    from memory.schema.query import Query, Ranking
+    from memory.store import Store
+
+ATTEMPTS = 5
+"""How often a search begins anew when others change what it found before it was read."""
+
+
+class _Found(NamedTuple):
+    """A ranking with the places of its chunks in each leg."""
+
+    tier: Tier
+    ranking: Ranking
+    legs: Mapping[str, Ranking]
+    more: bool  # a deeper look would find more
+    verdict: Verdict | None = None
+    later: Mapping[MemoryId, MemoryId] = MappingProxyType({})  # what took whose place, if that was asked for
+
+
+def search(
+    query: Query,
+    store: Store,
+    embedders: Callable[[], Embedders],
+    tuning: Tuning,
+    fusing: Fusing,
+    *,
+    fill: Callable[[int], Filled | None],
+) -> Answer:
+    """
+    Answer a query. One that needs vectors embeds first what waits for them, as far as `fill` does it.
+
+    Args:
+        embedders, fill: Asked for only if keywords are not enough: many a search does without either.
+
+    Raises:
+        EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search then answers with keywords and
+            says so in a notice.
+        StoreError: The store cannot be read.
+    """
+    return _Search(query, store, embedders, tuning, fusing, fill=fill).answer()
+
+
+class _Search:
+    def __init__(
+        self,
+        query: Query,
+        store: Store,
+        embedders: Callable[[], Embedders],
+        tuning: Tuning,
+        fusing: Fusing,
+        *,
+        fill: Callable[[int], Filled | None],
+    ) -> None:
+        self._query, self._store, self._tuning, self._fusing = query, store, tuning, fusing
+        self._trace = Trace()
+        self._legs = Legs(query, store, embedders, fusing, fill=fill, trace=self._trace)
+        self._stuck = False  # the vector leg failed: looking deeper must not wait for it again
+
+    def answer(self) -> Answer:
+        """
+        Rank and read; again if others changed what was ranked before it was read, or reindexed.
+
+        Raises:
+            NotFound: The vectors were replaced again and again.
+        """
+        if self._query.mode is not Mode.VECTOR:
+            self._legs.plan()
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                answer, complete = self._attempt()
+            except NotFound:  # the generation
+                if attempt == ATTEMPTS:
+                    raise
+                self._legs.renew(vector=True)
+                continue
+            if complete:
+                break
+            self._legs.renew(vector=False)
+        return answer
+
+    def _attempt(self) -> tuple[Answer, bool]:
+        """Look as deep as it takes to fill the limit, for many chunks may belong to one memory; and was all still there."""
+        limit, medium = self._query.limit, self._query.granularity is Granularity.MEDIUM
+        depth = max(DEPTH, limit * SECTIONS_OF if medium else limit, self._tuning.enough)
+        while True:
+            found = self._in_time(self._found(depth))
+            last = not (found.more and self._fusing.deepen)
+            passages = (
+                self._sections(found, last=last) if medium else rollup(found.ranking, self._query.granularity, limit)
+            )
+            if last or len(passages) >= limit:
+                break
+            depth *= 4
+        hits = self._hits(passages, found)
+        trace = self._trace
+        trace.step("read", len(hits))
+        outcome, why = self._worth(hits, found.tier)
+        if self._query.topup and len(passages) < limit:
+            more = self._topup(passages, found)
+            passages, hits = [*passages, *more], (*hits, *self._hits(more, found))
+        hits = self._compared(hits, passages)
+        said = (*trace.notices, *unreadable(hit.memory for hit in hits))
+        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(said))  # what was begun anew is said once
+        answer = Answer(
+            self._query, hits, found.tier, found.verdict, self._legs.terms, steps, notices, outcome=outcome, worth=why
+        )
+        return answer, len(hits) == len(passages)
+
+    def _topup(self, passages: Sequence[Passage], found: _Found) -> list[Passage]:
+        from memory.search.topup import topup
+
+        more = topup(self._query, self._store, self._legs, passages, distilled=found.tier is Tier.KEYWORD)
+        self._trace.step("topup", len(more))
+        return more
+
+    def _compared(self, hits: tuple[Hit, ...], passages: Sequence[Passage]) -> tuple[Hit, ...]:
+        """Hits with their similarity, as far as there is a vector of the query: for the numbers, not for the order."""
+        matching = {
+            passage.best.chunk: [scored.chunk for scored in passage.matching or (passage.best,)] for passage in passages
+        }
+        cosines = {hit.chunk_id: hit.cosine for hit in hits if hit.cosine is not None}
+        unknown = [chunk for hit in hits for chunk in matching[hit.chunk_id] if chunk not in cosines]
+        cosines |= self._legs.cosines(unknown, make=self._query.compared)
+        measured = []
+        for hit in hits:
+            known = [cosines[chunk] for chunk in matching[hit.chunk_id] if chunk in cosines]
+            mean = sum(known) / len(known) if known else None
+            measured.append(hit._replace(cosine=cosines.get(hit.chunk_id), similarity=mean))
+        return tuple(measured)
+
+    def _worth(self, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outcome, str]:
+        if not hits and self._legs.bare():
+            return Outcome.NOTHING_SAVED, "nothing is in scope"
+        if self._stuck:
+            return Outcome.DEGRADED, "the model was needed and did not answer"
+        outcome, why = worth(hits, tier, self._legs.model, len(self._legs.terms), self._legs.vectors)
+        if outcome is Outcome.NOTHING_RELEVANT and self._legs.partial:
+            return Outcome.DEGRADED, "many chunks have no vector yet"
+        return outcome, why
+
+    def _sections(self, found: _Found, *, last: bool) -> list[Passage]:
+        """The sections to show, best first; none if there are fewer than asked for and it is not the `last` look."""
+        from memory.rank.sections import sections, shown
+
+        limit = self._query.limit
+        first = {scored.memory for scored in found.ranking[: SECTIONS_OF * limit]}
+        outlines = self._store.outlines(list(first))
+        held = sections(found.ranking, lambda memory: outlines.get(memory) or self._store.outline(memory), limit)
+        if len(held) < limit and not last:
+            return []
+        scores = {scored.chunk: scored for scored in found.ranking}
+        unranked = {id: one.best.memory for one in held for id in one.chunks if id not in scores}
+        scores |= {scored.chunk: scored for scored in self._legs.scored(found.legs, unranked)}
+        self._trace.step("sections", len(held))
+        passages = shown(held, scores, self._legs.terms, found.ranking, limit)
+        return (_corrected(passages, found.later) if found.later else passages)[:limit]
+
+    def _found(self, depth: int) -> _Found:
+        match self._query.mode:
+            case Mode.VECTOR | Mode.HYBRID if self._legs.bare():
+                return _Found(Tier(self._query.mode), (), {}, more=False)
+            case Mode.VECTOR:
+                depth = max(depth, self._fusing.candidates)
+                ranking = self._legs.nearest(depth)
+                return _Found(Tier.VECTOR, ranking, {"vector": ranking}, len(ranking) >= depth)
+            case Mode.HYBRID:
+                return self._hybrid(depth, None)
+            case Mode.KEYWORD:
+                ranking = self._legs.keywords(depth)
+                return _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth)
+            case Mode.TIERED:
+                return self._tiered(depth)
+
+    def _in_time(self, found: _Found) -> _Found:
+        """With corrections before what they correct, and what is new before what is old, as far as that is asked for."""
+        statuses, half_life = self._query.scope.statuses, self._fusing.half_life
+        mixed = not statuses or len(statuses) > 1
+        if not found.ranking or not (mixed or half_life):
+            return found
+        from memory.rank.order import aged, corrected
+
+        ranking = found.ranking
+        memories = self._store.memories(list({scored.memory for scored in ranking}))
+        if half_life:
+            changed = {id: memory.updated_at for id, memory in memories.items()}
+            ranking = aged(ranking, changed, datetime.now(UTC), half_life)
+        later = {id: memory.superseded_by for id, memory in memories.items() if memory.superseded_by is not None}
+        return found._replace(ranking=corrected(ranking, later) if later else ranking, later=later)
+
+    def _tiered(self, depth: int) -> _Found:
+        if self._legs.costly():
+            depth = max(depth, self._fusing.candidates)  # as many as the other leg would be fused with
+        ranking = self._legs.keywords(depth)
+        verdict = judge(
+            self._legs.terms,
+            ranking,
+            self._tuning,
+            near=self._legs.near(ranking),
+            fit=self._legs.fit,
+        )
+        if not ranking and verdict.tier is not Tier.KEYWORD and self._legs.bare():
+            verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
+        found = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, verdict)
+        if verdict.tier is Tier.DISTILLED:
+            if (distilled := self._distilled(depth, verdict)) is not None:
+                return distilled
+            why = "the store's own vectors know less than half of the query"
+            onward = Tier.KEYWORD if self._tuning.free else Tier.HYBRID
+            found = found._replace(verdict=verdict._replace(enough=onward is Tier.KEYWORD, why=why, tier=onward))
+        if verdict.enough or self._tuning.free:
+            return found
+        return self._asked(depth, found)
+
+    def _asked(self, depth: int, cheap: _Found) -> _Found:
+        """What the model adds; without it, the best there is."""
+        if self._legs.two and not self._stuck:
+            try:
+                return self._hybrid(depth, cheap.verdict)
+            except (EmbedError, SpaceMismatch) as error:
+                self._stuck = True
+                self._trace.notices.append(Notice(f"without the model: {error}", error.hint))
+        if self._tuning.gate is not Gate.COUNT and (distilled := self._distilled(depth, cheap.verdict)) is not None:
+            return distilled
+        return cheap
+
+    def _distilled(self, depth: int, verdict: Verdict | None) -> _Found | None:
+        """Both rankings that call no model, merged; None if there is no lexicon that knows the query."""
+        depth = max(depth, self._fusing.candidates)
+        if (near := self._legs.distilled(depth)) is None:
+            return None
+        return self._merged(Tier.DISTILLED, "distilled", near, depth, verdict)
+
+    def _hybrid(self, depth: int, verdict: Verdict | None) -> _Found:
+        depth = max(depth, self._fusing.candidates)
+        return self._merged(Tier.HYBRID, "vector", self._legs.nearest(depth), depth, verdict)
+
+    def _merged(self, tier: Tier, leg: str, near: Ranking, depth: int, verdict: Verdict | None) -> _Found:
+        words = self._legs.keywords(depth)
+        ranking = self._legs.fused(near, words, {})
+        self._trace.step("fuse", len(ranking))
+        deeper = max(len(near), len(words)) >= depth
+        return _Found(tier, ranking, {"keyword": words, leg: near}, deeper, verdict)
+
+    def _scores(self, passages: Sequence[Passage], found: _Found) -> list[float]:
+        if found.tier is not Tier.KEYWORD:
+            return [passage.score for passage in passages]
+        best = max((scored.keyword or 0.0 for scored in found.ranking), default=0.0)
+        return by_words(passages, self._legs.terms, best=best, near=self._legs.near(found.ranking))
+
+    def _hits(self, passages: Sequence[Passage], found: _Found) -> tuple[Hit, ...]:
+        """Passages with their memories; what was deleted since it was ranked is left out."""
+        memories = self._store.memories([passage.best.memory for passage in passages])
+        excerpts = self._store.excerpts([passage.best.chunk for passage in passages])
+        medium = self._query.granularity is Granularity.MEDIUM
+        bodies = self._store.bodies(list(memories)) if medium else {}
+        held = held_by_memory(found.ranking)
+        fusing, scores = self._fusing, self._scores(passages, found)
+        first = coverage(self._legs.terms, held.get(passages[0].best.memory, 0)) if passages else 0.0
+        relevance = relevances(scores, found.tier, coverage=first, weights=fusing.weights, merge=fusing.merge)
+        places = {
+            leg: {scored.chunk: rank for rank, scored in enumerate(ranking, start=1)}
+            for leg, ranking in found.legs.items()
+        }
+        hits = []
+        for passage, score, relevant in zip(passages, scores, relevance, strict=True):
+            best = passage.best
+            if best.memory not in memories or best.chunk not in excerpts:
+                continue
+            excerpt = excerpts[best.chunk]
+            section = bodies.get(best.memory, "")[passage.start : passage.stop] if medium else ""
+            ranks = tuple((leg, place[best.chunk]) for leg, place in places.items() if best.chunk in place)
+            hits.append(
+                Hit(
+                    memory=memories[best.memory],
+                    chunk=excerpt.chunk,
+                    chunk_id=best.chunk,
+                    text=section or excerpt.text,
+                    score=score,
+                    coverage=coverage(self._legs.terms, held.get(best.memory, 0)),
+                    keyword=best.keyword,
+                    cosine=best.cosine,
+                    ranks=ranks,
+                    relevance=relevant,
+                    matched=len(passage.matching),
+                    chunks=len(passage.chunks),
+                    topup=passage.topup,
+                )
+            )
+        return tuple(hits)
+
+
+def _corrected(passages: Sequence[Passage], later: Mapping[MemoryId, MemoryId]) -> list[Passage]:
+    """`memory.rank.order.corrected` of sections, which have an order and scores of their own."""
+    from memory.rank.order import corrected
+
+    sections = {passage.best.chunk: passage for passage in passages}
+    ranking = corrected(tuple(passage.best._replace(score=passage.score) for passage in passages), later)
+    return [sections[scored.chunk]._replace(score=scored.score) for scored in ranking]

@@ -1,0 +1,294 @@
+"""Learning a lexicon: which vector each term of a store stands for, by the vectors of the passages that hold it."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.rank.fuse import shrunk
+from memory.schema.errors import NotFound
+from memory.schema.memory import ChunkId
+from memory.search.term_vectors.ask import Lexicon
+from memory.search.term_vectors.words import terms, words
+from memory.store import Learned, Sense
+from memory.text.passage import passage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memory.schema.memory import Excerpt
+    from memory.schema.space import Vectors
+    from memory.search.term_vectors.ridge import Sparse
+    from memory.store import Store
+
+LEAST = 200
+"""Passages below which a lexicon is not worth asking; see docs/ranking.md for what it is worth by size."""
+
+GROWN = 0.05
+"""Share of passages that came or went since, from which a lexicon is learned again."""
+
+DRIFT = 0.15
+"""How much worse it may speak of new passages than of those it was tried on when it was learned."""
+
+AXES = 192
+"""Of the model's dimensions, those along which the passages differ most; more changed no judged set."""
+
+MOST_TERMS = 40_000
+"""8 MB. The rarest go first, pairs before words."""
+
+MOST_SEEN = 1_000_000
+"""Terms told apart while reading, 200 MB: pairs that come up later are left out, for what is kept is common."""
+
+MOST_PASSAGES = 50_000
+MOST_BYTES = 1 << 27
+"""Of vectors held while learning. Of a larger store every n-th passage is read."""
+
+HELD = 200
+"""Passages at most, and a twentieth of all, that it does not learn from, but is tried on."""
+
+WEIGHT, STEPS = 0.3, 5
+
+PAGE = 2_000
+
+
+class _Material(NamedTuple):
+    """
+    Attributes:
+        counts: How often which term is in which passage.
+        names: The terms.
+        wanted: What each passage should come to, shape (passages, dimension), the store's centre taken off.
+        last: The highest id.
+    """
+
+    counts: Sparse
+    names: Sequence[str]
+    wanted: Vectors
+    last: ChunkId
+
+
+def due(store: Store, generation: int) -> bool:
+    """Whether a lexicon should be learned: there is none, too much came or went since, or it fits what came badly."""
+    passages = store.filled(generation)
+    if passages < LEAST:
+        return False
+    learned = store.lexicon.learned(generation)
+    if learned is None or abs(passages - learned.passages) > GROWN * learned.passages:
+        return True
+    fresh = store.lexicon.lessons(generation, learned.last, HELD)
+    if len(fresh) * 20 < HELD:
+        return False
+    return _fit(Lexicon(store, generation), fresh) < learned.fit - DRIFT
+
+
+def learn(
+    store: Store,
+    generation: int,
+    *,
+    moment: datetime,
+    going: Callable[[], bool] = lambda: True,
+) -> Learned | None:
+    """
+    Learn the lexicon of a generation from all its vectors, and keep it in place of the former.
+
+    Args:
+        going: Whether to go on; asked now and then.
+
+    Returns:
+        None if there are fewer than `LEAST` passages, it was stopped, the generation is gone, or somebody else has
+        learned meanwhile.
+    """
+    try:
+        former = store.lexicon.learned(generation)
+        total, passages = store.centre(generation), store.filled(generation)
+        if passages < LEAST:
+            return None
+        centre = shrunk(*total)
+        material = _read(store, generation, passages, centre, going)
+    except NotFound:
+        return None
+    if material is None:
+        return None
+    tried, basis, senses = _solved(material)
+    if not going():
+        return None
+    learned = Learned(passages, material.last, tried, moment, basis)
+    return learned if store.lexicon.learn(generation, learned, senses, instead_of=former) else None
+
+
+def _read(store: Store, generation: int, passages: int, centre: Vectors, going: Callable[[], bool]) -> _Material | None:
+    import numpy as np
+
+    from memory.search.term_vectors.ridge import Sparse
+
+    most = max(1, min(MOST_PASSAGES, MOST_BYTES // (4 * len(centre))))
+    stride = -(-passages // most)
+    ids: defaultdict[str, int] = defaultdict(count().__next__)  # a new term gets the next number
+    found, times, lengths = array("i"), array("i"), array("i")
+    rows: list[Vectors] = []
+    after, place = ChunkId(0), 0
+    while lessons := store.lexicon.lessons(generation, after, PAGE):
+        if not going():
+            return None
+        for excerpt, vectors in lessons:
+            place += 1
+            if place % stride:
+                continue
+            told = len(ids) < MOST_SEEN
+            said = Counter([ids[term] for term in _said(excerpt) if told or " " not in term or term in ids])
+            found.extend(said.keys())
+            times.extend(said.values())
+            lengths.append(len(said))
+            rows.append(vectors.mean(axis=0) - centre)
+        after = lessons[-1][0].id
+    if not rows:
+        return None
+    of = np.repeat(np.arange(len(rows)), np.frombuffer(lengths, np.int32))
+    columns, values = np.frombuffer(found, np.int32).astype(np.int64), np.frombuffer(times, np.int32)
+    sparse = Sparse(of, columns, values.astype(np.float32), (len(rows), len(ids)))
+    return _Material(sparse, list(ids), np.stack(rows).astype(np.float32, copy=False), after)
+
+
+def _said(excerpt: Excerpt) -> list[str]:
+    """
+    The terms of a passage; those of its title count twice. Without what came before the chunk: a pair over its border would
+    be of two chunks, and stay when they go.
+    """
+    return [*words(excerpt.title), *terms(passage(excerpt, 0))]
+
+
+def _solved(material: _Material) -> tuple[float, Vectors, list[Sense]]:
+    """How well it fits, the basis, and the senses."""
+    import numpy as np
+
+    from memory.search.term_vectors.ridge import Product, ridge
+
+    height = material.counts.shape[0]
+    held = np.zeros(height, bool)
+    held[:: max(20, height // HELD)] = True
+    kept, weights = _kept(material, ~held[material.counts.rows])
+    matrix = _weighed(material.counts, kept, weights)
+    basis = axes(material.wanted, AXES)
+    wanted = material.wanted @ basis.T
+    solution = ridge(_rows(matrix, ~held), wanted[~held], weight=WEIGHT, steps=STEPS)
+    tried = Product(_rows(matrix, held))(solution)
+    fit = float(np.mean(cosines(tried @ basis, material.wanted[held])))
+    names = [material.names[i] for i in np.flatnonzero(kept).tolist()]
+    return fit, basis, _senses(names, solution * weights[kept][:, None])
+
+
+def _kept(material: _Material, trained: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Vectors]:
+    """Which terms are kept, and the inverse document frequency of each."""
+    import numpy as np
+
+    counts = material.counts
+    of = np.bincount(counts.columns[trained], minlength=counts.shape[1])
+    pairs = np.array([" " in name for name in material.names])
+    order = np.lexsort((-of, pairs))  # words before pairs, the common ones first
+    order = order[of[order] > pairs[order]][:MOST_TERMS]  # a pair that was said once tells less than its words
+    kept = np.zeros(len(of), bool)
+    kept[order] = True
+    return kept, np.log1p(counts.shape[0] / np.maximum(of, 1)).astype(np.float32)
+
+
+def _weighed(counts: Sparse, kept: NDArray[np.bool_], weights: Vectors) -> Sparse:
+    """Rows of tf-idf, (1 + ln n) · ln(1 + N / df), of length 1; columns are the terms that are kept."""
+    import numpy as np
+
+    inside = kept[counts.columns]
+    rows, columns = counts.rows[inside], counts.columns[inside]
+    values = (1 + np.log(counts.values[inside])) * weights[columns]
+    lengths = np.sqrt(np.bincount(rows, values.astype(np.float64) ** 2, minlength=counts.shape[0]))
+    numbered = np.cumsum(kept) - 1
+    scaled = (values / lengths[rows]).astype(np.float32)
+    return counts._replace(
+        rows=rows, columns=numbered[columns], values=scaled, shape=(counts.shape[0], int(kept.sum()))
+    )
+
+
+def _rows(matrix: Sparse, wanted: NDArray[np.bool_]) -> Sparse:
+    """Some of the rows, numbered anew."""
+    import numpy as np
+
+    inside = wanted[matrix.rows]
+    numbered = np.cumsum(wanted) - 1
+    shape = (int(wanted.sum()), matrix.shape[1])
+    return matrix._replace(
+        rows=numbered[matrix.rows[inside]], columns=matrix.columns[inside], values=matrix.values[inside], shape=shape
+    )
+
+
+def axes(rows: Vectors, most: int) -> Vectors:
+    """
+    Orthonormal axes along which rows differ most, about: two steps of subspace iteration from a fixed random start
+    (Halko, Martinsson and Tropp, SIAM Review 53, 2011). A full decomposition takes minutes at 3,072 dimensions.
+
+    Args:
+        rows: Shape (n, dimension), centred.
+
+    Returns:
+        Shape (up to most, dimension), float32; fewer where rows differ along fewer, but one at least.
+    """
+    import numpy as np
+
+    dimension = rows.shape[1]
+    if dimension <= most:
+        return np.eye(dimension, dtype=np.float32)
+    start = np.random.default_rng(0).standard_normal((dimension, most)).astype(np.float32)
+    once = orthonormal((rows.T @ (rows @ start)).T)
+    return orthonormal((rows.T @ (rows @ once.T)).T)
+
+
+def orthonormal(rows: Vectors) -> Vectors:
+    """
+    Gram-Schmidt, each row twice; those that depend on the former are left out, and of nothing but zeros one axis remains.
+
+    Not LAPACK: it shares work this small among threads, and waits up to a second for a processor that is taken.
+    """
+    import numpy as np
+
+    made = np.zeros(rows.shape, np.float64)
+    count = 0
+    for row in rows.astype(np.float64):
+        length = np.sqrt(np.vecdot(row, row))
+        rest = row
+        for _ in range(2):
+            rest = rest - np.einsum("i,ij->j", np.vecdot(made[:count], rest), made[:count])
+        left = np.sqrt(np.vecdot(rest, rest))
+        if left > 1e-5 * length:
+            made[count] = rest / left
+            count += 1
+    if not count:
+        made[0, 0] = count = 1
+    return np.ascontiguousarray(made[:count], np.float32)
+
+
+def _senses(names: Sequence[str], vectors: Vectors) -> list[Sense]:
+    import numpy as np
+
+    scales = np.maximum(np.abs(vectors).max(axis=1) / 127, 1e-12)
+    codes = np.rint(vectors / scales[:, None]).astype(np.int8)
+    return [Sense(name, scale, code.tobytes()) for name, scale, code in zip(names, scales.tolist(), codes, strict=True)]
+
+
+def _fit(lexicon: Lexicon, lessons: Sequence[tuple[Excerpt, Vectors]]) -> float:
+    """Mean cosine of what a lexicon says of passages with their vectors."""
+    import numpy as np
+
+    said = np.stack([lexicon.direction(_said(excerpt)) for excerpt, _ in lessons])
+    wanted = np.stack([vectors.mean(axis=0) for _, vectors in lessons]) - lexicon.centre
+    return float(np.mean(cosines(said, wanted)))
+
+
+def cosines(first: Vectors, second: Vectors) -> Vectors:
+    """Row by row; 0 where either is nothing."""
+    import numpy as np
+
+    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    products: Vectors = np.einsum("ij,ij->i", first, second) / np.maximum(lengths, 1e-12)
+    return products

@@ -1,0 +1,76 @@
+"""What fills an answer up to its limit: what is in scope and was not found, marked as such."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.rank.rollup import SECTIONS_OF, Passage, alone
+from memory.schema.query import Granularity, Scored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from memory.schema.memory import ChunkId, MemoryId
+    from memory.schema.query import Query
+    from memory.search.retrievers import Legs
+    from memory.store import Store
+
+PAGE = 100  # memories that are read at once
+
+
+class _Candidate(NamedTuple):
+    source: str
+    memory: MemoryId
+    chunk: ChunkId
+
+
+def topup(query: Query, store: Store, legs: Legs, shown: Sequence[Passage], *, distilled: bool) -> list[Passage]:
+    """
+    Passages for the places that are left, without a call of a model: what is near by the lexicon, nearest first, then
+    what was last changed. Their score is 0.
+
+    Args:
+        shown: What was found. No chunk of it comes again; of COARSE, no memory.
+        distilled: Whether the lexicon is asked. Once vectors were compared, all that has one was found.
+    """
+    room = query.limit - len(shown)
+    chunks = {chunk for passage in shown for chunk in passage.chunks}
+    memories = {passage.best.memory for passage in shown}
+    found: list[Passage] = []
+    for candidate in _candidates(query, store, legs, distilled=distilled) if room > 0 else ():
+        if candidate.memory in memories if query.granularity is Granularity.COARSE else candidate.chunk in chunks:
+            continue
+        if (passage := _passage(candidate, query.granularity, store, chunks)) is None:
+            continue
+        found.append(passage)
+        if len(found) == room:
+            break
+        chunks.update(passage.chunks)
+        memories.add(candidate.memory)
+    return found
+
+
+def _candidates(query: Query, store: Store, legs: Legs, *, distilled: bool) -> Iterator[_Candidate]:
+    if distilled:
+        for scored in legs.distilled(SECTIONS_OF * query.limit) or ():
+            yield _Candidate("distilled", scored.memory, scored.chunk)
+    after = None
+    while page := store.recent(query.scope, PAGE, after):
+        outlines = store.outlines([memory.id for memory in page])
+        for memory in page:
+            yield from (_Candidate("recent", memory.id, chunk) for chunk, _ in outlines.get(memory.id, ()))
+        after = page[-1]
+
+
+def _passage(candidate: _Candidate, size: Granularity, store: Store, taken: set[ChunkId]) -> Passage | None:
+    """A candidate in the size that is asked for; None if it was deleted meanwhile."""
+    best = Scored(candidate.chunk, candidate.memory, 0.0)
+    if size is not Granularity.MEDIUM:
+        return alone(best, candidate.source)
+    from memory.rank.sections import section
+
+    run = section(store.outline(candidate.memory), candidate.chunk, taken)
+    if not run:
+        return None
+    ids = tuple(id for id, _ in run)
+    return Passage(best, 0.0, (), ids, run[0][1].start, run[-1][1].stop, candidate.source)

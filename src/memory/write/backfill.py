@@ -1,0 +1,284 @@
+"""Filling: chunks that wait in the queue get their vectors in the generation that answers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.embed import PLACE, embedded, names, space
+from memory.embed.purpose import EMBED, FILL, purpose
+from memory.schema import holder
+from memory.schema.errors import EmbedError, Garbled, Raised, Unfit
+from memory.schema.filled import Filled, Held
+from memory.schema.holder import Fate
+from memory.schema.limits import plain
+from memory.schema.space import Window
+from memory.store import State
+from memory.text.passage import passage
+from memory.write.gradual import SHARE, embed_on, shares
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from memory.embed import Embedder
+    from memory.embed.pool import Embedders
+    from memory.embed.purpose import Purpose
+    from memory.schema.memory import Chunk, ChunkId, Excerpt, MemoryId
+    from memory.schema.space import Embedded
+    from memory.store import Claim, Store
+    from memory.write.gradual import Share
+
+RETRY = timedelta(hours=1)
+"""After which a text that its model did not take is tried again, unless somebody asks for it."""
+
+CLAIM = timedelta(minutes=5)
+"""After which chunks that somebody began to embed are thought to be left behind, if nobody can tell whether they are."""
+
+AT_ONCE = 16
+"""Chunks at most that are embedded before they are kept: about half a second of the local model."""
+
+TOKENS_AT_ONCE = 7_200
+"""Tokens at most of those chunks: as many as 16 of the usual size have. One that is not cut may have thousands."""
+
+HOPELESS = 3
+"""Texts in a row that a model does not take before it is asked for one that it always took."""
+
+
+IN_PASSING = 8
+"""Chunks of a batch when somebody waits for something else: what is begun has to be finished."""
+
+
+class Filling(NamedTuple):
+    """
+    How queued chunks are embedded; see the settings `embedding.fill…`.
+
+    Attributes:
+        policy: "eager", "lazy" or "background".
+        seconds: At most for what is done in passing; None until all is done.
+        threshold: Chunks at most that a search takes on.
+        batch: Chunks embedded and committed together.
+        overlap: Tokens of what came before that a chunk is embedded with, at most; see `memory.text.passage`.
+    """
+
+    policy: str = "eager"
+    seconds: float | None = 2.0
+    threshold: int = 1000
+    batch: int = 32
+    overlap: int = 50
+
+
+def many(chunks: Iterable[Chunk]) -> bool:
+    """Whether chunks are kept first and embedded after: before, only what takes the local model half a second."""
+    pieces = list(chunks)
+    return len(pieces) > AT_ONCE or sum(piece.token_count for piece in pieces) > TOKENS_AT_ONCE
+
+
+class Isolated(NamedTuple):
+    """
+    Vectors of chunks, and the chunks whose text the model did not take.
+
+    Attributes:
+        parts: Windows name chunks by their ids.
+    """
+
+    parts: tuple[Embedded, ...]
+    failed: tuple[tuple[ChunkId, EmbedError], ...]
+
+
+def isolated(excerpts: Sequence[Excerpt], embedder: Embedder, overlap: int) -> Isolated:
+    """
+    Embed chunks; one that spoils its batch is found by halving and left out.
+
+    What code that is not ours raises may mean one text or the whole model: the model is then asked for a text that it
+    always took, at once and before a text is left out, so that one that is down costs two calls and spoils no text.
+
+    Raises:
+        EmbedError: The model cannot be used at all.
+    """
+    parts: list[Embedded] = []
+    failed: list[tuple[ChunkId, EmbedError]] = []
+    stack = [excerpts]
+    while stack:
+        some = stack.pop()
+        try:
+            made = embedded(embedder, [passage(excerpt, overlap) for excerpt in some])
+        except (Unfit, Garbled, Raised) as error:
+            if isinstance(error, Raised) and (len(some) == 1 or not (parts or stack)):
+                embedded(embedder, [PLACE])  # raises if it is the model, and not these texts
+            if len(some) > 1:
+                middle = len(some) // 2
+                stack += [some[middle:], some[:middle]]
+                continue
+            failed.append((some[0].id, error))
+            if len(failed) == HOPELESS and not parts:
+                embedded(embedder, [PLACE])
+            continue
+        named = tuple(Window(some[window.chunk].id, window.window, window.row) for window in made.windows)
+        parts.append(made._replace(windows=named))
+    return Isolated(tuple(parts), tuple(failed))
+
+
+def store_isolated(found: Isolated, store: Store, generation: int, moment: datetime) -> int:
+    """Write what was made, and which texts were not taken; the number of chunks that got vectors."""
+    done = sum(store.fill(generation, part.vectors, part.windows) for part in found.parts)
+    for id, error in found.failed:
+        store.failed([id], plain(str(error)), moment)
+    return done
+
+
+def drain(
+    store: Store,
+    embedders: Embedders,
+    filling: Filling,
+    *,
+    moment: datetime,
+    of: Purpose = FILL,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    going: Callable[[], bool] = lambda: True,
+) -> Filled:
+    """
+    Embed what waits, fewest failures first, and commit it batch by batch.
+
+    Args:
+        of: If a person asked for it, texts that failed are tried again, each once.
+        going: Whether to go on; asked before each batch.
+
+    Raises:
+        EmbedError: The model cannot be used; what was embedded is kept.
+        SpaceMismatch: The configured model is not the one whose vectors are stored.
+    """
+    total = store.queued()
+    if not total:
+        return Filled()
+    retried = moment if of.asked else moment - RETRY
+    passing = filling.seconds is not None
+    size = min(IN_PASSING, filling.batch) if passing else filling.batch
+    begun, done, model = perf_counter(), 0, ""
+    errors: list[EmbedError] = []
+    held: dict[str, Held] = {}
+
+    def in_time() -> bool:
+        return going() and (filling.seconds is None or perf_counter() - begun < filling.seconds)
+
+    rounds = _Rounds(store, embedders, filling, moment, in_time)
+    with purpose(of):
+        while going() and (excerpts := _claimed(store, size, retried, held)):
+            written, failures, model = rounds.embed(excerpts)
+            done, errors = done + written, [*errors, *failures]
+            progress(done, max(total, done))
+            if not in_time() or not (written or failures):  # its generation was replaced meanwhile
+                break
+    embedders.notes.write()
+    left, last = store.queued(), str(errors[-1]) if errors else ""
+    more = passing and not in_time() and left > len(errors)
+    return Filled(done, len(errors), left, last, more=more, model=model, held=tuple(held.values()))
+
+
+class _Rounds(NamedTuple):
+    """What claimed chunks are embedded with, and as long as `going` says so."""
+
+    store: Store
+    embedders: Embedders
+    filling: Filling
+    moment: datetime
+    going: Callable[[], bool]
+
+    def embed(self, excerpts: Sequence[Excerpt]) -> tuple[int, list[EmbedError], str]:
+        """Embed chunks and write their vectors: how many have them now, why the model does not take others, its name."""
+        written, errors, complete = 0, list[EmbedError](), False
+        try:
+            generation, embedder = _founded(self.store, self.embedders)
+            for share in shares(excerpts, None if self.filling.seconds is None else SHARE):
+                filled, failures = self._embed_share(share, generation, embedder)
+                written, errors = written + filled, [*errors, *failures]
+                if not self.going():
+                    break
+            else:
+                complete = True
+        finally:
+            if not complete:  # whatever ended it, others may try at once
+                self.store.release([excerpt.id for excerpt in excerpts])
+        return written, errors, str(names(embedder))
+
+    def _embed_share(self, share: Share, generation: int, embedder: Embedder) -> tuple[int, list[EmbedError]]:
+        store, overlap = self.store, self.filling.overlap
+        if not share.long:
+            found = isolated(share.excerpts, embedder, overlap)
+            return store_isolated(found, store, generation, self.moment), [error for _, error in found.failed]
+        [excerpt] = share.excerpts
+        try:
+            return int(embed_on(store, embedder, generation, excerpt, overlap, going=self.going)), []
+        except (Unfit, Garbled, Raised) as error:
+            embedded(embedder, [PLACE])  # raises if it is the model, and not this text
+            store.failed([excerpt.id], plain(str(error)), self.moment)
+            return 0, [error]
+
+
+def anew(
+    store: Store,
+    embedders: Embedders,
+    filling: Filling,
+    ids: Sequence[MemoryId],
+    *,
+    moment: datetime,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Filled:
+    """
+    Embed all chunks of some memories, in place of the vectors they have, and commit it batch by batch. Until then the
+    former vectors answer; what is never embedded goes to no model.
+
+    Raises:
+        EmbedError, SpaceMismatch: As of `drain`.
+    """
+    kept = [id for id, memory in store.memories(ids).items() if not memory.keyword_only]
+    chunks = [id for outline in store.outlines(kept).values() for id, _ in outline]
+    done, failed, last, model = 0, 0, "", ""
+    with purpose(EMBED):
+        for start in range(0, len(chunks), filling.batch):
+            if not (excerpts := list(store.excerpts(chunks[start : start + filling.batch]).values())):
+                continue  # they were deleted meanwhile
+            generation, embedder = _founded(store, embedders)
+            found = isolated(excerpts, embedder, filling.overlap)
+            done += store_isolated(found, store, generation, moment)
+            failed, model = failed + len(found.failed), str(names(embedder))
+            last = str(found.failed[-1][1]) if found.failed else last
+            progress(start + len(excerpts), len(chunks))
+    embedders.notes.write()
+    return Filled(done, failed, store.queued(), last, model=model)
+
+
+def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held]) -> Sequence[Excerpt]:
+    """
+    The next chunks that nobody else embeds at the moment; where there are none, those that a process left behind.
+
+    Args:
+        held: Gets what others have begun, where nothing else is left.
+    """
+    now = datetime.now(UTC)
+    claim = partial(store.claim, limit, retried, now=now, until=now + CLAIM, by=str(holder.own()))
+    if found := claim():
+        return found
+    others = {one.holder: _held(one) for one in store.claims(now)}
+    held |= others
+    ended = [name for name, one in others.items() if one.fate is Fate.ENDED]
+    if not ended:
+        return ()
+    store.release_of(ended)
+    return claim()
+
+
+def _held(one: Claim) -> Held:
+    found = holder.parsed(one.holder)
+    return Held(one.chunks, found, holder.fate(found), one.until)
+
+
+def _founded(store: Store, embedders: Embedders) -> tuple[int, Embedder]:
+    """The generation that answers, begun if there is none, and the embedder of its space."""
+    if not any(found.state is State.ACTIVE for found in store.generations()):
+        embedder = embedders.configured()
+        store.begin(space(embedder))
+        embedders.remember(embedder)
+    generation, embedder = embedders.answering()
+    return generation.id, embedder

@@ -1,0 +1,126 @@
+"""
+What joins memories, and what tools were used, carried from one database to another.
+
+Ids of a database mean nothing elsewhere, so uids take their place.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from memory.schema.errors import Invalid
+from memory.schema.kinds import TOOL_TYPES
+from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, short
+from memory.store import Attached, Relation, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from memory.schema.memory import MemoryId
+    from memory.store import Store
+
+
+class Relating(NamedTuple):
+    """A relation between entities by their uids."""
+
+    source: str
+    target: str
+    type: str
+    created_at: datetime
+
+
+class Attaching(NamedTuple):
+    """That a memory is about an entity, by their uids."""
+
+    entity: str
+    memory: str
+    created_at: datetime
+
+
+Strand: TypeAlias = Relating | Attaching
+RELATION, ATTACHED, CALL = "memory.relation/1", "memory.attached/1", "memory.tool_call/1"
+SCHEMAS = (RELATION, ATTACHED, CALL)
+
+
+class Tied(NamedTuple):
+    """How many relations and links are new, and how many join something that is not there."""
+
+    new: int
+    loose: int
+
+
+def strands(store: Store) -> Iterator[Strand]:
+    """Every relation, then every link between an entity and a memory, read a page at a time."""
+    relation: Relation | None = None
+    while relations := store.graph.all_relations(relation):
+        uids = _uids(store, [id for one in relations for id in one[:2]])
+        for relation in relations:
+            if relation.source in uids and relation.target in uids:  # neither was deleted meanwhile
+                yield Relating(uids[relation.source], uids[relation.target], relation.type, relation.created_at)
+    link: Attached | None = None
+    while links := store.graph.all_attached(link):
+        uids = _uids(store, [id for one in links for id in one[:2]])
+        for link in links:
+            if link.entity in uids and link.memory in uids:
+                yield Attaching(uids[link.entity], uids[link.memory], link.created_at)
+
+
+def _uids(store: Store, ids: Sequence[MemoryId]) -> dict[MemoryId, str]:
+    return {id: memory.uid for id, memory in store.memories(sorted(set(ids))).items()}
+
+
+def tie(store: Store, found: Sequence[Strand], ids: Mapping[str, MemoryId]) -> Tied:
+    """
+    Join what belongs together; what is joined already stays as it is.
+
+    Args:
+        ids: Of the memories that came with them, by uid: an entity that was there under its name has another uid here.
+    """
+    known = dict(ids)
+    for uid in {uid for one in found for uid in one[:2]} - known.keys():
+        known |= {uid: id for id, uid in store.resolve(uid)}
+    whole = [one for one in found if one[0] in known and one[1] in known]
+    relations = [Relation(known[a], known[b], *more) for a, b, *more in whole if len(more) > 1]
+    links = [Attached(known[a], known[b], *more) for a, b, *more in whole if len(more) == 1]
+    new = [*store.graph.relate(relations), *store.graph.attach(links)]
+    return Tied(sum(new), len(found) - len(whole))
+
+
+def parsed(schema: str, values: Mapping[str, Any]) -> Strand | ToolCall:
+    """
+    A line of an export.
+
+    Raises:
+        Invalid: It is not such a line.
+    """
+    made: Strand | ToolCall
+    texts = {name: value for name, value in values.items() if name not in {"schema", "created_at", "moment"}}
+    try:
+        moment = _moment(values["moment" if schema == CALL else "created_at"])
+        if schema == CALL:
+            made = ToolCall(**{"run": None} | texts, moment=moment)
+        else:
+            made = (Relating if schema == RELATION else Attaching)(**texts, created_at=moment)
+    except KeyError as error:
+        raise Invalid(f"no field {error.args[0]!r}") from error
+    except TypeError as error:  # says which field is missing, or is none
+        raise Invalid(str(error).partition(" ")[2] or str(error)) from error
+    for name, value in texts.items():
+        if name == "success" and not isinstance(value, bool):
+            raise Invalid(f"success is true or false, not {value!r}")
+        if name != "success" and not (name == "run" and value is None):
+            said = name in {"parameters", "result"}
+            check_text(name, value, BODY_LIMIT if said else NAME_LIMIT)
+            if not (said or value.strip()):
+                raise Invalid(f"{name} is blank")
+    if isinstance(made, ToolCall) and made.type not in TOOL_TYPES:
+        raise Invalid(f"no tool type {short(made.type)}", hint=f"One of {', '.join(TOOL_TYPES)}.")
+    return made
+
+
+def _moment(text: object) -> datetime:
+    try:
+        return datetime.fromisoformat(str(text)).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise Invalid(f"{text!r} is no time") from error

@@ -1,0 +1,93 @@
+"""Chunks of so many windows that they are embedded a few at a time, perhaps by several processes, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from memory.schema.space import Window
+from memory.text.passage import passage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from memory.embed import Embedder
+    from memory.schema.memory import Excerpt
+    from memory.schema.space import Vectors
+    from memory.store import Store
+
+SHARE = 16_000
+"""Characters of text that are embedded before somebody looks at the clock: about 16 windows, a second of the local model."""
+
+WINDOWS = 16
+"""Of a longer text, embedded and kept together."""
+
+
+class Share(NamedTuple):
+    """Chunks that are embedded together, or one that is `long`."""
+
+    excerpts: tuple[Excerpt, ...]
+    long: bool = False
+
+
+def shares(excerpts: Sequence[Excerpt], most: int | None) -> Iterator[Share]:
+    """
+    Chunks as they are to be embedded together; the long ones come last, each by itself.
+
+    Args:
+        most: Characters of a share; None puts all that are not long into one.
+    """
+    some: list[Excerpt] = []
+    size = 0
+    for excerpt in excerpts:
+        if long(excerpt):
+            continue
+        if some and most is not None and size + len(excerpt.text) > most:
+            yield Share(tuple(some))
+            some, size = [], 0
+        some.append(excerpt)
+        size += len(excerpt.text)
+    if some:
+        yield Share(tuple(some))
+    yield from (Share((excerpt,), long=True) for excerpt in excerpts if long(excerpt))
+
+
+def long(excerpt: Excerpt) -> bool:
+    """Whether a chunk is embedded gradually."""
+    return len(excerpt.text) > SHARE
+
+
+def embed_on(
+    store: Store, embedder: Embedder, generation: int, excerpt: Excerpt, overlap: int, *, going: Callable[[], bool]
+) -> bool:
+    """
+    Embed further windows of a long chunk; some in any case, so that it ends however little time there ever is.
+
+    What is made is kept, and the next call goes on there, in whatever process.
+
+    Args:
+        going: Whether to go on; asked after each few windows.
+
+    Returns:
+        Whether the chunk has its vectors now.
+
+    Raises:
+        EmbedError: The model cannot be used, or does not take a window.
+    """
+    text = passage(excerpt, overlap)
+    windows, stamp = embedder.windows(text), crc32(text.encode())
+    before = store.begun.vectors(generation, excerpt.id, stamp)
+    made: list[Vectors] = [] if before is None else [before]
+    done = sum(map(len, made))
+    while done < len(windows):
+        vectors = embedder.embed(windows[done : done + WINDOWS], "passage")
+        if not store.begun.add(generation, excerpt.id, stamp, done, vectors):
+            return False  # somebody else goes on with it, or it is gone
+        made.append(vectors)
+        done += len(vectors)
+        if done < len(windows) and not going():
+            return False
+    import numpy as np
+
+    rows = tuple(Window(excerpt.id, number, number) for number in range(len(windows)))
+    return bool(store.fill(generation, np.concatenate(made), rows))

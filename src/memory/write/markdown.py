@@ -1,0 +1,210 @@
+"""Documents as files: Markdown with YAML front matter, inside a folder, over nothing that is there."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager, suppress
+from errno import ENOTDIR
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.schema.errors import Invalid
+from memory.schema.limits import plain, short
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from memory.schema.document import Document
+
+
+DOCUMENTS = "documents"
+"""The folder beside the database that documents may be written into."""
+
+TEXTS = (".md", ".markdown", ".txt")
+
+
+class Written(NamedTuple):
+    """
+    Attributes:
+        path: Absolute, without symbolic links.
+        size: Bytes.
+    """
+
+    path: Path
+    size: int
+
+
+# JSON is YAML 1.1 and 1.2 but for what YAML does not print or takes for the end of a line; JSON escapes the others.
+UNPRINTED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)}
+
+
+def front(document: Document) -> str:
+    """YAML front matter that says which memory it is (CAP D33): a line for a fact, texts always in double quotes."""
+    memory = document.memory
+    facts = {
+        "memory_id": memory.id,
+        "uid": memory.uid,
+        "title": memory.title or None,
+        "memory_type": str(memory.kind),
+        "chunk_count": document.chunks,
+        "created_at": f"{memory.created_at:%Y-%m-%dT%H:%M:%SZ}",
+        "agent_id": memory.agent_id,
+        "session_id": memory.session_id,
+        "session_iter": memory.session_iter,
+        "task_code": memory.task_code,
+        "category": memory.category,
+        "tags": list(memory.tags),
+    }
+    said = [(name, fact) for name, fact in facts.items() if fact not in (None, []) or name == "title"]
+    lines = [f"{name}: {json.dumps(fact, ensure_ascii=False).translate(UNPRINTED)}" for name, fact in said]
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def write(
+    document: Document,
+    path: str | Path,
+    *,
+    folder: Path | None,
+    home: str | Path,
+    overwrite: bool,
+    matter: bool = True,
+) -> Written:
+    """
+    Write a document to a file; after the front matter its text stands byte for byte. The file is there whole or not,
+    even if the program is killed or the power goes.
+
+    Args:
+        path: Relative ones are in the folder, or the working folder if there is none.
+        folder: What a file must not be outside of, nor hidden in, symbolic links followed, and where it must be one of
+            text by its name; None allows any place.
+        home: The folder of the database, which holds nothing of this but below `documents`.
+        overwrite: Take the place of a file that is there.
+        matter: Whether there is front matter.
+
+    Raises:
+        Invalid: The path is outside, hidden, there already, no ordinary file, or cannot be written. Nothing was changed.
+    """
+    target = _place(path, folder)
+    _own(target, Path(home).resolve())
+    text = ((front(document) if matter else "") + document.body).encode()
+    try:
+        with _folders(target):
+            put(target, text, overwrite=overwrite)
+    except FileExistsError as error:
+        raise Invalid(f"{plain(str(target))} is there already", hint="Choose another name, or overwrite it.") from error
+    except OSError as error:
+        raise Invalid(f"cannot write {plain(str(target))}: {error.strerror or error}") from error
+    return Written(target, len(text))
+
+
+def _place(path: str | Path, folder: Path | None) -> Path:
+    said = str(path) if isinstance(path, (str, Path)) else ""
+    if not said.strip() or "\0" in said:
+        raise Invalid(f"{short(path)} is no path")
+    try:
+        target = ((folder or Path.cwd()) / Path(said).expanduser()).resolve()
+        root = folder.resolve() if folder else Path(target.anchor)
+        inside = target.is_relative_to(root)
+        there = inside and target.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:  # too long; a loop of links; no such user; no Unicode
+        why = getattr(error, "strerror", None) or error
+        raise Invalid(f"{short(plain(said))} is no path: {why}") from error
+    if not inside:
+        hint = "Documents are written there unless the setting `documents` names another folder."
+        raise Invalid(f"{plain(str(target))} is outside of {plain(str(folder))}", hint=hint)
+    if folder and any(part.startswith(".") for part in target.relative_to(root).parts):
+        hint = "Choose a name without a dot before it: git, shells and editors run what hidden files say."
+        raise Invalid(f"{plain(str(target))} is hidden", hint=hint)
+    if there:
+        raise Invalid(f"{plain(str(target))} is a folder", hint="Name a file in it.")
+    if folder and target.suffix.lower() not in TEXTS:
+        hint = f"End it in {', '.join(TEXTS)}: what builds and tests a project runs files of other names."
+        raise Invalid(f"{plain(target.name)} is no name of a document", hint=hint)
+    return target
+
+
+def _own(target: Path, home: Path) -> None:
+    if target.is_relative_to(home) and not target.is_relative_to(home / DOCUMENTS):
+        hint = f"In {plain(str(home / DOCUMENTS))} there is room for documents."
+        raise Invalid(f"{plain(str(target))} is where the database is", hint=hint)
+    if target.exists() and not target.is_file():
+        raise Invalid(f"{plain(str(target))} is no ordinary file")
+
+
+@contextmanager
+def _folders(target: Path) -> Generator[None]:
+    """Make the folders that a file needs; they are taken away again if it cannot be written."""
+    missing = [folder for folder in target.parents if not folder.exists()]
+    if not target.parents[len(missing)].is_dir():
+        raise NotADirectoryError(ENOTDIR, f"{target.parents[len(missing)].name} is a file")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for folder in missing:
+            with suppress(OSError):  # somebody else has put something there
+                folder.rmdir()
+        raise
+
+
+def put(target: Path, text: bytes, *, overwrite: bool, private: bool = False) -> None:
+    """
+    Beside it first, then in its place: whoever reads it finds what was there or all that is new, whatever happens.
+
+    Args:
+        private: Only its owner may open it, whatever rights the file had that was there; else it has those, or a new
+            file's usual ones.
+    """
+    mode = target.stat().st_mode & 0o777 if overwrite and target.exists() else None
+    mode = 0o600 if private else mode
+    beside = target.with_name(f".memory.{os.urandom(8).hex()}.new")
+    try:
+        beside.touch(0o666 if mode is None else 0o600, exist_ok=False)  # the umask takes its part, as from every file
+        with beside.open("wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            beside.chmod(mode)
+        if overwrite:
+            beside.replace(target)
+        else:
+            _link(beside, target)
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+
+
+def _link(beside: Path, target: Path) -> None:
+    """Give a file its name unless that is taken. Without links it is taken by an empty file for a moment."""
+    try:
+        target.hardlink_to(beside)
+    except FileExistsError:
+        raise
+    except OSError:  # FAT and some network file systems have no links
+        target.touch(exist_ok=False)
+        try:
+            beside.replace(target)
+        except BaseException:
+            target.unlink()
+            raise
+
+
+def allowed(setting: str, home: str) -> Path:
+    """
+    The folder that documents may be written into.
+
+    Args:
+        setting: The setting `documents`; empty is the working folder, or `documents` beside the database where that is
+            the user's home folder or above it: a server is often started there, and everything would be allowed.
+        home: The folder of the database.
+    """
+    if setting:
+        return Path(setting).expanduser()
+    try:
+        working = Path.cwd().resolve()
+        wide = Path.home().resolve().is_relative_to(working)
+    except (OSError, RuntimeError):  # the working folder is gone; nobody knows the home
+        wide = True
+    return Path(home) / DOCUMENTS if wide else working

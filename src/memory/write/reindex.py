@@ -1,0 +1,183 @@
+"""Reindexing: a second generation of vectors is built beside the first, then takes its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.embed import PLACE, space
+from memory.embed.pool import SAME
+from memory.embed.purpose import REINDEX, purpose
+from memory.embed.registry import LASTING
+from memory.schema.errors import NotFound, StoreBusy
+from memory.schema.memory import ChunkId
+from memory.store import State
+from memory.write.backfill import isolated, store_isolated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from memory.embed import Embedder
+    from memory.embed.pool import Embedders
+    from memory.schema.space import Space
+    from memory.store import Generation, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexed:
+    """
+    Attributes:
+        before: The space that answered until now; None if nothing was embedded.
+        after: The space that answers from now on.
+        embedded: Chunks that were embedded by this call; fewer than all when an earlier one was interrupted.
+        failed: Chunks whose text the model did not take; they are found by keyword, and tried again later.
+        error: The latest reason for that.
+        exchanged: The model gives other vectors under the same name than when its first ones were stored; those were
+            of no use to it and were taken away.
+    """
+
+    before: Space | None
+    after: Space
+    embedded: int
+    failed: int = 0
+    error: str = ""
+    exchanged: bool = False
+
+
+def reindex(
+    store: Store,
+    embedders: Embedders,
+    *,
+    moment: datetime,
+    batch: int = 32,
+    overlap: int = 50,
+    keep: bool = False,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Reindexed:
+    """
+    Embed every chunk that has no vector in the configured model's space, then let that space answer.
+
+    Until then the old vectors answer, with their own model. Batches are kept as they are made: interrupted in any
+    way, the next call goes on where this one stopped. Memories saved meanwhile, by anyone, are included. What
+    answered until now is kept until the next reindex to another model.
+
+    Args:
+        batch: Chunks that are embedded and committed together.
+        overlap: Tokens of what came before that a chunk is embedded with, at most; see `memory.text.passage`.
+        keep: Take no generation away, however old.
+        progress: Told after each batch how many chunks of how many have a vector.
+
+    Raises:
+        EmbedError: The model cannot be used; what it gave before is kept.
+        StoreBusy: Another reindex, to another model, began meanwhile: only one is built at a time.
+    """
+    with purpose(REINDEX):
+        embedder = embedders.fresh()
+        wanted = space(embedder)  # the first time that a server is asked
+        before = active(store)
+        if before is not None and before.space != wanted and not keep:
+            _drop_retired(store, wanted)
+        generation = store.begin(wanted)
+        exchanged = _exchanged(store, generation, embedder)
+        try:
+            filling = _Filling(store, generation, embedder, moment, batch, overlap)
+            filled = filling.done(progress)
+            while (answering := active(store)) is None or answering.id != generation.id:
+                if store.activate(generation.id, instead_of=answering.id if answering else None):
+                    late = filling.done(lambda _done, _total: None)
+                    filled = (filled[0] + late[0], late[1], late[2])
+        except NotFound as error:
+            hint = "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
+            raise StoreBusy("another reindex, to another model, took over", hint=hint) from error
+    embedders.notes.write()
+    return Reindexed(before.space if before else None, wanted, *filled, exchanged)
+
+
+def _drop_retired(store: Store, wanted: Space) -> None:
+    """Take away the vectors of earlier models, but for those of the space that is wanted again."""
+    for old in store.generations():
+        if old.state is State.RETIRED and old.space != wanted:
+            store.drop(old.id)
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """
+    Attributes:
+        before: The space that answered until now. Its vectors are kept: `reindex` takes them up again at once.
+        after: The space that answers from now on.
+        missing: Chunks without a vector in it, saved since it was retired; they wait in the queue.
+    """
+
+    before: Space
+    after: Space
+    missing: int
+
+
+def roll_back(store: Store) -> RolledBack:
+    """
+    Let the generation answer that was retired last.
+
+    Raises:
+        NotFound: None is kept.
+        StoreBusy: A reindex took over at this moment.
+    """
+    retired = [found for found in store.generations() if found.state is State.RETIRED]
+    answering = active(store)
+    if not retired or answering is None:
+        hint = "Those that answered before are kept until the next reindex to another model; with `--keep`, all are."
+        raise NotFound("no vectors of an earlier model are kept", hint=hint)
+    former = retired[-1]
+    if not store.activate(former.id, instead_of=answering.id, former=State.BUILDING):
+        raise StoreBusy("another process reindexed at this moment", hint="Look at `memory status`.")
+    return RolledBack(answering.space, former.space, store.queued())
+
+
+def active(store: Store) -> Generation | None:
+    """The generation that answers."""
+    return next((generation for generation in store.generations() if generation.state is State.ACTIVE), None)
+
+
+def _exchanged(store: Store, generation: Generation, embedder: Embedder) -> bool:
+    """
+    Whether the model behind the name is another than when the generation was begun; then its vectors are taken away.
+
+    They are of no use: no model is left that could ask them.
+    """
+    if embedder.provider in LASTING:
+        return False
+    place = getattr(embedder, "place", None)
+    place = embedder.embed([PLACE], "passage")[0] if place is None else place
+    was = store.fingerprint(generation.id)
+    exchanged = was is not None and float(was @ place) < SAME
+    if exchanged:
+        store.clear(generation.id)
+    store.mark(generation.id, place)
+    return exchanged
+
+
+class _Filling(NamedTuple):
+    """A generation, and what it is filled with."""
+
+    store: Store
+    generation: Generation
+    embedder: Embedder
+    moment: datetime
+    batch: int
+    overlap: int
+
+    def done(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
+        """Embed what has no vector in it: how many chunks it was, how many the model does not take, and why."""
+        store, id = self.store, self.generation.id
+        total, before = store.counts().embeddable, store.filled(id)
+        done, failed, error = 0, 0, ""
+        after = ChunkId(0)
+        while excerpts := store.pending(id, after, self.batch):
+            found = isolated(excerpts, self.embedder, self.overlap)
+            done += store_isolated(found, store, id, self.moment)
+            failed += len(found.failed)
+            error = str(found.failed[-1][1]) if found.failed else error
+            after = excerpts[-1].id
+            progress(before + done, max(total, before + done))
+        return done, failed, error

@@ -1,0 +1,177 @@
+"""What a draft goes through before anything is written: secrets are taken out, orders to an agent are flagged."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.config.files import SETTINGS_BYTES, contents
+from memory.redact import Redactor
+from memory.redact.ignore import FILE, parsed
+from memory.schema.draft import NAMES, SHARED, Draft
+from memory.schema.errors import ConfigError, Invalid
+from memory.schema.memory import INSTRUCTIONS
+from memory.schema.query import Notice
+from memory.text.injection import orders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from memory.redact.rule import Rule
+    from memory.schema.memory import Memory
+    from memory.store import Revision, Whole
+
+
+OPEN = "<redacted>"
+LEAKED = "If it was a real secret, change it where it counts: whoever wrote it here may have shown it elsewhere."
+
+
+class Guarded(NamedTuple):
+    """
+    A draft as it may be written.
+
+    Attributes:
+        flags: What a reader should know of its text; see `memory.schema.memory.Memory`.
+        notices: What was done, for whoever saves it.
+    """
+
+    draft: Draft
+    flags: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+
+class Guard:
+    """Reads the user's rules when they are first needed, and again when their file has changed."""
+
+    def __init__(self, folder: str, aliases: Mapping[str, str]) -> None:
+        """
+        Args:
+            folder: Where `.memoryignore` lies, if there is one.
+            aliases: Of projects; see `memory.config.project.aliases`.
+        """
+        self._folder, self._aliases = folder, aliases
+        self._redactor = Redactor()
+        self._seen: tuple[int, int] | None = None
+
+    def draft(self, draft: Draft) -> Guarded:
+        """
+        Raises:
+            Invalid: A `<redacted>` is not closed, or a text is too long once its secrets have names.
+            ConfigError: A rule of `.memoryignore` cannot be used. Nothing must be written then.
+        """
+        clean, found = self._current().draft(draft)
+        if name := self._aliases.get(clean.project or ""):
+            clean = replace(clean, project=name)
+        notices: tuple[Notice, ...] = ()
+        if found:
+            notices = (Notice(f"taken out before it was kept: {_counted(found)}", LEAKED),)
+        said = "\n".join(_texts(clean))
+        if OPEN in said.lower():
+            notices += (Notice(f"{OPEN} without its end was taken for a placeholder: nothing was taken out there"),)
+        if (phrase := orders(said)) is None:
+            return Guarded(clean, (), notices)
+        told = f"kept, and marked wherever it is recalled: {phrase!r} looks like an order to the agent that reads it"
+        return Guarded(clean, (INSTRUCTIONS,), (*notices, Notice(told)))
+
+    def text(self, text: str) -> str:
+        """
+        A text without its secrets.
+
+        Raises:
+            Invalid, ConfigError: As of `draft`.
+        """
+        return self._current().text(text).text
+
+    def quoted(self, text: str) -> str:
+        """
+        What a tool was given or gave, without its secrets; if it is JSON, also without what the names of fields tell.
+
+        Raises:
+            Invalid, ConfigError: As of `draft`.
+        """
+        redactor = self._current()
+        try:
+            clean, found = redactor.value(json.loads(text))
+        except (ValueError, RecursionError, Invalid):  # no JSON, or nested too deep
+            return redactor.text(text).text
+        return json.dumps(clean, ensure_ascii=False) if found else text
+
+    def problem(self) -> Notice | None:
+        """What keeps every save from being done, if anything does."""
+        try:
+            self._current()
+        except ConfigError as error:
+            return Notice(f"nothing can be saved: {error}", error.hint)
+        return None
+
+    def secrets(self, whole: Whole) -> tuple[str, ...]:
+        """Names of what would be taken out today of a memory that is kept, or of what it said before."""
+        found: list[str] = []
+        for memory, body in ((whole.memory, whole.body), *((old.memory, old.body) for old in whole.history)):
+            try:
+                found += self._current().draft(_said(memory, body))[1]
+            except Invalid as error:  # kept before a mark was understood
+                found.append(str(error))
+        return tuple(found)
+
+    def revision(self, revision: Revision) -> Revision:
+        """What a memory of an export said before, as it may be written."""
+        memory = revision.memory
+        clean, flags, _ = self.draft(_said(memory, revision.body))
+        fields = {name: getattr(clean, name) for name in SHARED}
+        kept = memory._replace(**fields, flags=flags, body_size=len(clean.body))
+        return revision._replace(memory=kept, body=clean.body)
+
+    def _current(self) -> Redactor:
+        try:
+            found = os.stat(os.path.join(self._folder, FILE))
+            seen = (found.st_mtime_ns, found.st_size)
+        except FileNotFoundError:
+            seen = None
+        except OSError:
+            seen = (0, 0)  # whoever reads it says why it cannot be
+        if seen != self._seen:
+            self._redactor = Redactor(rules(self._folder))
+            self._seen = seen
+        return self._redactor
+
+
+def rules(folder: str) -> tuple[Rule, ...]:
+    """
+    The rules of `.memoryignore` in a folder; none if it is not there.
+
+    Raises:
+        ConfigError: It cannot be read, is not UTF-8, or a line is no rule. Names file and line, never the line's text.
+    """
+    path = os.path.join(folder, FILE)  # as `memory.config.config` does
+    try:
+        text = contents(path, SETTINGS_BYTES).decode("utf-8-sig")
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}", hint="Nothing is saved until it can.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8: byte {error.start} is not", hint="Save it as UTF-8.") from error
+    return parsed(text, path)
+
+
+def _said(memory: Memory, body: str) -> Draft:
+    return Draft(**{name: getattr(memory, name) for name in SHARED}, body=body)
+
+
+def _texts(draft: Draft) -> Iterator[str]:
+    yield from (draft.title, draft.what, draft.why, draft.impact, draft.description, draft.body)
+    yield from (*draft.tags, *draft.related_files)
+    yield from filter(None, (getattr(draft, name) for name in NAMES))
+    if draft.metadata:
+        yield json.dumps(dict(draft.metadata), ensure_ascii=False)
+
+
+def _counted(names: Iterable[str]) -> str:
+    """Names with how often they come: "aws-access-key, 2 bearer-token"."""
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())

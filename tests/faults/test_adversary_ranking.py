@@ -1,0 +1,157 @@
+"""What an adversary of the ranking found once, so that it is not found twice."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from notes_made import drafts
+
+from memory import Config, Draft, Engine, Mode, Query
+from memory.embed.providers.hashed import HashedEmbedder
+from memory.engine.embedding import LOOK
+from memory.rank.confidence import CALIBRATED, LONG, NEAR, NEARLY, worth
+from memory.rank.order import aged
+from memory.schema.memory import ChunkId, MemoryId
+from memory.schema.query import Hit, Outcome, Scored, Tier
+from memory.search.term_vectors.learn import LEAST, learn
+from memory.store.sqlite.store import SqliteStore
+from oracle.ram import RamStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+MODEL = CALIBRATED[0]
+
+
+def hit(coverage: float, cosine: float) -> Hit:
+    config = replace(Config(), embedding=replace(Config().embedding, provider="none"))
+    with Engine(RamStore(), config) as engine:
+        engine.save(Draft(title="alpha"))
+        return engine.search("alpha").hits[0]._replace(coverage=coverage, cosine=cosine)
+
+
+# What an answer is worth ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cosine", "outcome"),
+    [(NEAR, Outcome.ANSWERED), (NEARLY, Outcome.WEAK), (NEARLY - 0.01, Outcome.NOTHING_RELEVANT)],
+)
+def test_a_search_by_vector_alone_is_judged_by_vectors_alone(cosine, outcome) -> None:
+    found, why = worth([hit(0.0, cosine)], Tier.VECTOR, MODEL, 0)
+
+    assert found is outcome
+    assert "%" not in why  # it looked for no word, so none is missing
+
+
+def test_of_an_unknown_model_a_search_by_vector_alone_claims_nothing() -> None:
+    found, why = worth([hit(0.0, 0.9)], Tier.VECTOR, "another", 0)
+
+    assert found is Outcome.WEAK
+    assert "%" not in why
+
+
+def test_a_long_task_that_the_model_finds_near_is_about_what_it_found() -> None:
+    """Instructions around a question thin out the words in common: it said "nothing" of 46 such tasks of 80."""
+    assert worth([hit(0.15, 0.55)], Tier.HYBRID, MODEL, 3 * LONG)[0] is Outcome.ANSWERED
+    assert worth([hit(0.15, 0.20)], Tier.HYBRID, MODEL, 3 * LONG)[0] is Outcome.NOTHING_RELEVANT
+
+
+def test_a_search_by_vector_does_not_speak_of_words(tmp_path: Path) -> None:
+    with Engine(SqliteStore(tmp_path / "memory.db"), Config(), embedder=HashedEmbedder(32), lasting=False) as engine:
+        engine.save(Draft(title="red fox"))
+
+        answer = engine.search(Query("red fox", mode=Mode.VECTOR))
+
+        assert answer.hits
+        assert "0%" not in answer.worth
+
+
+def test_what_holds_no_word_is_not_said_to_lack_a_vector() -> None:
+    assert worth([], Tier.KEYWORD, "", 0)[1] == "the query holds no word to look for"
+    assert worth([], Tier.VECTOR, MODEL, 0)[1] == "no memory in scope has a vector"
+
+
+# Age ------------------------------------------------------------------------------------
+
+
+def test_age_never_lifts_what_a_vector_speaks_against() -> None:
+    old, new = MemoryId(1), MemoryId(2)
+    ranking = (Scored(ChunkId(1), old, -0.2), Scored(ChunkId(2), new, -0.2))
+
+    found = aged(ranking, {old: NOW - timedelta(days=300), new: NOW}, NOW, 30)
+
+    assert [scored.memory for scored in found] == [new, old]
+
+
+# Learning beside ------------------------------------------------------------------------
+
+
+def settings(fill: str, provider: str = "hashed") -> Config:
+    config = Config()
+    return replace(config, embedding=replace(config.embedding, fill=fill, provider=provider))
+
+
+def learned(engine: Engine) -> bool:
+    """Whether it has learned, once its thread is done."""
+    for thread in threading.enumerate():
+        if thread.name == "memory-fill":
+            thread.join(30)
+    return engine.status().terms > 0
+
+
+def test_what_waits_for_a_model_that_is_away_does_not_keep_from_learning(tmp_path: Path) -> None:
+    """When the model is away, what was learned in its place is needed most."""
+    path = tmp_path / "memory.db"
+    off = replace(Config(), search=replace(Config().search, distilled="off"))
+    with Engine(SqliteStore(path), off, embedder=HashedEmbedder(32), lasting=False) as engine:
+        engine.save_all(drafts(LEAST))
+
+    away = settings("background", "none")
+    with Engine(SqliteStore(path), away) as engine:
+        engine.save(Draft(title="one that waits"))
+        engine.wake()
+
+        assert learned(engine)
+
+
+def test_filling_in_the_background_does_not_look_at_all_vectors_after_each_save(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "memory.db")
+    off = replace(settings("background"), search=replace(Config().search, distilled="off"))
+    with Engine(store, off, embedder=HashedEmbedder(32), lasting=False) as engine:
+        engine.save_all(drafts(LEAST))
+        engine.embed()
+    with Engine(SqliteStore(tmp_path / "memory.db"), settings("background"), embedder=HashedEmbedder(32)) as engine:
+        engine.save(Draft(title="one more"))
+        assert not learned(engine)
+
+        engine.save_all([Draft(title=f"another {n}") for n in range(LOOK)])
+        assert learned(engine)
+
+
+def test_what_is_stopped_at_last_is_not_written() -> None:
+    store = RamStore()
+    off = replace(Config(), search=replace(Config().search, distilled="off"))
+    engine = Engine(store, off, embedder=HashedEmbedder(32), lasting=False)
+    engine.save_all(drafts(LEAST))
+    asked = iter([True])
+
+    assert learn(store, 1, moment=NOW, going=lambda: next(asked, False)) is None
+    assert store.lexicon.learned(1) is None
+
+
+def test_learning_tells_so_many_terms_apart_at_most_and_drops_late_pairs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """50,000 passages of 150 words held 3.6 million terms, and took 1.4 GB to read."""
+    store = RamStore()
+    off = replace(Config(), search=replace(Config().search, distilled="off"))
+    engine = Engine(store, off, embedder=HashedEmbedder(32), lasting=False)
+    engine.save_all([*drafts(LEAST), *(Draft(title=f"zebra crossing {n}") for n in range(30))])
+    monkeypatch.setattr("memory.search.term_vectors.learn.MOST_SEEN", 100)
+
+    assert learn(store, 1, moment=NOW)
+    assert set(store.lexicon.senses(1, ["zebra", "cross", "zebra cross"])) == {"zebra", "cross"}

@@ -1,0 +1,388 @@
+"""A damaged database: what can be read is read, what cannot is named, nothing is written, and nothing ends in a traceback."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import shutil
+from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import pytest
+from command import Ran, Shell
+from hypothesis import HealthCheck, example, given, settings, strategies as st
+
+from memory import Config, Draft, Engine
+from memory.cli import main
+from memory.schema.errors import StoreDamaged
+from memory.schema.memory import MemoryId
+from memory.schema.query import ACTIVE
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+COMMANDS = [
+    ["export"],
+    ["doctor"],
+    ["doctor", "--fix"],
+    ["search", "alpha beta"],
+    ["search", "alpha", "--granularity", "medium", "--mode", "hybrid"],
+    ["details", "1"],
+    ["details", "3"],
+    ["list"],
+    ["status"],
+    ["context", "alpha"],
+    ["save", "new", "--details", "some text"],
+]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with something in every table."""
+    folder = tmp_path_factory.mktemp("sound")
+    shell = Shell(folder / "home", folder)
+    lines = [
+        {
+            "title": f"alpha {n}",
+            "what": "beta",
+            "body": f"# Part {n}\n\nwords of it\n\n## Deep\n\nmore {n}" * 5,
+            "tags": ["t"],
+        }
+        for n in range(6)
+    ]
+    lines += [{"kind": "discovery", "title": "found", "query_id": "R", "agent_id": "a", "body": "alpha text"}]
+    lines += [
+        {"kind": "report", "title": "said", "session_id": "s", "session_iter": 1, "agent_id": "a", "body": "alpha"}
+    ]
+    lines += [{"kind": "entity", "title": name, "category": "service", "body": "alpha"} for name in ("one", "two")]
+    shell("import", "-", stdin="\n".join(map(json.dumps, lines)))
+    shell("update", "1", "--what", "changed")
+    shell("graph", "link", "one", "uses", "two")
+    shell("search", "alpha", "--mode", "hybrid")
+    return shell.home
+
+
+@pytest.fixture
+def home(sound: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(sound, tmp_path / "home")
+
+
+@pytest.fixture(autouse=True)
+def _hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORY_EMBEDDING_PROVIDER", "hashed")
+    monkeypatch.setenv("MEMORY_EMBEDDING_MODEL", "hashed-64")
+
+
+def called(home: Path, *words: str) -> Ran:
+    """A command in this process: what would end in a traceback is raised."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main(["--home", str(home), *words])
+    return Ran(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+
+def all_called(home: Path) -> dict[str, Ran]:
+    """Every command, on a copy each: none of them stands in a traceback, or fails without a word."""
+    found = {}
+    for words in COMMANDS:
+        copy = shutil.copytree(home, home.with_name("copy"))
+        ran = found[" ".join(words)] = called(copy, *words)
+        assert ran.code in {0, 1}, ran
+        assert ran.code == 0 or ran.err or words[0] == "doctor", words
+        shutil.rmtree(copy)
+    return found
+
+
+def cells(db: apsw.Connection) -> list[tuple[str, str, int]]:
+    """Every text that can be damaged: table, column, and which one by its order."""
+    tables = """select t.name, c.name from pragma_table_list t join pragma_table_info(t.name) c
+                where t.schema = 'main' and t.type = 'table' and c.type = 'TEXT' and t.name not glob 'sqlite_*'"""
+    return [
+        (table, column, number)
+        for table, column in db.execute(tables).fetchall()
+        for number in range(db.execute(f"select count(*) from {table} where length({column}) > 0").get)
+    ]
+
+
+def spoiled(path: Path, cell: tuple[str, str, int], spoil: Callable[[bytes], bytes]) -> None:
+    """Write other bytes into a text, past everything that would not let them in."""
+    table, column, number = cell
+    with closing(apsw.Connection(str(path))) as db:
+        triggers = db.execute("select name, sql from sqlite_schema where type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            db.execute(f"drop trigger {name}")
+        db.pragma("ignore_check_constraints", 1)
+        first = db.execute("select name from pragma_table_info(?) limit 1", (table,)).get
+        one = (
+            f"select {first}, {column} from {table} where length({column}) > 0 order by {first} limit 1 offset {number}"
+        )
+        before = db.execute(f"select cast({column} as blob) from ({one})").get
+        with suppress(apsw.ConstraintError):  # what must be there once; then it stays as it is
+            db.execute(
+                f"update {table} set {column} = cast(? as text) where ({first}, {column}) in ({one})", (spoil(before),)
+            )
+        for _, sql in triggers:
+            db.execute(sql)
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_no_byte_of_a_text_ends_a_command_in_a_traceback(sound: Path, tmp_path_factory, data) -> None:
+    home = shutil.copytree(sound, tmp_path_factory.mktemp("spoiled") / "home")
+    with closing(apsw.Connection(str(home / "memory.db"))) as db:
+        cell = data.draw(st.sampled_from(cells(db)), "cell")
+    place, bit = data.draw(st.integers(0, 200), "place"), data.draw(st.integers(0, 7), "bit")
+
+    def flip(text: bytes) -> bytes:
+        at = place % len(text)
+        return text[:at] + bytes([text[at] ^ 1 << bit]) + text[at + 1 :]
+
+    spoiled(home / "memory.db", cell, flip)
+
+    all_called(home)
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(seed=st.integers(0, 1 << 32), flips=st.integers(1, 20))
+def test_no_damage_of_the_file_ends_a_command_in_a_traceback(sound: Path, tmp_path_factory, seed, flips) -> None:
+    home = shutil.copytree(sound, tmp_path_factory.mktemp("flipped") / "home")
+    dice, path = random.Random(seed), home / "memory.db"
+    content = bytearray(path.read_bytes())
+    for _ in range(flips):
+        content[dice.randrange(100, len(content))] ^= 1 << dice.randrange(8)
+    path.write_bytes(content)
+
+    all_called(home)
+
+
+@pytest.mark.parametrize(
+    ("cell", "named"),
+    [
+        (("memories", "title", 2), "title"),
+        (("memories", "what", 0), "what"),
+        (("bodies", "body", 2), "body"),
+        (("history", "body", 0), "history"),
+        (("history", "record", 0), "history"),
+    ],
+    ids=lambda value: "_".join(map(str, value)) if isinstance(value, tuple) else value,
+)
+def test_what_can_be_read_of_a_text_is_exported_and_the_rest_is_named(home: Path, cell, named) -> None:
+    whole = lines(called(home, "export"))
+    spoiled(home / "memory.db", cell, lambda text: text[:3] + b"\xff" + text[4:])
+
+    exported = called(home, "export")
+    written = called(home, "export", "-o", str(home / "out.jsonl"), "--json")
+    looked = called(home, "doctor")
+    mended = called(home, "doctor", "--fix")
+
+    kept = lines(exported)
+    changed = [(old, new) for old, new in zip(whole, kept, strict=True) if old != new]
+    assert len(changed) == 1
+    old, new = changed[0]
+    assert old["uid"] == new["uid"]
+    assert "\ufffd" in json.dumps(new, ensure_ascii=False) or new["history"] == []
+    assert exported.code == written.code == looked.code == mended.code == 1
+    assert exported.err.startswith("memory: lost: memory ")
+    assert f"({old['uid']})" in exported.err
+    assert named in exported.err
+    assert "the rest is exported" in exported.err
+    assert json.loads(written.out)["lost"] == [exported.err.removeprefix("memory: lost: ").rstrip("\n")]
+    assert old["uid"] in looked.out.replace("\n", "").replace(" ", "")
+    assert "memory export" in " ".join(looked.out.split())
+    assert called(home, "list").code == 0
+    assert called(home, "search", "alpha").code == 0
+
+
+@pytest.mark.parametrize("column", ["kind", "status", "created_at", "updated_at", "metadata", "tags", "related_files"])
+@pytest.mark.parametrize("bytes", [b"x", b"\xff\xfeA"], ids=["makes no sense", "is no text"])
+def test_what_is_whole_of_a_damaged_memory_is_exported_and_imported(home: Path, column: str, bytes: bytes) -> None:
+    whole = {line["uid"]: line for line in lines(called(home, "export")) if "uid" in line}
+    for number in range(10):
+        spoiled(home / "memory.db", ("memories", column, number), lambda _text: bytes)
+
+    exported = called(home, "export")
+
+    assert exported.code == 1
+    kept = [line for line in lines(exported) if "uid" in line]
+    assert len(kept) == len(whole)
+    for line in kept:
+        old = whole[line["uid"]]
+        assert [line[name] for name in ("title", "what", "body", "history")] == [
+            old[name] for name in ("title", "what", "body", "history")
+        ]
+        assert {name for name in old if line[name] != old[name]} <= {column, "flags"}
+        assert f"({line['uid']})" in exported.err
+    assert exported.err.count(column) == len(kept)
+    (home / "out.jsonl").write_text(exported.out, "utf-8")
+    assert called(home.with_name("other"), "import", str(home / "out.jsonl")).code == 0
+
+
+@pytest.mark.parametrize("column", ["kind", "created_at", "metadata", "tags", "related_files"])
+@pytest.mark.parametrize("bytes", [b"x", b"\xff\xfeA"], ids=["makes no sense", "is no text"])
+def test_a_damaged_memory_keeps_nobody_from_the_others(home: Path, column: str, bytes: bytes) -> None:
+    """It is shown with what is whole of it, and named."""
+    searches = [["search", "alpha"], ["search", "alpha", "--mode", "hybrid"], ["search", "alpha", "--tag", "t"]]
+    words = [*searches, ["list"], ["list", "--tag", "t"], ["context", "alpha"], ["status"]]
+    before = [called(home, *one, "--json").json for one in words]
+    uid = next(line["uid"] for line in lines(called(home, "export")) if line["title"] == "alpha 2")
+    spoiled(home / "memory.db", ("memories", column, 2), lambda _text: bytes)
+
+    for one, former in zip(words, before, strict=True):
+        ran, told = called(home, *one, "--json"), called(home, *one)
+        assert ran.code == told.code == 0, (one, told)
+        for found in ("hits", "memories"):
+            if one != ["status"] and found in former:
+                ids = [{json.dumps(row.get("id")) for row in rows[found]} for rows in (former, ran.json)]
+                assert ids[0] - ids[1] <= (
+                    {json.dumps(uid)} if "--tag" in one or (one[0], column) == ("context", "kind") else set()
+                )
+        if one in (["list"], ["search", "alpha"]):
+            assert f"({uid}) is damaged: its {column} cannot be read" in told.err
+            assert f"({uid}) is damaged: its {column} cannot be read" in ran.json["notices"][0]["text"]
+    assert uid in called(home, "doctor").out.replace("\n", "").replace(" ", "")
+
+
+@pytest.mark.parametrize("column", ["header_path", "chunk_type"])
+def test_a_damaged_chunk_is_mended_by_the_way_the_doctor_names(home: Path, column: str) -> None:
+    """No body is lost: what is cut from them anew is whole."""
+    whole = lines(called(home, "export"))
+    for number in range(6):
+        spoiled(home / "memory.db", ("chunks", column, number), lambda _text: b"\xff\xfeA")
+    mended = called(home, "doctor", "--fix", "--json")
+
+    [told] = [one for one in mended.json["findings"] if one["name"] == "database"]
+    assert not told["well"]
+    assert f"chunks.{column} has bytes that are no text" in told["told"]
+    assert "`memory export -o FILE`" in told["hint"]
+    assert "`memory import FILE`" in told["hint"]
+    assert called(home, "export", "-o", str(home / "out.jsonl")).code == 0
+    for path in home.glob("memory.db*"):
+        path.unlink()
+    assert called(home, "import", str(home / "out.jsonl")).code == 0
+    assert called(home, "search", "words of it").code == 0
+    assert called(home, "doctor").code == 0
+    assert [line.get("body") for line in lines(called(home, "export"))] == [line.get("body") for line in whole]
+
+
+def lines(ran: Ran) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in ran.out.split("\n") if line]
+
+
+# A file that was cut ------------------------------------------------------
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(lacking=st.integers(1, 200_000))
+@example(lacking=777)
+@example(lacking=8192)
+def test_a_file_that_was_cut_is_not_written_to(sound: Path, tmp_path_factory, lacking) -> None:
+    home = shutil.copytree(sound, tmp_path_factory.mktemp("cut") / "home")
+    path = home / "memory.db"
+    os.truncate(path, path.stat().st_size - lacking)
+    before = path.read_bytes()
+
+    for words in (["save", "new"], ["delete", "1"], ["embed"], ["doctor", "--fix"]):
+        ran = called(home, *words, "--json")
+        assert ran.code == 1 or words == ["embed"], ran
+        assert words[0] not in {"save", "delete"} or json.loads(ran.err)["error"] == "StoreDamaged"
+        assert words[0] not in {"save", "delete"} or "memory export" in json.loads(ran.err)["hint"]
+    exported = called(home, "export", "-o", str(home / "out.jsonl"))
+
+    assert path.read_bytes() == before
+    assert exported.code in {0, 1}, exported
+    all_called(home)
+
+
+def test_what_can_be_read_of_a_file_that_was_cut_is_exported(sound: Path, tmp_path: Path) -> None:
+    """However much is missing: half of a file with many memories has about half of them."""
+    home = tmp_path / "home"
+    shell = Shell(home, tmp_path)
+    shell("import", "-", stdin="\n".join(json.dumps({"title": f"n {n}", "body": f"{n} " * 400}) for n in range(400)))
+    whole = {line["uid"]: line for line in lines(called(home, "export"))}
+    path = home / "memory.db"
+    os.truncate(path, path.stat().st_size // 2)
+
+    exported = called(home, "export")
+
+    kept = lines(exported)
+    assert exported.code == 1
+    assert 40 < len(kept) < 400
+    for line in kept:
+        assert line == whole[line["uid"]] or f"({line['uid']})" in exported.err
+    assert len(kept) + exported.err.count("cannot be read") >= 400
+
+
+def test_status_says_that_a_file_was_cut(home: Path) -> None:
+    path = home / "memory.db"
+    assert "is cut" not in called(home, "status").err + called(home, "status").out
+    os.truncate(path, path.stat().st_size - 777)
+
+    told = called(home, "status", "--json")
+
+    assert told.code == 0
+    assert [one["text"] for one in told.json["problems"]] == ["the database is cut: its last 777 bytes are missing"]
+    assert "memory export" in told.json["problems"][0]["hint"]
+
+
+@pytest.mark.parametrize("left", [20_000, 8192 * 2, 8192, 3000])
+def test_where_the_list_of_tables_is_gone_a_copy_is_asked_for(home: Path, left: int) -> None:
+    os.truncate(home / "memory.db", left)
+
+    for words in COMMANDS:
+        error = json.loads(called(home, *words, "--json").err) if words[0] != "export" else {}
+        error = error or json.loads(called(home, *words, "-o", str(home / "out.jsonl"), "--json").err)
+        assert error["error"] == "StoreDamaged", words
+        assert "The list of its tables is gone" in error["hint"]
+        assert "restore it from a copy" in error["hint"]
+        assert "memory export" not in error["hint"]
+    assert not (home / "out.jsonl").exists()
+
+
+def test_pages_that_stand_in_the_log_need_not_be_in_the_file(tmp_path: Path) -> None:
+    path, copy = tmp_path / "memory.db", tmp_path / "copy" / "memory.db"
+    with closing(SqliteStore(path)) as store:
+        with closing(apsw.Connection(str(path))) as holding:
+            holding.execute("begin; select count(*) from memories").fetchall()  # the log cannot be emptied
+            config = replace(Config(), home=str(tmp_path), embedding=replace(Config().embedding, provider="none"))
+            Engine(store, config).save_all([Draft(title=f"n {n}", body="text " * 500) for n in range(300)])
+            copy.parent.mkdir()
+            for name in ("memory.db", "memory.db-wal"):
+                shutil.copy(tmp_path / name, copy.parent)  # as kill -9 leaves them
+
+    size = copy.stat().st_size
+    with closing(SqliteStore(copy)) as store:
+        assert store._db.connection.pragma("page_count") * 8192 > size
+        assert store.delete(store.ids(MemoryId(0), 1)[0])
+    with closing(SqliteStore(copy)) as store:
+        assert store.check() == ()
+        assert store.counts().memories == 299
+
+
+def test_a_file_that_was_cut_and_has_a_log_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path)) as store:
+        config = replace(Config(), home=str(tmp_path), embedding=replace(Config().embedding, provider="none"))
+        engine = Engine(store, config)
+        engine.save_all([Draft(title=f"n {n}", body="text " * 500) for n in range(100)])
+        with closing(apsw.Connection(str(path))) as holding:
+            holding.execute("pragma wal_checkpoint(truncate)").fetchall()
+            holding.execute("begin; select count(*) from memories").fetchall()
+            engine.save(Draft(title="in the log"))
+            shutil.copytree(tmp_path, tmp_path / "copy", ignore=shutil.ignore_patterns("copy", "*-shm"))
+    copy = tmp_path / "copy" / "memory.db"
+    assert copy.with_name("memory.db-wal").stat().st_size > 0
+    os.truncate(copy, copy.stat().st_size // 2)
+    before = copy.read_bytes()
+
+    with closing(SqliteStore(copy)) as store:
+        assert store.count(ACTIVE) == 101
+        with pytest.raises(StoreDamaged, match="is cut: its last "):
+            store.delete(MemoryId(1))
+
+    assert copy.read_bytes() == before

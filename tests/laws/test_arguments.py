@@ -1,0 +1,158 @@
+"""What holds of the arguments of every tool, whatever an agent passes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from memory.operations.tool import checked
+from memory.operations.toolsets import chosen
+from memory.schema.errors import Invalid
+from memory.schema.limits import NAME_LIMIT
+
+EVERY = chosen(["all"])
+TOOLS = st.sampled_from(EVERY)
+LISTING = st.sampled_from([tool for tool in EVERY if any(one.sort == "objects" for one in tool.parameters)])
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
+NAMES = st.sampled_from(sorted({one.name for tool in EVERY for one in tool.parameters})) | st.text()
+
+
+def right(one):
+    """Values that an argument takes."""
+    if one.choices:
+        return st.sampled_from(one.choices)
+    if one.named:  # who or what it is, which a blank does not say
+        return st.text(max_size=NAME_LIMIT).filter(str.strip)
+    takes = {
+        "string": st.text(),
+        "integer": st.integers(one.low, one.high),
+        "boolean": st.booleans(),
+        "strings": st.lists(st.text()),
+        "number": st.floats(allow_nan=False) | st.integers(-(2**53), 2**53),
+        "id": st.text() | st.integers(),
+        "ids": st.lists(st.text() | st.integers()),
+        "object": st.dictionaries(st.text(), st.text() | st.integers() | st.booleans()),
+    }
+    return st.lists(records(one.fields)) if one.sort == "objects" else takes[one.sort]
+
+
+def records(fields):
+    """Objects with the fields that they need, and some of the others."""
+    required = {one.name: right(one) for one in fields if one.required}
+    return st.fixed_dictionaries(required, optional={one.name: right(one) for one in fields if not one.required})
+
+
+def plain(value):
+    """As JSON has it."""
+    match value:
+        case tuple():
+            return [plain(item) for item in value]
+        case dict():
+            return {name: plain(item) for name, item in value.items()}
+    return value
+
+
+@given(TOOLS, st.dictionaries(NAMES, VALUES))
+def test_anything_is_either_taken_as_the_schema_says_or_refused_with_a_sentence(tool, arguments):
+    try:
+        found, notices = checked(tool, arguments)
+    except Invalid:
+        return
+
+    called = {name: one.name for one in tool.parameters for name in (one.name, *one.also)}
+    assert set(found) == {called[name] for name, value in arguments.items() if value is not None}
+    are_as_the_schema_says(found, tool.parameters)
+    given = {called[name]: value for name, value in arguments.items()}
+    whole = {one.name for one in tool.parameters if one.sort == "integer"} & set(found)
+    assert len(notices) == sum(found[name] != given[name] for name in whole)
+
+
+def are_as_the_schema_says(found, parameters):
+    known = {one.name: one for one in parameters}
+    assert all(one.name in found for one in parameters if one.required)
+    for name, value in found.items():
+        one = known[name]
+        match one.sort:
+            case "integer":
+                assert one.low <= value <= one.high
+            case "boolean":
+                assert isinstance(value, bool)
+            case "strings":
+                assert all(isinstance(text, str) for text in value)
+            case "number":
+                assert isinstance(value, float)
+            case "id" | "ids":
+                assert all(type(id) in {str, int} for id in (value if one.sort == "ids" else (value,)))
+            case "objects":
+                for row in value:
+                    are_as_the_schema_says(row, one.fields)
+            case "string":
+                assert isinstance(value, str)
+                assert not one.choices or value in one.choices
+
+
+@given(TOOLS, st.data())
+def test_what_the_schema_allows_is_taken_as_it_is(tool, data):
+    arguments = {one.name: data.draw(right(one)) for one in tool.parameters if one.required or data.draw(st.booleans())}
+
+    found, notices = checked(tool, arguments)
+
+    assert plain(found) == arguments
+    assert notices == ()
+
+
+@given(LISTING, st.data())
+def test_objects_are_taken_as_the_schema_says_or_refused_with_the_place(tool, data):
+    (listed,) = (one for one in tool.parameters if one.sort == "objects")
+    names = st.sampled_from([name for one in listed.fields for name in (one.name, *one.also)])
+    rows = data.draw(st.lists(records(listed.fields) | st.dictionaries(names, VALUES) | VALUES, max_size=4))
+
+    found, said = {}, ""
+    try:
+        found, _ = checked(tool, {listed.name: rows})
+    except Invalid as refused:
+        said = str(refused)
+
+    if said:
+        assert f"{listed.name}[" in said
+    else:
+        are_as_the_schema_says(found, tool.parameters)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"entities": "Ada"}, "entities must be a list of objects, not 'Ada' (a text)"),
+        ({"entities": [{"name": "Ada"}, "Bob"]}, "entities[1] must be an object, not 'Bob' (a text)"),
+        ({"entities": [{"entityType": "person"}]}, "entities[0] needs 'name'"),
+        ({"entities": [{"name": None}]}, "entities[0] needs 'name'"),
+        ({"entities": [{"name": "Ada"}, {"name": 5}]}, "entities[1].name must be text, not '5' (a number)"),
+        ({"entities": [{"name": "Ada", "obs": "x"}]}, "entities[0].obs must be a list of texts, not 'x' (a text)"),
+        ({"entities": [{"name": "Ada", "colour": 1}]}, "entities[0] has no field 'colour'"),
+        ({"entities": [{"name": "A", "obs": [], "observations": []}]}, "entities[0] has 'observations' twice"),
+        ({"entities": {}}, "entities must be a list of objects, not '{}' (an object)"),
+    ],
+)
+def test_what_is_wrong_in_an_object_is_named_with_its_place(arguments, said):
+    (tool,) = (tool for tool in EVERY if tool.name == "create_entities")
+
+    with pytest.raises(Invalid) as refused:
+        checked(tool, arguments)
+
+    assert said in str(refused.value)
+
+
+def test_what_other_servers_call_a_field_is_taken_and_not_offered():
+    (tool,) = (tool for tool in EVERY if tool.name == "create_relations")
+
+    found, _ = checked(tool, {"relations": [{"source": "a", "target": 2, "type": "uses"}]})
+
+    assert found == {"relations": ({"from": "a", "to": 2, "relationType": "uses"},)}
+    assert set(tool.input["properties"]["relations"]["items"]["properties"]) == {"from", "to", "relationType"}
+
+
+@given(TOOLS)
+def test_no_schema_allows_more_than_it_names(tool):
+    assert tool.input["additionalProperties"] is False
+    assert set(tool.input.get("required", ())) <= set(tool.input["properties"])

@@ -1,0 +1,329 @@
+"""Laws of the gate: how far a search goes, by what its keywords found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from memory.rank.coverage import NEIGHBOURS, coverage, held_by_memory
+from memory.rank.gate import (
+    DEPTH,
+    DISTILLED_MASS,
+    FIT,
+    HALF,
+    HELD,
+    KEYWORD_MASS,
+    LEAST_FIT,
+    SHORT,
+    Tuning,
+    first_mass,
+    judge,
+)
+from memory.schema.memory import ChunkId, MemoryId
+from memory.schema.query import Gate, Scored, Term, Tier
+
+scores = st.floats(1e-6, 50)
+bits = st.integers(0, 15)
+FAR = [Tier.KEYWORD, Tier.DISTILLED, Tier.HYBRID]
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> tuple[list[Term], tuple[Scored, ...]]:
+    """Terms, some of which mean just this, and a keyword ranking that speaks of them."""
+    known = [
+        Term("x", weight=draw(st.floats(0.01, 10)), exact=draw(st.booleans())) for _ in range(draw(st.integers(0, 6)))
+    ]
+    held = st.integers(1, (1 << len(known)) - 1) if known else st.nothing()
+    rows = draw(st.lists(st.tuples(st.integers(1, 12), scores, held), max_size=40)) if known else []
+    ordered = sorted(rows, key=lambda row: -row[1])
+    return known, tuple(Scored(ChunkId(n), MemoryId(m), s, b, s) for n, (m, s, b) in enumerate(ordered))
+
+
+beside = st.dictionaries(st.integers(0, 40), st.floats(0, 1))
+efforts = st.floats(0, 1)
+fits = st.none() | st.floats(-1, 1)
+
+
+def ranking(*held: int, memory: int | None = None) -> tuple[Scored, ...]:
+    """Chunks of equal score that hold these terms, each of a memory of its own."""
+    return tuple(Scored(ChunkId(n), MemoryId(memory or n), 1.0, b, 1.0) for n, b in enumerate(held, start=1))
+
+
+WORDS = [Term("jwt"), Term("cookies"), Term("leave"), Term("session")]
+
+
+@given(asked(), st.builds(Tuning, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, fits)
+def test_a_verdict_says_numbers_between_0_and_1_and_a_reason(question, tuning, near, fit) -> None:
+    wanted, found = question
+
+    verdict = judge(wanted, found, tuning, near=near, fit=fit)
+
+    assert 0 <= verdict.mass <= 1
+    assert 0 <= verdict.coverage <= 1
+    assert 0 <= verdict.complete <= verdict.found == len({item.memory for item in found[:DEPTH]})
+    assert verdict.why
+    assert verdict.enough == (verdict.tier is Tier.KEYWORD)
+    assert verdict.tier is not Tier.DISTILLED or fit is not None
+
+
+# Other gates -------------------------------------------------------------
+
+
+@given(asked(), fits)
+def test_always_goes_on_and_never_does_not_to_the_model(question, fit) -> None:
+    assert judge(*question, Tuning(Gate.ALWAYS), fit=fit).tier is Tier.HYBRID
+    never = judge(*question, Tuning(Gate.NEVER, effort=1), fit=fit)
+    assert never.tier is (Tier.KEYWORD if fit is None else Tier.DISTILLED)
+
+
+@given(asked(), st.integers(1, 5), efforts)
+def test_count_looks_at_nothing_but_how_many(question, enough, effort) -> None:
+    wanted, found = question
+    plain = tuple(item._replace(matched=1, score=1.0, keyword=1.0) for item in found)
+
+    assert judge(wanted, found, Tuning(Gate.COUNT, enough, effort)).tier is (
+        judge([Term("x")], plain, Tuning(Gate.COUNT, enough)).tier
+    )
+
+
+@given(asked(), st.integers(1, 5))
+def test_count_counts_memories(question, enough) -> None:
+    wanted, found = question
+
+    assert judge(wanted, found, Tuning(Gate.COUNT, enough)).enough == (len({m.memory for m in found[:DEPTH]}) >= enough)
+
+
+def test_three_results_are_enough_for_count_and_two_are_not() -> None:  # CAP B12
+    assert not judge(WORDS, ranking(1, 1), Tuning(Gate.COUNT)).enough
+    assert judge(WORDS, ranking(1, 1, 1), Tuning(Gate.COUNT)).enough
+
+
+def test_three_chunks_of_one_memory_are_one_result() -> None:
+    assert not judge(WORDS, ranking(1, 1, 1, memory=7), Tuning(Gate.COUNT)).enough
+
+
+def test_count_can_ask_for_more_results_than_the_gate_weighs() -> None:
+    assert judge(WORDS, ranking(*[1] * 100), Tuning(Gate.COUNT, enough=100)).enough
+    assert not judge(WORDS, ranking(*[1] * 99), Tuning(Gate.COUNT, enough=100)).enough
+
+
+# What is found in the store ----------------------------------------------
+
+
+@given(asked(), efforts, efforts, beside, fits)
+def test_more_effort_never_goes_less_far(question, one, other, near, fit) -> None:
+    low, high = (judge(*question, Tuning(effort=effort), near=near, fit=fit).tier for effort in sorted((one, other)))
+
+    assert FAR.index(low) <= FAR.index(high)
+
+
+@given(asked(), beside, fits)
+def test_no_effort_calls_no_model(question, near, fit) -> None:
+    assert Tuning(effort=0).free
+    assert judge(*question, Tuning(effort=0), near=near, fit=fit).tier is not Tier.HYBRID
+
+
+@given(asked(), st.builds(Tuning, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, fits)
+def test_what_is_free_calls_no_model(question, tuning, near, fit) -> None:
+    if tuning.free:
+        assert judge(*question, tuning, near=near, fit=fit).tier is not Tier.HYBRID
+
+
+@given(asked(), beside, fits)
+def test_all_effort_always_calls_it(question, near, fit) -> None:
+    assert judge(*question, Tuning(effort=1), near=near, fit=fit).tier is Tier.HYBRID
+
+
+@given(asked(), st.floats(0.5, 1), beside, st.floats(-1, 1))
+def test_a_lexicon_never_makes_a_search_call_the_model(question, effort, near, fit) -> None:
+    with_one, without = (judge(*question, Tuning(effort=effort), near=near, fit=known) for known in (fit, None))
+
+    if without.tier is not Tier.HYBRID:
+        assert with_one.tier is not Tier.HYBRID
+
+
+@given(asked(), efforts, beside, st.floats(-1, 1), st.floats(-1, 1))
+def test_a_lexicon_that_fits_better_never_makes_it_go_further(question, effort, near, one, other) -> None:
+    worse, better = (judge(*question, Tuning(effort=effort), near=near, fit=fit).tier for fit in sorted((one, other)))
+
+    assert FAR.index(better) <= FAR.index(worse)
+
+
+@given(asked(), efforts.filter(lambda effort: effort < 1), beside, fits)
+def test_keywords_answer_alone_only_what_holds_half_of_the_query(question, effort, near, fit) -> None:
+    verdict = judge(*question, Tuning(effort=effort), near=near, fit=fit)
+
+    if verdict.enough and effort:
+        assert verdict.coverage >= HALF - 1e-9
+    if verdict.tier is Tier.DISTILLED and effort and len(question[0]) > SHORT:
+        assert verdict.coverage >= HELD - 1e-9
+
+
+@given(asked(), efforts, beside, fits, st.randoms(use_true_random=False))
+def test_the_order_of_the_terms_does_not_matter(question, effort, near, fit, dice) -> None:
+    wanted, found = question
+    order = list(range(len(wanted)))
+    dice.shuffle(order)
+    shuffled = [wanted[old] for old in order]
+    moved = tuple(
+        item._replace(matched=sum(1 << new for new, old in enumerate(order) if item.matched >> old & 1))
+        for item in found
+    )
+
+    one, other = (
+        judge(terms, ranking, Tuning(effort=effort), near=near, fit=fit)
+        for terms, ranking in ((wanted, found), (shuffled, moved))
+    )
+
+    assert (one.found, one.complete) == (other.found, other.complete)
+    assert (one.mass, one.coverage) == pytest.approx((other.mass, other.coverage))
+    factor = (effort / (1 - effort)) ** 0.5 if effort < 1 else 1.0
+    trust = max(1.0, FIT / max(fit or 0.0, LEAST_FIT)) ** 2
+    bounds = (KEYWORD_MASS * factor, KEYWORD_MASS * max(1.0, factor), DISTILLED_MASS * factor * trust)
+    if not any(abs(one.mass - bound) < 1e-6 for bound in bounds) and not any(
+        abs(one.coverage - bound) < 1e-6 for bound in (HALF, HELD)
+    ):
+        assert one.tier is other.tier
+
+
+def test_how_many_hold_every_word_of_a_long_query_does_not_matter() -> None:
+    verdict = judge(WORDS, ranking(*[15] * 30), Tuning())
+
+    assert (verdict.tier, verdict.complete) == (Tier.HYBRID, 30)
+    assert "no result stands out (0.03 of the weight, 0.40 would be enough)" in verdict.why
+
+
+@pytest.mark.parametrize("fit", [None, FIT])
+def test_one_memory_with_every_word_is_enough_for_a_short_query(fit) -> None:
+    cheap = Tier.KEYWORD if fit is None else Tier.DISTILLED
+    said = "1 memory with every word of a short query"
+
+    three = judge(WORDS[:3], ranking(7, *[3] * 30), Tuning(), fit=fit)
+    assert (three.tier, three.why) == (cheap, said)
+    assert judge(WORDS[:3], ranking(*[3] * 30), Tuning(), fit=fit).tier is Tier.HYBRID
+    assert judge(WORDS, ranking(15, *[14] * 30), Tuning(), fit=fit).tier is not Tier.KEYWORD
+    two = judge(WORDS[:2], ranking(3, *[1] * 30), Tuning(), fit=fit)
+    assert (two.tier, two.why) == (Tier.KEYWORD, said)
+    assert SHORT == 3
+
+
+def test_a_name_that_was_found_as_it_is_is_enough() -> None:
+    wanted = [Term("load_config", exact=True, weight=3), *WORDS[:3]]
+
+    verdict = judge(wanted, ranking(*[1] * 30), Tuning(), fit=FIT)
+    assert (verdict.tier, "found as they are" in verdict.why) == (Tier.KEYWORD, True)
+    assert judge(wanted, ranking(*[14] * 30), Tuning()).tier is Tier.HYBRID  # everything but the name
+
+
+def test_a_name_that_is_the_lesser_half_of_the_query_is_not_enough() -> None:
+    wanted = [Term("load_config", exact=True, weight=2), *WORDS[:3]]
+
+    assert judge(wanted, ranking(*[1] * 30), Tuning()).tier is Tier.HYBRID
+
+
+def test_names_and_phrases_must_stand_in_one_chunk() -> None:
+    wanted = [Term("load_config", exact=True, weight=4), Term("out of memory", exact=True, weight=4), *WORDS[:2]]
+
+    assert judge(wanted, ranking(3, *[5] * 30), Tuning()).tier is Tier.KEYWORD
+    apart = judge(wanted, ranking(*[5, 10] * 15), Tuning())
+    assert (apart.tier, apart.coverage) == (Tier.HYBRID, 0.5)
+
+
+def test_words_of_one_memory_may_stand_in_several_of_its_chunks() -> None:
+    assert judge(WORDS, ranking(3, 12, memory=7), Tuning(Gate.AUTO)).complete == 1
+
+
+def test_a_result_that_stands_out_is_enough() -> None:
+    verdict = judge(WORDS, ranking(7, *[1] * 10), Tuning(Gate.AUTO))
+
+    assert verdict.enough
+    assert verdict.complete == 0
+    assert "stands out" in verdict.why
+
+
+def test_standing_out_with_less_than_half_of_the_query_is_not_enough() -> None:
+    assert judge(WORDS, ranking(3), Tuning(Gate.AUTO)).enough
+    verdict = judge(WORDS, ranking(1), Tuning(Gate.AUTO))
+    assert verdict.tier is Tier.HYBRID
+    assert verdict.why == "the best result holds only 25% of the query, under 50%"
+    assert HALF == 0.5
+
+
+@pytest.mark.parametrize(("others", "tier"), [(0, Tier.KEYWORD), (2, Tier.DISTILLED), (20, Tier.HYBRID)])
+def test_the_more_others_are_as_good_the_further_a_search_goes(others, tier) -> None:
+    assert judge(WORDS, ranking(7, *[7] * others), Tuning(), fit=FIT).tier is tier
+
+
+def test_less_effort_does_not_make_keywords_enough_where_there_is_something_better() -> None:
+    three = ranking(7, 7, 7)
+
+    assert judge(WORDS, three, Tuning(effort=0.2)).tier is Tier.KEYWORD
+    assert judge(WORDS, three, Tuning(effort=0.2), fit=FIT).tier is Tier.DISTILLED
+
+
+@pytest.mark.parametrize(
+    ("fit", "tier"), [(1.0, Tier.DISTILLED), (FIT, Tier.DISTILLED), (FIT / 2, Tier.HYBRID), (-1.0, Tier.HYBRID)]
+)
+def test_a_lexicon_that_fits_badly_is_trusted_less(fit, tier) -> None:
+    assert judge(WORDS, ranking(7, 7, 7), Tuning(), fit=fit).tier is tier
+
+
+def test_a_lexicon_is_not_asked_where_too_little_of_the_query_was_found() -> None:
+    verdict = judge(WORDS, ranking(1), Tuning(), fit=FIT)
+
+    assert (verdict.tier, verdict.mass) == (Tier.HYBRID, 1.0)
+    assert verdict.why == "the best result holds only 25% of the query, under 35%"
+    assert HELD == 0.35
+
+
+def test_a_result_that_stands_together_stands_out_more() -> None:
+    found = ranking(*[7] * 8)
+
+    assert judge(WORDS, found, Tuning()).tier is Tier.HYBRID
+    assert judge(WORDS, found, Tuning(), near={ChunkId(1): 1.0}).mass > judge(WORDS, found, Tuning()).mass
+    assert judge(WORDS, found, Tuning(effort=0.2), near={ChunkId(1): 1.0}).enough
+
+
+@pytest.mark.parametrize("fit", [None, FIT])
+def test_nothing_found_is_not_enough(fit) -> None:
+    verdict = judge(WORDS, (), Tuning(), fit=fit)
+
+    assert verdict.tier is Tier.HYBRID
+    assert (verdict.found, verdict.complete, verdict.mass, verdict.coverage) == (0, 0, 0.0, 0.0)
+
+
+@given(asked().filter(lambda question: question[1]), beside)
+def test_mass_is_the_largest_share_of_the_softmax(question, near) -> None:
+    wanted, found = question
+
+    best = max(item.score for item in found)
+    strengths = [
+        2 * (2 * coverage(wanted, item.matched) + item.score / best + NEIGHBOURS * near.get(item.chunk, 0.0))
+        for item in found
+    ]
+    powers = np.exp(strengths)
+    mass = first_mass(wanted, found, near)
+    assert mass == pytest.approx(powers.max() / powers.sum())
+    assert 1 / len(found) - 1e-9 <= mass <= 1
+
+
+def test_mass_of_one_is_all_and_of_none_nothing() -> None:
+    assert first_mass(WORDS, ranking(1)) == 1
+    assert first_mass(WORDS, ()) == 0
+
+
+@given(st.lists(st.floats(0.01, 10).map(lambda weight: Term("x", weight=weight)), max_size=4), bits, bits)
+def test_more_words_cover_more(wanted, one, other) -> None:
+    assert coverage(wanted, one) <= coverage(wanted, one | other) <= 1
+    assert coverage(wanted, 15) == (1 if wanted else 0)
+
+
+@given(asked())
+def test_a_memory_holds_what_its_chunks_hold_together(question) -> None:
+    _, found = question
+
+    held = held_by_memory(found)
+
+    assert list(held) == list(dict.fromkeys(item.memory for item in found))
+    assert all(item.matched & ~held[item.memory] == 0 for item in found)

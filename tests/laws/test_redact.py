@@ -1,0 +1,148 @@
+"""Laws of redaction: twice is once, nothing of a secret is left, and no text takes long."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, example, given, settings, strategies as st
+from secrets_made import SHAPES, made, runs
+
+from memory.redact import BUILT_IN, Redactor
+from memory.redact.ignore import parsed
+from memory.schema.errors import Invalid
+
+REDACTOR = Redactor()
+OWN = Redactor(parsed("acme*\n*.corp\nblue*bird\n/case-\\d+/\n", "f"))
+BENIGN = (Path(__file__).parents[1] / "support" / "benign.txt").read_text("utf-8").splitlines()
+WORDS = sorted({word for rule in BUILT_IN for word in rule.words})
+
+# What a pattern gives a meaning to, and halves of what it looks for.
+PARTS = [
+    *"\"'`<>[](){}=:;,.!?@#$%&*+-_/\\| \t\n\r\u00a0éß東İſK",
+    *[
+        "password",
+        "=",
+        ": ",
+        " = ",
+        "://",
+        "user:",
+        "@host",
+        "hunter2",
+        "Bearer ",
+        "Authorization: ",
+        "<redacted>",
+        "</redacted>",
+    ],
+    *[
+        "[redacted]",
+        "[redacted:",
+        "[redacted:jwt]",
+        "[redacted:memoryignore:1]",
+        "\\n",
+        "%3D",
+        "acme",
+        "blue",
+        "bird",
+        ".corp",
+    ],
+    *["-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "A" * 20, "x9" * 8, "a1B2c3D4e5F6g7H8", "case-12"],
+]
+hostile = st.lists(st.sampled_from([*PARTS, *WORDS]) | st.text(max_size=4), max_size=14).map("".join)
+dice = st.integers(0, 2**32).map(random.Random)
+shapes = st.sampled_from(SHAPES)
+around = st.sampled_from(
+    [("", ""), (" ", " "), ("(", ")"), ('"', '"'), ("`", "`,"), (", ", ","), ("\\n", "\\n"), ("- ", ".")]
+)
+
+
+def redacted(redactor: Redactor, text: str) -> str | None:
+    try:
+        return redactor.text(text).text
+    except Invalid:
+        return None
+
+
+@pytest.mark.parametrize("redactor", [REDACTOR, OWN])
+@given(hostile)
+@settings(deadline=None, max_examples=400)
+@example("password=[redacted:jwt]x9x9x9")
+@example("<redac<redacted>x</redacted>ted>")
+def test_twice_is_once(redactor: Redactor, text: str) -> None:
+    once = redacted(redactor, text)
+
+    assert once is None or redactor.text(once) == (once, ())
+
+
+@given(shapes, dice, st.sampled_from(BENIGN), st.sampled_from(BENIGN))
+@settings(deadline=None, max_examples=300)
+@example("assigned-secret password: ⟨R{s20}9w⟩", random.Random(5150898), "", "")  # has *** in it
+def test_a_secret_among_other_texts_is_gone_and_they_stay(
+    shape: str, dice: random.Random, before: str, after: str
+) -> None:
+    assume("redacted>" not in before or "redacted>" not in after)  # one open, one closed: such a text is refused
+    one = made(shape, dice)
+
+    text, found = REDACTOR.text(f"{before}\n\n{one.text}\n\n{after}")
+
+    assert text.startswith(f"{before}\n\n")
+    assert text.endswith(f"\n\n{after}")
+    assert not any(run in text for run in runs(one.secret))
+    assert one.rule in found
+
+
+@given(st.lists(st.tuples(shapes, around), min_size=1, max_size=4), dice)
+@example([("pgpass-password db.internal:5432:app:owner:⟨{a14}⟩", ("\\n", "\\n"))], random.Random(0))
+@settings(deadline=None, max_examples=300)
+def test_secrets_side_by_side_are_all_gone(parts: list[tuple[str, tuple[str, str]]], dice: random.Random) -> None:
+    several = [(made(shape, dice), pair) for shape, pair in parts]
+
+    text = REDACTOR.text("\n".join(f"{before}{one.text}{after}" for one, (before, after) in several)).text
+
+    assert not any(run in text for one, _ in several for run in runs(one.secret))
+    assert REDACTOR.text(text).text == text
+
+
+@given(hostile.filter(lambda text: "<" not in text), hostile.filter(lambda text: "<" not in text), st.text(max_size=60))
+@settings(deadline=None)
+def test_what_was_marked_is_gone_whatever_it_is(before: str, after: str, held: str) -> None:
+    held = f"⟨{held.replace('<', '')}⟩"
+
+    assert held not in REDACTOR.text(f"{before}<redacted>{held}</redacted>{after}").text
+
+
+@given(st.text())
+@settings(deadline=None)
+def test_a_text_without_a_word_of_a_rule_stays(text: str) -> None:
+    low = text.lower()
+
+    if not any(word.lower() in low for word in WORDS) and "<" not in text:
+        assert REDACTOR.text(text) == (text, ())
+
+
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False)
+        | hostile.filter(lambda text: "<" not in text),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from([*PARTS[60:], "a", "api_key"]), inner, max_size=3)
+        ),
+        max_leaves=8,
+    )
+)
+@settings(deadline=None)
+def test_a_value_redacted_twice_is_redacted_once(value) -> None:
+    try:
+        once, _ = REDACTOR.value(value)
+    except Invalid:
+        return
+
+    again, found = REDACTOR.value(once)
+
+    assert found == ()
+    assert again is once

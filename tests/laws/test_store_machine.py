@@ -1,0 +1,499 @@
+"""Whatever is done to them, in whatever order, both stores say the same."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import replace
+from operator import attrgetter
+from pathlib import Path
+
+import numpy as np
+from entries import OTHER, SPACE, at, embedded, note, request, words
+from graph_suite import entity, linked, related
+from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from runs_suite import used
+from sound import sound
+
+from memory.schema.errors import Error
+from memory.schema.kinds import Kind
+from memory.schema.memory import ChunkId, MemoryId, Status
+from memory.schema.query import Scope, Term
+from memory.schema.space import Window
+from memory.schema.usage import Budget, Outage
+from memory.store import Learned, Links, Sense, State
+from memory.store.sqlite.store import SqliteStore
+from memory.store.stems import stems
+from oracle.ram import RamStore
+
+TOLERANCE = 1e-5  # cosines in 32 bits; bm25 is far closer
+WORDS = ("auth", "authentication", "author", "login", "logins", "café", "user_id", "the", "数据", "+++")
+SPACES = (SPACE, OTHER, SPACE._replace(dimension=3))
+
+texts = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
+vectors = st.lists(st.integers(-2, 2), min_size=8, max_size=8).filter(any)
+scopes = st.builds(
+    Scope,
+    projects=st.sets(st.sampled_from(["p", "q"]), max_size=1).map(frozenset),
+    tags=st.sets(st.sampled_from(["x", "y"]), max_size=2).map(frozenset),
+    kinds=st.sets(st.sampled_from([Kind.NOTE, Kind.REPORT]), max_size=1).map(frozenset),
+    sessions=st.sets(st.just("s")).map(frozenset),
+    since=st.none() | st.integers(0, 9).map(at),
+    statuses=st.sets(st.sampled_from(list(Status))).map(frozenset),
+)
+limits = st.sampled_from([1, 2, 3, 5, 100])
+sessions = st.sampled_from([None, "s", "t"])
+agents = st.sampled_from([None, "a", "b"])
+days = st.sampled_from([-1, 0, 0, 5, 86_399, 86_400])
+hosts = st.sampled_from(["a", "b"])
+eighths = st.integers(0, 20).map(lambda n: n / 8)  # sums of which are exact in any order
+calls = st.builds(
+    request,
+    days,
+    purpose=st.sampled_from(["save", "search"]),
+    host=hosts,
+    model=st.sampled_from(["small", "large"]),
+    calls=st.integers(1, 3),
+    texts=st.integers(0, 5),
+    tokens=st.integers(0, 9),
+    bytes_out=st.integers(0, 9),
+    seconds=eighths,
+    cost=eighths,
+    error=st.sampled_from(["", "", "down"]),
+)
+types = st.sampled_from(["x", "y"])
+names = st.sampled_from(["e", "E", "f", "é"])
+runs = st.sampled_from([None, "r", "q"])
+tools = st.builds(
+    used,
+    st.integers(0, 9),
+    uid=st.integers(0, 20).map("{:032x}".format),
+    run=runs,
+    agent=st.sampled_from(["a", "b"]),
+    success=st.booleans(),
+)
+stemmed = st.sampled_from(sorted({stem for word in (*WORDS, "note", "page", "gone") for stem in stems(word)}))
+terms = stemmed | st.tuples(stemmed, stemmed).map(" ".join)
+budgets = st.none() | st.builds(Budget, st.none() | st.integers(0, 9), st.none() | st.integers(0, 30))
+
+
+def unit(numbers, dimension: int):
+    vector = np.asarray(
+        [*numbers[: dimension - 1], 1 if not any(numbers[:dimension]) else numbers[dimension - 1]], np.float32
+    )
+    return vector / np.linalg.norm(vector)
+
+
+@st.composite
+def entries(draw, uids):
+    """An entry that says next to nothing, in a few chunks, with vectors for some of them or none."""
+    body = draw(texts)
+    kinds = [Kind.NOTE, Kind.DISCOVERY, Kind.PLAN]
+    run = draw(runs) if body else None
+    made = note(
+        draw(texts),
+        body=body,
+        size=draw(st.sampled_from([3, 8, 1000])),
+        title=draw(st.sampled_from(["note", "login page"])),
+        moment=at(draw(st.integers(0, 9))),
+        uid=f"{draw(st.integers(0, 3)):08x}{next(uids):024x}",
+        project=draw(st.sampled_from([None, "p", "q"])),
+        tags=tuple(draw(st.sets(st.sampled_from(["x", "y"])))),
+        category=draw(st.sampled_from([None, "bug"])),
+        session_id=draw(sessions),
+        session_iter=draw(st.sampled_from([None, 1, 2, 10])),
+        agent_id=draw(agents),
+        kind=draw(st.sampled_from(kinds)) if run else Kind.NOTE,
+        query_id=run,
+        unless_known=draw(st.booleans()),
+    )
+    space = draw(st.sampled_from([None, *SPACES]))
+    if space is None:
+        return made
+    owners = draw(st.lists(st.integers(0, len(made.chunks) - 1), max_size=4).map(sorted))
+    rows = [unit(draw(vectors), space.dimension) for _ in owners]
+    return made._replace(embedded=embedded(np.reshape(rows, (-1, space.dimension)), owners, space))
+
+
+@st.composite
+def observed(draw, uids):
+    """An entity of one of few names."""
+    uid = f"{draw(st.integers(0, 3)):08x}{next(uids):024x}"
+    category = draw(st.sampled_from([None, "person", "place"]))
+    return entity(draw(names), uid=uid, body=draw(texts), category=category, moment=at(draw(st.integers(0, 9))))
+
+
+def same_ranking(left, right) -> None:
+    """Equal but for rounding: chunks may change places only where their scores are closer than that."""
+    assert len(left) == len(right)
+    for a, b in zip(left, right, strict=True):
+        assert abs(a.score - b.score) < TOLERANCE
+    tied = {left[-1].score} if left else set()  # the last place may go to another with the same score
+    by_chunk = {scored.chunk: scored for scored in right}
+    for a, b in zip(left, right, strict=True):
+        if a.chunk == b.chunk:
+            assert a._replace(score=0, keyword=None, cosine=None) == b._replace(score=0, keyword=None, cosine=None)
+        elif a.chunk in by_chunk:
+            assert abs(a.score - by_chunk[a.chunk].score) < TOLERANCE
+        else:
+            assert any(abs(a.score - score) < TOLERANCE for score in tied)
+
+
+class Stores(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.path = self.folder / "memory.db"
+        self.ram, self.sqlite = RamStore(), SqliteStore(self.path)
+        self.uids = iter(range(1 << 40))
+
+    @initialize(data=st.data())
+    def begin_with_something(self, data) -> None:
+        self.both("put", data.draw(st.lists(entries(self.uids), max_size=4)))
+
+    def both(self, name, *args, **options):
+        """The answer of both, or the kind of error of both."""
+        answers = []
+        for store in (self.ram, self.sqlite):
+            try:
+                answers.append(attrgetter(name)(store)(*args, **options))
+            except Error as error:
+                answers.append(type(error))
+        return answers
+
+    def same(self, name, *args, **options):
+        expected, given = self.both(name, *args, **options)
+        if isinstance(expected, list | tuple) and isinstance(given, list | tuple):
+            expected, given = list(expected), list(given)
+        assert given == expected, name
+        return given
+
+    def ids(self) -> list[MemoryId]:
+        return [memory.id for memory in self.ram.page(MemoryId(0), 1000)]
+
+    def chunks(self) -> list[ChunkId]:
+        return [chunk for id in self.ids() for chunk, _ in self.ram.outline(id)]
+
+    def some_id(self, data) -> MemoryId:
+        return data.draw(st.sampled_from([*self.ids(), MemoryId(999)]))
+
+    def some_generation(self, data) -> int:
+        return data.draw(st.sampled_from([*(generation.id for generation in self.ram.generations()), 99]))
+
+    def some_entity(self, data) -> MemoryId:
+        """Of others one now and then."""
+        entities = [memory.id for memory in self.ram.page(MemoryId(0), 1000) if memory.kind is Kind.ENTITY]
+        return data.draw(st.sampled_from(entities)) if entities and data.draw(st.integers(0, 4)) else self.some_id(data)
+
+    # Changes ---------------------------------------------------------------
+
+    @rule(data=st.data())
+    def save(self, data) -> None:
+        self.same("put", data.draw(st.lists(entries(self.uids), max_size=3)))
+
+    @rule(data=st.data())
+    def supersede(self, data) -> None:
+        entry = data.draw(entries(self.uids))._replace(supersedes=self.some_id(data))
+        self.same("put", [data.draw(entries(self.uids)), entry])
+
+    @rule(data=st.data())
+    def descend(self, data) -> None:
+        entry = data.draw(entries(self.uids))
+        self.same("put", [entry._replace(draft=replace(entry.draft, parent_id=self.some_id(data)))])
+
+    @rule(data=st.data())
+    def replace_one(self, data) -> None:
+        id = self.some_id(data)
+        old = self.ram.memories([id]).get(id)
+        made = observed if old is not None and old.kind is Kind.ENTITY else entries  # nothing turns into another kind
+        self.same("replace", id, data.draw(made(self.uids)))
+        self.same("history", id)
+
+    @rule(data=st.data())
+    def delete(self, data) -> None:
+        self.same("delete", self.some_id(data))
+
+    @rule(data=st.data(), moment=st.integers(0, 20).map(at))
+    def access(self, data, moment) -> None:
+        ids = data.draw(st.lists(st.sampled_from([*self.ids(), MemoryId(999)]), max_size=3))
+        self.same("touch", ids, moment)
+        self.same("bodies", ids)
+        for id in ids:
+            self.same("whole", id)
+
+    @rule(scope=scopes, before=st.integers(0, 10).map(at), limit=limits)
+    def forget(self, scope, before, limit) -> None:
+        self.same("aged", scope, before)
+        self.same("forget", scope, before, limit)
+
+    @rule(data=st.data())
+    def link(self, data) -> None:
+        uids = st.sampled_from([*(memory.uid for memory in self.ram.page(MemoryId(0), 1000)), None, "f" * 32])
+        self.same("link", [Links(data.draw(uids) or "", data.draw(uids), data.draw(uids))])
+
+    @rule(data=st.data())
+    def save_entities(self, data) -> None:
+        self.same("put", data.draw(st.lists(observed(self.uids), min_size=1, max_size=3)))
+
+    @rule(data=st.data(), size=st.integers(1, 4))
+    def relate(self, data, size) -> None:
+        some = [related(self.some_entity(data), self.some_entity(data), data.draw(types)) for _ in range(size)]
+        self.same("graph.relate", some)
+        self.same("graph.unrelate", [some[0]._replace(type=data.draw(types))])
+
+    @rule(data=st.data(), size=st.integers(1, 3))
+    def attach(self, data, size) -> None:
+        some = [linked(self.some_entity(data), self.some_id(data), data.draw(st.integers(0, 9))) for _ in range(size)]
+        self.same("graph.attach", some)
+        self.same("graph.detach", [some[0]._replace(memory=self.some_id(data))])
+
+    @rule(some=st.lists(tools, max_size=4))
+    def use_tools(self, some) -> None:
+        self.same("runs.log", some)
+
+    @rule(run=runs, calls=st.booleans(), limit=limits)
+    def clear_runs(self, run, calls, limit) -> None:
+        self.same("runs.clear", run, calls=calls, limit=limit)
+
+    @rule(space=st.sampled_from(SPACES))
+    def begin(self, space) -> None:
+        self.same("begin", space)
+
+    @rule(data=st.data())
+    def fill(self, data) -> None:
+        generation = self.some_generation(data)
+        dimension = next((g.space.dimension for g in self.ram.generations() if g.id == generation), 8)
+        owners = data.draw(st.lists(st.sampled_from([*self.chunks(), ChunkId(999)]), max_size=4))
+        rows = np.reshape([unit(data.draw(vectors), dimension) for _ in owners], (-1, dimension)).astype(np.float32)
+        windows = [Window(chunk, owners[:row].count(chunk), row) for row, chunk in enumerate(owners)]
+        self.same("fill", generation, rows, windows)
+
+    @rule(data=st.data(), moment=st.integers(0, 3).map(at), error=st.sampled_from(["down", "slow", "odd"]))
+    def fail(self, data, moment, error) -> None:
+        ids = data.draw(st.lists(st.sampled_from([*self.chunks(), ChunkId(999)]), unique=True, max_size=3))
+        self.same("failed", ids, error, moment)
+
+    @rule(data=st.data())
+    def activate(self, data) -> None:
+        active = [generation.id for generation in self.ram.generations() if generation.state is State.ACTIVE]
+        instead_of = data.draw(st.sampled_from([*active, *active, self.some_generation(data), None]))
+        former = data.draw(st.sampled_from([State.RETIRED, State.BUILDING]))
+        self.same("activate", self.some_generation(data), instead_of=instead_of, former=former)
+
+    @rule(data=st.data(), numbers=vectors)
+    def mark(self, data, numbers) -> None:
+        generation = self.some_generation(data)
+        dimension = next((g.space.dimension for g in self.ram.generations() if g.id == generation), 8)
+        self.same("mark", generation, unit(numbers, dimension))
+
+    @precondition(lambda self: len(self.ram.generations()) > 1)
+    @rule(data=st.data())
+    def clear(self, data) -> None:
+        chunks = data.draw(st.none() | st.lists(st.integers(1, 40).map(ChunkId), max_size=4))
+        self.same("clear", self.some_generation(data), chunks)
+
+    @rule(data=st.data())
+    def drop(self, data) -> None:
+        self.same("drop", self.some_generation(data))
+
+    @precondition(lambda self: self.ram.generations())
+    @rule(
+        data=st.data(), senses=st.lists(terms, unique=True, max_size=8), axes=st.integers(1, 2), when=st.integers(0, 9)
+    )
+    def learn(self, data, senses, axes, when) -> None:
+        generation = self.some_generation(data)
+        dimension = next((g.space.dimension for g in self.ram.generations() if g.id == generation), 8)
+        learned = Learned(when, ChunkId(when), when / 8, at(when), np.eye(axes, dimension, dtype=np.float32))
+        before = self.ram.lexicon.learned(generation)
+        given = data.draw(st.sampled_from([before, before, before, None, learned]))
+        codes = [Sense(term, place / 8, bytes(axes)) for place, term in enumerate(senses)]
+        if data.draw(st.integers(0, 9)) == 0:
+            codes.append(Sense("note", 1.0, bytes(axes + 1)))
+        self.same("lexicon.learn", generation, learned, codes, instead_of=given)
+
+    @rule(data=st.data())
+    def forget_lexicon(self, data) -> None:
+        self.same("lexicon.forget", self.some_generation(data))
+
+    @rule(data=st.data(), limit=limits, after=st.integers(0, 9).map(ChunkId))
+    def ask_for_lessons(self, data, limit, after) -> None:
+        expected, given = self.both("lexicon.lessons", self.some_generation(data), after, limit)
+        if expected is given:
+            return
+        assert [excerpt for excerpt, _ in expected] == [excerpt for excerpt, _ in given]
+        for (_, left), (_, right) in zip(expected, given, strict=True):
+            assert left.tolist() == right.tolist()
+
+    @rule(call=calls, budget=budgets)
+    def book(self, call, budget) -> None:
+        self.same("book", call, budget)
+
+    @rule(id=st.integers(0, 9), tokens=st.integers(0, 9), number=eighths, error=st.sampled_from(["", "slow"]))
+    def settle(self, id, tokens, number, error) -> None:
+        self.same("settle", id, tokens=tokens, seconds=number, cost=number, error=error)
+
+    @rule(some=st.lists(calls.map(lambda call: call._replace(host="")), max_size=3))
+    def take_note(self, some) -> None:
+        self.same("note", some)
+
+    @rule(host=hosts, until=st.none() | days.map(at), error=st.sampled_from(["", "down"]))
+    def suspend_or_resume(self, host, until, error) -> None:
+        if until is None:
+            self.same("resume", host)
+        else:
+            self.same("suspend", Outage(host, until, error))
+
+    @rule()
+    def repair(self) -> None:
+        self.same("check")
+        self.same("repair")
+
+    # Questions -------------------------------------------------------------
+
+    @rule(said=st.lists(st.sampled_from(WORDS), max_size=4), prefix=st.booleans(), scope=scopes, k=limits)
+    def search_keywords(self, said, prefix, scope, k) -> None:
+        names = [Term(text, prefix, other="login", parts=(Term("auth"), Term("the"))) for text in said[2:]]
+        asked = [*words(*said[:2], prefix=prefix), *names, *([Term("据", gram=True)] if prefix else [])]
+        terms = self.same("weigh", asked)
+        same_ranking(*self.both("by_keyword", terms, scope, k))
+        same_ranking(*self.both("keyword_scores", terms, self.chunks()[::2]))
+
+    @precondition(lambda self: self.ram.generations())
+    @rule(data=st.data(), numbers=vectors, others=vectors, scope=scopes, k=limits)
+    def search_vectors(self, data, numbers, others, scope, k) -> None:
+        generation = data.draw(st.sampled_from(list(self.ram.generations())))
+        vector, other = (unit(given, generation.space.dimension) for given in (numbers, others))
+        same_ranking(*self.both("by_vector", generation.id, vector, scope, k))
+        expected, given = self.both("cosines", generation.id, vector, other, self.chunks()[::2])
+        assert set(expected) == set(given)
+        for chunk, (cosine, _) in expected.items():
+            assert abs(given[chunk][0] - cosine) < TOLERANCE
+
+    @rule(scope=scopes, size=limits)
+    def page_through_recent(self, scope, size) -> None:
+        page = self.same("recent", scope, size)
+        while page:
+            page = self.same("recent", scope, size, page[-1])
+
+    @rule(scope=scopes, size=limits, latest_first=st.booleans())
+    def read_by_iteration(self, scope, size, latest_first) -> None:
+        self.same("by_iteration", scope, size, latest_first=latest_first)
+
+    @rule(size=limits, agent=agents)
+    def list_sessions(self, size, agent) -> None:
+        self.same("sessions", size, agent)
+        for session in ("s", "t", "none"):
+            self.same("session", session)
+
+    @rule(data=st.data(), most=st.integers(0, 4), inside=st.booleans(), limit=limits)
+    def ask_the_graph(self, data, most, inside, limit) -> None:
+        ids = [self.some_entity(data) for _ in range(data.draw(st.integers(0, 3)))]
+        self.same("graph.relations", ids, inside=inside)
+        self.same("graph.distances", ids, most)
+        self.same("graph.path", self.some_entity(data), self.some_entity(data), most)
+        self.same("graph.attached", ids, [self.some_id(data)])
+        self.same("graph.names", data.draw(names), limit)
+        self.same("graph.named", ["e", "é", "note"])
+
+    @rule(run=runs, agent=agents, after=st.integers(0, 9), limit=limits)
+    def list_runs(self, run, agent, after, limit) -> None:
+        self.same("runs.latest", limit)
+        self.same("runs.calls", run, agent=agent, after=after, limit=limit)
+        for name in ("r", "q", "none"):
+            self.same("runs.run", name)
+
+    @rule(reference=st.sampled_from(["1", "2", "999", "00000000", "00000001", "", "%"]))
+    def resolve(self, reference) -> None:
+        self.same("resolve", reference)
+
+    @rule(data=st.data())
+    def ask_what_is_known(self, data) -> None:
+        self.same("known", data.draw(st.lists(entries(self.uids), max_size=3)))
+
+    @rule(data=st.data(), limit=limits, before=st.none() | st.integers(0, 4).map(at))
+    def ask_what_waits(self, data, limit, before) -> None:
+        self.same("waiting", limit, before)
+        self.same("failures", limit)
+        self.same("queued")
+        self.same("unembedded", data.draw(st.lists(st.sampled_from([*self.ids(), MemoryId(999)]))))
+
+    @rule(
+        limit=limits,
+        before=st.none() | st.integers(0, 4).map(at),
+        now=st.integers(0, 4),
+        span=st.integers(0, 4),
+        by=st.sampled_from(["", "one", "two"]),
+    )
+    def claim_and_release(self, limit, before, now, span, by) -> None:
+        claimed = self.same("claim", limit, before, now=at(now), until=at(now + span), by=by)
+        self.same("release", [excerpt.id for excerpt in claimed][::2])
+        self.same("claims", at(now))
+
+    @rule(holders=st.lists(st.sampled_from(["one", "two", "nobody"]), max_size=2), now=st.integers(0, 4))
+    def claims_given_up(self, holders, now) -> None:
+        self.same("release_of", holders)
+        self.same("claims", at(now))
+
+    @rule(since=st.none() | days.map(at), limit=limits)
+    def ask_what_was_spent(self, since, limit) -> None:
+        self.same("ledger", since, limit)
+        self.same("spent", since)
+
+    # Always ----------------------------------------------------------------
+
+    @invariant()
+    def hold_the_same(self) -> None:
+        ids = self.ids()
+        self.same("page", MemoryId(0), 1000)
+        for id in ids:
+            self.same("outline", id)
+        self.same("excerpts", self.chunks())
+        self.same("texts", self.chunks())
+        assert self.sqlite.counts()._replace(bytes=0) == self.ram.counts()
+
+    @invariant()
+    def have_the_same_graph_and_runs(self) -> None:
+        for name in ("graph.all_relations", "graph.all_attached", "graph.counts", "runs.calls"):
+            self.same(name)
+        self.same("runs.latest", 9)
+
+    @invariant()
+    def know_the_same_words_and_only_such_as_a_chunk_holds(self) -> None:
+        held = {word for piece in self.ram.data.pieces.values() for column in piece.words for word in column}
+        for generation in self.ram.generations():
+            left, right = self.both("lexicon.learned", generation.id)
+            assert left is right is None or (left[:4], left.basis.tolist()) == (right[:4], right.basis.tolist())
+            assert left is not None or self.same("lexicon.size", generation.id) == 0
+            every = [term for own, term in self.ram.data.senses if own == generation.id]
+            self.same("lexicon.size", generation.id)
+            self.same("lexicon.senses", generation.id, every)
+            assert all(held.issuperset(term.split(" ")) for term in every)
+
+    @invariant()
+    def have_spent_the_same(self) -> None:
+        self.same("ledger")
+        for host in ("a", "b"):
+            self.same("outage", host)
+
+    @invariant()
+    def have_the_same_vectors(self) -> None:
+        for generation in self.same("generations"):
+            self.same("filled", generation.id)
+            self.same("pending", generation.id, ChunkId(0), 1000)
+            (expected, many), (given, count) = self.both("centre", generation.id)
+            assert many == count
+            np.testing.assert_allclose(given, expected, atol=1e-9)
+            left, right = self.both("fingerprint", generation.id)
+            assert left is right is None or left.tolist() == right.tolist()
+
+    def teardown(self) -> None:
+        sound(self.path)
+        self.sqlite.close()
+        shutil.rmtree(self.folder)
+
+
+TestStores = Stores.TestCase
+TestStores.settings = settings(
+    max_examples=40, stateful_step_count=35, deadline=None, suppress_health_check=list(HealthCheck)
+)

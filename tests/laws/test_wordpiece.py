@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import example, given, strategies as st
+
+from memory.embed.local.embedder import PIECES, LocalEmbedder
+from memory.embed.local.wordpiece import _RUN, _SIGNS, COUNTS_KEPT, LONGEST_WORD, _words
+
+WORDPIECE = LocalEmbedder()._tokenizer  # its vocabulary, without a second way to find it
+
+# Plain text, and what the tokenizer has a rule for: blanks, controls, marks, ideographs, specials, long words.
+CHARACTERS = st.sampled_from("a \n\u3000\x00\x85\u200b\ufffd\ud800é\u0301İ한中が豈ﬁ½_-.$€🦊")
+WORDS = st.sampled_from(["The ", "memory", "e\u0301", "語文", "...", "👩‍👧", "[SEP]", "[CLS", "MASK]", "qz" * 49])
+SNIPPETS = CHARACTERS | WORDS
+TEXTS = (
+    st.text() | st.lists(SNIPPETS, max_size=400).map("".join) | st.builds(str.__mul__, SNIPPETS, st.integers(0, 900))
+)
+
+
+@given(TEXTS)
+@example("한" * 64 + " " + "한" * 64)
+def test_offsets_lie_in_order_inside_the_text(text: str) -> None:
+    pieces = WORDPIECE.pieces(text)
+
+    assert len(pieces.ids) == len(pieces.starts) == len(pieces.stops)
+    assert all(0 <= start < stop <= len(text) for start, stop in zip(pieces.starts, pieces.stops, strict=True))
+    assert all(before <= after for before, after in pairwise(pieces.starts))
+    assert all(before <= after for before, after in pairwise(pieces.stops))
+
+
+@given(TEXTS)
+def test_windows_concatenate_to_the_text(text: str) -> None:
+    windows = WORDPIECE.windows(text, PIECES)
+
+    assert "".join(windows) == text
+
+
+@given(TEXTS)
+@example(("한" * 63 + " ") * 9)
+@example("a[SEP]" * 300)
+def test_no_window_holds_more_than_the_model_reads(text: str) -> None:
+    assert all(len(WORDPIECE.pieces(window).ids) <= PIECES for window in WORDPIECE.windows(text, PIECES))
+
+
+@given(TEXTS)
+def test_windows_have_the_pieces_of_the_text(text: str) -> None:
+    windows = WORDPIECE.windows(text, PIECES)
+
+    assert tuple(number for window in windows for number in WORDPIECE.pieces(window).ids) == WORDPIECE.pieces(text).ids
+
+
+@given(TEXTS)
+@example("x" * 101)
+@example("x" * 100)
+@example("0" * 100 + "\x850")
+@example("[SEP][CLS] [sep] [UNK]")
+@example("\u037e\u1fef\u2000a\x85b")
+def test_a_text_counts_as_many_tokens_as_it_has_pieces_but_for_long_words(text: str) -> None:
+    found = WORDPIECE.pieces(text)
+    words = [word.letters for run in _RUN.findall(text) for word in _words(run)]
+    long = [len(letters) for letters in words if len(letters) > LONGEST_WORD]
+
+    assert WORDPIECE.count(text) == len(found.ids) - len(long) + sum(long)
+
+
+@given(st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=60))
+@example("internationalizations")
+@example("unaffable")
+def test_each_piece_is_the_longest_that_fits(word: str) -> None:
+    found = WORDPIECE.pieces(word)
+
+    if found.ids != (WORDPIECE._unknown,):
+        for start, stop in zip(found.starts, found.stops, strict=True):
+            mark = "##" if start else ""
+            fitting = [end for end in range(start + 1, len(word) + 1) if mark + word[start:end] in WORDPIECE._ids]
+            assert stop == max(fitting)
+
+
+def test_counting_forgets_words_and_characters_without_getting_them_wrong() -> None:
+    words = [f"q{number}z" for number in range(COUNTS_KEPT + 9)]
+    signs = "".join(chr(code) for code in (*range(0x3400, 0x4DC0), *range(0x4E00, 0xA000), *range(0x20000, 0x2A6E0)))
+
+    assert len(signs) > COUNTS_KEPT
+    for text in (" ".join(words), signs):
+        assert WORDPIECE.count(text) == len(WORDPIECE.pieces(text).ids)
+        assert WORDPIECE.count(text[:900]) == len(WORDPIECE.pieces(text[:900]).ids)
+    assert len(WORDPIECE._counts) <= COUNTS_KEPT
+    assert len(_SIGNS) <= COUNTS_KEPT
+
+
+@given(TEXTS, st.integers(0, 300))
+def test_the_first_ids_are_those_of_the_whole(text: str, limit: int) -> None:
+    assert tuple(WORDPIECE.ids(text, limit)) == WORDPIECE.pieces(text).ids[:limit]

@@ -1,0 +1,33 @@
+"""Embedders that ask a `Provider`, made as the engine makes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from memory.config.config import Config
+from memory.config.settings import EmbeddingSettings
+from memory.embed.pool import Embedders
+from oracle.ram import RamStore
+
+if TYPE_CHECKING:
+    from provider import Provider
+
+    from memory.store import Store
+
+MODELS = {"ollama": "nomic-embed-text", "openai": "text-embedding-3-small"}
+
+
+def settings(name: str, provider: Provider, **more: Any) -> EmbeddingSettings:
+    """Settings that name a provider by one of the two protocols; patient, for the machine may be slow."""
+    patient = {"timeout_seconds": 60.0, "query_seconds": 60.0, "retries": 0}
+    hosts = {"ollama_host": provider.url, "openai_base_url": f"{provider.url}/v1"}
+    return EmbeddingSettings(**{"provider": name, "model": MODELS[name]} | hosts | patient | more)
+
+
+def embedders(name: str, provider: Provider, store: Store | None = None, **more: Any) -> Embedders:
+    return Embedders(settings(name, provider, **more), store or RamStore(), key="sk-test")
+
+
+def config(name: str, provider: Provider, **more: Any) -> Config:
+    return replace(Config(), embedding=settings(name, provider, **more))

@@ -1,0 +1,19 @@
+"""What counts tokens in tests, beside the estimate."""
+
+from __future__ import annotations
+
+import re
+
+from memory.embed.local.embedder import vocabulary
+
+_FOLDER = vocabulary.folder()
+assert _FOLDER is not None, "the tests need the local model's package"
+
+FOLDER = _FOLDER
+pieces = vocabulary.wordpiece(FOLDER).count
+"""Those of the local model."""
+
+
+def signs(text: str) -> int:
+    """A model with a token for every character that it sees."""
+    return len(re.sub(r"[\s\ufeff\u200b-\u200d]", "", text))

@@ -1,0 +1,79 @@
+"""The ways a text comes into a memory, the fields it may stand in, and what of its secrets is in the files then."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from command import Shell
+from secrets_made import Made, runs
+
+from memory.config.config import Config
+from memory.config.settings import EmbeddingSettings
+from memory.engine import Engine
+from memory.schema.draft import Draft
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+FIELDS = ("what", "body", "metadata")
+
+
+def fields(field: str, text: str) -> dict[str, object]:
+    """A note that says this in one of the `FIELDS`."""
+    said: dict[str, object] = {"title": "A title", "what": "What is the case.", "body": "Everything else."}
+    return said | {field: {"note": [text]} if field == "metadata" else text}
+
+
+def library(home: Path, field: str, texts: Iterable[str]) -> None:
+    home.mkdir()
+    off = Config(embedding=EmbeddingSettings(provider="none"))
+    with Engine(SqliteStore(home / "memory.db"), off) as engine:
+        engine.save_all([Draft(**fields(field, text)) for text in texts])
+
+
+def importing(home: Path, field: str, texts: Iterable[str]) -> None:
+    lines = "\n".join(json.dumps(fields(field, text)) for text in texts)
+    _shell(home)("import", "-", stdin=lines)
+
+
+def command(home: Path, field: str, texts: Sequence[str]) -> None:
+    """Notes of the command line, as many texts in one as it takes."""
+    shell = _shell(home)
+    for first in range(0, len(texts), 50):
+        told = "\n\n".join(texts[first : first + 50])
+        match field:
+            case "what":
+                shell("save", "A title", "--what", told)
+            case "body":
+                shell("save", "A title", "--what", "What is the case.", "--details", "-", stdin=told)
+            case "metadata":  # the command line has none: the texts stand in why
+                shell("save", "A title", "--what", "What is the case.", "--why", told)
+
+
+WAYS: dict[str, Callable[[Path, str, Sequence[str]], None]] = {
+    "library": library,
+    "import": importing,
+    "command": command,
+}
+
+
+def left(home: Path, several: Iterable[Made]) -> list[str]:
+    """The texts of which eight characters of the secret, or more, stand in a file of this folder."""
+    data = b"".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file())
+    several = list(several)
+    around = "\n".join(one.text.replace(one.secret, " ") for one in several)
+    stretches = {data[at : at + 8] for at in range(len(data))}
+    return [
+        one.text
+        for one in several
+        if any((run.encode() in stretches) and run not in around for run in runs(one.secret) if len(run) >= 8)
+    ]
+
+
+def _shell(home: Path) -> Shell:
+    work = home.with_name(f"{home.name}-work")
+    work.mkdir()
+    return Shell(home, work, {"MEMORY_EMBEDDING_PROVIDER": "none", "MEMORY_EMBEDDING_MODEL": ""})

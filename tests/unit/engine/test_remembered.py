@@ -1,0 +1,113 @@
+"""What a store remembers of its database is what the database would say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from entries import SPACE, directions, embedded, note, unit, words
+
+from memory.schema.memory import MemoryId
+from memory.schema.query import ACTIVE, EVERYTHING
+from memory.store.sqlite import matrix
+from memory.store.sqlite.store import SqliteStore
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = SqliteStore(tmp_path / "memory.db")
+    rows = directions(600)
+    rows[300] = rows[100]  # ties
+    store.put([note(str(i), embedded=embedded([rows[i]])) for i in range(600)])
+    yield store
+    store.close()
+
+
+def asked(store, k=50, scope=EVERYTHING, seed=7):
+    return store.by_vector(1, directions(1, seed=seed)[0], scope, k)
+
+
+def test_the_copy_answers_as_the_database_does_to_the_last_digit(store):
+    for k in (1, 50, 599, 600, 5000):
+        for seed in range(5):
+            fresh = SqliteStore(store.path)
+            scanned = asked(fresh, k, seed=seed)
+            held = [asked(store, k, seed=seed) for _ in range(3)][-1]
+            fresh.close()
+
+            assert store._matrix._held is not None
+            assert held == scanned
+
+
+def test_ties_go_by_id_with_the_copy_too(store):
+    vector = directions(600)[100]
+    for _ in range(3):
+        found = store.by_vector(1, vector, EVERYTHING, 2)
+
+    assert [scored.chunk for scored in found] == [101, 301]
+
+
+def test_several_windows_of_a_chunk_count_once(store):
+    store.put([note("many", embedded=embedded([unit(1, i / 1000) for i in range(300)], [0] * 300))])
+    for _ in range(3):
+        found = store.by_vector(1, unit(1), ACTIVE, 100)
+
+    assert len(found) == 100
+    assert len({scored.chunk for scored in found}) == 100
+
+
+def test_a_change_by_another_process_is_seen_at_once(store):
+    asked(store), asked(store)
+    assert store._matrix._held is not None
+    other = SqliteStore(store.path)
+    vector = directions(1, seed=7)[0]
+    [kept] = other.put([note("new", embedded=embedded([vector]))])
+
+    assert asked(store)[0].memory == kept.memory.id
+
+    asked(store)
+    other.delete(MemoryId(kept.memory.id))
+    other.close()
+    assert kept.memory.id not in {scored.memory for scored in asked(store)}
+
+
+def test_a_single_search_or_one_after_each_change_makes_no_copy(store):
+    asked(store)
+    assert store._matrix._held is None
+
+    store.put([note("new", embedded=embedded([unit(1)]))])
+    asked(store)
+    assert store._matrix._held is None
+
+
+def test_a_generation_that_is_too_large_is_scanned(store, monkeypatch):
+    monkeypatch.setattr(matrix, "MOST_BYTES", 600 * SPACE.dimension * 4 - 1)
+    before = asked(store)
+
+    assert [asked(store), asked(store)] == [before, before]
+    assert store._matrix._held is None
+
+
+def test_an_empty_generation_has_no_nearest(tmp_path):
+    store = SqliteStore(tmp_path / "memory.db")
+    generation = store.begin(SPACE)
+
+    found = [store.by_vector(generation.id, np.asarray(unit(1)), EVERYTHING, 5) for _ in range(3)]
+
+    assert found == [(), (), ()]
+    store.close()
+
+
+def test_counts_of_words_follow_every_write(store):
+    other = SqliteStore(store.path)
+
+    def rows():
+        return [found.weigh(words("zebra"))[0].rows for found in (store, other)]
+
+    assert rows() == rows() == [0, 0]
+    id = store.put([note("zebra")])[0].memory.id
+    assert rows() == rows() == [1, 1]
+    other.put([note("zebra again")])
+    assert rows() == rows() == [2, 2]
+    other.delete(id)
+    assert rows() == rows() == [1, 1]
+    other.close()

@@ -1,0 +1,85 @@
+"""The score of nearness, and what a search of entities says when it cannot do all it could."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from doubles import Down, Watched
+from graph_made import entity_graph, names
+from sessions_made import Compass
+
+from memory import Draft, Query
+from memory.operations.graph import hybrid_relevance
+from memory.rank.proximity import proximity, relevance
+from memory.schema.errors import Invalid
+from memory.search.near import ENTITIES, Wanted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("similarity", "distance", "weight", "score"),
+    [(0.8, 0, 0.5, 0.9), (0.8, 1, 0.5, 0.65), (0.8, 3, 0.25, 0.29375), (0.8, None, 0.5, 0.4), (0.8, 2, 1.0, 0.8)],
+)
+def test_likeness_and_proximity_are_weighed(similarity, distance, weight, score) -> None:
+    assert relevance(similarity, distance, vector_weight=weight) == pytest.approx(score)
+    assert hybrid_relevance(similarity, distance, weight) == pytest.approx(score)
+
+
+def test_keywords_take_their_share_of_the_whole() -> None:
+    assert relevance(0.8, 1, 1.0, vector_weight=0.5, keyword_weight=0.2) == pytest.approx(0.8 * 0.65 + 0.2)
+    assert relevance(0.8, 1, 0.3, keyword_weight=1.0) == pytest.approx(0.3)
+
+
+def test_proximity_halves_with_each_relation() -> None:
+    assert [proximity(n) for n in (0, 1, 2, 10, None)] == [1.0, 0.5, 0.25, 2**-10, 0.0]
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1, "0.5", True, None, float("nan")])
+@pytest.mark.parametrize("name", ["vector_weight", "keyword_weight"])
+def test_a_weight_is_0_to_1(name, weight) -> None:
+    with pytest.raises(Invalid, match=name):
+        Wanted(Query("x", scope=ENTITIES), **{name: weight})
+
+
+@pytest.mark.parametrize("distance", [-1, 11, 1.5, True, "1"])
+def test_a_distance_is_0_to_10(distance) -> None:
+    with pytest.raises(Invalid, match="distance"):
+        Wanted(Query("x", scope=ENTITIES), distance=distance)
+
+
+def test_an_empty_graph_has_no_answer_and_nothing_amiss(tmp_path: Path) -> None:
+    graph = entity_graph(tmp_path, Down())
+
+    found = graph.search_hybrid("anything")
+
+    graph.engine.close()
+    assert (found["entities"], found["notices"]) == ([], [])
+
+
+def test_notes_are_no_entities_whatever_they_say(tmp_path: Path) -> None:
+    graph = entity_graph(tmp_path, Watched())
+    graph.create_entities([{"name": "Walnut"}])
+    graph.engine.save(Draft(title="walnut walnut walnut", what="walnut"))
+
+    found = (graph.search_hybrid("walnut", keyword_weight=0.5), graph.search_nodes("walnut"))
+
+    graph.engine.close()
+    assert [names(one) for one in found] == [["Walnut"], ["Walnut"]]
+
+
+def test_what_points_away_is_not_alike_but_may_be_near(tmp_path: Path) -> None:
+    graph = entity_graph(tmp_path, Compass())
+    graph.create_entities([{"name": "Opposite", "obs": ["180°"]}, {"name": "Alike", "obs": ["0°"]}])
+
+    alone = graph.search_hybrid("0°")
+    near = graph.search_hybrid("0°", ["Opposite"])
+
+    graph.engine.close()
+    assert names(alone) == ["Alike"]
+    assert [(row["name"], row["score"], row["similarity"]) for row in near["entities"]] == [
+        ("Opposite", 0.5, -1.0),  # of the same score the elder
+        ("Alike", 0.5, 1.0),
+    ]

@@ -1,0 +1,95 @@
+"""Which index SQLite takes for a scope: by a plan, since no test knows how fast a machine is."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from entries import note
+from one_suite import entity, feedback
+from plans import steps
+
+from memory.schema.kinds import Kind
+from memory.schema.query import Scope
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with closing(SqliteStore(tmp_path / "memory.db")) as made:
+        yield made
+
+
+def scope(**filters: str) -> Scope:
+    return Scope(**{name: frozenset({value}) for name, value in filters.items()})
+
+
+@pytest.mark.parametrize(
+    ("filters", "index"),
+    [
+        ({"agents": "a"}, "memories_by_agent"),
+        ({"kinds": Kind.NOTE}, "memories_by_kind"),
+        ({"agents": "a", "kinds": Kind.NOTE}, "memories_by_agent"),
+        ({"sessions": "s"}, "memories_by_session"),
+        ({"sessions": "s", "agents": "a", "kinds": Kind.REPORT}, "memories_by_session"),
+        ({"runs": "r", "agents": "a", "kinds": Kind.DISCOVERY}, "memories_by_run"),
+        ({"projects": "p", "agents": "a", "kinds": Kind.NOTE}, "memories_by_project"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else value,
+)
+def test_a_scope_is_looked_up_by_what_leaves_the_fewest(store: SqliteStore, filters, index) -> None:
+    found = steps(store, lambda: store.recent(scope(**filters), 20))
+    counted = steps(store, lambda: store.count(scope(**filters)))
+
+    for plan in (found, counted):
+        used = [step.split(" <- ")[0] for step in plan if step.startswith(("SEARCH m ", "SCAN m "))]
+        assert [index in step for step in used] == [True], used
+        assert used[0].startswith("SEARCH")
+
+
+@pytest.mark.parametrize(("filters"), [{"agents": "a"}, {"kinds": Kind.NOTE}], ids="".join)
+def test_the_latest_of_an_agent_or_a_kind_are_read_and_no_others(store: SqliteStore, filters) -> None:
+    """Steps of SQLite's machine: as many for the latest twenty of 1,600 memories as of 100."""
+    worked = {}
+    for more in (100, 300, 1200):
+        store.put([note(f"{more} {number}", agent_id="a") for number in range(more)])
+        worked[more] = steps_taken(store, filters)
+
+    assert worked[1200] < 1.2 * worked[100]
+
+
+def steps_taken(store: SqliteStore, filters: dict[str, str]) -> int:
+    taken = 0
+
+    def one_more() -> bool:
+        nonlocal taken
+        taken += 1
+        return False
+
+    connection = store._db.connection
+    connection.set_progress_handler(one_more, 10)
+    try:
+        assert len(store.recent(scope(**filters), 20)) == 20
+    finally:
+        connection.set_progress_handler(None)
+    return taken
+
+
+def test_what_there_is_one_of_is_looked_up_by_what_names_it(store: SqliteStore) -> None:
+    named = steps(store, lambda: store.graph.named(["a", "b"]))
+    names = steps(store, lambda: store.graph.names("a", 5))
+    saved = steps(store, lambda: store.put([entity("c"), feedback("well done")]))
+
+    assert [step.split(" <- ")[0] for step in (*named, *names)][::2] == [
+        "SEARCH memories USING COVERING INDEX one_entity_a_name (title=?)",
+        "SEARCH memories USING COVERING INDEX one_entity_a_name (title>?)",
+    ]
+    kinds = [step.split(" <- ")[0] for step in saved if "from memories" in step and "kind = '" in step]
+    assert any("one_entity_a_name (title=?)" in step for step in kinds)
+    assert any("memories_by_run (query_id=? AND kind=?)" in step for step in kinds)
+    assert not [step for step in kinds if "memories_by_kind" in step or "memories_by_agent" in step]

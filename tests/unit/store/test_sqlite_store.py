@@ -1,0 +1,926 @@
+"""What is special to the store in one SQLite file: the file, its locks, its death."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+import numpy as np
+import pytest
+from entries import OTHER, SPACE, at, directions, embedded, note, request, unit, within, words
+from sound import sound
+
+from memory.schema.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew
+from memory.schema.memory import ChunkId, MemoryId
+from memory.schema.query import ACTIVE, EVERYTHING, Scope
+from memory.schema.times import iso
+from memory.schema.usage import Budget, Outage
+from memory.store import Claim, Generation, State
+from memory.store.sqlite.database import APPLICATION, LATEST, migrations
+from memory.store.sqlite.match import matched
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TESTS = Path(__file__).parents[2] / "conformance"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def filled(path: Path) -> Path:
+    """A database of some pages, closed."""
+    with closing(SqliteStore(path)) as store:
+        store.put([note(f"word {n}", body="text " * 200, embedded=embedded(directions(2, n))) for n in range(40)])
+    return path
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """Every file of the folder but the shared memory, which holds no data."""
+    return {item.name: item.read_bytes() for item in path.parent.iterdir() if not item.name.endswith("-shm")}
+
+
+def notes(store: SqliteStore) -> set[str]:
+    return {memory.uid for memory in store.page(MemoryId(0), 100_000)}
+
+
+# The file -------------------------------------------------------------------
+
+
+def test_only_its_owner_may_read_the_file(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store.put([note()])
+
+        modes = {item.name: stat.S_IMODE(item.stat().st_mode) for item in path.parent.iterdir()}
+    assert modes == {"memory.db": 0o600, "memory.db-wal": 0o600, "memory.db-shm": 0o600}
+
+
+def test_rights_that_the_owner_gave_stay(path: Path) -> None:
+    path.touch()
+    path.chmod(0o640)
+
+    SqliteStore(path).close()
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_what_was_put_is_there_after_opening_again(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        memory = store.put([note("word", embedded=embedded(directions(1)))])[0].memory
+
+    with closing(SqliteStore(path)) as store:
+        assert store.memories([memory.id]) == {memory.id: memory}
+        assert len(store.by_keyword(words("word"), ACTIVE, 5)) == 1
+        assert len(store.by_vector(1, directions(1)[0], ACTIVE, 5)) == 1
+
+
+def test_the_number_of_the_format_is_that_of_the_last_migration(path: Path) -> None:
+    assert [number for number, _ in migrations()] == list(range(1, LATEST + 1))
+    with closing(SqliteStore(path)), closing(apsw.Connection(str(path))) as db:
+        assert (db.pragma("application_id"), db.pragma("user_version")) == (APPLICATION, LATEST)
+        assert (db.pragma("journal_mode"), db.pragma("page_size")) == ("wal", 8192)
+
+
+FORMAT_1 = """
+insert into memories (id, uid, kind, title, what, why, impact, description, tags, related_files, metadata,
+                      content_hash, created_at, updated_at, body_size)
+values (1, '{one}', 'note', 'first', 'We use WAL', '', '', '', '["db"]', '[]', '{{}}', 'h1', '{time}', '{time}', 21),
+       (2, '{two}', 'note', 'second', 'no vectors yet', '', '', '', '[]', '[]', '{{}}', 'h2', '{time}', '{time}', 0);
+insert into bodies values (1, 'Readers never block. '), (2, '');
+insert into chunks (id, memory_id, chunk_index, start, stop, chunk_type, header_path, level, token_count, heading,
+                    tags, files, grams)
+values (1, 1, 0, 0, 0, 'head', '[]', 0, 3, '', 'db', '', ''), (2, 1, 1, 0, 21, 'text', '[]', 0, 3, '', '', '', ''),
+       (3, 2, 0, 0, 0, 'head', '[]', 0, 3, '', '', '', '');
+insert into generations (id, provider, model, recipe, dimension, state, vectors, total, created_at)
+values (1, 'test', 'second', 1, 2, 'retired', 0, zeroblob(16), '{time}'),
+       (2, 'test', 'first', 1, 2, 'active', 2, x'000000000000f03f000000000000f03f', '{time}'),
+       (3, 'test', 'second', 1, 2, 'retired', 0, zeroblob(16), '{time}');
+insert into vectors_2 values (1, 0, x'0000803f00000000'), (2, 0, x'000000000000803f');
+insert into embed_queue values (3, 1, 'connection refused', '{time}');
+"""
+
+
+@pytest.fixture
+def old(path: Path) -> Path:
+    """A file as the first version made it: two memories, two chunks with vectors, one in the queue."""
+    with closing(apsw.Connection(str(path))) as db:
+        db.pragma("page_size", 8192)
+        db.pragma("journal_mode", "wal")
+        db.execute(migrations()[0][1])
+        for generation in (1, 2, 3):
+            db.execute(
+                f"""create table vectors_{generation} (
+                        chunk_id  integer not null references chunks on delete cascade,
+                        window    integer not null,
+                        embedding blob not null check (length(embedding) = 4 * 2),
+                        unique (chunk_id, window)
+                    ) strict"""
+            )
+        db.execute(FORMAT_1.format(one="1" * 32, two="2" * 32, time="2026-01-01T00:00:00.000000Z"))
+        db.execute(f"pragma application_id = {APPLICATION}; pragma user_version = 1")
+    return path
+
+
+def test_a_file_of_the_first_format_has_everything_after_opening(old: Path) -> None:
+    first, second = SPACE._replace(dimension=2), OTHER._replace(dimension=2)
+    vector = np.asarray([0, 1], np.float32)
+
+    with closing(SqliteStore(old)) as store:
+        whole = store.whole(MemoryId(1))
+        assert whole is not None
+        assert (whole.memory.what, whole.memory.tags, whole.body) == ("We use WAL", ("db",), "Readers never block. ")
+        assert [found.chunk for found in store.by_keyword(words("readers"), ACTIVE, 5)] == [2]
+        assert [found.chunk for found in store.by_vector(2, vector, ACTIVE, 5)] == [2, 1]
+        counts = store.counts()
+        assert (counts.memories, counts.chunks, counts.queued, counts.failed) == (2, 3, 1, 1)
+        assert [failure.last_error for failure in store.failures(5)] == ["connection refused"]
+        assert store.fingerprint(2) is None
+        assert list(store.generations())[1] == Generation(2, first, State.ACTIVE)
+        assert store.begin(second) == Generation(3, second, State.BUILDING)  # the latest of those of a space
+        store.mark(3, vector)
+        assert store.book(request())
+        assert store.check() == ()
+        with closing(apsw.Connection(str(old))) as db:
+            assert db.pragma("user_version") == LATEST
+    sound(old)
+
+
+def test_what_a_former_version_claimed_is_held_by_nobody_known(old: Path) -> None:
+    with closing(apsw.Connection(str(old))) as db:
+        for number, script in migrations()[1:6]:
+            db.execute(script)
+            db.pragma("user_version", number)
+        db.execute("update embed_queue set claimed_until = ?", (iso(at(5)),))
+
+    with closing(SqliteStore(old)) as store:
+        assert store.claims(at(1)) == [Claim("", 1, at(5))]
+        store.release_of(["", "somebody"])
+        assert store.claim(9, at(9), now=at(4), until=at(9), by="me") == []
+        assert [excerpt.id for excerpt in store.claim(9, at(9), now=at(5), until=at(9), by="me")] == [3]
+
+
+def test_a_migrated_file_is_laid_out_as_a_new_one(old: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.db"
+    layouts = []
+    for path in (old, new):
+        SqliteStore(path).close()
+        with closing(apsw.Connection(str(path))) as db:
+            rows = db.execute("select type, name, sql from sqlite_schema where name not glob '*vectors_*'").fetchall()
+            layouts.append(sorted(rows, key=str))
+
+    assert layouts[0] == layouts[1]
+
+
+def test_processes_that_open_an_old_file_at_once_migrate_it_once(old: Path) -> None:
+    processes = [writer(old, 3, "queue") for _ in range(4)]
+    printed = [process.communicate(timeout=60)[0] for process in processes]
+
+    assert [process.returncode for process in processes] == [0] * 4
+    assert sum(len(output.splitlines()) for output in printed) == 12
+    with closing(SqliteStore(old)) as store:
+        assert store.counts().memories == 14
+    sound(old)
+
+
+def test_a_fingerprint_of_another_width_is_refused(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store.begin(SPACE)
+
+        with pytest.raises(StoreError, match="CHECK"):
+            store.mark(1, unit(1)[:-1])
+
+        assert store.fingerprint(1) is None
+
+
+def test_every_setting_of_a_connection_holds(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        db = store._db.connection
+
+        settings = {name: db.pragma(name) for name in ("foreign_keys", "temp_store", "cache_size", "mmap_size")}
+        assert settings == {"foreign_keys": 1, "temp_store": 2, "cache_size": -16000, "mmap_size": 1 << 30}
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_a_database_of_another_program_is_refused_and_untouched(path: Path, mode: str) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(f"pragma journal_mode = {mode}")
+        other.execute("create table theirs (x)")
+        other.commit()
+        before = contents(path)
+
+        with pytest.raises(StoreDamaged, match="another program") as caught:
+            SqliteStore(path)
+
+        assert "MEMORY_HOME" in caught.value.hint
+        assert contents(path) == before
+
+
+def test_the_log_of_another_program_that_crashed_is_untouched(path: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("pragma journal_mode = wal")
+        other.execute("create table theirs (x)")
+        other.commit()
+        crashed = tmp_path / "crashed"
+        crashed.mkdir()
+        for name in ("memory.db", "memory.db-wal"):
+            shutil.copy(tmp_path / name, crashed / name)
+    before = contents(crashed / "memory.db")
+
+    with pytest.raises(StoreDamaged, match="another program"):
+        SqliteStore(crashed / "memory.db")
+
+    assert contents(crashed / "memory.db") == before
+
+
+def test_a_newer_format_is_refused_and_untouched(filled: Path) -> None:
+    with closing(apsw.Connection(str(filled))) as db:
+        db.pragma("user_version", LATEST + 1)
+    before = contents(filled)
+
+    with pytest.raises(StoreTooNew, match=f"format {LATEST + 1}") as caught:
+        SqliteStore(filled)
+
+    assert "newer version" in caught.value.hint
+    assert contents(filled) == before
+
+
+@pytest.mark.parametrize("size", [50, 99, 100, 512, 5000, 8192, 8193, 20_000, -8192])
+def test_a_truncated_file_is_said_to_be_damaged_and_untouched(filled: Path, size: int) -> None:
+    os.truncate(filled, size if size > 0 else filled.stat().st_size + size)
+
+    damaged(filled)
+
+
+@pytest.mark.parametrize("place", [0, 15, 16, 21, 23, 68, 100])
+def test_a_flipped_byte_of_the_header_is_said_and_nothing_is_touched(filled: Path, place: int) -> None:
+    content = bytearray(filled.read_bytes())
+    content[place] ^= 0xFF
+    filled.write_bytes(content)
+
+    damaged(filled)
+
+
+@pytest.mark.parametrize("garbage", [b"not a database " * 2000, b"\0" * 40_000, b"{}", os.urandom(20_000)])
+def test_garbage_is_said_to_be_damaged_and_untouched(path: Path, garbage: bytes) -> None:
+    path.write_bytes(garbage)
+
+    damaged(path)
+
+
+def damaged(path: Path) -> None:
+    before = contents(path)
+
+    with pytest.raises(StoreDamaged, match=str(path)) as caught:
+        with closing(SqliteStore(path)) as store:
+            store.counts()
+
+    assert caught.value.hint
+    assert contents(path) == before
+
+
+def test_damage_that_is_met_later_is_said_too(filled: Path) -> None:
+    with closing(apsw.Connection(str(filled))) as db:
+        pages = [
+            page for (page,) in db.execute("select pageno from dbstat where name = 'bodies' and pagetype = 'leaf'")
+        ]
+    content = bytearray(filled.read_bytes())
+    for page in pages:
+        content[(page - 1) * 8192 : page * 8192] = os.urandom(8192)
+    filled.write_bytes(content)
+
+    with closing(SqliteStore(filled)) as store:
+        ids = [memory.id for memory in store.page(MemoryId(0), 1000)]
+        with pytest.raises(StoreDamaged, match="not a readable database"):
+            [store.body(id) for id in ids]
+
+
+def test_a_folder_that_is_not_there_is_said(path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot make") as caught:
+        SqliteStore(path.parent / "nowhere" / "memory.db")
+
+    assert "There is no folder" in caught.value.hint
+
+
+def test_a_path_below_a_file_is_said(path: Path) -> None:
+    path.write_text("a file")
+
+    with pytest.raises(StoreError, match="cannot make") as caught:
+        SqliteStore(path / "memory.db")
+
+    assert "There is no folder" in caught.value.hint
+
+
+def test_a_folder_in_place_of_the_file_is_said(path: Path) -> None:
+    path.mkdir()
+
+    with pytest.raises(StoreError, match=r"memory\.db"):
+        SqliteStore(path)
+
+
+@contextmanager
+def mounted(folder: Path, size: str) -> Iterator[Path]:
+    """A small disk of its own; skips where this user may not make one."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    try:
+        made = subprocess.run(mount, capture_output=True, text=True, check=False)
+    except OSError as error:
+        pytest.skip(f"no mount here: {error}")
+    if made.returncode:
+        pytest.skip(f"may not mount a tmpfs: {made.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_read_only_folder_is_said(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "4m") as disk:
+        with closing(SqliteStore(disk / "memory.db")) as store:
+            store.put([note("word")])
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+
+        for name in ("memory.db", "new.db"):
+            with pytest.raises(StoreError, match=name) as caught:
+                with closing(SqliteStore(disk / name)) as store:
+                    store.put([note("more")])
+            assert "read-only for you" in caught.value.hint
+
+
+# Room -----------------------------------------------------------------------
+
+
+def put_until_full(store: SqliteStore) -> set[str]:
+    acknowledged: set[str] = set()
+
+    def put_on() -> None:
+        for number in range(10_000):
+            entry = note(f"word {number}", body="some text " * 500, embedded=embedded(directions(2, number)))
+            store.put([entry])
+            acknowledged.add(entry.uid)
+
+    with pytest.raises(StoreFull, match="no room") as caught:
+        put_on()
+    assert caught.value.hint
+    return acknowledged
+
+
+def test_a_full_file_keeps_all_that_was_acknowledged(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store._db.connection.pragma("max_page_count", 100)
+
+        acknowledged = put_until_full(store)
+
+        assert notes(store) == acknowledged
+        assert len(acknowledged) > 5
+        sound(path)
+        store._db.connection.pragma("max_page_count", 100_000)
+        store.put([note("room again")])
+    sound(path)
+
+
+def test_a_full_disk_keeps_all_that_was_acknowledged(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "2m") as disk:
+        path = disk / "memory.db"
+        with closing(SqliteStore(path)) as store:
+            acknowledged = put_until_full(store)
+            assert notes(store) == acknowledged
+
+        with closing(SqliteStore(path)) as store:
+            assert notes(store) == acknowledged
+        subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
+        with closing(SqliteStore(path)) as store:
+            assert notes(store) == acknowledged
+            store.put([note("room again")])
+        sound(path)
+
+
+def test_a_disk_without_room_for_a_new_file_is_said(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "1m") as disk:
+        (disk / "ballast").write_bytes(b"x" * ((1 << 20) - 8192))
+
+        with pytest.raises(StoreError, match=r"memory\.db"):
+            SqliteStore(disk / "memory.db")
+
+
+# Others at the same time ----------------------------------------------------
+
+
+def test_two_threads_lose_nothing(path: Path) -> None:
+    def work(thread: int) -> set[str]:
+        entries = [note(f"thread {thread} says {n}", embedded=embedded(directions(1, n))) for n in range(25)]
+        for entry in entries:
+            store.put([entry])
+        return {entry.uid for entry in entries}
+
+    with closing(SqliteStore(path)) as store:
+        with ThreadPoolExecutor(2) as pool:
+            acknowledged = set.union(*pool.map(work, range(2)))
+
+        assert notes(store) == acknowledged
+    sound(path)
+
+
+def test_the_connection_of_a_thread_that_ended_is_closed(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        for _ in range(20):
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(store.counts).result()
+
+        assert len(store._db._opened) <= 2
+
+
+def test_who_waits_too_long_for_the_lock_is_told_so(path: Path) -> None:
+    with closing(SqliteStore(path)) as holder, closing(SqliteStore(path, busy_seconds=0.05)) as store:
+        with holder._db.write():
+            with pytest.raises(StoreBusy, match="another process") as caught:
+                store.put([note()])
+            assert store.counts().memories == 0  # readers need not wait
+
+        assert caught.value.retryable
+        store.put([note()])
+
+
+def test_what_is_not_worth_waiting_for_is_not_waited_for(path: Path) -> None:
+    with closing(SqliteStore(path)) as holder, closing(SqliteStore(path, busy_seconds=3600)) as store:
+        with ThreadPoolExecutor(1) as other, holder._db.write():
+            for written in (lambda: store.note([within()]), lambda: store.touch([MemoryId(1)], at(1))):
+                with pytest.raises(StoreBusy):
+                    other.submit(written).result(60)  # of the hour that a store would wait
+            assert store.outage("https://one.example") is None
+
+        assert store.ledger() == []
+
+
+def test_a_budget_holds_among_processes(path: Path) -> None:
+    processes = [writer(path, 30, "book") for _ in range(4)]
+    printed = [process.communicate(timeout=60)[0].split() for process in processes]
+
+    assert [process.returncode for process in processes] == [0] * 4
+    ids = [id for output in printed for id in output if id != "None"]
+    assert len(ids) == len(set(ids)) == 50
+    with closing(SqliteStore(path)) as store:
+        assert [line.calls for line in store.spent()] == [50]
+    sound(path)
+
+
+def test_a_request_that_was_booked_survives_the_end_of_the_process(path: Path) -> None:
+    process = writer(path, 1_000_000, "book")
+    assert process.stdout is not None
+    booked = int(process.stdout.readline())
+    process.kill()
+    process.stdout.close()
+    process.wait()
+
+    with closing(SqliteStore(path)) as store:
+        assert booked in {line.id for line in store.ledger()}
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    store = SqliteStore(path)
+    store.close()
+    store.close()
+
+    with pytest.raises(StoreError, match="was closed"):
+        store.counts()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from entries import SPACE, directions, embedded, note, request
+from memory.schema.usage import Budget
+from memory.schema.memory import ChunkId
+from memory.schema.space import Window
+from memory.store.sqlite.store import SqliteStore
+
+path, count, kind = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+store = SqliteStore(path)
+for number in range(count):
+    if kind == "book":
+        print(store.book(request(), Budget(calls=50)), flush=True)
+        continue
+    vectors = embedded(directions(2, number)) if kind == "put" else None
+    entry = note(f"word {number}", body="some text " * 100, embedded=vectors)
+    store.put([entry])
+    print("put", entry.uid, flush=True)
+    if kind == "fill":
+        generation = store.begin(vectors.space if vectors else embedded(directions(1)).space)
+        pieces = store.pending(generation.id, ChunkId(0), 5)
+        store.fill(generation.id, directions(5), [Window(piece.id, 0, row) for row, piece in enumerate(pieces)])
+        print(*("filled", *(piece.id for piece in pieces)), flush=True)
+"""
+
+
+def writer(path: Path, count: int, kind: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
+    command = [sys.executable, "-c", WRITER, str(path), str(count), kind]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def test_eight_processes_that_begin_with_the_same_new_file_lose_nothing(path: Path) -> None:
+    processes = [writer(path, 25, "put") for _ in range(8)]
+    printed = [process.communicate(timeout=120)[0] for process in processes]
+
+    assert [process.returncode for process in processes] == [0] * 8
+    acknowledged = {line.split()[1] for output in printed for line in output.splitlines()}
+    assert len(acknowledged) == 8 * 25
+    with closing(SqliteStore(path)) as store:
+        assert notes(store) == acknowledged
+        assert store.counts().queued == 0
+    sound(path)
+
+
+@pytest.mark.parametrize("kind", ["put", "fill"])
+def test_killed_at_any_moment_it_keeps_all_that_was_acknowledged(path: Path, kind: str) -> None:
+    uids: set[str] = set()
+    chunks: set[int] = set()
+    for attempt in range(20):
+        process = writer(path, 1_000, kind)
+        assert process.stdout is not None
+        for _ in range(1 + attempt % 7):
+            acknowledge(process.stdout.readline(), uids, chunks)
+        process.kill()
+        for line in process.stdout.read().splitlines(keepends=True):
+            if line.endswith("\n"):
+                acknowledge(line, uids, chunks)
+        process.stdout.close()
+        process.wait()
+
+        with closing(SqliteStore(path)) as store:
+            assert uids <= notes(store)
+            assert len(notes(store)) <= len(uids) + attempt + 1  # at most the last one was not acknowledged
+            if chunks:
+                assert not chunks & {piece.id for piece in store.pending(1, ChunkId(0), 10_000)}
+        sound(path)
+    assert len(uids) >= 20
+
+
+def acknowledge(line: str, uids: set[str], chunks: set[int]) -> None:
+    what, *names = line.split()
+    if what == "put":
+        uids.update(names)
+    else:
+        chunks.update(map(int, names))
+
+
+# Care -----------------------------------------------------------------------
+
+
+@contextmanager
+def tampered(path: Path) -> Iterator[apsw.Connection]:
+    """A connection as another program has it, which knows nothing of foreign keys."""
+    with closing(apsw.Connection(str(path))) as db:
+        db.pragma("foreign_keys", 0)
+        yield db
+
+
+TAMPERED = {
+    "keywords that are no longer there": (
+        "delete from passages_fts_docsize where id = 7",
+        ["the keyword index differs from the memories it should hold"],
+    ),
+    "a word that was changed behind the index": (
+        "drop trigger indexed_text_changed; update memories set what = 'zebra' where id = 3",
+        ["the keyword index differs from the memories it should hold"],
+    ),
+    "a broken index": (
+        "update passages_fts_data set block = x'00' where id > 1000",
+        ["the keyword index differs from the memories it should hold"],
+    ),
+    "a wrong counter": (
+        "update counters set value = 1000",
+        ["chunks are counted as 1,000, there are 80"],
+    ),
+    "a vector that is gone": (
+        "delete from vectors_1 where chunk_id = 5",
+        [
+            "the vectors of generation 1 are counted as 80, there are 79",
+            "the total of generation 1 is not the sum of its vectors",
+            "1 chunk with neither a vector in the active generation nor a place in the queue",
+        ],
+    ),
+    "a total that is another": (
+        "update generations set total = zeroblob(64)",
+        ["the total of generation 1 is not the sum of its vectors"],
+    ),
+    "a table of vectors that is nobody's": (
+        "create table vectors_9 (chunk_id integer references chunks on delete cascade, embedding blob)",
+        ["the table vectors_9 belongs to no generation"],
+    ),
+    "a generation without its table": (
+        "drop table vectors_1",
+        [
+            "generation 1 has no table of vectors",
+            "80 chunks with neither a vector in the active generation nor a place in the queue",
+        ],
+    ),
+    "chunks that are queued for nothing": (
+        "insert into embed_queue (chunk_id) values (1), (2)",
+        ["2 chunks in the queue although they have a vector in the active generation"],
+    ),
+    "a memory that was deleted by hand": (
+        """update memories set parent_id = 3, status = 'superseded', superseded_by = 3 where id = 4;
+           delete from memories where id = 3""",
+        [
+            "1 row of bodies belong to something that is gone",
+            "2 rows of memories belong to something that is gone",
+            "2 rows of vectors_1 belong to something that is gone",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TAMPERED)
+def test_what_is_wrong_is_said_and_made_anew(filled: Path, kind: str) -> None:
+    script, told = TAMPERED[kind]
+    trigger = "select sql from sqlite_schema where name = 'indexed_text_changed'"
+    with tampered(filled) as db:
+        kept = db.execute(trigger).get
+        db.execute(script)
+        if db.execute(trigger).get is None:
+            db.execute(kept)
+
+    with closing(SqliteStore(filled)) as store:
+        assert list(store.check()) == told
+
+        store.repair()
+
+        assert store.check() == ()
+        if kind == "a word that was changed behind the index":
+            assert [found.memory for found in store.by_keyword(words("zebra"), ACTIVE, 5)] == [3]
+    sound(filled)
+
+
+@pytest.mark.parametrize(
+    ("table", "told"), [("chunks", "1 memory without chunks"), ("bodies", "1 memory without a body")]
+)
+def test_a_memory_that_lost_a_part_is_told_of(filled: Path, table: str, told: str) -> None:
+    with closing(SqliteStore(filled)) as store:
+        with store._db.write() as db:
+            if table == "chunks":
+                db.execute("delete from vectors_1 where chunk_id in (select id from chunks where memory_id = 3)")
+            db.execute(f"delete from {table} where memory_id = 3")
+
+        store.repair()
+
+        assert list(store.check()) == [told]
+
+
+def test_repairing_keeps_what_is_known_of_failures(filled: Path) -> None:
+    with closing(SqliteStore(filled)) as store:
+        store.put([note("waits"), note("waits too")])
+        [first, second] = (excerpt.id for excerpt in store.waiting(9))
+        store.failed([first], "down", at(1))
+        before = store.failures(9)
+        with store._db.write() as db:
+            db.execute("delete from embed_queue where chunk_id = ?", (second,))
+
+        store.repair()
+
+        assert store.failures(9) == before
+        assert [excerpt.id for excerpt in store.waiting(9, at(2))] == [second, first]
+
+
+def test_a_repair_is_noticed_by_those_who_hold_a_copy_of_the_vectors(path: Path) -> None:
+    with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
+        store.put([note(str(n), embedded=embedded(directions(1, n))) for n in range(200)])
+
+        def nearest() -> list[ChunkId]:
+            return [scored.chunk for scored in store.by_vector(1, unit(1), EVERYTHING, 1)]
+
+        before = [nearest() for _ in range(3)][-1]
+        assert store._matrix._held is not None
+        with tampered(path) as db:
+            db.execute("update vectors_1 set embedding = ? where chunk_id = 1", (unit(1).tobytes(),))
+        other.repair()
+
+        assert nearest() == [1] != before
+        assert [nearest() for _ in range(3)][-1] == [1]
+        assert store._matrix._held is not None
+        other.clear(1)
+        assert nearest() == []
+
+
+def test_a_damaged_file_is_told_of_and_not_repaired(filled: Path) -> None:
+    content = bytearray(filled.read_bytes())
+    content[36:40] = (3).to_bytes(4, "big")  # pages that are free: there is none
+    filled.write_bytes(content)
+    before = contents(filled)
+
+    with closing(SqliteStore(filled)) as store:
+        [told] = store.check()
+        assert told.startswith("the file is damaged in 1 place: ")
+        with pytest.raises(StoreDamaged, match="is damaged") as caught:
+            store.repair()
+
+    assert "copy or an export" in caught.value.hint
+    assert contents(filled)["memory.db"] == before["memory.db"]
+
+
+def test_a_file_that_cannot_be_read_is_not_repaired(filled: Path) -> None:
+    with closing(apsw.Connection(str(filled))) as db:
+        pages = [page for (page,) in db.execute("select pageno from dbstat where name = 'bodies'")]
+    content = bytearray(filled.read_bytes())
+    for page in pages:
+        content[(page - 1) * 8192 : page * 8192] = b"\xff" * 8192
+    filled.write_bytes(content)
+    before = contents(filled)
+
+    with closing(SqliteStore(filled)) as store:
+        for act in (store.check, store.repair):
+            with pytest.raises(StoreDamaged):
+                act()
+
+    assert contents(filled)["memory.db"] == before["memory.db"]
+
+
+def test_an_index_of_sqlite_that_lost_a_row_is_made_anew(filled: Path) -> None:
+    with tampered(filled) as db:
+        root = db.execute("select rootpage from sqlite_schema where name = 'memories_by_hash'").get
+        db.execute("pragma writable_schema = on")
+        db.execute("update sqlite_schema set sql = sql || ' where id <> 3' where name = 'memories_by_hash'")
+        db.execute("pragma writable_schema = reset")
+        db.execute("reindex memories_by_hash")
+        db.execute("pragma writable_schema = on")
+        db.execute("update sqlite_schema set sql = replace(sql, ' where id <> 3', '') where rootpage = ?", (root,))
+
+    with closing(SqliteStore(filled)) as store:
+        [told] = store.check()
+        assert "memories_by_hash" in told
+
+        store.repair()
+
+        assert store.check() == ()
+
+
+# Speed that can be counted --------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+    """3,000 memories that all say "word", in an order that has nothing to do with their scores."""
+    store = SqliteStore(tmp_path_factory.mktemp("many") / "memory.db")
+    store.put(
+        [note("word " * (1 + n * 7919 % 13) + "x " * (n * 104_729 % 50), project=f"p{n % 50}") for n in range(3_000)]
+    )
+    yield store
+    store.close()
+
+
+def statements(store: SqliteStore, call: Callable[[], object]) -> list[str]:
+    """What SQLite is told during a call."""
+    told: list[str] = []
+
+    def listen(_cursor: apsw.Cursor, sql: str, _bindings: object) -> bool:
+        told.append(sql.strip())
+        return True
+
+    store._db.connection.exec_trace = listen
+    try:
+        call()
+    finally:
+        store._db.connection.exec_trace = None
+    return told
+
+
+def plans(store: SqliteStore, call: Callable[[], object]) -> list[str]:
+    """How SQLite goes about what it is told during a call."""
+    explained = ("select", "insert", "update", "delete")
+    told = [sql for sql in statements(store, call) if sql.startswith(explained)]
+    rows = ((sql, store._db.connection.execute("explain query plan " + sql, (None,) * sql.count("?"))) for sql in told)
+    return [f"{step} <- {sql}" for sql, found in rows for *_, step in found]
+
+
+@pytest.mark.parametrize(
+    "scope", [ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"}))], ids=["active", "all", "narrow"]
+)
+def test_a_keyword_search_looks_up_only_the_memories_it_found(many: SqliteStore, scope: Scope) -> None:
+    steps = plans(many, lambda: many.by_keyword(words("word"), scope, 10))
+
+    assert any("passages_fts" in step or "VIRTUAL TABLE" in step for step in steps)
+    assert not [step for step in steps if step.startswith(("SCAN m", "SCAN c", "SCAN memories", "SCAN chunks"))]
+    assert [step for step in steps if step.startswith("SEARCH m ")]
+
+
+@pytest.mark.parametrize(
+    "scope", [ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"}))], ids=["active", "all", "narrow"]
+)
+def test_what_a_row_holds_is_asked_only_of_rows_that_enter_the_best(many: SqliteStore, scope: Scope) -> None:
+    calls = 0
+
+    def counted(api: apsw.FTS5ExtensionApi, *arguments: apsw.SQLiteValue) -> bytes:
+        nonlocal calls
+        calls += 1
+        return matched(api, *arguments)
+
+    many._db.connection.register_fts5_function("matched", counted)
+    found = many.by_keyword(words("word"), scope, 10)
+    many._db.connection.register_fts5_function("matched", matched)
+
+    assert len(found) == 10
+    assert calls <= 400  # of 3,000: about k + k ln(n / k), with k = 30
+
+
+def test_a_write_looks_up_only_what_it_needs(many: SqliteStore) -> None:
+    def write() -> None:
+        id = many.put([note("new", unless_known=True, embedded=embedded(directions(1)))])[0].memory.id
+        many.replace(id, note("newer", embedded=embedded(directions(1))))
+        many.delete(id)
+
+    steps = plans(many, write)
+
+    harmless = ("SCAN json_each", "SCAN generations")
+    assert not [step for step in steps if step.startswith("SCAN") and not step.startswith(harmless)]
+    same = [step for step in steps if "content_hash = ?" in step and step.startswith("SEARCH memories")]
+    assert any("USING INDEX memories_by_hash" in step for step in same)
+
+
+def test_what_cannot_be_made_again_is_synced_to_disk(path: Path) -> None:
+    def write() -> None:
+        id = store.put([note()])[0].memory.id
+        store.replace(id, note("new"))
+        store.activate(store.begin(SPACE).id, instead_of=1)
+        store.delete(id)
+
+    with closing(SqliteStore(path)) as store:
+        told = statements(store, write)
+        assert [sql for sql in told if sql.startswith("pragma synchronous")] == ["pragma synchronous = full"] * 5
+        for durable, level in ((True, 2), (False, 1)):
+            with store._db.write(durable=durable) as db:
+                assert db.pragma("synchronous") == level
+
+
+def test_what_costs_is_not_synced_to_disk(path: Path) -> None:
+    def write() -> None:
+        id = store.book(request(), Budget(calls=9)) or 0
+        store.settle(id, tokens=1, seconds=1, cost=0)
+        store.note([within(), within()])
+        store.suspend(Outage("host", at(1), "down"))
+        store.resume("host")
+        store.mark(1, unit(1))
+
+    with closing(SqliteStore(path)) as store:
+        told = statements(store, write)
+
+        assert [sql for sql in told if sql.startswith("pragma synchronous")] == ["pragma synchronous = normal"] * 6
+
+
+def test_asking_for_an_outage_is_one_look_up(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+
+        def ask() -> Outage | None:
+            return store.outage("host")
+
+        assert len([sql for sql in statements(store, ask) if sql.startswith("select")]) == 1
+        assert [step.split(" <- ")[0] for step in plans(store, ask)] == ["SEARCH outages USING PRIMARY KEY (host=?)"]
+
+
+def test_what_waits_and_what_was_spent_is_looked_up_in_an_index(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        id = store.put([note("word")])[0].memory.id
+
+        def ask() -> None:
+            store.waiting(5)
+            store.waiting(5, at(1))
+            store.unembedded([id])
+            store.failures(5)
+            store.book(request(), Budget(calls=1))
+            store.note([within()])
+            store.ledger(at(1))
+
+        steps = [step for step in plans(store, ask) if step.startswith(("SCAN", "USE"))]
+        harmless = ("SCAN json_each", "SCAN f ", "SCAN q ", "SCAN embed_queue USING COVERING INDEX embed_queue_by_att")
+        few = [step for step in steps if not step.startswith(harmless)]
+        assert {step.split(" <- ")[0] for step in few} <= {
+            "USE TEMP B-TREE FOR ORDER BY",
+            "USE TEMP B-TREE FOR GROUP BY",
+        }
+
+
+def test_what_was_spent_is_loaded_when_it_is_asked_for(path: Path) -> None:
+    program = """
+import sys
+from memory.schema.query import ACTIVE
+from memory.store.sqlite.store import SqliteStore
+store = SqliteStore(sys.argv[1])
+store.by_keyword(store.weigh([]), ACTIVE, 5)
+store.outage("host")
+print(*{"numpy", "memory.schema.usage", "memory.store.sqlite.care"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == []

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+from asking import config
+from doubles import Watched
+from notes_made import drafts
+from provider import Provider
+
+from memory import Draft, Engine
+from memory.config.config import Config
+from memory.engine.embedding import LOOK
+from memory.search.term_vectors.learn import LEAST
+from memory.store.sqlite.store import SqliteStore
+from memory.write.background import Background
+from oracle.ram import RamStore
+
+SOON = 60.0  # seconds; nothing here waits for so long unless it is broken
+
+
+def test_a_save_wakes_the_thread_that_embeds_it(tmp_path):
+    done = threading.Event()
+    embedder = Watched(before=done.set)
+    lazy = replace(Config(), embedding=replace(Config().embedding, fill="background"))
+
+    with Engine(SqliteStore(tmp_path / "memory.db"), lazy, embedder=embedder) as engine:
+        id = engine.save(Draft(title="zebra")).memory.id
+        assert done.wait(SOON)
+        until(lambda: engine.embedding(id).state == "generated")
+
+
+def test_a_server_is_asked_in_the_background_by_default(tmp_path):
+    with Provider() as provider, Engine(SqliteStore(tmp_path / "memory.db"), config("ollama", provider)) as engine:
+        engine.save(Draft(title="zebra"))
+        provider.wait(1)
+        until(lambda: not engine.status().counts.queued)
+
+
+def test_a_command_has_no_thread_and_leaves_it_to_the_next_search(tmp_path):
+    with (
+        Provider() as provider,
+        Engine(SqliteStore(tmp_path / "memory.db"), config("ollama", provider), lasting=False) as engine,
+    ):
+        engine.save(Draft(title="zebra"))
+
+        assert provider.seen == []
+        assert not [thread for thread in threading.enumerate() if thread.name == "memory-fill"]
+        assert engine.search("penguins on ice").hits
+
+
+def test_closing_leaves_the_rest_in_the_queue():
+    begun, going = threading.Event(), threading.Event()
+    embedder = Watched(before=lambda: (begun.set(), going.wait(SOON)))
+    settings = replace(Config().embedding, fill="background", batch_size=1)
+    store = RamStore()
+    engine = Engine(store, replace(Config(), embedding=settings), embedder=embedder)
+    engine.save_all([Draft(title=f"note {n}") for n in range(5)])
+    assert begun.wait(SOON)
+
+    closing = threading.Thread(target=engine.close)
+    closing.start()
+    going.set()
+    closing.join(SOON)
+
+    assert store.queued() >= 3
+
+
+def test_two_who_fill_one_queue_embed_each_chunk_once(tmp_path):
+    lazy = replace(Config(), embedding=replace(Config().embedding, fill="lazy", batch_size=2))
+    together = threading.Barrier(2)
+    made = [Watched(before=once(together)) for _ in range(2)]
+    engines = [Engine(SqliteStore(tmp_path / "memory.db"), lazy, embedder=embedder) for embedder in made]
+    engines[0].save_all([Draft(title=f"note {n}") for n in range(20)])
+
+    threads = [threading.Thread(target=engine.embed) for engine in engines]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SOON)
+
+    assert sorted(made[0].passages + made[1].passages) == sorted({*made[0].passages, *made[1].passages})
+    assert all(embedder.passages for embedder in made)
+    assert not engines[0].status().counts.queued
+    for engine in engines:
+        engine.close()
+
+
+def test_a_lasting_engine_learns_beside_its_use_after_enough_saves(tmp_path):
+    store = SqliteStore(tmp_path / "memory.db")
+    with Engine(store, Config(), embedder=Watched()) as engine:
+        engine.save_all(drafts(LEAST - 1))
+        for note in drafts(LOOK - 1, first=LEAST):
+            engine.save(note)
+        engine.save_all(drafts(1, first=10 * LEAST))
+        until(lambda: store.lexicon.learned(1) is not None)
+
+        assert store.lexicon.learned(1).passages >= LEAST
+
+
+@pytest.mark.parametrize("more", [{"lasting": False}, {"distilled": "off"}, {"count": LEAST - 1}])
+def test_what_has_no_time_no_wish_or_too_little_learns_nothing(tmp_path, more):
+    store = SqliteStore(tmp_path / "memory.db")
+    settings = replace(Config(), search=replace(Config().search, distilled=more.get("distilled", "auto")))
+    with Engine(store, settings, embedder=Watched(), lasting=more.get("lasting", True)) as engine:
+        engine.save_all(drafts(more.get("count", LEAST)))
+        if engine._background is not None:
+            engine._background.close()  # whatever was begun is done
+
+        assert store.lexicon.learned(1) is None
+
+
+def test_an_engine_that_wakes_learns_what_is_due(tmp_path):
+    store = SqliteStore(tmp_path / "memory.db")
+    with Engine(store, Config(), embedder=Watched(), lasting=False) as command:
+        command.save_all(drafts(LEAST))
+        assert store.lexicon.learned(1) is None
+
+    with Engine(SqliteStore(tmp_path / "memory.db"), Config(), embedder=Watched()) as engine:
+        engine.wake()
+        until(lambda: engine._store.lexicon.learned(1) is not None)
+
+
+def once(others):
+    """Both begin together; then each goes on alone."""
+    met = []
+
+    def meet():
+        if not met:
+            met.append(threading.get_ident())
+            others.wait(SOON)
+
+    return meet
+
+
+@pytest.mark.parametrize("times", [1, 20])
+def test_work_that_is_announced_while_it_is_done_is_done_again(times):
+    left = threading.Semaphore(0)
+    runs = []
+
+    def work(going):
+        runs.append(going())
+        left.release()
+
+    background = Background(work)
+    for _ in range(times):
+        background.wake()
+    assert left.acquire(timeout=SOON)
+    background.close()
+    background.wake()
+
+    assert all(runs[:1])
+    assert len(runs) <= times
+
+
+def until(true):
+    """Wait for what another thread is about to do."""
+    pause = threading.Event()
+    for _ in range(int(SOON * 100)):
+        if true():
+            return
+        pause.wait(0.01)
+    raise AssertionError("it did not come about")
