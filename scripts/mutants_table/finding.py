@@ -1,0 +1,246 @@
+"""Mistakes in what is found, in which order, and how it is shown."""
+
+from __future__ import annotations
+
+from mutants_table.mutant import Mutant
+
+HOW_FAR = (
+    Mutant("gate-counts-one-more", "seen.found >= tuning.enough", "seen.found > tuning.enough", "test_judge.py"),
+    Mutant(
+        "gate-any-name-is-enough",
+        "if _exactly(terms, top) and seen.coverage >= HALF:",
+        "if _exactly(terms, top):",
+        "test_judge.py",
+    ),
+    Mutant(
+        "gate-no-effort-may-call",
+        "if tuning.free and tier is Tier.HYBRID else",
+        "if tuning.gate is Gate.NEVER and tier is Tier.HYBRID else",
+        "test_judge.py",
+    ),
+    Mutant("gate-stands-out-sooner", "KEYWORD_MASS = 0.4", "KEYWORD_MASS = 0.3", "test_judge.py test_tiers.py"),
+    Mutant(
+        "gate-short-by-one",
+        "if len(terms) <= SHORT and seen.complete:",
+        "if len(terms) < SHORT and seen.complete:",
+        "test_judge.py",
+    ),
+    Mutant("gate-believes-any-lexicon", "KNOWN = 0.5\n", "KNOWN = 0.0\n", "test_tiers.py"),
+    Mutant("worth-half-is-too-little", "if coverage >= COVERED:", "if coverage > COVERED:", "test_worth.py"),
+    Mutant(
+        "worth-version-of-a-model",
+        '.rpartition("/")[2].partition(":")[0] in CALIBRATED',
+        '.rpartition("/")[2] in CALIBRATED',
+        "test_worth.py",
+    ),
+    Mutant(
+        "query-drops-its-rarest-words",
+        "key=lambda term: -term.weight)[:TERMS]",
+        "key=lambda term: term.weight)[:TERMS]",
+        "test_postings.py",
+    ),
+)
+
+RANKING = (
+    Mutant(
+        "fuse-swaps-the-weights",
+        "weights[0] * keyword + weights[1] * vector",
+        "weights[1] * keyword + weights[0] * vector",
+        "test_rank.py",
+    ),
+    Mutant("fuse-does-not-normalise", "one / nearest) for item", "one) for item", "test_rank.py"),
+    Mutant(
+        "fuse-no-vector-is-worst",
+        "nearness.get(item.chunk, 0.0) - floor",
+        "nearness.get(item.chunk, floor) - floor",
+        "test_rank.py",
+    ),
+    Mutant(
+        "fuse-ties-as-they-come",
+        "return tuple(sorted(scored, key=lambda item: (-item.score, item.chunk)))",
+        "return tuple(sorted(scored, key=lambda item: -item.score))",
+        "test_rank.py",
+    ),
+    Mutant("fuse-counts-from-zero", "enumerate(order, start=1)}", "enumerate(order)}", "test_rank.py"),
+    Mutant(
+        "medium-takes-the-best-chunk",
+        "score = sum(scored.score for scored in matching) / len(matching)",
+        "score = max(scored.score for scored in matching)",
+        "test_rank.py",
+    ),
+    Mutant(
+        "medium-joins-sections-of-a-name",
+        "while joins(last + 1) and not _begins(outline[last + 1][1]):",
+        "while joins(last + 1):",
+        "test_rank.py",
+    ),
+    Mutant(
+        "coarse-takes-the-last-chunk",
+        "firsts.setdefault(scored.memory, scored)",
+        "firsts[scored.memory] = scored",
+        "test_rank.py",
+    ),
+    Mutant(
+        "unknown-similarity-is-zero",
+        "mean = sum(known) / len(known) if known else None",
+        "mean = sum(known) / len(known) if known else 0.0",
+        "test_numbers.py test_sessions.py",
+    ),
+    Mutant(
+        "topup-comes-first",
+        "passages, hits = [*passages, *more], (*hits, *self._hits(more, found))",
+        "passages, hits = [*more, *passages], (*self._hits(more, found), *hits)",
+        "test_numbers.py test_tiers.py",
+    ),
+    Mutant(
+        "topup-forgets-what-was-found",
+        "room = query.limit - len(shown)",
+        "room = query.limit",
+        "test_numbers.py test_tiers.py",
+    ),
+    Mutant("correction-comes-after", "return line[::-1]", "return line", "test_order.py"),
+    Mutant(
+        "recall-of-all-places",
+        "for id in ranking[:k]) / len(relevant)",
+        "for id in ranking[:k]) / k",
+        "test_measures.py",
+    ),
+)
+
+STORE_FINDS = (
+    Mutant(
+        "scope-forgets-tasks",
+        '    "task_code": "tasks",\n    "query_id": "runs",\n    "status"',
+        '    "query_id": "runs",\n    "status"',
+        "test_stores.py",
+        "Sqlite and (scope or filter)",
+    ),
+    Mutant(
+        "scope-adds-what-has-no-project",
+        'if column == "project" and NONE in allowed else clause',
+        'if column == "project" else clause',
+        "test_search.py test_seed_b.py",
+        "scope or project",
+    ),
+    Mutant("scope-until-included", '"m.updated_at < ?"', '"m.updated_at <= ?"', "test_stores.py", "Sqlite"),
+    Mutant(
+        "keyword-ties-turned-round",
+        'order by score, f.rowid limit ?""",',
+        'order by score, f.rowid desc limit ?""",',
+        "test_stores.py",
+        "Sqlite",
+    ),
+    Mutant("keyword-bound-too-low", "MOST = 2.2", "MOST = 0.4", "test_filtered.py", "keywords"),
+    Mutant(
+        "keyword-words-bare",
+        'return " OR ".join(quoted(term.text)',
+        'return " OR ".join((term.text if term.text.isalnum() else quoted(term.text))',
+        "test_text.py",
+    ),
+    Mutant(
+        "keyword-star-inside-quotes",
+        'quoted(term.text) + "*" * term.prefix',
+        'quoted(term.text + "*" * term.prefix)',
+        "test_text.py test_stores.py",
+        "not Ram",
+    ),
+    Mutant(
+        "vector-takes-the-farthest-window",
+        "select v.chunk_id, c.memory_id, 1 - min(vec_distance_cosine(v.embedding, ?)) as cosine",
+        "select v.chunk_id, c.memory_id, 1 - max(vec_distance_cosine(v.embedding, ?)) as cosine",
+        "test_filtered.py",
+        "vectors",
+    ),
+    Mutant(
+        "excerpt-begins-too-early",
+        "substr(b.body, c.start + 1, c.stop - c.start) end,",
+        "substr(b.body, c.start, c.stop - c.start) end,",
+        "test_stores.py",
+        "Sqlite and (excerpt or chunk or body)",
+    ),
+)
+
+GRAPH = (
+    Mutant(
+        "graph-goes-one-way",
+        '"select target from relations where source {_AMONG} union all select source from relations where target {_AMONG}"',
+        '"select target from relations where source {_AMONG}"',
+        "test_store_graph.py test_graph.py",
+        "not Ram",
+    ),
+    Mutant(
+        "graph-one-step-short",
+        "for step in range(1, most + 1):\n                if total",
+        "for step in range(1, most):\n                if total",
+        "test_store_graph.py",
+        "not Ram",
+    ),
+    Mutant(
+        "path-along-the-arrows",
+        "if {one.source, one.target} == {here, there})",
+        "if (one.source, one.target) == (here, there))",
+        "test_store_graph.py test_graph.py",
+        "not Ram",
+    ),
+    Mutant("proximity-one-further", "0.5**distance", "0.5 ** (distance + 1)", "test_proximity.py test_graph.py"),
+    Mutant(
+        "observed-twice", "*(text for text in wanted if text not in there)", "*wanted", "test_entities.py test_graph.py"
+    ),
+    Mutant(
+        "graph-export-may-be-embedded",
+        "                **never,\n",
+        "",
+        "test_entities.py test_graph_cli.py test_joined.py",
+    ),
+)
+
+READERS = (
+    Mutant(
+        "fence-of-a-known-line",
+        "body = seen(text)\n    boundary = os.urandom(_BYTES).hex()",
+        'body = seen(text)\n    boundary = "5e" * _BYTES',
+        "test_fence.py",
+    ),
+    Mutant(
+        "orders-not-flagged", "return Guarded(clean, (INSTRUCTIONS,), ", "return Guarded(clean, (), ", "test_guard.py"
+    ),
+    Mutant(
+        "orders-hidden-from-us",
+        '        text = _HIDDEN.sub("", text)\n',
+        "",
+        "test_instructions.py",
+    ),
+    Mutant(
+        "briefing-lets-lines-pass",
+        r'text = _OURS.sub("> ", "\n".join(seen(said.body.strip()).splitlines()))',
+        r'text = "\n".join(seen(said.body.strip()).splitlines())',
+        "test_research.py test_adversary_runs.py",
+    ),
+    Mutant(
+        "context-forgets-its-fence",
+        "left = room.tokens - FENCE - tokens(",
+        "left = room.tokens - tokens(",
+        "test_context.py test_tiers.py test_fence.py test_search.py test_mcp_text.py",
+    ),
+    Mutant(
+        "passage-never-cut",
+        'shown = text if len(text) <= PASSAGE else f"{text[:PASSAGE].rstrip()}…"',
+        "shown = text",
+        "test_mcp_text.py",
+    ),
+    Mutant(
+        "overlap-begins-inside-a-word",
+        "starts = starts[1:]  # the first",
+        "starts = starts[:]  # the first",
+        "test_text.py",
+    ),
+    Mutant(
+        "chunk-has-one-token-more",
+        "while cut + 1 < stop and totals[stop] - totals[cut] > size:",
+        "while cut + 1 < stop and totals[stop] - totals[cut] > size + 1:",
+        "test_chunk.py",
+    ),
+    Mutant("chunk-is-always-a-section", "begins=cut == cuts[0])", "begins=True)", "test_chunk.py"),
+)
+
+FINDING = (*HOW_FAR, *RANKING, *STORE_FINDS, *GRAPH, *READERS)

@@ -1,0 +1,240 @@
+"""Mistakes in what is kept, where it is sent, and what is taken out before."""
+
+from __future__ import annotations
+
+from mutants_table.mutant import Mutant
+
+STORE_WRITES = (
+    Mutant(
+        "write-begins-deferred",
+        'connection.execute("begin immediate")\n            try:\n                self._measure',
+        'connection.execute("begin deferred")\n            try:\n                self._measure',
+        "test_sqlite_store.py test_adversary.py",
+    ),
+    Mutant(
+        "write-keeps-what-failed",
+        'rolled back by itself\n                    connection.execute("rollback")',
+        'rolled back by itself\n                    connection.execute("commit")',
+        "test_stores.py test_sqlite_store.py",
+        "not Ram",
+    ),
+    Mutant("foreign-keys-off", '("foreign_keys", 1)', '("foreign_keys", 0)', "test_stores.py", "Sqlite"),
+    Mutant(
+        "link-keeps-its-memory",
+        "memory     integer not null references memories on delete cascade,",
+        "memory     integer not null references memories,",
+        "test_store_graph.py",
+    ),
+    Mutant(
+        "update-of-a-former-state",
+        "if (revisions, old.content_hash) != (len(former.history), former.memory.content_hash):",
+        "if revisions < len(former.history):",
+        "test_stores.py test_store_one.py test_adversary.py",
+        "not Ram",
+    ),
+    Mutant(
+        "queue-takes-the-first-alone",
+        'into embed_queue (chunk_id) values (?)", waiting)',
+        'into embed_queue (chunk_id) values (?)", waiting[:1])',
+        "test_stores.py",
+        "Sqlite",
+    ),
+    Mutant(
+        "vectors-go-after-their-chunks",
+        'vectors.forget_memory(db, id)\n        db.execute("delete from chunks where memory_id = ?", (id,))',
+        'db.execute("delete from chunks where memory_id = ?", (id,))\n        vectors.forget_memory(db, id)',
+        "test_stores.py",
+        "Sqlite",
+    ),
+    Mutant(
+        "superseded-by-two",
+        "if old.status is Status.SUPERSEDED and old.superseded_by == by:",
+        "if old.status is Status.SUPERSEDED:",
+        "test_stores.py",
+        "Sqlite",
+    ),
+    Mutant(
+        "hash-forgets-the-impact",
+        "said = (draft.title, draft.what, draft.why, draft.impact, draft.description, draft.body,",
+        "said = (draft.title, draft.what, draft.why, draft.description, draft.body,",
+        "test_values.py",
+    ),
+)
+
+GENERATIONS = (
+    Mutant(
+        "activate-does-not-look",
+        "if (before := active(db)) != instead_of:",
+        "if (before := active(db)) is None and instead_of is not None:",
+        "test_stores.py",
+        "Sqlite",
+    ),
+    Mutant(
+        "activate-queues-nothing",
+        "    queue.renew(db, id)\n    return True",
+        "    return True",
+        "test_stores.py",
+        "Sqlite",
+    ),
+    Mutant(
+        "reindex-leaves-the-late-ones",
+        "late = filling.done(lambda _done, _total: None)",
+        "late = (0, *filled[1:])",
+        "test_adversary.py",
+        "reindex",
+    ),
+    Mutant(
+        "reindex-embeds-what-is-never",
+        "where c.id > ? and m.keyword_only = 0 and not exists",
+        "where c.id > ? and not exists",
+        "test_stores.py test_store_one.py",
+        "not Ram",
+    ),
+    Mutant(
+        "exchanged-model-believed",
+        "exchanged = was is not None and float(was @ place) < SAME",
+        "exchanged = was is not None and float(was @ place) > SAME",
+        "test_adversary_embedding.py",
+        "exchanged or former_model",
+    ),
+    Mutant(
+        "claim-taken-from-elsewhere", "one.fate is Fate.ENDED]", "one.fate is not Fate.RUNS]", "test_faults.py", "begun"
+    ),
+    Mutant(
+        "holder-any-process-of-the-id",
+        "return started == _GONE or (bool(started and holder.started) and started != holder.started)",
+        "return started == _GONE",
+        "test_holder.py",
+    ),
+    Mutant(
+        "holder-of-another-start",
+        "if holder is None or holder.machine != _machine():",
+        "if holder is None:",
+        "test_holder.py",
+    ),
+)
+
+SERVERS = (
+    Mutant("retry-when-it-likes", "wait = error.after or min(", "wait = min(", "test_requests.py"),
+    Mutant("retry-never-waits-longer", "WAIT * 2**attempt", "WAIT", "test_requests.py"),
+    Mutant(
+        "retry-without-a-deadline",
+        "if attempt == self._terms.retries or patience < 0:",
+        "if attempt == self._terms.retries:",
+        "test_requests.py test_adversary_embedding.py",
+    ),
+    Mutant("retry-not-when-busy", "case 408 | 409 | 425 | 429 |", "case 408 | 409 | 425 |", "test_requests.py"),
+    Mutant(
+        "budget-looks-afterwards",
+        "calls + call.calls > budget.calls",
+        "calls > budget.calls",
+        "test_stores.py",
+        "Sqlite",
+    ),
+    Mutant(
+        "ledger-loses-what-is-owed",
+        "self._owed = [*owed[place:], *self._owed]",
+        "self._owed = [*owed[place + 1 :], *self._owed]",
+        "test_requests.py test_adversary_embedding.py",
+    ),
+    Mutant(
+        "ledger-hides-failures",
+        "failure = str(error)\n            raise\n        finally:\n            spent",
+        'failure = ""\n            raise\n        finally:\n            spent',
+        "test_requests.py",
+    ),
+    Mutant(
+        "ledger-loses-notes",
+        "self._calls = [*calls, *self._calls][-10 * NOTES :]",
+        "self._calls = self._calls[-10 * NOTES :]",
+        "test_provider.py test_provider_faults.py test_adversary_embedding.py test_requests.py",
+    ),
+    Mutant(
+        "pause-as-long-as-it-says",
+        "pause = min(LONGEST_PAUSE, max(self._pause_seconds, error.after or 0))",
+        "pause = max(self._pause_seconds, error.after or 0)",
+        "test_adversary_embedding.py",
+    ),
+    Mutant(
+        "vectors-as-they-come",
+        "return Reply([rows[place] for place in range(given)], tokens)",
+        "return Reply([item.embedding for item in reply.data], tokens)",
+        "test_provider.py test_requests.py",
+    ),
+    Mutant(
+        "prefixes-swapped",
+        'before = known.query_prefix if role == "query" else',
+        'before = known.query_prefix if role != "query" else',
+        "test_requests.py",
+    ),
+)
+
+SECRETS = (
+    Mutant("redact-first-line-of-a-key", "return match.start(), last.end()", "return match.span()", "test_redact.py"),
+    Mutant("redact-tokens-with-a-type", '"alg" in said', '"typ" in said', "test_redact.py test_secret_forms.py"),
+    Mutant(
+        "redact-longer-tokens-alone",
+        '"ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{36,}',
+        '"ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{37,}',
+        "test_redact.py test_secret_forms.py",
+    ),
+    Mutant(
+        "redact-url-ports-first",
+        "if re.match(_PORT, held) and not _no_port(match, held):",
+        "if re.match(_PORT, held):",
+        "test_redact.py test_secret_forms.py test_secret_ways.py",
+    ),
+    Mutant(
+        "redact-bearer-longer",
+        r'_BEARER = r"bearer[ \t]{1,4}(?P<s>[A-Za-z0-9._~+/=-]{16,8192})"',
+        r'_BEARER = r"bearer[ \t]{1,4}(?P<s>[A-Za-z0-9._~+/=-]{64,8192})"',
+        "test_redact.py test_secret_forms.py",
+    ),
+    Mutant(
+        "redact-command-with-a-blank",
+        r'_SSHPASS = rf"sshpass[ \t]{{1,4}}-p[ \t]{{0,4}}',
+        r'_SSHPASS = rf"sshpass[ \t]{{1,4}}-p[ \t]{{1,4}}',
+        "test_redact.py test_secret_forms.py",
+    ),
+    Mutant(
+        "redact-assigned-longer",
+        "else strong(held, 8) and not code(held) and not expression(held)",
+        "else strong(held) and not code(held) and not expression(held)",
+        "test_redact.py test_secret_forms.py",
+    ),
+    Mutant(
+        "redact-not-what-is-split-unseen",
+        r'"|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"',
+        r'"|[\u00ad\u202a-\u202e\u2060-\u2064\ufeff]"',
+        "test_redact.py test_secret_forms.py test_secret_ways.py",
+    ),
+    Mutant(
+        "redact-inner-mark-alone", "start = start if depth else tag.start()", "start = tag.start()", "test_redact.py"
+    ),
+    Mutant(
+        "redact-value-by-its-own-name",
+        "_below(_name(str(key), value), held, depth)",
+        "_below(str(key), held, depth)",
+        "test_redact.py test_secret_forms.py",
+    ),
+    Mutant(
+        "redact-not-the-history",
+        "history = tuple(map(guard.revision, plan.history))",
+        "history = plan.history",
+        "test_guard.py test_cli.py",
+    ),
+    Mutant(
+        "ignore-knows-case",
+        "return Rule(name, begin + first + reached + end, folded=True, judge=_whole)",
+        "return Rule(name, begin + first + reached + end, folded=False, judge=_whole)",
+        "test_redact_ignore.py",
+    ),
+    Mutant(
+        "ignore-read-once",
+        "if seen != self._seen:",
+        "if self._seen is None and seen:",
+        "test_guard.py test_redact_ignore.py",
+    ),
+)
+
+KEEPING = (*STORE_WRITES, *GENERATIONS, *SERVERS, *SECRETS)

@@ -1,0 +1,201 @@
+"""Mistakes in what is offered: sessions, runs, files, settings, commands, tools."""
+
+from __future__ import annotations
+
+from mutants_table.mutant import Mutant
+
+SESSIONS_AND_RUNS = (
+    Mutant(
+        "resume-before-the-iteration",
+        "(one.session_iter or 0) <= iteration]",
+        "(one.session_iter or 0) < iteration]",
+        "test_sessions.py",
+    ),
+    Mutant(
+        "sessions-by-time-first",
+        '"m.session_iter {0}, m.created_at {0}, m.id {0}"',
+        '"m.created_at {0}, m.session_iter {0}, m.id {0}"',
+        "test_store_sessions.py",
+        "not Ram",
+    ),
+    Mutant(
+        "threshold-leaves-out-the-unknown",
+        "hit.similarity is None or hit.similarity >= threshold",
+        "(hit.similarity or 0.0) >= threshold",
+        "test_sessions.py test_numbers.py test_adversary_sessions.py",
+    ),
+    Mutant(
+        "cleanup-deletes-for-any-no",
+        "dry_run = dry_run is not False",
+        "dry_run = bool(dry_run)",
+        "test_sessions.py test_adversary_sessions.py",
+    ),
+    Mutant(
+        "document-beside-the-folder",
+        "inside = target.is_relative_to(root)",
+        "inside = str(target).startswith(str(root))",
+        "test_sessions.py",
+    ),
+    Mutant(
+        "run-sees-all-runs", "runs=frozenset(() if run is None else (run,))", "runs=frozenset()", "test_research.py"
+    ),
+    Mutant(
+        "clear-takes-all-of-a-run",
+        'f"select id from memories where {of} and {_RESEARCH} order by +id limit ?"',
+        'f"select id from memories where {of} order by +id limit ?"',
+        "test_store_runs.py",
+        "not Ram",
+    ),
+    Mutant(
+        "feedback-kept-twice",
+        "renews=plan.renews or (rule.one if rule.renewed else ())",
+        "renews=plan.renews",
+        "test_research.py",
+    ),
+)
+
+FILES = (
+    Mutant(
+        "import-forgets-how-often",
+        '        "access_count": old.access_count,\n',
+        "",
+        "test_stores.py test_cli.py test_joined.py",
+        "not Ram",
+    ),
+    Mutant(
+        "import-takes-any-zone-for-utc",
+        "return datetime.fromisoformat(text).astimezone(UTC)",
+        "return datetime.fromisoformat(text).replace(tzinfo=UTC)",
+        "test_cli.py test_joined.py test_adversary.py test_values.py",
+    ),
+    Mutant(
+        "time-in-its-own-zone",
+        "moment.astimezone(UTC).isoformat(",
+        "moment.isoformat(",
+        "test_values.py test_stores.py",
+        "not Ram",
+    ),
+    Mutant(
+        "frozen-without-its-log",
+        "if copied or (self._seen[1] or (0, 0, 0))[1]:",
+        "if copied:",
+        "test_read_only.py",
+    ),
+    Mutant("frozen-never-looks-again", "return _states(self._parts) == self._seen", "return True", "test_read_only.py"),
+    Mutant(
+        "percentile-one-lower",
+        "rank = -(-percent * len(ordered) // 100)",
+        "rank = percent * len(ordered) // 100",
+        "test_statistics.py",
+    ),
+    Mutant("watch-deletes-at-first-sight", "if name not in self._missing:", "if False:", "test_watch.py"),
+    Mutant("watch-empties-with-its-disk", "prune = self.prune and bool(names)", "prune = self.prune", "test_watch.py"),
+)
+
+SETTINGS = (
+    Mutant(
+        "config-other-names-first",
+        "(variable(key), *ALIASES.get(key, ()))",
+        "(*ALIASES.get(key, ()), variable(key))",
+        "test_config.py",
+    ),
+    Mutant(
+        "config-environment-before-flag",
+        'wanted = file or env.get("MEMORY_CONFIG") or None',
+        'wanted = env.get("MEMORY_CONFIG") or file or None',
+        "test_config.py test_cli.py",
+    ),
+    Mutant(
+        "config-suggests-no-section",
+        'k.endswith("." + key.rsplit(".", maxsplit=1)[-1])',
+        'k.endswith("." + key)',
+        "test_config.py",
+    ),
+    Mutant(
+        "setup-takes-what-users-added",
+        "return self._updated(document, keys)",
+        "return replaced(document, member.node, self.value)",
+        "test_setup.py",
+    ),
+    Mutant(
+        "setup-over-what-came-meanwhile",
+        "        _check_unchanged(file)\n        beside.replace(file.target)",
+        "        beside.replace(file.target)",
+        "test_setup.py",
+    ),
+    Mutant(
+        "setup-opens-files-to-all", "beside.chmod(stat.S_IMODE(was.st_mode))", "beside.chmod(0o644)", "test_setup.py"
+    ),
+    Mutant(
+        "setup-leaves-empty-objects",
+        "return after if after == text or before is None else self._swept(after, before)",
+        "return after",
+        "test_setup.py",
+    ),
+)
+
+FACES = (
+    Mutant(
+        "exit-settings-as-failure",
+        "return 2 if isinstance(error, (ConfigError, Invalid)) else 1",
+        "return 2 if isinstance(error, Invalid) else 1",
+        "test_cli.py",
+    ),
+    Mutant(
+        "json-error-among-the-output",
+        "click.echo(json.dumps(rendered(error)), err=True)",
+        "click.echo(json.dumps(rendered(error)))",
+        "test_cli.py",
+    ),
+    Mutant(
+        "hook-stops-the-session",
+        'else f"memory: {visible(line)}", err=True)\n    return 1',
+        'else f"memory: {visible(line)}", err=True)\n    return 2',
+        "test_hook.py",
+    ),
+    Mutant(
+        "hook-reminds-at-once",
+        "if since is None or time.time() - since < QUIET_SECONDS:",
+        "if since is None:",
+        "test_hook.py",
+    ),
+    Mutant("hook-reminds-for-ever", 'asked = found.get("stop_hook_active") is True or ', "asked = ", "test_hook.py"),
+    Mutant(
+        "mcp-always-structured",
+        "more = recall.seen_all(values) if structured else None",
+        "more = recall.seen_all(values)",
+        "test_mcp.py",
+    ),
+    Mutant(
+        "mcp-failure-looks-done",
+        "structured_content=more, is_error=failed)",
+        "structured_content=more, is_error=False)",
+        "test_mcp.py",
+    ),
+    Mutant(
+        "tool-takes-the-bound-always",
+        "return None if one.strict and bound != value else bound",
+        "return bound",
+        "test_arguments.py test_adversary_sessions.py",
+    ),
+    Mutant(
+        "tool-takes-true-for-one",
+        "if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):",
+        "if isinstance(value, float) and not value.is_integer():",
+        "test_arguments.py",
+    ),
+    Mutant(
+        "http-believes-the-first-host",
+        "if len(hosts) != 1 or not near(hosts[0]):",
+        "if not hosts or not near(hosts[0]):",
+        "test_mcp_http.py",
+    ),
+    Mutant(
+        "http-beginning-of-a-token",
+        "if not secrets.compare_digest(token.encode(), self._token):",
+        "if not self._token.startswith(token.encode()):",
+        "test_mcp_http.py",
+    ),
+)
+
+USING = (*SESSIONS_AND_RUNS, *FILES, *SETTINGS, *FACES)
