@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -122,6 +122,24 @@ def test_a_reindex_that_says_it_is_done_is_done(engine):
 
     [active] = [found for found in store.generations() if found.state is State.ACTIVE]
     assert active.space == result.after
+
+
+def test_a_reindex_embeds_what_is_kept_at_its_last_moment(tmp_path):
+    class Late(SqliteStore):
+        """Somebody else keeps something after the last batch, right before the new vectors answer."""
+
+        def activate(self, generation, **how):
+            self.put([note("late")])
+            return super().activate(generation, **how)
+
+    with closing(Late(tmp_path / "memory.db")) as store:
+        store.put([note("early")])
+        reindex(store, given(store, HashedEmbedder(32)), moment=MOMENT)
+
+        result = reindex(store, given(store, HashedEmbedder(64)), moment=MOMENT)
+
+        assert (result.embedded, store.queued()) == (2, 0)
+    sound(tmp_path / "memory.db")
 
 
 def given(store, embedder):

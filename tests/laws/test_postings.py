@@ -187,3 +187,17 @@ def test_a_search_says_that_it_was_cut_short(tmp_path_factory: pytest.TempPathFa
     ]
     assert [step.note for step in part.steps if step.name == "terms"] == ["cut short by 1"]
     assert [term.text for term in part.terms] == ["zebra"]
+
+
+def test_of_a_long_query_the_rarest_words_are_looked_for(tmp_path: Path) -> None:
+    common = [f"q{first}{second}" for first in "abcdefgh" for second in "abcdefgh"]
+    with Engine(SqliteStore(tmp_path / "memory.db"), Config(), lasting=False) as engine:
+        for number in range(3):
+            engine.save(Draft(title=f"{number}", what=" ".join(common)))
+        engine.save(Draft(title="zebra"))
+
+        found = engine.search(Query(" ".join([*common, "zebra"]), mode=Mode.KEYWORD))
+
+    assert [notice.text for notice in found.notices] == ["the query has 65 words; the 64 rarest were looked for"]
+    assert "zebra" in {hit.memory.title for hit in found.hits}
+    assert len(found.terms) == 64

@@ -51,6 +51,21 @@ def test_none_in_any_field_of_a_draft_is_the_same_as_leaving_it_out(field):
     )
 
 
+@pytest.mark.parametrize(
+    ("field", "other"),
+    [
+        *((name, "another") for name in ("title", "what", "why", "impact", "description", "body", "source")),
+        *(("category", "bug"), ("tags", ("one",)), ("related_files", ("one.py",)), ("metadata", {"one": 1})),
+    ],
+)
+def test_notes_that_differ_in_one_field_are_two(tmp_path, field, other):
+    with Engine.open(Config(home=str(tmp_path), embedding=EmbeddingSettings(provider="none"))) as engine:
+        engine.save(Draft(title="a title"))
+
+        assert not engine.save(Draft(**{"title": "a title", field: other})).known
+        assert engine.save(Draft(title="a title")).known
+
+
 def test_none_is_kept_as_nothing(tmp_path):
     with Engine.open(Config(home=str(tmp_path), embedding=EmbeddingSettings(provider="none"))) as engine:
         saved = engine.save(Draft(title="a title", **dict.fromkeys(("why", "impact", "tags", "metadata", "project"))))
