@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.embed.pool import Embedders
     from memory.store import Store
-    from memory.write.sanitize import Guard
+    from memory.write.sanitize import Sanitizer
 
 ANEW = (
     "`memory export -o FILE` writes what can be read. Move the database away with its -wal and -shm files, then "
@@ -49,7 +49,7 @@ class Finding(NamedTuple):
 
 
 def doctor(
-    store: Store, embedders: Embedders, config: Config, *, guard: Guard, moment: datetime, fix: bool
+    store: Store, embedders: Embedders, config: Config, *, sanitizer: Sanitizer, moment: datetime, fix: bool
 ) -> tuple[Finding, ...]:
     """
     Args:
@@ -58,7 +58,7 @@ def doctor(
     first = (
         *_looked("database", lambda: [_database(store, config, fix=fix)]),
         *_rights(config, fix=fix),
-        *_looked("secrets", lambda: _secrets(store, guard)),
+        *_looked("secrets", lambda: _secrets(store, sanitizer)),
     )
     before = (
         *first,
@@ -116,12 +116,12 @@ def _rights(config: Config, *, fix: bool) -> Iterator[Finding]:
             yield Finding("rights", True, f"only you may open {path} now", mended=True)
 
 
-def _secrets(store: Store, guard: Guard) -> Iterator[Finding]:
+def _secrets(store: Store, sanitizer: Sanitizer) -> Iterator[Finding]:
     """What was kept before a rule knew it. Nothing is taken out here: whoever wrote it should know of the leak."""
     found: dict[int, str] = {}
     try:
         for whole in every(store, lambda _what: None):  # what cannot be read is said of the database
-            if names := guard.secrets(whole):
+            if names := sanitizer.secrets(whole):
                 found[whole.memory.id] = names[0]
     except ConfigError as error:
         yield Finding("secrets", False, str(error), error.hint)

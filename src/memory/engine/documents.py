@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.search.near import Nearby, Wanted
     from memory.store import Aged, Session, Store
     from memory.write.backfill import Filling
-    from memory.write.sanitize import Guard
+    from memory.write.sanitize import Sanitizer
     from memory.write.save import Plan, Saved
 
 
@@ -53,7 +53,7 @@ class Archive:
     _filling: Callable[[], Filling]
     _fill: Callable[[int], Filled | None]
     _embedders: Embedders
-    _guard: Guard
+    _sanitizer: Sanitizer
     _fusing: Fusing
 
     @property
@@ -61,7 +61,7 @@ class Archive:
         """Its part for entities and what they have to do with each other."""
         from memory.engine.graph import Entities
 
-        parts = (self._store, self._guard, self._now)
+        parts = (self._store, self._sanitizer, self._now)
         return Entities(*parts, get=self.get, resolve=self.resolve, revised=self._revised, search=self._nearby)
 
     @property
@@ -69,7 +69,7 @@ class Archive:
         """Its part for research runs."""
         from memory.engine.runs import Runs
 
-        return Runs(self._store, self._guard, self._now, keep=lambda plans: self._keep(plans, self._filling()))
+        return Runs(self._store, self._sanitizer, self._now, keep=lambda plans: self._keep(plans, self._filling()))
 
     def _nearby(self, wanted: Wanted) -> Nearby:
         from memory.search.near import nearby

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.search.near import Nearby, Wanted
     from memory.store import GraphCounts, Store, Whole
     from memory.write.edges import Strand, Tied
-    from memory.write.sanitize import Guard
+    from memory.write.sanitize import Sanitizer
     from memory.write.save import Saved
 
 NAMES = 5_000
@@ -65,7 +65,7 @@ class Entities:
     def __init__(
         self,
         store: Store,
-        guard: Guard,
+        sanitizer: Sanitizer,
         now: Callable[[], datetime],
         *,
         get: Callable[[int | str], Memory],
@@ -73,7 +73,7 @@ class Entities:
         revised: Callable[[MemoryId, Callable[[Whole], Mapping[str, Any]]], Saved],
         search: Callable[[Wanted], Nearby],
     ) -> None:
-        self._store, self._guard, self._now = store, guard, now
+        self._store, self._sanitizer, self._now = store, sanitizer, now
         self._get, self._resolve, self._revised, self._search = get, resolve, revised, search
 
     def entity(self, name: int | str) -> Memory:
@@ -168,7 +168,7 @@ class Entities:
         Raises:
             Invalid: One is blank, too long, or no text.
         """
-        return tuple(dict.fromkeys(self._guard.text(text) for text in checked(texts)))
+        return tuple(dict.fromkeys(self._sanitizer.text(text) for text in checked(texts)))
 
     def observe(self, name: int | str, texts: Iterable[str]) -> Observed:
         """
@@ -194,7 +194,7 @@ class Entities:
             NotFound, Ambiguous: There is no such entity, or there are several.
             Invalid: One is blank, too long, or no text. Nothing was removed.
         """
-        clean = {text: self._guard.text(text) for text in checked(texts)}
+        clean = {text: self._sanitizer.text(text) for text in checked(texts)}
         either = dict.fromkeys((*clean, *clean.values()))  # what was kept before a rule was made has its secret still
         found = self._observed(name, [*either], lambda known: tuple(text for text in known if text not in either))
         done = set(found.changed)
@@ -230,13 +230,13 @@ class Entities:
             NotFound, Ambiguous: One of the entities is not there, or could be several. Nothing was related.
             Invalid: A type is blank or too long.
         """
-        found = self._relations(edges, [self._guard.text(edge.type) for edge in edges])
+        found = self._relations(edges, [self._sanitizer.text(edge.type) for edge in edges])
         return list(zip(found, self._store.graph.relate(found), strict=True))
 
     def unrelate(self, edges: Sequence[Edge]) -> list[tuple[Relation, bool]]:
         """Take relations away; for each whether it was there. Raises what `relate` does."""
         found = self._relations(edges, [edge.type for edge in edges])
-        clean = [one._replace(type=self._guard.text(one.type)) for one in found]
+        clean = [one._replace(type=self._sanitizer.text(one.type)) for one in found]
         gone = self._store.graph.unrelate([*clean, *found])  # as of `forget`
         return [(one, any(gone[place :: len(found)])) for place, one in enumerate(clean)]
 
@@ -340,7 +340,9 @@ class Entities:
         Raises:
             NotFound: What is to be related is no entity. Nothing was related.
         """
-        clean = [one._replace(type=self._guard.text(one.type)) if isinstance(one, Relating) else one for one in found]
+        clean = [
+            one._replace(type=self._sanitizer.text(one.type)) if isinstance(one, Relating) else one for one in found
+        ]
         return tie(self._store, clean, ids)
 
     def nearby(self, wanted: Wanted) -> Nearby:

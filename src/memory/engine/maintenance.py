@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from memory.write.estimate import Forecast
     from memory.write.jsonl import Exported
     from memory.write.reindex import Reindexed, RolledBack
-    from memory.write.sanitize import Guard
+    from memory.write.sanitize import Sanitizer
     from memory.write.save import Plan, Saved, Saving
 
 
@@ -43,10 +43,10 @@ class Care(Beside):
     """Base of `memory.engine.Engine`."""
 
     @cached_property
-    def _guard(self) -> Guard:
-        from memory.write.sanitize import Guard
+    def _sanitizer(self) -> Sanitizer:
+        from memory.write.sanitize import Sanitizer
 
-        return Guard(self.config.folder, self._aliases)
+        return Sanitizer(self.config.folder, self._aliases)
 
     @cached_property
     def _aliases(self) -> Mapping[str, str]:
@@ -124,7 +124,7 @@ class Care(Beside):
             Invalid: A `<redacted>` in it is not closed.
             ConfigError: A rule of `.memoryignore` cannot be used.
         """
-        return self._guard.text(text)
+        return self._sanitizer.text(text)
 
     def forecast(self) -> Forecast:
         """
@@ -223,7 +223,7 @@ class Care(Beside):
         from memory.engine.status import status
 
         found = status(self._store, self._embedders, self.config.embedding, moment=self._now())
-        problem = self._guard.problem()
+        problem = self._sanitizer.problem()
         return found if problem is None else found._replace(problems=(problem, *found.problems))
 
     def embedding(self, id: MemoryId) -> Embedding:
@@ -247,7 +247,7 @@ class Care(Beside):
         """
         from memory.engine.doctor import doctor
 
-        return doctor(self._store, self._embedders, self.config, guard=self._guard, moment=self._now(), fix=fix)
+        return doctor(self._store, self._embedders, self.config, sanitizer=self._sanitizer, moment=self._now(), fix=fix)
 
     def _keep(self, plans: Sequence[Plan], filling: Filling) -> list[Saved]:
         from memory.write.save import save
@@ -281,7 +281,7 @@ class Care(Beside):
 
         chunking, embedders = self.config.chunking, self._embedders
         cutting = Cutting(chunking.size, sizes(chunking.kinds), lambda: embedders.counter or tokens)
-        return Saving(self._store, embedders, filling, self._guard, cutting)
+        return Saving(self._store, embedders, filling, self._sanitizer, cutting)
 
     # Carrying over -------------------------------------------------------
 

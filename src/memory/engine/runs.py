@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.schema.draft import Draft
     from memory.schema.memory import Memory, MemoryId
     from memory.store import Run, Store
-    from memory.write.sanitize import Guard
+    from memory.write.sanitize import Sanitizer
     from memory.write.save import Plan, Saved
 
 PAGE = 1000  # calls, or memories, at a time
@@ -37,9 +37,14 @@ class Runs:
     """What is kept of research runs, and the tools that were used in them. `memory.engine.Engine.runs` makes it."""
 
     def __init__(
-        self, store: Store, guard: Guard, now: Callable[[], datetime], *, keep: Callable[[Sequence[Plan]], list[Saved]]
+        self,
+        store: Store,
+        sanitizer: Sanitizer,
+        now: Callable[[], datetime],
+        *,
+        keep: Callable[[Sequence[Plan]], list[Saved]],
     ) -> None:
-        self._store, self._guard, self._now, self._keep = store, guard, now, keep
+        self._store, self._sanitizer, self._now, self._keep = store, sanitizer, now, keep
 
     def new(self) -> str:
         """A name for a run that nothing is kept of (CAP C7): "query_1767225600_4711"."""
@@ -111,7 +116,7 @@ class Runs:
             Invalid: It is none, or it has the form of a secret: that would be taken out, and nothing be found under it.
         """
         found = _name("the name of the run", given)
-        if self._guard.text(found) != found:
+        if self._sanitizer.text(found) != found:
             raise Invalid("the name of the run has the form of a secret, and none is kept", hint="Take another.")
         return found
 
@@ -192,12 +197,12 @@ class Runs:
         return checked, tuple(notices)
 
     def _clean(self, name: str, value: str) -> str:
-        return _name(name, self._guard.text(_name(name, value)))
+        return _name(name, self._sanitizer.text(_name(name, value)))
 
     def _cut(self, name: str, text: str, notices: list[Notice]) -> str:
         """At most `BODY_LIMIT` characters of a text without its secrets; what is cut says so."""
         check_text(name, text, sys.maxsize)
-        clean = self._guard.quoted(text)  # all of it: half a secret is none that can be seen
+        clean = self._sanitizer.quoted(text)  # all of it: half a secret is none that can be seen
         clean = clean.encode(errors="backslashreplace").decode()  # an escape of JSON that is no character
         if len(clean) <= BODY_LIMIT:
             return clean

@@ -28,7 +28,7 @@ OPEN = "<redacted>"
 LEAKED = "If it was a real secret, change it where it counts: whoever wrote it here may have shown it elsewhere."
 
 
-class Guarded(NamedTuple):
+class Sanitized(NamedTuple):
     """
     A draft as it may be written.
 
@@ -42,7 +42,7 @@ class Guarded(NamedTuple):
     notices: tuple[Notice, ...] = ()
 
 
-class Guard:
+class Sanitizer:
     """Reads the user's rules when they are first needed, and again when their file has changed."""
 
     def __init__(self, folder: str, aliases: Mapping[str, str]) -> None:
@@ -53,27 +53,27 @@ class Guard:
         """
         self._folder, self._aliases = folder, aliases
         self._redactor = Redactor()
-        self._seen: tuple[int, int] | None = None
+        self._stamp: tuple[int, int] | None = None
 
-    def draft(self, draft: Draft) -> Guarded:
+    def draft(self, draft: Draft) -> Sanitized:
         """
         Raises:
             Invalid: A `<redacted>` is not closed, or a text is too long once its secrets have names.
             ConfigError: A rule of `.memoryignore` cannot be used. Nothing must be written then.
         """
-        clean, found = self._current().draft(draft)
-        if name := self._aliases.get(clean.project or ""):
-            clean = replace(clean, project=name)
+        clean, names = self._current().draft(draft)
+        if project := self._aliases.get(clean.project or ""):
+            clean = replace(clean, project=project)
         notices: tuple[Notice, ...] = ()
-        if found:
-            notices = (Notice(f"taken out before it was kept: {_counted(found)}", LEAKED),)
-        said = "\n".join(_texts(clean))
-        if OPEN in said.lower():
+        if names:
+            notices = (Notice(f"taken out before it was kept: {_counted(names)}", LEAKED),)
+        text = "\n".join(_texts(clean))
+        if OPEN in text.lower():
             notices += (Notice(f"{OPEN} without its end was taken for a placeholder: nothing was taken out there"),)
-        if (phrase := orders(said)) is None:
-            return Guarded(clean, (), notices)
-        told = f"kept, and marked wherever it is recalled: {phrase!r} looks like an order to the agent that reads it"
-        return Guarded(clean, (INSTRUCTIONS,), (*notices, Notice(told)))
+        if (phrase := orders(text)) is None:
+            return Sanitized(clean, (), notices)
+        warning = f"kept, and marked wherever it is recalled: {phrase!r} looks like an order to the agent that reads it"
+        return Sanitized(clean, (INSTRUCTIONS,), (*notices, Notice(warning)))
 
     def text(self, text: str) -> str:
         """
@@ -93,10 +93,10 @@ class Guard:
         """
         redactor = self._current()
         try:
-            clean, found = redactor.value(json.loads(text))
+            clean, names = redactor.value(json.loads(text))
         except (ValueError, RecursionError, Invalid):  # no JSON, or nested too deep
             return redactor.text(text).text
-        return json.dumps(clean, ensure_ascii=False) if found else text
+        return json.dumps(clean, ensure_ascii=False) if names else text
 
     def problem(self) -> Notice | None:
         """What keeps every save from being done, if anything does."""
@@ -108,33 +108,33 @@ class Guard:
 
     def secrets(self, whole: Whole) -> tuple[str, ...]:
         """Names of what would be taken out today of a memory that is kept, or of what it said before."""
-        found: list[str] = []
+        names: list[str] = []
         for memory, body in ((whole.memory, whole.body), *((old.memory, old.body) for old in whole.history)):
             try:
-                found += self._current().draft(_said(memory, body))[1]
+                names += self._current().draft(_as_draft(memory, body))[1]
             except Invalid as error:  # kept before a mark was understood
-                found.append(str(error))
-        return tuple(found)
+                names.append(str(error))
+        return tuple(names)
 
     def revision(self, revision: Revision) -> Revision:
         """What a memory of an export said before, as it may be written."""
         memory = revision.memory
-        clean, flags, _ = self.draft(_said(memory, revision.body))
+        clean, flags, _ = self.draft(_as_draft(memory, revision.body))
         fields = {name: getattr(clean, name) for name in SHARED}
-        kept = memory._replace(**fields, flags=flags, body_size=len(clean.body))
-        return revision._replace(memory=kept, body=clean.body)
+        clean_memory = memory._replace(**fields, flags=flags, body_size=len(clean.body))
+        return revision._replace(memory=clean_memory, body=clean.body)
 
     def _current(self) -> Redactor:
         try:
-            found = os.stat(os.path.join(self._folder, FILE))
-            seen = (found.st_mtime_ns, found.st_size)
+            status = os.stat(os.path.join(self._folder, FILE))
+            stamp = (status.st_mtime_ns, status.st_size)
         except FileNotFoundError:
-            seen = None
+            stamp = None
         except OSError:
-            seen = (0, 0)  # whoever reads it says why it cannot be
-        if seen != self._seen:
+            stamp = (0, 0)  # whoever reads it says why it cannot be
+        if stamp != self._stamp:
             self._redactor = Redactor(rules(self._folder))
-            self._seen = seen
+            self._stamp = stamp
         return self._redactor
 
 
@@ -157,7 +157,7 @@ def rules(folder: str) -> tuple[Rule, ...]:
     return parsed(text, path)
 
 
-def _said(memory: Memory, body: str) -> Draft:
+def _as_draft(memory: Memory, body: str) -> Draft:
     return Draft(**{name: getattr(memory, name) for name in SHARED}, body=body)
 
 

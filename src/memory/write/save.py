@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory
     from memory.store import Kept, Revision, Store, Whole
     from memory.write.backfill import Filling
-    from memory.write.sanitize import Guard, Guarded
+    from memory.write.sanitize import Sanitized, Sanitizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Saving(NamedTuple):
     store: Store
     embedders: Embedders
     filling: Filling
-    guard: Guard
+    sanitizer: Sanitizer
     cutting: Cutting = _USUAL
 
 
@@ -112,9 +112,11 @@ def save(plans: Sequence[Plan], saving: Saving, *, moment: datetime) -> list[Sav
         NotFound, Invalid: What a plan supersedes is not there, or was superseded already. Nothing was kept.
         ConfigError: A rule of `.memoryignore` cannot be used. Nothing was kept.
     """
-    guard, store = saving.guard, saving.store
-    guarded = [guard.draft(plan.draft) for plan in plans]
-    drafted = [entry(_clean(*one, guard=guard), moment, saving.cutting) for one in zip(plans, guarded, strict=True)]
+    sanitizer, store = saving.sanitizer, saving.store
+    sanitized = [sanitizer.draft(plan.draft) for plan in plans]
+    drafted = [
+        entry(_clean(*one, sanitizer=sanitizer), moment, saving.cutting) for one in zip(plans, sanitized, strict=True)
+    ]
     known = store.known(drafted)
     new, told = _embed([one for one, id in zip(drafted, known, strict=True) if id is None], saving)
     fresh = iter(new)
@@ -128,7 +130,7 @@ def save(plans: Sequence[Plan], saving: Saving, *, moment: datetime) -> list[Sav
             len(made.chunks),
             one.renewed,
         )
-        for one, clean, made in zip(kept, guarded, drafted, strict=True)
+        for one, clean, made in zip(kept, sanitized, drafted, strict=True)
     ]
 
 
@@ -140,9 +142,9 @@ def _told(known: Memory, made: Entry) -> tuple[Notice, ...]:
     return (Notice(said, "`memory graph observe` and `engine.graph.observe` add to it."),)
 
 
-def _clean(plan: Plan, guarded: Guarded, *, guard: Guard) -> Plan:
-    history = tuple(map(guard.revision, plan.history))
-    return replace(plan, draft=guarded.draft, flags=guarded.flags, history=history)
+def _clean(plan: Plan, sanitized: Sanitized, *, sanitizer: Sanitizer) -> Plan:
+    history = tuple(map(sanitizer.revision, plan.history))
+    return replace(plan, draft=sanitized.draft, flags=sanitized.flags, history=history)
 
 
 def update(former: Whole, changes: Mapping[str, Any], saving: Saving, *, moment: datetime) -> Saved | None:
@@ -163,7 +165,7 @@ def update(former: Whole, changes: Mapping[str, Any], saving: Saving, *, moment:
     if former.memory.kind is not Kind.NOTE and former.memory.what == former.body[:WHAT_OF_BODY]:
         texts["what"] = ""  # the body spoke for it, and does so again
     changes = {name: new for name, new in changes.items() if new is not None or name not in {"kind", "keyword_only"}}
-    draft, flags, said = saving.guard.draft(Draft(**texts | changes))
+    draft, flags, said = saving.sanitizer.draft(Draft(**texts | changes))
     if draft == Draft(**texts):
         return Saved(former.memory, known=True, notices=said)
     made = entry(Plan(draft, flags=flags), moment, saving.cutting)._replace(grown=_grown(texts, draft))

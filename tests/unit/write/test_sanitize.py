@@ -108,7 +108,7 @@ def test_orders_are_found_in_lists_and_metadata(engine):
     assert engine.save(Draft(title="c", metadata={"deep": [{"er": ORDER}]})).memory.flags == (INSTRUCTIONS,)
 
 
-def test_every_kind_is_guarded(engine):
+def test_every_kind_is_sanitized(engine):
     saved = engine.save(Draft(kind=Kind.INPUT_PROMPT, session_id="s", session_iter=1, body=f"use {SECRET}"))
 
     assert "[redacted:" in saved.memory.what
