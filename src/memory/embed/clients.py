@@ -9,7 +9,7 @@ from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from memory.embed.third_party import foreign
+from memory.embed.third_party import third_party
 from memory.schema.errors import Error, Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
@@ -113,14 +113,14 @@ class Clients(Generic[C]):
     """
 
     def __init__(
-        self, host: str, connect: Callable[[float, Limits], C], hush: Callable[[str], str] = lambda said: said
+        self, host: str, connect: Callable[[float, Limits], C], mask: Callable[[str], str] = lambda text: text
     ) -> None:
         """
         Args:
             connect: Makes a client for calls of so many seconds, whose answers `Limits.take` reads.
-            hush: Takes secrets out of what a client raises.
+            mask: Takes keys out of what a client raises.
         """
-        self._host, self._connect, self._hush = host, connect, hush
+        self._host, self._connect, self._mask = host, connect, mask
         self._idle: dict[float, list[tuple[C, Limits]]] = {}
         self._lock = threading.Lock()
 
@@ -138,7 +138,7 @@ class Clients(Generic[C]):
         """
         client, limits = self._taken(seconds)
         limits.begin(seconds, most)
-        call = _Call(lambda: question(client), self._host, self._hush)
+        call = _Call(lambda: question(client), self._host, self._mask)
         in_time = False
         try:
             in_time = call.wait(seconds)
@@ -168,15 +168,15 @@ class Clients(Generic[C]):
         return self._connect(seconds, limits), limits
 
     def _hang_up(self, client: C) -> None:
-        with suppress(Refused), foreign(self._host):
+        with suppress(Refused), third_party(self._host):
             client.close()
 
 
 class _Call(Generic[T]):
     """A call in a thread of its own, which nobody has to wait for: not even the end of the process."""
 
-    def __init__(self, call: Callable[[], T], host: str, hush: Callable[[str], str]) -> None:
-        self._call, self._host, self._hush = call, host, hush
+    def __init__(self, call: Callable[[], T], host: str, mask: Callable[[str], str]) -> None:
+        self._call, self._host, self._mask = call, host, mask
         self._over = threading.Event()
         self._answers: list[T] = []
         self._failure: Error | None = None
@@ -194,7 +194,7 @@ class _Call(Generic[T]):
 
     def _run(self) -> None:
         try:
-            with foreign(self._host, self._hush):
+            with third_party(self._host, self._mask):
                 self._answers.append(self._call())
         except Error as error:
             self._failure = error

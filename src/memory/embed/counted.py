@@ -9,7 +9,7 @@ from memory.embed import AGAIN, PLACE, host
 from memory.embed.books import now
 from memory.embed.desk import Desk
 from memory.embed.purpose import current
-from memory.embed.third_party import checked, foreign
+from memory.embed.third_party import third_party, unit_rows
 from memory.embed.windows import estimated
 from memory.schema.errors import Error, Unreachable
 from memory.schema.usage import Call
@@ -51,7 +51,7 @@ class Counted:
         """
         self._embedder, self._notes, self._sealed = embedder, notes, sealed
         self._sealed_at = -AGAIN
-        with foreign("the embedder"):
+        with third_party("the embedder"):
             self.provider, self.model, self.host = embedder.provider, embedder.model, host(embedder)
             self.passage_prefix = str(getattr(embedder, "passage_prefix", ""))
         self._named = f"{self.provider}:{self.model}"
@@ -60,16 +60,16 @@ class Counted:
 
     @property
     def dimension(self) -> int:
-        with foreign(self._named):
+        with third_party(self._named):
             return int(self._embedder.dimension)
 
     @property
     def warm(self) -> bool:
-        with foreign(self._named):
+        with third_party(self._named):
             return bool(self._embedder.warm)
 
     def windows(self, text: str) -> Sequence[str]:
-        with foreign(self._named):
+        with third_party(self._named):
             return self._embedder.windows(text)
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
@@ -113,11 +113,11 @@ class Counted:
         return vectors
 
     def _made(self, texts: Sequence[str], role: Role) -> Vectors:
-        with foreign(self._named):
+        with third_party(self._named):
             rows = self._embedder.embed(texts, role)
         if not texts:
             return rows
-        return checked(rows, len(texts), self._named, self.dimension)
+        return unit_rows(rows, len(texts), self._named, self.dimension)
 
     def close(self) -> None:
         """Write down what is still owed."""

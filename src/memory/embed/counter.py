@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.embed.registry import DEFAULTS
-from memory.embed.third_party import foreign
+from memory.embed.third_party import third_party
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ def guarded(tokens: Callable[[str], int]) -> Callable[[str], int]:
     """One that is not ours; it raises Refused, whatever goes wrong."""
 
     def count(text: str) -> int:
-        with foreign("counting tokens"):
+        with third_party("counting tokens"):
             return int(tokens(text))
 
     return count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memory.config.settings import PLUGINS
-from memory.embed.third_party import foreign
+from memory.embed.third_party import third_party
 from memory.schema.errors import Refused
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def made(provider: str, wanted: Wanted) -> Embedder | Remote:
         names = ", ".join((*PROVIDERS, *sorted(entry_points(group=PLUGINS).names)))
         raise Refused(f"no provider {provider!r} is installed", hint=f"There are: {names}.")
     named = f"the provider {provider!r} of {found[0].value}"
-    with foreign(named):
+    with third_party(named):
         factory = cast("Callable[[EmbeddingSettings], Embedder | Remote]", found[0].load())
         embedder = factory(wanted.settings)
         lacking = [name for name in ("provider", "model") if not isinstance(getattr(embedder, name, None), str)]

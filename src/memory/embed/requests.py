@@ -18,7 +18,7 @@ from memory.embed.books import now
 from memory.embed.desk import Desk
 from memory.embed.models import Known
 from memory.embed.purpose import current
-from memory.embed.third_party import checked, foreign
+from memory.embed.third_party import third_party, unit_rows
 from memory.embed.windows import estimated, windows
 from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, Refused, SpaceMismatch, TooLong, Unreachable
 from memory.schema.usage import Budget, Call
@@ -100,7 +100,7 @@ class Requests:
     def warm(self) -> bool:
         try:
             self._desk.let()
-            with foreign(self.host):
+            with third_party(self.host):
                 return self._remote.loaded(min(1.0, self._terms.query_seconds))
         except EmbedError:
             return False
@@ -169,7 +169,7 @@ class Requests:
             if not halves:
                 raise
             mean = self._fitted(halves, role).sum(axis=0, keepdims=True)
-            return checked(mean, 1, f"{self.host}: two parts of a text")
+            return unit_rows(mean, 1, f"{self.host}: two parts of a text")
 
     def _asked(self, texts: Sequence[str], role: Role) -> Vectors:
         """Unit rows for texts, perhaps one more for `PLACE`. Asks again where that may help and there is time."""
@@ -209,7 +209,7 @@ class Requests:
         begun = time.perf_counter()
         tokens, failure = call.tokens, "interrupted"
         try:
-            with foreign(self.host):
+            with third_party(self.host):
                 reply = self._remote.ask(sent, seconds, self._most(len(sent)))
             tokens = _counted(reply.tokens) or call.tokens
             vectors = self._checked(reply, len(sent))
@@ -253,7 +253,7 @@ class Requests:
             Garbled: These are not `count` vectors of one width.
             DimensionMismatch, Refused: They are not as wide as those that are stored, or as was asked for.
         """
-        vectors = checked(reply.rows, count, self.host)
+        vectors = unit_rows(reply.rows, count, self.host)
         width = vectors.shape[1]
         if self._terms.width not in (0, width):
             hint = (
@@ -271,7 +271,7 @@ class Requests:
     def close(self) -> None:
         """Write down what is still owed, and hang up."""
         self._desk.close()
-        with suppress(Refused), foreign(self.host):
+        with suppress(Refused), third_party(self.host):
             self._remote.close()
 
 

@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 @contextmanager
-def foreign(whose: str, hush: Callable[[str], str] = lambda said: said) -> Generator[None]:
+def third_party(whose: str, mask: Callable[[str], str] = lambda text: text) -> Generator[None]:
     """
-    Whatever foreign code raises inside, as an error of ours: no save and no search may fail for it.
+    Whatever third-party code raises inside, as an error of ours: no save and no search may fail for it.
 
     This is the one place that catches every Exception: what others raise cannot be listed.
 
     Args:
-        hush: Takes secrets out of what was raised.
+        mask: Takes keys out of what was raised.
 
     Raises:
         Raised: It raised something else than an error of ours.
@@ -35,8 +35,8 @@ def foreign(whose: str, hush: Callable[[str], str] = lambda said: said) -> Gener
     except Error:
         raise
     except Exception as error:
-        said = plain(hush(f"{type(error).__name__}: {error}"))[:300]
-        raise Raised(f"{whose} failed: {said}") from error
+        cause = plain(mask(f"{type(error).__name__}: {error}"))[:300]
+        raise Raised(f"{whose} failed: {cause}") from error
 
 
 def tried_twice(load: Callable[[], T], *failures: type[Exception]) -> T:
@@ -52,31 +52,31 @@ def tried_twice(load: Callable[[], T], *failures: type[Exception]) -> T:
         return load()
 
 
-def secret(said: str, variable: str) -> str:
+def secret(text: str, variable: str) -> str:
     """
     A key as it may be sent, without the line end that a file leaves on it.
 
     Raises:
         Refused: It could not be sent. The key itself is not repeated.
     """
-    key = said.strip()
+    key = text.strip()
     if not (key.isascii() and key.isprintable()):
         hint = "A key is one line of plain letters, digits and signs."
         raise Refused(f"the key in {variable} holds what cannot be sent", hint=hint)
     return key
 
 
-def hushed(said: str, *secrets: str) -> str:
-    """What a server or a client said, without keys: some repeat them, whole, in part or in quotes."""
-    for key in filter(None, secrets):
-        for shown in {key, repr(key)[1:-1]}:
-            said = said.replace(shown, "…")
-    return re.sub(r"\b(sk|pk|key)-[\w*.-]{4,}", "…", said)
+def mask_keys(text: str, *keys: str) -> str:
+    """What a server or a client says, without keys: some repeat them, whole, in part or in quotes."""
+    for key in filter(None, keys):
+        for spelling in {key, repr(key)[1:-1]}:
+            text = text.replace(spelling, "…")
+    return re.sub(r"\b(sk|pk|key)-[\w*.-]{4,}", "…", text)
 
 
-def checked(rows: object, count: int, whose: str, dimension: int | None = None) -> Vectors:
+def unit_rows(rows: object, count: int, whose: str, dimension: int | None = None) -> Vectors:
     """
-    What foreign code gave for so many texts, as unit rows.
+    What third-party code gave for so many texts, as unit rows.
 
     Args:
         rows: Whatever it gave.
@@ -92,9 +92,9 @@ def checked(rows: object, count: int, whose: str, dimension: int | None = None) 
             vectors = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
         raise Garbled(f"{whose} gave vectors of several widths, or something else than numbers") from error
-    given = vectors.shape[0] if vectors.ndim else 0
-    if given != count:
-        raise Garbled(f"{whose} gave {given} vectors for {count} texts")
+    rows_count = vectors.shape[0] if vectors.ndim else 0
+    if rows_count != count:
+        raise Garbled(f"{whose} gave {rows_count} vectors for {count} texts")
     if vectors.ndim != 2 or not vectors.shape[1]:
         raise Garbled(f"{whose} gave something else than vectors")
     if dimension is not None and vectors.shape[1] != dimension:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memory.embed.third_party import checked, foreign
+from memory.embed.third_party import third_party, unit_rows
 from memory.embed.windows import windows
 
 if TYPE_CHECKING:
@@ -144,9 +144,9 @@ class Adapted:
         del role
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
-        with foreign(self.model):
+        with third_party(self.model):
             rows = self._generating.batch_generate(list(texts))
-        return checked(rows, len(texts), self.model, self.dimension)
+        return unit_rows(rows, len(texts), self.model, self.dimension)
 
 
 class Choice(NamedTuple):

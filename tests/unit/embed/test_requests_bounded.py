@@ -125,7 +125,7 @@ def test_what_has_no_limit_of_its_own_is_given_up_and_its_client_closed() -> Non
 
 
 def test_what_a_client_raises_comes_through() -> None:
-    clients = Clients("http://h", Stuck, hush=lambda said: said.replace("sk-1", "…"))
+    clients = Clients("http://h", Stuck, mask=lambda said: said.replace("sk-1", "…"))
 
     def fail(_client: Stuck) -> None:
         raise KeyError("sk-1")

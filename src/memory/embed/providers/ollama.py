@@ -9,7 +9,7 @@ from memory.embed.clients import HEADERS, Clients
 from memory.embed.codes import failure
 from memory.embed.hosts import OLLAMA_PORT, ollama_url, shown
 from memory.embed.remote import Reply
-from memory.embed.third_party import foreign, hushed, secret
+from memory.embed.third_party import mask_keys, secret, third_party
 from memory.schema.errors import Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Ollama:
         self._url = ollama_url(host)
         self.host = shown(self._url, "embedding.ollama_host", port=OLLAMA_PORT)
         self._keep_alive, self._dimensions = keep_alive or None, dimensions or None
-        self._clients = Clients(self.host, self._connected, _hush)
+        self._clients = Clients(self.host, self._connected, _mask)
 
     def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
         """See `Remote.ask`."""
@@ -81,7 +81,7 @@ class Ollama:
 
     def _answer(self, question: Any, seconds: float, most: int) -> Any:
         """What the client returns; its errors as ours."""
-        with foreign(self.host, _hush):
+        with third_party(self.host, _mask):
             return self._clients.ask(lambda client: self._asked(client, question, seconds), seconds, most)
 
     def _asked(self, client: ollama.Client, question: Any, seconds: float) -> Any:
@@ -95,14 +95,14 @@ class Ollama:
             headers = answer.headers if answer is not None else {}
             hint = f"Is it there? `ollama pull {self.model}` brings it."
             raise failure(
-                error.status_code, _hush(str(error.error)), host=self.host, headers=headers, hint=hint
+                error.status_code, _mask(str(error.error)), host=self.host, headers=headers, hint=hint
             ) from error
         except httpx.TimeoutException as error:
             raise Unreachable(f"{self.host} did not answer within {seconds:g} s", hint="Is Ollama busy?") from error
         except (ConnectionError, httpx.TransportError) as error:
-            said = "" if isinstance(error, ConnectionError) else f": {_hush(str(error))}"
+            cause = "" if isinstance(error, ConnectionError) else f": {_mask(str(error))}"
             raise Unreachable(
-                f"Ollama gives no answer at {self.host}{said}", hint="Is it running? `ollama serve`"
+                f"Ollama gives no answer at {self.host}{cause}", hint="Is it running? `ollama serve`"
             ) from error
         except (ValueError, TypeError, httpx.HTTPError) as error:
             raise Garbled(f"{self.host} gave something that is no answer of Ollama's") from error
@@ -123,5 +123,5 @@ class Ollama:
         )
 
 
-def _hush(said: str) -> str:
-    return hushed(said, os.environ.get(KEY, ""))
+def _mask(text: str) -> str:
+    return mask_keys(text, os.environ.get(KEY, ""))

@@ -9,7 +9,7 @@ from memory.embed.clients import HEADERS, Clients
 from memory.embed.codes import failure
 from memory.embed.hosts import OPENAI, openai_url, shown
 from memory.embed.remote import Reply
-from memory.embed.third_party import foreign, hushed, secret
+from memory.embed.third_party import mask_keys, secret, third_party
 from memory.schema.errors import Error, Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ class OpenAI:
         self._url = openai_url(base_url)
         self.host = shown(self._url, "embedding.openai_base_url")
         self._key, self._key_env, self._dimensions = key, key_env, dimensions
-        self._clients = Clients(self.host, self._connected, self._hush)
+        self._clients = Clients(self.host, self._connected, self._mask)
 
     def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
         """See `Remote.ask`."""
-        with foreign(self.host, self._hush):
+        with third_party(self.host, self._mask):
             return self._clients.ask(lambda client: self._answer(client, texts, seconds), seconds, most)
 
     def _answer(self, client: openai.OpenAI, texts: Sequence[str], seconds: float) -> Reply:
@@ -71,24 +71,26 @@ class OpenAI:
             reply = client.embeddings.create(model=self.model, input=list(texts), encoding_format="float", **more)
             rows = {item.index: item.embedding for item in reply.data}
             tokens = reply.usage.prompt_tokens if reply.usage else None
-            given = len(reply.data)
+            count = len(reply.data)
         except openai.APITimeoutError as error:
             raise Unreachable(f"{self.host} did not answer within {seconds:g} s") from error
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, Error):  # of `Limits.take`
                 raise error.__cause__ from error
-            cause = self._hush(str(error.__cause__ or error))
+            cause = self._mask(str(error.__cause__ or error))
             raise Unreachable(f"{self.host} gives no answer: {cause}", hint="Is it running?") from error
         except openai.APIStatusError as error:
             hint = f"Check `embedding.model` ({self.model}) and the key in ${self._key_env}."
             body = error.body if isinstance(error.body, dict) else {}
-            said = self._hush(str(body.get("message") or error.response.text))
-            raise failure(error.status_code, said, host=self.host, headers=error.response.headers, hint=hint) from error
+            message = self._mask(str(body.get("message") or error.response.text))
+            raise failure(
+                error.status_code, message, host=self.host, headers=error.response.headers, hint=hint
+            ) from error
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
             raise Garbled(f"{self.host} gave something that is no answer of this protocol") from error
-        if given != len(texts) or set(rows) != set(range(given)):
-            raise Garbled(f"{self.host} gave {given} vectors for {len(texts)} texts, or did not say for which")
-        return Reply([rows[place] for place in range(given)], tokens)
+        if count != len(texts) or set(rows) != set(range(count)):
+            raise Garbled(f"{self.host} gave {count} vectors for {len(texts)} texts, or did not say for which")
+        return Reply([rows[index] for index in range(count)], tokens)
 
     def loaded(self, seconds: float) -> bool:
         """A server that is asked by many has its model loaded; whether it answers is found out by asking."""
@@ -108,7 +110,7 @@ class OpenAI:
             import openai
         except ImportError as error:
             raise Refused(f"the openai provider is not installed: {error}", hint=INSTALL) from error
-        key = secret(self._given(), f"${self._key_env}")
+        key = secret(self._key_text(), f"${self._key_env}")
         if not key and self.host == OPENAI:
             hint = f"`export {self._key_env}=…`, or name another variable in `embedding.openai_key_env`."
             raise Refused(f"there is no key for {self.host} in ${self._key_env}", hint=hint)
@@ -125,11 +127,11 @@ class OpenAI:
             assert client.embeddings  # noqa: S101  # imported when it is first looked at: not in a request's time
         except (openai.OpenAIError, ValueError) as error:
             hint = "Set `embedding.openai_base_url`."
-            raise Refused(f"{self.host} cannot be asked: {self._hush(str(error))}", hint=hint) from error
+            raise Refused(f"{self.host} cannot be asked: {self._mask(str(error))}", hint=hint) from error
         return client
 
-    def _hush(self, said: str) -> str:
-        return hushed(said, self._given(), self._given().strip())
+    def _mask(self, text: str) -> str:
+        return mask_keys(text, self._key_text(), self._key_text().strip())
 
-    def _given(self) -> str:
+    def _key_text(self) -> str:
         return self._key if self._key is not None else os.environ.get(self._key_env, "")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.embed import space
 from memory.embed.models import Known
-from memory.embed.third_party import checked, tried_twice
+from memory.embed.third_party import tried_twice, unit_rows
 from memory.schema.errors import DimensionMismatch, Refused
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class SentenceTransformersEmbedder:
                 normalize_embeddings=False,
                 show_progress_bar=False,
             )
-        vectors = checked(rows, len(texts), f"the model {self.model}")
+        vectors = unit_rows(rows, len(texts), f"the model {self.model}")
         if self._dimension is not None and vectors.shape[1] != self._dimension:
             stored = space(self)
             raise DimensionMismatch(stored, stored._replace(dimension=vectors.shape[1]))
