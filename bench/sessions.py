@@ -57,7 +57,7 @@ SIDES = {
 }
 BARS = {Granularity.FINE: 30, Granularity.MEDIUM: 40, Granularity.COARSE: 10}
 STATE = 2000  # characters of what is told of a session's state
-K = 100  # chunks asked of the bare SQL: as many as the engine takes from each leg
+K = 100  # chunks asked of the bare SQL: as many as the engine takes from each retriever
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,7 +257,7 @@ one_status = scopes.filter(lambda name: len(SCOPES[name].statuses) == 1)
 
 @given(queries, one_status, st.integers(1, 5000), st.sampled_from([Mode.KEYWORD, Mode.VECTOR]))
 @settings(deadline=None, max_examples=30)
-def test_a_search_finds_what_its_leg_finds(kept, texts, scope, limit, mode) -> None:
+def test_a_search_finds_what_its_retriever_finds(kept, texts, scope, limit, mode) -> None:
     plain = replace(Config(), home=str(kept.path.parent), search=replace(Config().search, neighbours=False))
     engine = Engine(kept.store, plain, embedder=EMBEDDER)
 

@@ -181,7 +181,7 @@ def test_what_the_body_says_in_short_follows_the_body(tmp_path: Path) -> None:  
         assert kept.update(2, body="another").memory.what == "in short"
 
 
-def test_a_hit_says_its_place_in_each_leg_and_both_its_scores(kept: Engine) -> None:
+def test_a_hit_says_its_place_in_each_retriever_and_both_its_scores(kept: Engine) -> None:
     (hit,) = kept.search(Query("alpha beta", 1, mode=Mode.HYBRID)).hits
 
     assert dict(hit.ranks) == {"keyword": 1, "vector": 1}
@@ -199,7 +199,7 @@ class Compass(HashedEmbedder):
         return super().embed(words, role)
 
 
-def test_what_only_one_leg_found_has_the_score_of_the_other(tmp_path: Path) -> None:
+def test_what_only_one_retriever_found_has_the_score_of_the_other(tmp_path: Path) -> None:
     long = " ".join(f"word{n}" for n in range(60))  # so that 120 short notes come before it by keyword
     with engine(tmp_path, Compass(64)) as kept:
         kept.save_all([note("alpha", title=f"number {n}") for n in range(120)])

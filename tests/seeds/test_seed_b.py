@@ -276,7 +276,7 @@ def test_b16_the_rule_of_the_seed_can_be_had(opened: Opened) -> None:
 
     assert (engine.config.search.keyword_weight, engine.config.search.vector_weight) == (0.3, 0.7)
     assert hits[0].memory.title == "Travel"
-    assert hits[0].score == pytest.approx(1.0)  # best in both legs
+    assert hits[0].score == pytest.approx(1.0)  # best in both retrievers
     keyword = {
         hit.memory.id: hit.keyword for hit in engine.search(Query("night train station", mode=Mode.KEYWORD)).hits
     }

@@ -966,7 +966,7 @@ def test_d47_passages_overlap_by_as_much_as_is_set(set_to, overlap: int) -> None
         assert before <= overlap
 
 
-def test_d47_each_leg_brings_as_many_candidates_as_are_set(set_to) -> None:
+def test_d47_each_retriever_brings_as_many_candidates_as_are_set(set_to) -> None:
     found = []
     for number in ("40", "50"):
         memory = set_to(HashedEmbedder(32), VECTOR_SEARCH_BATCH_SIZE=number)

@@ -24,10 +24,10 @@ SHRINK = 50
 
 class Fusing(NamedTuple):
     """
-    How a hybrid answer weighs its legs (see `fuse`), and how deep it looks into them.
+    How a hybrid answer weighs its retrievers (see `fuse`), and how deep it looks into their rankings.
 
     Attributes:
-        candidates: Chunks taken from each leg, at least.
+        candidates: Chunks taken from each retriever, at least.
         deepen: Take more if those are of fewer memories or sections than asked for.
         neighbours: Whether words that stand together count (`memory.rank.neighbours`).
         distilled: Whether there may be a distilled tier.
@@ -53,23 +53,23 @@ def fuse(
     near: Mapping[ChunkId, float] = MappingProxyType({}),
 ) -> Ranking:
     """
-    Rank candidates by what both legs say of them.
+    Rank candidates by what both retrievers say of them.
 
     Args:
-        pool: The candidates: the union of both legs, each chunk once, with both scores where they are known.
+        pool: The candidates: the union of both rankings, each chunk once, with both scores where they are known.
         nearness: For each chunk with a vector, its cosine with the query after centring, -1..1.
-        terms: What the keyword leg looked for; the candidates' `matched` speaks of them.
+        terms: What the keyword retriever looked for; the candidates' `matched` speaks of them.
         weights: Of keywords and vectors.
         near: For chunks the share of the query's weight that stands together in them, 0..1 (`memory.rank.neighbours`).
 
     Returns:
         With scores 0..1 if the weights sum to 1.
-        MINMAX: `w0 · (2 · coverage + BM25 / best BM25 + 0.65 · near) / 3.65 + w1 · (n + 1) / (best n + 1)`: each leg
-        from its theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 divided by the best makes the best 1
+        MINMAX: `w0 · (2 · coverage + BM25 / best BM25 + 0.65 · near) / 3.65 + w1 · (n + 1) / (best n + 1)`: each
+        retriever from its theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 divided by the best makes the best 1
         however poor it is; so how much of the query a chunk holds weighs twice as much. A chunk without a vector counts as neither
         near nor far, n = 0: one that waits for its vector, or never gets one, is not the worst.
         MAX: each score divided by the best, a missing one 0 (the seed's rule).
-        RRF: `w / (60 + rank)`, summed over the legs.
+        RRF: `w / (60 + rank)`, summed over the retrievers.
     """
     match merge:
         case Merge.MINMAX:

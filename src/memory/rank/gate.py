@@ -43,7 +43,7 @@ HELD = 0.35
 class Tuning(NamedTuple):
     """
     Attributes:
-        enough: COUNT: memories the keyword leg must find, from 1.
+        enough: COUNT: memories the keyword retriever must find, from 1.
         effort: AUTO: 0 never calls a model, 1 always; 0..1.
     """
 
@@ -66,7 +66,7 @@ def judge(
     fit: float | None = None,
 ) -> Verdict:
     """
-    Decide how far to go, from what the keyword leg found.
+    Decide how far to go, from what the keyword retriever found.
 
     AUTO looks at what was found and not at how many: nearly every question shares some word with three memories. One
     number decides between all tiers: how far the first result stands above the others by keyword (`first_mass`). It tells

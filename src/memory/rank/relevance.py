@@ -49,7 +49,8 @@ def relevances(
 
     KEYWORD: The first hit has the share of the query's weight that it holds, and the others as much less as their scores
     are. VECTOR: the cosine, what is below 0 as 0.
-    HYBRID, DISTILLED: the merged score over the weights of both legs; of RRF over what the first place in both gives.
+    HYBRID, DISTILLED: the merged score over the weights of both retrievers; of RRF over what the first place in both
+    gives.
 
     Args:
         scores: Highest first.

@@ -29,7 +29,7 @@ class Granularity(StrEnum):
 
 
 class Mode(StrEnum):
-    """Which legs may run; TIERED lets the gate decide."""
+    """Which retrievers may run; TIERED lets the gate decide."""
 
     TIERED = "tiered"
     KEYWORD = "keyword"
@@ -147,8 +147,8 @@ class Query:
     Attributes:
         text: Anything: no text is a syntax error. `"quoted words"` must stand together, `word*` is a beginning.
         limit: Most hits, 1..10,000.
-        compared: Compare the hits with a vector of the query also where no leg needs one, if that calls no server: for
-            `Hit.similarity` alone. Tier and order stay.
+        compared: Compare the hits with a vector of the query also where no retriever needs one, if that calls no
+            server: for `Hit.similarity` alone. Tier and order stay.
         topup: Fill up to the limit with what is in scope and was not found; see `Hit.topup`.
 
     Raises:
@@ -196,7 +196,7 @@ def check_limit(limit: object) -> None:
 
 class Term(NamedTuple):
     """
-    One thing the keyword leg looks for, with what the store knows of it.
+    One thing the keyword retriever looks for, with what the store knows of it.
 
     Attributes:
         text: A word, or words that must stand together.
@@ -228,7 +228,7 @@ class Scored(NamedTuple):
     Attributes:
         score: Higher is better; comparable within its ranking only.
         matched: Bit i is set when term i of the query occurs in the chunk.
-        keyword: Its BM25, above 0; None when no keyword leg looked at it.
+        keyword: Its BM25, above 0; None when no keyword retriever looked at it.
         cosine: Cosine of its best window with the query, -1..1; None where no vector of the model's was compared.
     """
 
@@ -302,7 +302,7 @@ class Hit(NamedTuple):
         coverage: Share of the query's weight that the memory's found chunks hold, 0..1.
         keyword: BM25 of `chunk`, above 0; None where no words were looked for in it.
         cosine: That of `chunk`, -1..1; None as of `similarity`.
-        ranks: Place in each leg that found it, from 1, by the leg's name.
+        ranks: Place in the ranking of each retriever that found it, from 1, by the retriever's name.
         matched, chunks: MEDIUM: how many chunks of the section match, and how many it has; else 1. Of what fills up none
             matches.
         topup: Empty of what was found. Else whence it fills up the answer: "distilled", near by what the store's own
@@ -340,7 +340,7 @@ class Answer(NamedTuple):
     Hits, best first, with how they were found.
 
     Attributes:
-        terms: What the keyword leg looked for; empty when none ran.
+        terms: What the keyword retriever looked for; empty when none ran.
         verdict: What the gate said of the keyword ranking; None when no gate was asked.
         worth: Why the outcome is what it is, a clause.
     """

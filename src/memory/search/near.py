@@ -13,7 +13,7 @@ from memory.schema.errors import EmbedError, Invalid, NotFound, SpaceMismatch
 from memory.schema.kinds import Kind
 from memory.schema.limits import check_distance
 from memory.schema.query import EVERYTHING, Notice, Outcome, Query, Scope, Searched, Tier
-from memory.search.retrievers import Legs, Trace
+from memory.search.retrievers import Retrievers, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -150,20 +150,20 @@ class _Search:
     ) -> None:
         self._wanted, self._store, self._depth = wanted, store, max(fusing.candidates, wanted.query.limit)
         self._trace = Trace()
-        self._legs = Legs(wanted.query, store, embedders, fusing, fill=fill, trace=self._trace)
+        self._retrievers = Retrievers(wanted.query, store, embedders, fusing, fill=fill, trace=self._trace)
 
     def answer(self) -> Nearby:
-        self._legs.plan()
+        self._retrievers.plan()
         distances = self._store.graph.distances(self._wanted.around, self._wanted.distance)
         self._trace.step("graph", len(distances))
         wanted = self._wanted
         words: Ranking = ()
-        if wanted.keyword_weight or wanted.judged or not self._legs.two:
+        if wanted.keyword_weight or wanted.judged or not self._retrievers.two:
             words = self._words()
         cosines = self._by_meaning(distances, words)
         tier = Tier.KEYWORD if cosines is None else Tier.HYBRID
         words = words if cosines is not None else words or self._words()
-        held = {memory: coverage(self._legs.terms, bits) for memory, bits in held_by_memory(words).items()}
+        held = {memory: coverage(self._retrievers.terms, bits) for memory, bits in held_by_memory(words).items()}
         hits = tuple(
             hit._replace(cosine=(cosines or {}).get(hit.memory.id), coverage=held.get(hit.memory.id, 0.0))
             for hit in self._hits(distances, held if cosines is None else cosines, words)
@@ -174,25 +174,25 @@ class _Search:
         return Nearby(hits, tier, wanted.query.limit, steps, notices, outcome, why)
 
     def _worth(self, hits: Sequence[Near], tier: Tier) -> tuple[Outcome, str]:
-        if not hits and self._legs.bare():
+        if not hits and self._retrievers.bare():
             return Outcome.NOTHING_SAVED, "there are no entities"
-        outcome, why = worth(hits, tier, self._legs.model, len(self._legs.terms), self._legs.vectors)
-        if outcome is Outcome.NOTHING_RELEVANT and self._legs.partial:
+        outcome, why = worth(hits, tier, self._retrievers.model, len(self._retrievers.terms), self._retrievers.vectors)
+        if outcome is Outcome.NOTHING_RELEVANT and self._retrievers.partial:
             return Outcome.DEGRADED, "many chunks have no vector yet"
         return outcome, why
 
     def _words(self) -> Ranking:
         """The entities that come first by keyword; nothing is said of the others' words."""
-        found = self._store.by_keyword(self._legs.terms, ENTITIES, max(WORDS, self._depth))
+        found = self._store.by_keyword(self._retrievers.terms, ENTITIES, max(WORDS, self._depth))
         self._trace.step("keyword", len(found))
         return found
 
     def _by_meaning(self, distances: Mapping[MemoryId, int], words: Ranking) -> Mapping[MemoryId, float] | None:
         """The likeness of all that could come first; None if the meaning cannot be looked at, which is said."""
-        if not self._legs.two:
+        if not self._retrievers.two:
             self._trace.notices.append(Notice("by keyword, not by meaning: no embedder is configured"))
             return None
-        if self._legs.bare():
+        if self._retrievers.bare():
             return {}
         known = distances.keys() | {scored.memory for scored in words}
         try:
@@ -200,7 +200,7 @@ class _Search:
                 try:
                     return self._likeness(known)
                 except NotFound:  # the generation
-                    self._legs.renew(vector=True)
+                    self._retrievers.renew(vector=True)
             return self._likeness(known)
         except (EmbedError, SpaceMismatch) as error:
             self._trace.notices.append(Notice(f"by keyword, not by meaning: {error}", error.hint))
@@ -209,14 +209,14 @@ class _Search:
     def _likeness(self, known: Collection[MemoryId]) -> Mapping[MemoryId, float]:
         """Of these entities, and of as many others as are asked for: the most alike, for they have nothing else."""
         if len(known) >= MANY and self._wanted.vector_weight:
-            return self._legs.likeness(ENTITIES)
-        alike = dict(self._legs.likeness(EVERYTHING._replace(among=frozenset(known)))) if known else {}
+            return self._retrievers.likeness(ENTITIES)
+        alike = dict(self._retrievers.likeness(EVERYTHING._replace(among=frozenset(known)))) if known else {}
         if not self._wanted.vector_weight:
             return alike
-        found = self._legs.nearest(self._depth)
+        found = self._retrievers.nearest(self._depth)
         others = [scored for scored in found if scored.memory not in known]
         if len(found) == self._depth and len({scored.memory for scored in others}) < self._wanted.query.limit:
-            return self._legs.likeness(ENTITIES)  # most of what there is, is known
+            return self._retrievers.likeness(ENTITIES)  # most of what there is, is known
         return alike | {scored.memory: scored.score for scored in reversed(others)}  # the best chunk of each is first
 
     def _hits(

@@ -1,4 +1,4 @@
-"""The legs of a search: what each finds, what either says of what the other found, and both as one ranking."""
+"""The retrievers of a search: what each finds, what either says of what the other found, and both as one ranking."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 TERMS = 64
-"""Terms the keyword leg takes; of a longer query the most telling."""
+"""Terms the keyword retriever takes; of a longer query the most telling."""
 
 KNOWN = 0.5
 """Share of the query's weight that a lexicon must know: of new words it says nothing."""
@@ -54,8 +54,8 @@ class Trace:
         self.begun = now
 
 
-class Legs:
-    """The legs of one query. The query is embedded once, when the vector leg first runs."""
+class Retrievers:
+    """The retrievers of one query. The query is embedded once, when the vector retriever first runs."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Legs:
 
     @property
     def two(self) -> bool:
-        """Whether the configuration names an embedder, so that there is a vector leg at all."""
+        """Whether the configuration names an embedder, so that there is a vector retriever at all."""
         return self._embedders.enabled
 
     def vectors(self) -> int:
@@ -159,7 +159,7 @@ class Legs:
         return {chunk: share for chunk in first if (share := self._near.get(chunk, 0.0))}
 
     def costly(self) -> bool:
-        """Whether the keyword leg has so much to rank that it should not have to do it again for more candidates."""
+        """Whether the keyword retriever has so much to rank that it should not do it again for more candidates."""
         return sum(term.rows for term in self.terms) >= COSTLY
 
     @property
@@ -180,7 +180,7 @@ class Legs:
         return Lexicon(self._store, self._fit[0])
 
     def distilled(self, depth: int) -> Ranking | None:
-        """The leg that calls no model; None if the lexicon knows less than half of the query."""
+        """The retriever that calls no model; None if the lexicon knows less than half of the query."""
         if self.fit is None:
             return None
         asked = self._lexicon.ask(self._query.text, self.terms)
@@ -191,15 +191,15 @@ class Legs:
         return self._compared("distilled", depth)
 
     def nearest(self, depth: int) -> Ranking:
-        """The vector leg; the query is embedded once however deep the search goes."""
+        """The vector retriever; the query is embedded once however deep the search goes."""
         generation, vector = self._embedded()
         self._asked = (generation.id, vector)
         return self._compared("vector", depth)
 
-    def _compared(self, leg: str, depth: int) -> Ranking:
+    def _compared(self, retriever: str, depth: int) -> Ranking:
         assert self._asked is not None  # noqa: S101  # set right before
         ranking = self._store.by_vector(*self._asked, self._query.scope, depth)
-        self._trace.step(leg, len(ranking))
+        self._trace.step(retriever, len(ranking))
         return ranking
 
     def likeness(self, scope: Scope) -> Mapping[MemoryId, float]:
@@ -277,7 +277,7 @@ class Legs:
             self._trace.notices.append(Notice(said, "The next searches go on with them; `memory embed` does it now."))
 
     def fused(self, near: Ranking, words: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
-        """Both legs as one ranking, with `others` in it, which neither leg found."""
+        """Both rankings as one, with `others` in it, which neither retriever found."""
         fusing = self._fusing
         if fusing.merge is Merge.MAX:
             candidates, nearness = self._as_listed(near, words)
@@ -291,7 +291,7 @@ class Legs:
     def _looked_up(
         self, near: Ranking, words: Ranking, others: Mapping[ChunkId, MemoryId]
     ) -> tuple[list[Scored], dict[ChunkId, float]]:
-        """Both legs, and for what only one of them found the other's score: a missing score is not a zero."""
+        """Both retrievers, and for what only one of them found the other's score: a missing score is not a zero."""
         known = {scored.chunk for scored in words}
         unknown = [*(scored.chunk for scored in near if scored.chunk not in known), *others]
         every = self._words is not None and len(words) < self._words[0]  # that holds a term is among the words
@@ -307,7 +307,7 @@ class Legs:
         return self._vector is not None and self._asked is not None and self._asked[1] is self._vector[1]
 
     def _as_listed(self, near: Ranking, words: Ranking) -> tuple[list[Scored], dict[ChunkId, float]]:
-        """Both legs as the seed system takes them (CAP B16): what a list does not hold has no score in it."""
+        """Both retrievers as the seed system takes them (CAP B16): what a list does not hold has no score in it."""
         nearness = {scored.chunk: scored.score for scored in near}
         pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*near, *words)}
         shown = nearness if self._compares_model else {}
@@ -315,7 +315,7 @@ class Legs:
 
     def _nearness(self, chunks: Sequence[ChunkId]) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
         """The cosines of chunks with the query, as they are and after centring."""
-        assert self._asked is not None  # noqa: S101  # a leg came first
+        assert self._asked is not None  # noqa: S101  # a retriever came first
         generation, vector = self._asked
         centre = shrunk(*self._store.centre(generation))
         length = float(centre @ centre)
@@ -329,14 +329,14 @@ class Legs:
         }
         return cosines, nearness
 
-    def scored(self, legs: Mapping[str, Ranking], chunks: Mapping[ChunkId, MemoryId]) -> Ranking:
-        """What the legs that made a ranking say of chunks that are not in it."""
-        match sorted(legs):
+    def scored(self, rankings: Mapping[str, Ranking], chunks: Mapping[ChunkId, MemoryId]) -> Ranking:
+        """What the retrievers that made these rankings say of chunks that are in none of them."""
+        match sorted(rankings):
             case ["keyword"]:
                 return self._store.keyword_scores(self.terms, list(chunks))
             case ["vector"]:
                 cosines, _ = self._nearness(list(chunks))
                 return tuple(Scored(id, chunks[id], cosine, cosine=cosine) for id, cosine in cosines.items())
             case [near, "keyword"] | ["keyword", near]:
-                return self.fused(legs[near], legs["keyword"], chunks)
+                return self.fused(rankings[near], rankings["keyword"], chunks)
         return ()

@@ -14,7 +14,7 @@ from memory.rank.rollup import SECTIONS_OF, rollup
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
 from memory.schema.query import Answer, Gate, Granularity, Hit, Mode, Notice, Outcome, Tier, Verdict
 from memory.search.documents import unreadable
-from memory.search.retrievers import Legs, Trace
+from memory.search.retrievers import Retrievers, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,11 +32,11 @@ ATTEMPTS = 5
 
 
 class _Found(NamedTuple):
-    """A ranking with the places of its chunks in each leg."""
+    """A ranking, and those of the retrievers that it was made from, by their names."""
 
     tier: Tier
     ranking: Ranking
-    legs: Mapping[str, Ranking]
+    rankings: Mapping[str, Ranking]
     more: bool  # a deeper look would find more
     verdict: Verdict | None = None
     later: Mapping[MemoryId, MemoryId] = MappingProxyType({})  # what took whose place, if that was asked for
@@ -78,8 +78,8 @@ class _Search:
     ) -> None:
         self._query, self._store, self._tuning, self._fusing = query, store, tuning, fusing
         self._trace = Trace()
-        self._legs = Legs(query, store, embedders, fusing, fill=fill, trace=self._trace)
-        self._stuck = False  # the vector leg failed: looking deeper must not wait for it again
+        self._retrievers = Retrievers(query, store, embedders, fusing, fill=fill, trace=self._trace)
+        self._stuck = False  # the vector retriever failed: looking deeper must not wait for it again
 
     def answer(self) -> Answer:
         """
@@ -89,18 +89,18 @@ class _Search:
             NotFound: The vectors were replaced again and again.
         """
         if self._query.mode is not Mode.VECTOR:
-            self._legs.plan()
+            self._retrievers.plan()
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 answer, complete = self._attempt()
             except NotFound:  # the generation
                 if attempt == ATTEMPTS:
                     raise
-                self._legs.renew(vector=True)
+                self._retrievers.renew(vector=True)
                 continue
             if complete:
                 break
-            self._legs.renew(vector=False)
+            self._retrievers.renew(vector=False)
         return answer
 
     def _attempt(self) -> tuple[Answer, bool]:
@@ -127,14 +127,22 @@ class _Search:
         said = (*trace.notices, *unreadable(hit.memory for hit in hits))
         steps, notices = tuple(trace.steps), tuple(dict.fromkeys(said))  # what was begun anew is said once
         answer = Answer(
-            self._query, hits, found.tier, found.verdict, self._legs.terms, steps, notices, outcome=outcome, worth=why
+            self._query,
+            hits,
+            found.tier,
+            found.verdict,
+            self._retrievers.terms,
+            steps,
+            notices,
+            outcome=outcome,
+            worth=why,
         )
         return answer, len(hits) == len(passages)
 
     def _topup(self, passages: Sequence[Passage], found: _Found) -> list[Passage]:
         from memory.search.topup import topup
 
-        more = topup(self._query, self._store, self._legs, passages, distilled=found.tier is Tier.KEYWORD)
+        more = topup(self._query, self._store, self._retrievers, passages, distilled=found.tier is Tier.KEYWORD)
         self._trace.step("topup", len(more))
         return more
 
@@ -145,7 +153,7 @@ class _Search:
         }
         cosines = {hit.chunk_id: hit.cosine for hit in hits if hit.cosine is not None}
         unknown = [chunk for hit in hits for chunk in matching[hit.chunk_id] if chunk not in cosines]
-        cosines |= self._legs.cosines(unknown, make=self._query.compared)
+        cosines |= self._retrievers.cosines(unknown, make=self._query.compared)
         measured = []
         for hit in hits:
             known = [cosines[chunk] for chunk in matching[hit.chunk_id] if chunk in cosines]
@@ -154,12 +162,12 @@ class _Search:
         return tuple(measured)
 
     def _worth(self, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outcome, str]:
-        if not hits and self._legs.bare():
+        if not hits and self._retrievers.bare():
             return Outcome.NOTHING_SAVED, "nothing is in scope"
         if self._stuck:
             return Outcome.DEGRADED, "the model was needed and did not answer"
-        outcome, why = worth(hits, tier, self._legs.model, len(self._legs.terms), self._legs.vectors)
-        if outcome is Outcome.NOTHING_RELEVANT and self._legs.partial:
+        outcome, why = worth(hits, tier, self._retrievers.model, len(self._retrievers.terms), self._retrievers.vectors)
+        if outcome is Outcome.NOTHING_RELEVANT and self._retrievers.partial:
             return Outcome.DEGRADED, "many chunks have no vector yet"
         return outcome, why
 
@@ -175,23 +183,23 @@ class _Search:
             return []
         scores = {scored.chunk: scored for scored in found.ranking}
         unranked = {id: one.best.memory for one in held for id in one.chunks if id not in scores}
-        scores |= {scored.chunk: scored for scored in self._legs.scored(found.legs, unranked)}
+        scores |= {scored.chunk: scored for scored in self._retrievers.scored(found.rankings, unranked)}
         self._trace.step("sections", len(held))
-        passages = shown(held, scores, self._legs.terms, found.ranking, limit)
+        passages = shown(held, scores, self._retrievers.terms, found.ranking, limit)
         return (_corrected(passages, found.later) if found.later else passages)[:limit]
 
     def _found(self, depth: int) -> _Found:
         match self._query.mode:
-            case Mode.VECTOR | Mode.HYBRID if self._legs.bare():
+            case Mode.VECTOR | Mode.HYBRID if self._retrievers.bare():
                 return _Found(Tier(self._query.mode), (), {}, more=False)
             case Mode.VECTOR:
                 depth = max(depth, self._fusing.candidates)
-                ranking = self._legs.nearest(depth)
+                ranking = self._retrievers.nearest(depth)
                 return _Found(Tier.VECTOR, ranking, {"vector": ranking}, len(ranking) >= depth)
             case Mode.HYBRID:
                 return self._hybrid(depth, None)
             case Mode.KEYWORD:
-                ranking = self._legs.keywords(depth)
+                ranking = self._retrievers.keywords(depth)
                 return _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth)
             case Mode.TIERED:
                 return self._tiered(depth)
@@ -213,17 +221,17 @@ class _Search:
         return found._replace(ranking=corrected(ranking, later) if later else ranking, later=later)
 
     def _tiered(self, depth: int) -> _Found:
-        if self._legs.costly():
-            depth = max(depth, self._fusing.candidates)  # as many as the other leg would be fused with
-        ranking = self._legs.keywords(depth)
+        if self._retrievers.costly():
+            depth = max(depth, self._fusing.candidates)  # as many as the other retriever would be fused with
+        ranking = self._retrievers.keywords(depth)
         verdict = judge(
-            self._legs.terms,
+            self._retrievers.terms,
             ranking,
             self._tuning,
-            near=self._legs.near(ranking),
-            fit=self._legs.fit,
+            near=self._retrievers.near(ranking),
+            fit=self._retrievers.fit,
         )
-        if not ranking and verdict.tier is not Tier.KEYWORD and self._legs.bare():
+        if not ranking and verdict.tier is not Tier.KEYWORD and self._retrievers.bare():
             verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
         found = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, verdict)
         if verdict.tier is Tier.DISTILLED:
@@ -238,7 +246,7 @@ class _Search:
 
     def _asked(self, depth: int, cheap: _Found) -> _Found:
         """What the model adds; without it, the best there is."""
-        if self._legs.two and not self._stuck:
+        if self._retrievers.two and not self._stuck:
             try:
                 return self._hybrid(depth, cheap.verdict)
             except (EmbedError, SpaceMismatch) as error:
@@ -251,26 +259,26 @@ class _Search:
     def _distilled(self, depth: int, verdict: Verdict | None) -> _Found | None:
         """Both rankings that call no model, merged; None if there is no lexicon that knows the query."""
         depth = max(depth, self._fusing.candidates)
-        if (near := self._legs.distilled(depth)) is None:
+        if (near := self._retrievers.distilled(depth)) is None:
             return None
         return self._merged(Tier.DISTILLED, "distilled", near, depth, verdict)
 
     def _hybrid(self, depth: int, verdict: Verdict | None) -> _Found:
         depth = max(depth, self._fusing.candidates)
-        return self._merged(Tier.HYBRID, "vector", self._legs.nearest(depth), depth, verdict)
+        return self._merged(Tier.HYBRID, "vector", self._retrievers.nearest(depth), depth, verdict)
 
-    def _merged(self, tier: Tier, leg: str, near: Ranking, depth: int, verdict: Verdict | None) -> _Found:
-        words = self._legs.keywords(depth)
-        ranking = self._legs.fused(near, words, {})
+    def _merged(self, tier: Tier, retriever: str, near: Ranking, depth: int, verdict: Verdict | None) -> _Found:
+        words = self._retrievers.keywords(depth)
+        ranking = self._retrievers.fused(near, words, {})
         self._trace.step("fuse", len(ranking))
         deeper = max(len(near), len(words)) >= depth
-        return _Found(tier, ranking, {"keyword": words, leg: near}, deeper, verdict)
+        return _Found(tier, ranking, {"keyword": words, retriever: near}, deeper, verdict)
 
     def _scores(self, passages: Sequence[Passage], found: _Found) -> list[float]:
         if found.tier is not Tier.KEYWORD:
             return [passage.score for passage in passages]
         best = max((scored.keyword or 0.0 for scored in found.ranking), default=0.0)
-        return by_words(passages, self._legs.terms, best=best, near=self._legs.near(found.ranking))
+        return by_words(passages, self._retrievers.terms, best=best, near=self._retrievers.near(found.ranking))
 
     def _hits(self, passages: Sequence[Passage], found: _Found) -> tuple[Hit, ...]:
         """Passages with their memories; what was deleted since it was ranked is left out."""
@@ -280,11 +288,11 @@ class _Search:
         bodies = self._store.bodies(list(memories)) if medium else {}
         held = held_by_memory(found.ranking)
         fusing, scores = self._fusing, self._scores(passages, found)
-        first = coverage(self._legs.terms, held.get(passages[0].best.memory, 0)) if passages else 0.0
+        first = coverage(self._retrievers.terms, held.get(passages[0].best.memory, 0)) if passages else 0.0
         relevance = relevances(scores, found.tier, coverage=first, weights=fusing.weights, merge=fusing.merge)
         places = {
-            leg: {scored.chunk: rank for rank, scored in enumerate(ranking, start=1)}
-            for leg, ranking in found.legs.items()
+            retriever: {scored.chunk: rank for rank, scored in enumerate(ranking, start=1)}
+            for retriever, ranking in found.rankings.items()
         }
         hits = []
         for passage, score, relevant in zip(passages, scores, relevance, strict=True):
@@ -293,7 +301,7 @@ class _Search:
                 continue
             excerpt = excerpts[best.chunk]
             section = bodies.get(best.memory, "")[passage.start : passage.stop] if medium else ""
-            ranks = tuple((leg, place[best.chunk]) for leg, place in places.items() if best.chunk in place)
+            ranks = tuple((retriever, place[best.chunk]) for retriever, place in places.items() if best.chunk in place)
             hits.append(
                 Hit(
                     memory=memories[best.memory],
@@ -301,7 +309,7 @@ class _Search:
                     chunk_id=best.chunk,
                     text=section or excerpt.text,
                     score=score,
-                    coverage=coverage(self._legs.terms, held.get(best.memory, 0)),
+                    coverage=coverage(self._retrievers.terms, held.get(best.memory, 0)),
                     keyword=best.keyword,
                     cosine=best.cosine,
                     ranks=ranks,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.query import Query
-    from memory.search.retrievers import Legs
+    from memory.search.retrievers import Retrievers
     from memory.store import Store
 
 PAGE = 100  # memories that are read at once
@@ -24,7 +24,9 @@ class _Candidate(NamedTuple):
     chunk: ChunkId
 
 
-def topup(query: Query, store: Store, legs: Legs, shown: Sequence[Passage], *, distilled: bool) -> list[Passage]:
+def topup(
+    query: Query, store: Store, retrievers: Retrievers, shown: Sequence[Passage], *, distilled: bool
+) -> list[Passage]:
     """
     Passages for the places that are left, without a call of a model: what is near by the lexicon, nearest first, then
     what was last changed. Their score is 0.
@@ -37,7 +39,7 @@ def topup(query: Query, store: Store, legs: Legs, shown: Sequence[Passage], *, d
     chunks = {chunk for passage in shown for chunk in passage.chunks}
     memories = {passage.best.memory for passage in shown}
     found: list[Passage] = []
-    for candidate in _candidates(query, store, legs, distilled=distilled) if room > 0 else ():
+    for candidate in _candidates(query, store, retrievers, distilled=distilled) if room > 0 else ():
         if candidate.memory in memories if query.granularity is Granularity.COARSE else candidate.chunk in chunks:
             continue
         if (passage := _passage(candidate, query.granularity, store, chunks)) is None:
@@ -50,9 +52,9 @@ def topup(query: Query, store: Store, legs: Legs, shown: Sequence[Passage], *, d
     return found
 
 
-def _candidates(query: Query, store: Store, legs: Legs, *, distilled: bool) -> Iterator[_Candidate]:
+def _candidates(query: Query, store: Store, retrievers: Retrievers, *, distilled: bool) -> Iterator[_Candidate]:
     if distilled:
-        for scored in legs.distilled(SECTIONS_OF * query.limit) or ():
+        for scored in retrievers.distilled(SECTIONS_OF * query.limit) or ():
             yield _Candidate("distilled", scored.memory, scored.chunk)
     after = None
     while page := store.recent(query.scope, PAGE, after):

@@ -1,4 +1,4 @@
-"""A question in plain words into what the keyword leg looks for. Any text is a query."""
+"""A question in plain words into what the keyword retriever looks for. Any text is a query."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Lexicon:
         direction that its terms point: v = c + sqrt(1 - |c|²) · d.
 
         Args:
-            wanted: What the keyword leg looks for, with its weight.
+            wanted: What the keyword retriever looks for, with its weight.
 
         Returns:
             None if there is no lexicon, or it knows none of the terms.

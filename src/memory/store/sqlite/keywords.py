@@ -1,4 +1,4 @@
-"""The keyword leg: what the index knows of a term, and BM25 inside a scope."""
+"""The keyword retriever: what the index knows of a term, and BM25 inside a scope."""
 
 from __future__ import annotations
 

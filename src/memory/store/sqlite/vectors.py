@@ -1,4 +1,4 @@
-"""The vector leg: generations, their tables, and exact nearest neighbours inside a scope."""
+"""The vector retriever: generations, their tables, and exact nearest neighbours inside a scope."""
 
 from __future__ import annotations
 
