@@ -35,7 +35,7 @@ def there(store: Store, chunk: ChunkId, stamp: int = 7, generation: int = 1) -> 
 
 
 def fill(store: Store, generation: int, chunk: ChunkId, vectors: Vectors) -> int:
-    return store.fill(generation, vectors, [Window(chunk, number, number) for number in range(len(vectors))])
+    return store.set_vectors(generation, vectors, [Window(chunk, number, number) for number in range(len(vectors))])
 
 
 class BegunSuite:
@@ -66,7 +66,7 @@ class BegunSuite:
         store.begun.add(1, chunk, 7, 0, VECTORS)
 
         assert store.queued() == 2
-        assert store.filled(1) == 0
+        assert store.embedded_count(1) == 0
         assert store.centre(1)[1] == 0
         assert chunk in [excerpt.id for excerpt in store.pending(1, ChunkId(0), 10)]
 

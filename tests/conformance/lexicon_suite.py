@@ -203,7 +203,7 @@ class Lessons:
         id = kept(store, note())[0]
         (chunk,) = heads(store, id)
         store.begin(SPACE)
-        store.fill(1, directions(3), [Window(chunk, 2, 0), Window(chunk, 0, 1), Window(chunk, 1, 2)])
+        store.set_vectors(1, directions(3), [Window(chunk, 2, 0), Window(chunk, 0, 1), Window(chunk, 1, 2)])
 
         ((_, vectors),) = store.lexicon.lessons(1, ChunkId(0), 1)
 

@@ -290,7 +290,7 @@ class KeywordOnly:
         assert store.queued() == 1
 
         second = store.begin(OTHER)
-        store.fill(second.id, directions(1), [Window(heads(store, MemoryId(2))[0], 0, 0)])
+        store.set_vectors(second.id, directions(1), [Window(heads(store, MemoryId(2))[0], 0, 0)])
         store.activate(second.id, instead_of=first.id)
         assert store.queued() == 0
         store.clear(second.id)
@@ -303,9 +303,9 @@ class KeywordOnly:
         store.replace(id, unsaid("said"))
 
         named = [chunk for chunk, _ in store.outline(id)]
-        done = store.fill(generation, directions(2), [Window(chunk, 0, row) for row, chunk in enumerate(named)])
+        done = store.set_vectors(generation, directions(2), [Window(chunk, 0, row) for row, chunk in enumerate(named)])
 
-        assert (done, store.filled(generation)) == (0, 0)
+        assert (done, store.embedded_count(generation)) == (0, 0)
         assert store.by_vector(generation, unit(1), EVERYTHING, 5) == ()
 
     def test_it_may_be_embedded_later(self, store: Store) -> None:

@@ -436,7 +436,7 @@ class Changing:
         assert store.cosines(1, vectors[0], vectors[1], chunks) == {}
         total, count = store.centre(1)
         assert (count, total.tolist()) == (0, [0] * SPACE.dimension)
-        assert store.filled(1) == 0
+        assert store.embedded_count(1) == 0
         assert store.delete(id) is False
 
     def test_what_a_deleted_memory_superseded_holds_again(self, store: Store) -> None:
@@ -982,7 +982,7 @@ class Vectors:
 
         [generation] = store.generations()
         assert (generation.id, generation.space, generation.state) == (1, SPACE, State.ACTIVE)
-        assert (one.queued, store.counts().queued, store.filled(1)) == (0, 0, 1)
+        assert (one.queued, store.counts().queued, store.embedded_count(1)) == (0, 0, 1)
 
     def test_chunks_without_vectors_are_queued(self, store: Store) -> None:
         assert put(store, note("a", body="bc", size=1)).queued == 3
@@ -998,7 +998,7 @@ class Vectors:
 
         assert foreign.queued == 1
         assert [generation.space for generation in store.generations()] == [SPACE]
-        assert store.filled(1) == 1
+        assert store.embedded_count(1) == 1
         assert len(store.by_vector(1, unit(1), ACTIVE, 10)) == 1
 
     def test_vectors_of_the_space_that_is_built_are_kept_there_and_stay_queued(self, store: Store) -> None:
@@ -1007,7 +1007,7 @@ class Vectors:
 
         assert put(store, note("b", embedded=embedded([unit(1)], space=OTHER))).queued == 1
 
-        assert (store.filled(1), store.filled(building.id)) == (1, 1)
+        assert (store.embedded_count(1), store.embedded_count(building.id)) == (1, 1)
         assert [excerpt.text for excerpt in store.pending(building.id, ChunkId(0), 10)] == ["a"]
 
     def test_the_best_window_of_a_chunk_counts(self, store: Store) -> None:
@@ -1024,7 +1024,7 @@ class Vectors:
         assert [scored.score for scored in ranking] == pytest.approx([1, 0.5**0.5, 0], abs=TOLERANCE)
         assert all(scored.cosine == scored.score for scored in ranking)
         assert found(store.by_vector(1, unit(1), ACTIVE, 2)) == [a, b]
-        assert store.filled(1) == 3
+        assert store.embedded_count(1) == 3
 
     def test_equal_vectors_are_ranked_by_id(self, store: Store) -> None:
         ids = kept(store, *(note(str(n), embedded=embedded([unit(1, 2, 3)])) for n in range(40)))
@@ -1094,9 +1094,11 @@ class Vectors:
         a, b = heads(store, *ids)
         generation = store.begin(SPACE)
 
-        assert store.fill(generation.id, directions(2), [Window(a, 0, 0), Window(a, 1, 1)]) == 1
+        assert store.set_vectors(generation.id, directions(2), [Window(a, 0, 0), Window(a, 1, 1)]) == 1
         assert store.counts().queued == 1
-        assert store.fill(generation.id, np.stack([unit(1), unit(0, 1)]), [Window(a, 0, 1), Window(b, 0, 0)]) == 2
+        assert (
+            store.set_vectors(generation.id, np.stack([unit(1), unit(0, 1)]), [Window(a, 0, 1), Window(b, 0, 0)]) == 2
+        )
 
         assert store.counts().queued == 0
         assert found(store.by_vector(generation.id, unit(0, 1), ACTIVE, 5)) == ids
@@ -1111,11 +1113,11 @@ class Vectors:
         store.delete(gone)
 
         windows = [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)]
-        assert store.fill(generation.id, directions(2), windows) == 1
-        assert store.fill(generation.id, directions(1), [Window(chunks[0], 0, 0)]) == 0
-        assert store.fill(generation.id, directions(1), []) == 0
+        assert store.set_vectors(generation.id, directions(2), windows) == 1
+        assert store.set_vectors(generation.id, directions(1), [Window(chunks[0], 0, 0)]) == 0
+        assert store.set_vectors(generation.id, directions(1), []) == 0
 
-        assert store.filled(generation.id) == 1
+        assert store.embedded_count(generation.id) == 1
         assert store.centre(generation.id)[1] == 1
 
     def test_pending_goes_on_behind_a_chunk(self, store: Store) -> None:
@@ -1127,7 +1129,7 @@ class Vectors:
 
         assert [excerpt.text for excerpt in (*first, *rest)] == ["a", "b", "c", "d"]
         assert store.excerpts([excerpt.id for excerpt in rest]) == {excerpt.id: excerpt for excerpt in rest}
-        store.fill(generation.id, directions(1), [Window(first[1].id, 0, 0)])
+        store.set_vectors(generation.id, directions(1), [Window(first[1].id, 0, 0)])
         assert [excerpt.text for excerpt in store.pending(generation.id, ChunkId(0), 10)] == ["a", "c", "d"]
 
     def test_failures_are_noted_on_what_is_queued(self, store: Store) -> None:
@@ -1141,7 +1143,7 @@ class Vectors:
 
         counts = store.counts()
         assert (counts.queued, counts.failed, counts.last_error) == (2, 2, "second")
-        store.fill(1, directions(1), [Window(a, 0, 0)])
+        store.set_vectors(1, directions(1), [Window(a, 0, 0)])
         counts = store.counts()
         assert (counts.queued, counts.failed, counts.last_error) == (1, 1, "late news")
 
@@ -1227,7 +1229,7 @@ class Queue:
     def test_only_what_is_queued_waits(self, store: Store) -> None:
         gone, filled, other = kept(store, note("a"), note("b"), note("c"))
         store.begin(SPACE)
-        store.fill(1, directions(1), [Window(heads(store, filled)[0], 0, 0)])
+        store.set_vectors(1, directions(1), [Window(heads(store, filled)[0], 0, 0)])
         store.delete(gone)
 
         assert [excerpt.memory for excerpt in store.waiting(9)] == [other]
@@ -1277,7 +1279,7 @@ class Queue:
         chunk = heads(store, id)[0]
         store.failed([chunk], "down", at(1))
 
-        store.fill(store.begin(SPACE).id, directions(1), [Window(chunk, 0, 0)])
+        store.set_vectors(store.begin(SPACE).id, directions(1), [Window(chunk, 0, 0)])
 
         assert (store.failures(9), store.unembedded([id]), store.counts().failed) == ([], {}, 0)
 
@@ -1318,13 +1320,13 @@ class Generations:
 
         assert [generation.id for generation in store.generations()] == [1, third.id]
         assert third.id > dropped.id
-        assert store.filled(dropped.id) == 0
+        assert store.embedded_count(dropped.id) == 0
 
     def test_activating_retires_the_former_and_queues_what_is_missing(self, store: Store) -> None:
         ids = kept(store, *(note(str(n), embedded=embedded([unit(1, n)])) for n in range(3)))
         chunks = heads(store, *ids)
         building = store.begin(OTHER)
-        store.fill(building.id, directions(2), [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)])
+        store.set_vectors(building.id, directions(2), [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)])
         assert store.counts().queued == 0
 
         assert store.activate(building.id, instead_of=1) is True
@@ -1332,7 +1334,7 @@ class Generations:
         assert [generation.state for generation in store.generations()] == [State.RETIRED, State.ACTIVE]
         assert store.counts().queued == 1
         assert [excerpt.id for excerpt in store.pending(building.id, ChunkId(0), 9)] == chunks[2:]
-        assert store.filled(1) == 3
+        assert store.embedded_count(1) == 3
         assert len(store.by_vector(1, unit(1), ACTIVE, 9)) == 3  # what is retired still answers who asks for it
 
     def test_activating_compares_and_sets(self, store: Store) -> None:
@@ -1359,7 +1361,7 @@ class Generations:
         kept(store, note("a", embedded=embedded([unit(1)])))
         store.activate(store.begin(OTHER).id, instead_of=1)
         assert put(store, note("b", embedded=embedded([unit(1)]))).queued == 1
-        assert store.filled(1) == 1
+        assert store.embedded_count(1) == 1
 
         again = store.begin(SPACE)
 
@@ -1387,11 +1389,11 @@ class Generations:
         assert [generation.state for generation in store.generations()] == [State.BUILDING, State.ACTIVE]
         assert store.counts().queued == 2
         assert put(store, note("c", embedded=embedded([unit(1)]))).queued == 1
-        assert store.filled(1) == 3
+        assert store.embedded_count(1) == 3
         store.delete(second)
         assert store.activate(1, instead_of=building.id, former=State.BUILDING) is True
         assert [generation.state for generation in store.generations()] == [State.ACTIVE, State.BUILDING]
-        assert (store.counts().queued, store.filled(1)) == (0, 2)
+        assert (store.counts().queued, store.embedded_count(1)) == (0, 2)
         assert found(store.by_vector(1, unit(1), ACTIVE, 9))[0] == first
 
     def test_a_former_generation_that_is_built_on_displaces_the_one_being_built(self, store: Store) -> None:
@@ -1443,12 +1445,12 @@ class Generations:
         ids = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(0, 1)])))
         building = store.begin(OTHER).id
         for generation in (1, building):
-            store.fill(building, directions(1), [Window(heads(store, ids[0])[0], 0, 0)])
+            store.set_vectors(building, directions(1), [Window(heads(store, ids[0])[0], 0, 0)])
             store.mark(generation, unit(1))
 
         store.clear(building)
 
-        assert (store.filled(building), store.filled(1), store.queued()) == (0, 2, 0)
+        assert (store.embedded_count(building), store.embedded_count(1), store.queued()) == (0, 2, 0)
         assert (store.fingerprint(building), store.fingerprint(1) is None) == (None, False)
         assert store.centre(building)[1] == 0
         assert not store.centre(building)[0].any()
@@ -1490,7 +1492,7 @@ class Generations:
         given = store.fingerprint(again.id)
         assert given is not None
         assert given.tolist() == unit(1, 2).tolist()
-        assert store.filled(again.id) == 1
+        assert store.embedded_count(again.id) == 1
 
     def test_of_two_living_generations_of_a_space_the_active_one_counts(self, store: Store) -> None:
         store.begin(SPACE)
@@ -1506,7 +1508,7 @@ class Generations:
 
         store.drop(1)
 
-        assert store.filled(1) == 1
+        assert store.embedded_count(1) == 1
 
     def test_dropping_takes_the_vectors_along(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
@@ -1516,14 +1518,14 @@ class Generations:
         store.drop(1)
 
         assert [generation.id for generation in store.generations()] == [2]
-        assert store.filled(1) == 0
+        assert store.embedded_count(1) == 0
 
     @pytest.mark.parametrize("gone", [0, 7, BEYOND])
     def test_a_generation_that_is_gone_is_said_to_be(self, store: Store, gone: int) -> None:
         chunk = heads(store, *kept(store, note("a")))[0]
 
-        assert store.filled(gone) == 0
-        assert store.fill(gone, directions(1), [Window(chunk, 0, 0)]) == 0
+        assert store.embedded_count(gone) == 0
+        assert store.set_vectors(gone, directions(1), [Window(chunk, 0, 0)]) == 0
         store.drop(gone)
         store.mark(gone, unit(1))
         for ask in (
@@ -1553,12 +1555,12 @@ class Generations:
     def test_deleting_a_memory_takes_it_out_of_every_generation(self, store: Store) -> None:
         id = kept(store, note("a", embedded=embedded([unit(1)])))[0]
         building = store.begin(OTHER)
-        store.fill(building.id, directions(1), [Window(heads(store, id)[0], 0, 0)])
+        store.set_vectors(building.id, directions(1), [Window(heads(store, id)[0], 0, 0)])
 
         store.delete(id)
 
         for generation in (1, building.id):
-            assert store.filled(generation) == 0
+            assert store.embedded_count(generation) == 0
             assert store.centre(generation)[1] == 0
 
 

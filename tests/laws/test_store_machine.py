@@ -261,13 +261,13 @@ class Stores(RuleBasedStateMachine):
         self.same("begin", space)
 
     @rule(data=st.data())
-    def fill(self, data) -> None:
+    def set_vectors(self, data) -> None:
         generation = self.some_generation(data)
         dimension = next((g.space.dimension for g in self.ram.generations() if g.id == generation), 8)
         owners = data.draw(st.lists(st.sampled_from([*self.chunks(), ChunkId(999)]), max_size=4))
         rows = np.reshape([unit(data.draw(vectors), dimension) for _ in owners], (-1, dimension)).astype(np.float32)
         windows = [Window(chunk, owners[:row].count(chunk), row) for row, chunk in enumerate(owners)]
-        self.same("fill", generation, rows, windows)
+        self.same("set_vectors", generation, rows, windows)
 
     @rule(data=st.data(), moment=st.integers(0, 3).map(at), error=st.sampled_from(["down", "slow", "odd"]))
     def fail(self, data, moment, error) -> None:
@@ -479,7 +479,7 @@ class Stores(RuleBasedStateMachine):
     @invariant()
     def have_the_same_vectors(self) -> None:
         for generation in self.same("generations"):
-            self.same("filled", generation.id)
+            self.same("embedded_count", generation.id)
             self.same("pending", generation.id, ChunkId(0), 1000)
             (expected, many), (given, count) = self.both("centre", generation.id)
             assert many == count

@@ -208,7 +208,7 @@ class RamStore:
                 generation = self.begin(given.space)
             if generation is not None:
                 own = [window._replace(chunk=ids[window.chunk]) for window in given.windows]
-                self.fill(generation.id, given.vectors, own)
+                self.set_vectors(generation.id, given.vectors, own)
         return sum(new in data.queue for new in ids)
 
     def known(self, entries: Sequence[Entry]) -> Sequence[MemoryId | None]:
@@ -511,7 +511,7 @@ class RamStore:
         with self.lock:
             return list(self.data.generations.values())
 
-    def filled(self, generation: int) -> int:
+    def embedded_count(self, generation: int) -> int:
         with self.lock:
             return len(self._embedded(generation))
 
@@ -567,7 +567,7 @@ class RamStore:
             ids = sorted(self._embeddable() - self._embedded(generation))
             return [self._excerpt(id) for id in ids if id > after][:limit]
 
-    def fill(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
+    def set_vectors(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
         with self.change() as data:
             if generation not in data.generations:
                 return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.cli.graph_files import export, import_
-from memory.cli.options import as_json, filled, opened, show, usually
+from memory.cli.options import as_json, not_blank, opened, show, usually
 from memory.schema.query import MOST
 
 if TYPE_CHECKING:
@@ -58,13 +58,13 @@ def _answer(name: str, values: dict[str, Any], *, as_json: bool) -> None:
 
 
 @graph.command(short_help="Make an entity, or add to one.")
-@click.argument("name", callback=filled)
+@click.argument("name", callback=not_blank)
 @click.option("--type", metavar="TEXT", help="What sort of thing it is, in a word.")
 @click.option(
     "--observation",
     "observations",
     multiple=True,
-    callback=filled,
+    callback=not_blank,
     metavar="TEXT",
     help="What is known; may be repeated.",
 )
@@ -91,7 +91,7 @@ def add(
 
 @graph.command(short_help="Add to what is known of an entity.")
 @click.argument("name")
-@click.argument("texts", nargs=-1, required=True, callback=filled, metavar="TEXT...")
+@click.argument("texts", nargs=-1, required=True, callback=not_blank, metavar="TEXT...")
 @as_json
 @click.pass_context
 def observe(context: click.Context, /, name: str, texts: tuple[str, ...], *, as_json: bool) -> None:
@@ -103,7 +103,7 @@ def observe(context: click.Context, /, name: str, texts: tuple[str, ...], *, as_
 
 @graph.command(short_help="Remove what is known of an entity.")
 @click.argument("name")
-@click.argument("texts", nargs=-1, required=True, callback=filled, metavar="TEXT...")
+@click.argument("texts", nargs=-1, required=True, callback=not_blank, metavar="TEXT...")
 @as_json
 @click.pass_context
 def forget(context: click.Context, /, name: str, texts: tuple[str, ...], *, as_json: bool) -> None:

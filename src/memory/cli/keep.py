@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from memory.cli.options import HERE, as_json, filled, given_text, named_project, opened, own_project, show, tell
+from memory.cli.options import HERE, as_json, given_text, named_project, not_blank, opened, own_project, show, tell
 from memory.schema.draft import Draft
 from memory.schema.errors import Invalid
 from memory.schema.kinds import CATEGORIES
@@ -21,9 +21,9 @@ from memory.schema.kinds import CATEGORIES
     "--details", default="", metavar="TEXT|-", help="Everything else, shown on demand; - reads standard input."
 )
 @click.option("--category", type=click.Choice(CATEGORIES), help="What it is about.")
-@click.option("--tag", "tags", multiple=True, callback=filled, metavar="TAG", help="May be repeated.")
+@click.option("--tag", "tags", multiple=True, callback=not_blank, metavar="TAG", help="May be repeated.")
 @click.option(
-    "--file", "files", multiple=True, callback=filled, metavar="PATH", help="A file it is about; may be repeated."
+    "--file", "files", multiple=True, callback=not_blank, metavar="PATH", help="A file it is about; may be repeated."
 )
 @own_project("Its project; this folder's by default, '' for none.")
 @click.option("--source", metavar="NAME", help="The program it comes from, e.g. claude-code.")

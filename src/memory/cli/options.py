@@ -41,7 +41,7 @@ PATH = click.Path(readable=False)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, with a versioned schema.")
 
 
-def filled(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+def not_blank(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """What was given for an option or an argument; a text of blanks alone is refused by its name."""
     if any(isinstance(text, str) and not text.strip() for text in (value if isinstance(value, tuple) else (value,))):
         raise click.BadParameter("it is blank.", context, parameter)

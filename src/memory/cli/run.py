@@ -10,10 +10,10 @@ from memory.cli.options import (
     HERE,
     PATH,
     as_json,
-    filled,
     first,
     given_text,
     named_project,
+    not_blank,
     opened,
     show,
     standard_input,
@@ -67,7 +67,7 @@ def _named(id: str | None, engine: Engine) -> str:
 
 @run.command("start", short_help="Name a new run.")
 @click.option(
-    "--plan", callback=filled, metavar="TEXT|-", help="What it is to find out, and how; - reads standard input."
+    "--plan", callback=not_blank, metavar="TEXT|-", help="What it is to find out, and how; - reads standard input."
 )
 @click.option("--agent", default=LEADER, show_default=True, metavar="NAME", help="Whose plan it is.")
 @as_json

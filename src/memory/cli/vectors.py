@@ -28,7 +28,7 @@ def embed(context: click.Context, /, *, as_json: bool) -> int:
     if as_json:
         from memory.operations.render import care_data
 
-        show(care_data.filled(result))
+        show(care_data.backfilled(result))
         return 1 if result.failed else 0
     from memory.operations.render.text import counted, visible
 

@@ -25,7 +25,7 @@ class Purpose(NamedTuple):
 
 SEARCH = Purpose("search")
 SAVE = Purpose("save")
-FILL = Purpose("fill")
+BACKFILL = Purpose("fill")
 EMBED = Purpose("fill", patience=120.0, asked=True)
 REINDEX = Purpose("reindex", patience=120.0, asked=True)
 PROBE = Purpose("probe", asked=True)

@@ -151,13 +151,13 @@ class Engine(Archive, Care):
 
         old = None if supersedes is None else self.resolve(supersedes)
         about = tuple(one.id for one in self.graph.entities(entities)) if entities else ()
-        return self._keep([Plan(draft, old, entities=about)], self._filling())[0]
+        return self._keep([Plan(draft, old, entities=about)], self._backfill())[0]
 
     def save_all(self, drafts: Sequence[Draft]) -> list[Saved]:
         """Keep drafts in one transaction: all of them or none. Meant for some hundreds at a time."""
         from memory.write.save import Plan
 
-        return self._keep([Plan(draft) for draft in drafts], self._filling()._replace(seconds=None))
+        return self._keep([Plan(draft) for draft in drafts], self._backfill()._replace(seconds=None))
 
     def update(self, reference: Reference, **changes: Any) -> Saved:
         """
@@ -221,7 +221,9 @@ class Engine(Archive, Care):
             raise Invalid("limit, project and source belong into the Query")
         if self._aliases:
             query = replace(query, scope=self._known_as(query.scope))
-        answer = search(query, self._store, lambda: self._embedders, self._tuning, self._fusing, fill=self._fill)
+        answer = search(
+            query, self._store, lambda: self._embedders, self._tuning, self._fusing, backfill=self._backfill_queued
+        )
         self._remember(answer)
         return answer
 

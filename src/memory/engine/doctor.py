@@ -11,7 +11,7 @@ from memory.embed.purpose import EMBED, PROBE, purpose
 from memory.engine.status import chunks
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN, State
-from memory.write.backfill import Filling, drain
+from memory.write.backfill import Backfill, drain
 from memory.write.salvage import every
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
         State.RETIRED: "is kept for a rollback",
     }
     for found in store.generations():
-        told = f"{store.filled(found.id):,} of {chunks(total)} in {found.space}, which {states[found.state]}"
+        told = f"{store.embedded_count(found.id):,} of {chunks(total)} in {found.space}, which {states[found.state]}"
         yield Finding("vectors", True, told)
     if not embedders.enabled:
         return
@@ -186,14 +186,14 @@ def _queue(
         yield Finding("queue", False, f"{chunks(waiting)} without a vector", hint)
     else:
         try:
-            filling = Filling(seconds=None, batch=config.embedding.batch_size, overlap=config.chunking.overlap)
-            filled = drain(store, embedders, filling, moment=moment, of=EMBED)
+            backfill = Backfill(seconds=None, batch=config.embedding.batch_size, overlap=config.chunking.overlap)
+            result = drain(store, embedders, backfill, moment=moment, of=EMBED)
         except Error as error:
             yield Finding("queue", False, f"{chunks(waiting)} without a vector: {error}", error.hint)
         else:
-            well = not filled.left
-            told = f"{chunks(filled.embedded)} embedded" + ("" if well else f", {filled.left:,} still without a vector")
-            told = "; ".join([told, *map(str, filled.held)])
+            well = not result.left
+            told = f"{chunks(result.embedded)} embedded" + ("" if well else f", {result.left:,} still without a vector")
+            told = "; ".join([told, *map(str, result.held)])
             yield Finding("queue", well, told, "" if well else "See below, or `memory status`.", mended=well)
     for failure in store.failures(5):
         told = f"memory {failure.memory}: {failure.failed:,} of its chunks failed, {failure.last_error}"

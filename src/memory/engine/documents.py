@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from memory.engine.graph import Entities
     from memory.engine.runs import Runs
     from memory.rank.fuse import Fusing
+    from memory.schema.backfill import Backfilled
     from memory.schema.document import Document, Expanded, Resumed
-    from memory.schema.filled import Filled
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId
     from memory.schema.query import Scope
     from memory.search.near import Nearby, Wanted
     from memory.store import Aged, Session, Store
-    from memory.write.backfill import Filling
+    from memory.write.backfill import Backfill
     from memory.write.sanitize import Sanitizer
     from memory.write.save import Plan, Saved
 
@@ -49,9 +49,9 @@ class Archive:
     _counted: Callable[..., None]
     get: Callable[[int | str], Memory]
     _revised: Callable[..., Saved]
-    _keep: Callable[[Sequence[Plan], Filling], list[Saved]]
-    _filling: Callable[[], Filling]
-    _fill: Callable[[int], Filled | None]
+    _keep: Callable[[Sequence[Plan], Backfill], list[Saved]]
+    _backfill: Callable[[], Backfill]
+    _backfill_queued: Callable[[int], Backfilled | None]
     _embedders: Embedders
     _sanitizer: Sanitizer
     _fusing: Fusing
@@ -69,12 +69,12 @@ class Archive:
         """Its part for research runs."""
         from memory.engine.runs import Runs
 
-        return Runs(self._store, self._sanitizer, self._now, keep=lambda plans: self._keep(plans, self._filling()))
+        return Runs(self._store, self._sanitizer, self._now, keep=lambda plans: self._keep(plans, self._backfill()))
 
     def _nearby(self, wanted: Wanted) -> Nearby:
         from memory.search.near import nearby
 
-        found = nearby(wanted, self._store, lambda: self._embedders, self._fusing, fill=self._fill)
+        found = nearby(wanted, self._store, lambda: self._embedders, self._fusing, backfill=self._backfill_queued)
         self._counted(found.searched(self._now()), found.steps, mode="nearby", outcome=found.outcome or "not judged")
         return found
 

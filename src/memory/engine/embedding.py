@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.embed import Embedder
     from memory.embed.pool import Embedders
-    from memory.schema.filled import Filled
+    from memory.schema.backfill import Backfilled
     from memory.store import Learned, Store
-    from memory.write.backfill import Filling
+    from memory.write.backfill import Backfill
     from memory.write.background import Background
 
 LOOK = 20
@@ -45,9 +45,9 @@ class Beside:
 
     def wake(self) -> None:
         """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and learn what is due."""
-        filling = self._filling()
+        backfill = self._backfill()
         self._saves += LOOK
-        if (filling.policy == "background" and self._store.queued()) or (self._lasting and self._learns):
+        if (backfill.policy == "background" and self._store.queued()) or (self._lasting and self._learns):
             self._start()
 
     def learn(self, *, anew: bool = False) -> Learned | None:
@@ -75,9 +75,9 @@ class Beside:
     def _learns(self) -> bool:
         return self.config.search.distilled != "off"
 
-    def _filling(self) -> Filling:
+    def _backfill(self) -> Backfill:
         """When what is kept is embedded, and for how long in passing."""
-        from memory.write.backfill import Filling
+        from memory.write.backfill import Backfill
 
         settings = self.config.embedding
         policy = settings.fill
@@ -86,23 +86,23 @@ class Beside:
         if policy == "background" and not self._lasting:
             policy = "lazy"
         overlap = self.config.chunking.overlap
-        return Filling(policy, settings.fill_seconds, settings.backfill_threshold, settings.batch_size, overlap)
+        return Backfill(policy, settings.fill_seconds, settings.backfill_threshold, settings.batch_size, overlap)
 
-    def _fill(self, queued: int) -> Filled | None:
+    def _backfill_queued(self, queued: int) -> Backfilled | None:
         """Embed what waits in passing, while a search does; None if it is more than a search takes on."""
         from memory.write.backfill import drain
 
-        filling = self._filling()
-        if queued > filling.threshold:
+        backfill = self._backfill()
+        if queued > backfill.threshold:
             return None
-        return drain(self._store, self._embedders, filling, moment=self._now())
+        return drain(self._store, self._embedders, backfill, moment=self._now())
 
-    def _wake(self, filling: Filling, saved: int = 1) -> None:
+    def _wake(self, backfill: Backfill, saved: int = 1) -> None:
         """Something was saved."""
         if not self._embedders.enabled:
             return
         self._saves += saved
-        if filling.policy == "background" or (self._lasting and self._learns and self._saves >= LOOK):
+        if backfill.policy == "background" or (self._lasting and self._learns and self._saves >= LOOK):
             self._start()
 
     def _start(self) -> None:
@@ -115,10 +115,10 @@ class Beside:
     def _work(self, going: Callable[[], bool]) -> None:
         from memory.write.backfill import drain
 
-        filling = self._filling()._replace(seconds=None)
-        if filling.policy == "background" and self._embedders.enabled:
+        backfill = self._backfill()._replace(seconds=None)
+        if backfill.policy == "background" and self._embedders.enabled:
             with told("embedded"):
-                drain(self._store, self._embedders, filling, moment=self._now(), going=going)
+                drain(self._store, self._embedders, backfill, moment=self._now(), going=going)
         if self._learns and self._saves >= LOOK and going():
             self._saves = 0
             with told("learned from"):  # also where the model is away: then it is needed most

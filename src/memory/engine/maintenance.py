@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from memory.engine.doctor import Finding
     from memory.engine.statistics import Statistics
     from memory.engine.status import Embedding, Status
-    from memory.schema.filled import Filled
+    from memory.schema.backfill import Backfilled
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Answer, Searched, Step
     from memory.schema.space import Space
     from memory.schema.usage import Call
     from memory.store import Links, Whole
-    from memory.write.backfill import Filling
+    from memory.write.backfill import Backfill
     from memory.write.estimate import Forecast
     from memory.write.jsonl import Exported
     from memory.write.reindex import Reindexed, RolledBack
@@ -58,7 +58,7 @@ class Care(Beside):
 
     def embed(
         self, progress: Callable[[int, int], None] = _silent, *, memories: Sequence[MemoryId] | None = None
-    ) -> Filled:
+    ) -> Backfilled:
         """
         Embed all that waits for a vector, also what failed before.
 
@@ -71,17 +71,17 @@ class Care(Beside):
             SpaceMismatch: The stored vectors are of another model than the configured one: `reindex` is needed.
         """
         from memory.embed.purpose import EMBED
-        from memory.write.backfill import Filling, anew, drain
+        from memory.write.backfill import Backfill, drain, reembed
 
         config = self.config
-        filling = Filling(seconds=None, batch=config.embedding.batch_size, overlap=config.chunking.overlap)
+        backfill = Backfill(seconds=None, batch=config.embedding.batch_size, overlap=config.chunking.overlap)
         if memories is not None:
-            return anew(self._store, self._embedders, filling, memories, moment=self._now(), progress=progress)
-        filled = drain(self._store, self._embedders, filling, moment=self._now(), of=EMBED, progress=progress)
+            return reembed(self._store, self._embedders, backfill, memories, moment=self._now(), progress=progress)
+        result = drain(self._store, self._embedders, backfill, moment=self._now(), of=EMBED, progress=progress)
         if self._learns:
             with told("learned from"):  # what was embedded is kept
                 self.learn()
-        return filled
+        return result
 
     def reindex(self, progress: Callable[[int, int], None] = _silent, *, keep: bool = False) -> Reindexed:
         """
@@ -249,11 +249,11 @@ class Care(Beside):
 
         return doctor(self._store, self._embedders, self.config, sanitizer=self._sanitizer, moment=self._now(), fix=fix)
 
-    def _keep(self, plans: Sequence[Plan], filling: Filling) -> list[Saved]:
+    def _keep(self, plans: Sequence[Plan], backfill: Backfill) -> list[Saved]:
         from memory.write.save import save
 
-        saved = save(plans, self._saving(filling), moment=self._now())
-        self._wake(filling, len(saved))
+        saved = save(plans, self._saving(backfill), moment=self._now())
+        self._wake(backfill, len(saved))
         return saved
 
     def _revised(self, id: MemoryId, changes: Callable[[Whole], Mapping[str, Any]]) -> Saved:
@@ -268,20 +268,20 @@ class Care(Beside):
         for _ in range(UPDATES):
             if (former := self._store.whole(id)) is None:
                 raise NotFound(f"no memory {id}")
-            filling = self._filling()
-            if saved := update(former, changes(former), self._saving(filling), moment=self._now()):
-                self._wake(filling)
+            backfill = self._backfill()
+            if saved := update(former, changes(former), self._saving(backfill), moment=self._now()):
+                self._wake(backfill)
                 return saved
         raise StoreBusy(f"memory {id} is changed all the time by others", hint="Try again.")
 
-    def _saving(self, filling: Filling) -> Saving:
+    def _saving(self, backfill: Backfill) -> Saving:
         from memory.schema.kinds import sizes
         from memory.text.tokens import tokens
         from memory.write.save import Cutting, Saving
 
         chunking, embedders = self.config.chunking, self._embedders
         cutting = Cutting(chunking.size, sizes(chunking.kinds), lambda: embedders.counter or tokens)
-        return Saving(self._store, embedders, filling, self._sanitizer, cutting)
+        return Saving(self._store, embedders, backfill, self._sanitizer, cutting)
 
     # Carrying over -------------------------------------------------------
 
@@ -305,7 +305,7 @@ class Care(Beside):
 
         See `memory.write.jsonl.parsed`. `link` then says what points to what.
         """
-        return self._keep(plans, self._filling()._replace(seconds=None))
+        return self._keep(plans, self._backfill()._replace(seconds=None))
 
     def link(self, links: Sequence[Links]) -> None:
         """Point restored memories to their parents and successors."""

@@ -62,7 +62,7 @@ class Embedding(NamedTuple):
 
 def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, moment: datetime) -> Status:
     """Look at everything; nothing is changed, and no server is asked."""
-    generations = tuple((found, store.filled(found.id)) for found in store.generations())
+    generations = tuple((found, store.embedded_count(found.id)) for found in store.generations())
     counts = store.counts()
     problems: list[Notice] = []
     configured = ""
@@ -117,17 +117,17 @@ def _halted(store: Store, embedders: Embedders, moment: datetime) -> list[Notice
 
 def _unfinished(generations: tuple[tuple[Generation, int], ...], embedders: Embedders, counts: Counts) -> list[Notice]:
     """A reindex that was interrupted, or taken back."""
-    building = next(((found, filled) for found, filled in generations if found.state is State.BUILDING), None)
+    building = next(((found, embedded) for found, embedded in generations if found.state is State.BUILDING), None)
     if building is None or not embedders.enabled:
         return []
-    found, filled = building
+    found, embedded = building
     try:
         wanted = embedders.named([found]) is not None
     except EmbedError:
         return []  # said already
     if not wanted:
         return []  # begun for a model that the settings do not name any more, or rolled back
-    said = f"vectors of {found.space} are begun, or were set aside by a rollback: {filled:,} of {chunks(counts.embeddable)}"
+    said = f"vectors of {found.space} are begun, or were set aside by a rollback: {embedded:,} of {chunks(counts.embeddable)}"
     return [Notice(said, "`memory reindex` goes on with them; until then the former ones answer.")]
 
 

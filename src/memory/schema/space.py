@@ -48,7 +48,7 @@ def recipe(prefix: str) -> int:
 class Window(NamedTuple):
     """The vector of one window of one chunk, where it stands in an array that comes with it."""
 
-    chunk: int  # ChunkId for `fill`, index of the chunk in an `Entry`
+    chunk: int  # ChunkId for `set_vectors`, index of the chunk in an `Entry`
     window: int  # from 0
     row: int  # of the array
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from memory.embed.pool import Embedders
     from memory.rank.fuse import Fusing
-    from memory.schema.filled import Filled
+    from memory.schema.backfill import Backfilled
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Ranking, Step
     from memory.store import Store
@@ -124,7 +124,7 @@ def nearby(
     embedders: Callable[[], Embedders],
     fusing: Fusing,
     *,
-    fill: Callable[[int], Filled | None],
+    backfill: Callable[[int], Backfilled | None],
 ) -> Nearby:
     """
     The entities that come first by `relevance`, exactly: as if every entity had been scored, by keyword the first `WORDS`.
@@ -135,7 +135,7 @@ def nearby(
     Raises:
         StoreError: The store cannot be read.
     """
-    return _Search(wanted, store, embedders, fusing, fill=fill).answer()
+    return _Search(wanted, store, embedders, fusing, backfill=backfill).answer()
 
 
 class _Search:
@@ -146,11 +146,11 @@ class _Search:
         embedders: Callable[[], Embedders],
         fusing: Fusing,
         *,
-        fill: Callable[[int], Filled | None],
+        backfill: Callable[[int], Backfilled | None],
     ) -> None:
         self._wanted, self._store, self._depth = wanted, store, max(fusing.candidates, wanted.query.limit)
         self._trace = Trace()
-        self._retrievers = Retrievers(wanted.query, store, embedders, fusing, fill=fill, trace=self._trace)
+        self._retrievers = Retrievers(wanted.query, store, embedders, fusing, backfill=backfill, trace=self._trace)
 
     def answer(self) -> Nearby:
         self._retrievers.plan()

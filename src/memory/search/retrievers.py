@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.embed.books import Stored
     from memory.embed.pool import Embedders
     from memory.rank.fuse import Fusing
-    from memory.schema.filled import Filled
+    from memory.schema.backfill import Backfilled
     from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.query import Query, Ranking, Scope, Term
     from memory.schema.space import Vectors
@@ -64,11 +64,11 @@ class Retrievers:
         embedders: Callable[[], Embedders],
         fusing: Fusing,
         *,
-        fill: Callable[[int], Filled | None],
+        backfill: Callable[[int], Backfilled | None],
         trace: Trace,
     ) -> None:
         self._query, self._store, self._fusing = query, store, fusing
-        self._made, self._fill_some, self._trace = embedders, fill, trace
+        self._made, self._backfill, self._trace = embedders, backfill, trace
         self.terms: tuple[Term, ...] = ()
         self._vector: tuple[Stored, Vectors] | None = None
         self._asked: tuple[int, Vectors] | None = None  # the generation and the vector that are compared
@@ -242,7 +242,7 @@ class Retrievers:
                 )
             self._vector = (generation, vector)
             self._trace.step("embed", 1, str(generation.space))
-            self._fill_on()
+            self._try_embed_queue()
         return self._vector
 
     def _answering(self) -> tuple[Stored, Embedder]:
@@ -250,30 +250,30 @@ class Retrievers:
         try:
             return self._embedders.answering()
         except Unembedded:
-            self._fill()
+            self._embed_queue()
             return self._embedders.answering()
 
-    def _fill_on(self) -> None:
+    def _try_embed_queue(self) -> None:
         """Embed what waits, or say why not: the query has its vector, and most of what is kept does."""
         try:
-            self._fill()
+            self._embed_queue()
         except (EmbedError, SpaceMismatch, StoreError) as error:
             self._trace.notices.append(Notice(f"chunks wait for their vectors: {error}", error.hint))
 
-    def _fill(self) -> None:
+    def _embed_queue(self) -> None:
         """Embed what waits for a vector, as far as that is worth a search's time."""
         if not (queued := self._store.queued()):
             return
-        if (filled := self._fill_some(queued)) is None:
+        if (backfilled := self._backfill(queued)) is None:
             said = f"{queued:,} chunks have no vector yet and are found by keyword only"
             self._trace.notices.append(Notice(said, "Run `memory embed`."))
             self.partial = True
             return
-        if filled.embedded or filled.failed:
-            self._trace.step("fill", filled.embedded, filled.error)
-        if filled.more:
+        if backfilled.embedded or backfilled.failed:
+            self._trace.step("fill", backfilled.embedded, backfilled.error)
+        if backfilled.more:
             self.partial = True
-            said = f"{filled.left:,} chunks have no vector yet and are found by keyword only"
+            said = f"{backfilled.left:,} chunks have no vector yet and are found by keyword only"
             self._trace.notices.append(Notice(said, "The next searches go on with them; `memory embed` does it now."))
 
     def fused(self, near: Ranking, words: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memory.embed.pool import Embedders
     from memory.rank.fuse import Fusing
     from memory.rank.rollup import Passage
-    from memory.schema.filled import Filled
+    from memory.schema.backfill import Backfilled
     from memory.schema.memory import MemoryId
     from memory.schema.query import Query, Ranking
     from memory.store import Store
@@ -49,20 +49,20 @@ def search(
     tuning: Tuning,
     fusing: Fusing,
     *,
-    fill: Callable[[int], Filled | None],
+    backfill: Callable[[int], Backfilled | None],
 ) -> Answer:
     """
-    Answer a query. One that needs vectors embeds first what waits for them, as far as `fill` does it.
+    Answer a query. One that needs vectors embeds first what waits for them, as far as `backfill` does it.
 
     Args:
-        embedders, fill: Asked for only if keywords are not enough: many a search does without either.
+        embedders, backfill: Asked for only if keywords are not enough: many a search does without either.
 
     Raises:
         EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search then answers with keywords and
             says so in a notice.
         StoreError: The store cannot be read.
     """
-    return _Search(query, store, embedders, tuning, fusing, fill=fill).answer()
+    return _Search(query, store, embedders, tuning, fusing, backfill=backfill).answer()
 
 
 class _Search:
@@ -74,11 +74,11 @@ class _Search:
         tuning: Tuning,
         fusing: Fusing,
         *,
-        fill: Callable[[int], Filled | None],
+        backfill: Callable[[int], Backfilled | None],
     ) -> None:
         self._query, self._store, self._tuning, self._fusing = query, store, tuning, fusing
         self._trace = Trace()
-        self._retrievers = Retrievers(query, store, embedders, fusing, fill=fill, trace=self._trace)
+        self._retrievers = Retrievers(query, store, embedders, fusing, backfill=backfill, trace=self._trace)
         self._stuck = False  # the vector retriever failed: looking deeper must not wait for it again
 
     def answer(self) -> Answer:

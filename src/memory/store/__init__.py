@@ -280,7 +280,7 @@ class Store(Accounts, Sessions, Protocol):
         """Oldest first."""
         ...
 
-    def filled(self, generation: int) -> int:
+    def embedded_count(self, generation: int) -> int:
         """How many chunks have a vector in it; 0 if it is gone."""
         ...
 
@@ -296,7 +296,7 @@ class Store(Accounts, Sessions, Protocol):
         """Chunks without a vector in the generation whose id is above `after`, lowest first."""
         ...
 
-    def fill(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
+    def set_vectors(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
         """
         Add vectors, shape (n, dimension), in place of those their chunks had. Chunks that are gone are skipped.
         In the active generation this takes chunks off the queue.
@@ -324,7 +324,7 @@ class Store(Accounts, Sessions, Protocol):
     ) -> Sequence[Excerpt]:
         """
         What `waiting` gives of the chunks that nobody claims `now`. They are claimed `until` then, so that two who
-        fill do not both embed them; a vector, a failure or `release` ends a claim.
+        backfill do not both embed them; a vector, a failure or `release` ends a claim.
 
         Args:
             by: Who claims them, as `claims` says it again.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class Begun(Protocol):
     """
     The first windows of chunks that have too many to be embedded at once. They answer no search: a chunk has the
-    vectors of all its windows, or none. They go with the chunk, with the generation, and when `Store.fill` gives the chunk
+    vectors of all its windows, or none. They go with the chunk, with the generation, and when `Store.set_vectors` gives the chunk
     its vectors.
 
     Raises:

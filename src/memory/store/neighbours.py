@@ -22,10 +22,10 @@ def neighbours(columns: Sequence[Sequence[str]]) -> Iterator[str]:
     Args:
         columns: The words of each column of the index. Any of them may follow any other.
     """
-    filled = [column for column in columns if column]
-    for column in filled:
+    texts = [column for column in columns if column]
+    for column in texts:
         yield from _near(column)
-    for former, latter in permutations(filled, 2):
+    for former, latter in permutations(texts, 2):
         yield from (f"{first} {second}" for first in former[-NEAR:] for second in latter[:NEAR])
 
 

@@ -1,4 +1,4 @@
-"""Filling: chunks that wait in the queue get their vectors in the generation that answers."""
+"""Backfill: chunks that wait in the queue get their vectors in the generation that answers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import PLACE, embedded, names, space
-from memory.embed.purpose import EMBED, FILL, purpose
+from memory.embed.purpose import BACKFILL, EMBED, purpose
 from memory.schema import holder
+from memory.schema.backfill import Backfilled, Held
 from memory.schema.errors import EmbedError, Garbled, Raised, Unfit
-from memory.schema.filled import Filled, Held
 from memory.schema.holder import Fate
 from memory.schema.limits import plain
 from memory.schema.space import Window
@@ -50,7 +50,7 @@ IN_PASSING = 8
 """Chunks of a batch when somebody waits for something else: what is begun has to be finished."""
 
 
-class Filling(NamedTuple):
+class Backfill(NamedTuple):
     """
     How queued chunks are embedded; see the settings `embedding.fill…`.
 
@@ -122,7 +122,7 @@ def isolated(excerpts: Sequence[Excerpt], embedder: Embedder, overlap: int) -> I
 
 def store_isolated(found: Isolated, store: Store, generation: int, moment: datetime) -> int:
     """Write what was made, and which texts were not taken; the number of chunks that got vectors."""
-    done = sum(store.fill(generation, part.vectors, part.windows) for part in found.parts)
+    done = sum(store.set_vectors(generation, part.vectors, part.windows) for part in found.parts)
     for id, error in found.failed:
         store.failed([id], plain(str(error)), moment)
     return done
@@ -131,13 +131,13 @@ def store_isolated(found: Isolated, store: Store, generation: int, moment: datet
 def drain(
     store: Store,
     embedders: Embedders,
-    filling: Filling,
+    backfill: Backfill,
     *,
     moment: datetime,
-    of: Purpose = FILL,
+    of: Purpose = BACKFILL,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
     going: Callable[[], bool] = lambda: True,
-) -> Filled:
+) -> Backfilled:
     """
     Embed what waits, fewest failures first, and commit it batch by batch.
 
@@ -151,18 +151,18 @@ def drain(
     """
     total = store.queued()
     if not total:
-        return Filled()
+        return Backfilled()
     retried = moment if of.asked else moment - RETRY
-    passing = filling.seconds is not None
-    size = min(IN_PASSING, filling.batch) if passing else filling.batch
+    passing = backfill.seconds is not None
+    size = min(IN_PASSING, backfill.batch) if passing else backfill.batch
     begun, done, model = perf_counter(), 0, ""
     errors: list[EmbedError] = []
     held: dict[str, Held] = {}
 
     def in_time() -> bool:
-        return going() and (filling.seconds is None or perf_counter() - begun < filling.seconds)
+        return going() and (backfill.seconds is None or perf_counter() - begun < backfill.seconds)
 
-    rounds = _Rounds(store, embedders, filling, moment, in_time)
+    rounds = _Rounds(store, embedders, backfill, moment, in_time)
     with purpose(of):
         while going() and (excerpts := _claimed(store, size, retried, held)):
             written, failures, model = rounds.embed(excerpts)
@@ -173,7 +173,7 @@ def drain(
     embedders.notes.write()
     left, last = store.queued(), str(errors[-1]) if errors else ""
     more = passing and not in_time() and left > len(errors)
-    return Filled(done, len(errors), left, last, more=more, model=model, held=tuple(held.values()))
+    return Backfilled(done, len(errors), left, last, more=more, model=model, held=tuple(held.values()))
 
 
 class _Rounds(NamedTuple):
@@ -181,7 +181,7 @@ class _Rounds(NamedTuple):
 
     store: Store
     embedders: Embedders
-    filling: Filling
+    backfill: Backfill
     moment: datetime
     going: Callable[[], bool]
 
@@ -190,9 +190,9 @@ class _Rounds(NamedTuple):
         written, errors, complete = 0, list[EmbedError](), False
         try:
             generation, embedder = _founded(self.store, self.embedders)
-            for share in shares(excerpts, None if self.filling.seconds is None else SHARE):
-                filled, failures = self._embed_share(share, generation, embedder)
-                written, errors = written + filled, [*errors, *failures]
+            for share in shares(excerpts, None if self.backfill.seconds is None else SHARE):
+                count, failures = self._embed_share(share, generation, embedder)
+                written, errors = written + count, [*errors, *failures]
                 if not self.going():
                     break
             else:
@@ -203,7 +203,7 @@ class _Rounds(NamedTuple):
         return written, errors, str(names(embedder))
 
     def _embed_share(self, share: Share, generation: int, embedder: Embedder) -> tuple[int, list[EmbedError]]:
-        store, overlap = self.store, self.filling.overlap
+        store, overlap = self.store, self.backfill.overlap
         if not share.long:
             found = isolated(share.excerpts, embedder, overlap)
             return store_isolated(found, store, generation, self.moment), [error for _, error in found.failed]
@@ -216,15 +216,15 @@ class _Rounds(NamedTuple):
             return 0, [error]
 
 
-def anew(
+def reembed(
     store: Store,
     embedders: Embedders,
-    filling: Filling,
+    backfill: Backfill,
     ids: Sequence[MemoryId],
     *,
     moment: datetime,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Filled:
+) -> Backfilled:
     """
     Embed all chunks of some memories, in place of the vectors they have, and commit it batch by batch. Until then the
     former vectors answer; what is never embedded goes to no model.
@@ -236,17 +236,17 @@ def anew(
     chunks = [id for outline in store.outlines(kept).values() for id, _ in outline]
     done, failed, last, model = 0, 0, "", ""
     with purpose(EMBED):
-        for start in range(0, len(chunks), filling.batch):
-            if not (excerpts := list(store.excerpts(chunks[start : start + filling.batch]).values())):
+        for start in range(0, len(chunks), backfill.batch):
+            if not (excerpts := list(store.excerpts(chunks[start : start + backfill.batch]).values())):
                 continue  # they were deleted meanwhile
             generation, embedder = _founded(store, embedders)
-            found = isolated(excerpts, embedder, filling.overlap)
+            found = isolated(excerpts, embedder, backfill.overlap)
             done += store_isolated(found, store, generation, moment)
             failed, model = failed + len(found.failed), str(names(embedder))
             last = str(found.failed[-1][1]) if found.failed else last
             progress(start + len(excerpts), len(chunks))
     embedders.notes.write()
-    return Filled(done, failed, store.queued(), last, model=model)
+    return Backfilled(done, failed, store.queued(), last, model=model)
 
 
 def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held]) -> Sequence[Excerpt]:

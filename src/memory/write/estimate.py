@@ -55,7 +55,7 @@ def forecast(store: Store, embedders: Embedders, *, moment: datetime) -> Forecas
     chunks = store.counts().embeddable
     here = embedders.named(store.generations())
     if here is not None:
-        chunks -= store.filled(here.id)
+        chunks -= store.embedded_count(here.id)
     passages = _sample(store)
     mean = sum(map(estimated, passages)) / len(passages) if passages else 0.0
     tokens = round(mean * chunks)

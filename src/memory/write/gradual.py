@@ -90,4 +90,4 @@ def embed_on(
     import numpy as np
 
     rows = tuple(Window(excerpt.id, number, number) for number in range(len(windows)))
-    return bool(store.fill(generation, np.concatenate(made), rows))
+    return bool(store.set_vectors(generation, np.concatenate(made), rows))

@@ -81,17 +81,17 @@ def reindex(
         generation = store.begin(wanted)
         exchanged = _exchanged(store, generation, embedder)
         try:
-            filling = _Filling(store, generation, embedder, moment, batch, overlap)
-            filled = filling.done(progress)
+            build = _Build(store, generation, embedder, moment, batch, overlap)
+            counts = build.embed_missing(progress)
             while (answering := active(store)) is None or answering.id != generation.id:
                 if store.activate(generation.id, instead_of=answering.id if answering else None):
-                    late = filling.done(lambda _done, _total: None)
-                    filled = (filled[0] + late[0], late[1], late[2])
+                    late = build.embed_missing(lambda _done, _total: None)
+                    counts = (counts[0] + late[0], late[1], late[2])
         except NotFound as error:
             hint = "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
             raise StoreBusy("another reindex, to another model, took over", hint=hint) from error
     embedders.notes.write()
-    return Reindexed(before.space if before else None, wanted, *filled, exchanged)
+    return Reindexed(before.space if before else None, wanted, *counts, exchanged)
 
 
 def _drop_retired(store: Store, wanted: Space) -> None:
@@ -157,8 +157,8 @@ def _exchanged(store: Store, generation: Generation, embedder: Embedder) -> bool
     return exchanged
 
 
-class _Filling(NamedTuple):
-    """A generation, and what it is filled with."""
+class _Build(NamedTuple):
+    """A generation, and what its vectors are made with."""
 
     store: Store
     generation: Generation
@@ -167,10 +167,10 @@ class _Filling(NamedTuple):
     batch: int
     overlap: int
 
-    def done(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
+    def embed_missing(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
         """Embed what has no vector in it: how many chunks it was, how many the model does not take, and why."""
         store, id = self.store, self.generation.id
-        total, before = store.counts().embeddable, store.filled(id)
+        total, before = store.counts().embeddable, store.embedded_count(id)
         done, failed, error = 0, 0, ""
         after = ChunkId(0)
         while excerpts := store.pending(id, after, self.batch):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from memory.embed.pool import Embedders
     from memory.schema.memory import Memory
     from memory.store import Kept, Revision, Store, Whole
-    from memory.write.backfill import Filling
+    from memory.write.backfill import Backfill
     from memory.write.sanitize import Sanitized, Sanitizer
 
 
@@ -82,7 +82,7 @@ class Saving(NamedTuple):
 
     store: Store
     embedders: Embedders
-    filling: Filling
+    backfill: Backfill
     sanitizer: Sanitizer
     cutting: Cutting = _USUAL
 
@@ -105,7 +105,7 @@ def save(plans: Sequence[Plan], saving: Saving, *, moment: datetime) -> list[Sav
     Keep drafts, all in one transaction, without the secrets in them.
 
     Little that a model in this process embeds is embedded before, so that it is found by its meaning at once. All
-    else is kept first and embedded after, as long as `Filling` allows. No model and no network is ever waited for
+    else is kept first and embedded after, as long as `Backfill` allows. No model and no network is ever waited for
     with the write lock held, and an embedder that fails costs a notice, never a memory.
 
     Raises:
@@ -185,12 +185,12 @@ def _grown(former: Mapping[str, Any], draft: Draft) -> bool:
 
 def _filled(kept: Sequence[Kept], told: tuple[Notice, ...], saving: Saving, *, moment: datetime) -> tuple[Notice, ...]:
     """Embed what waits, if that is to be done at once; what the caller should know of it."""
-    store, embedders, filling = saving[:3]
-    if told or filling.policy != "eager" or not embedders.enabled:
+    store, embedders, backfill = saving[:3]
+    if told or backfill.policy != "eager" or not embedders.enabled:
         return told
     try:
         embedders.remember(embedders.configured())
-        drain(store, embedders, filling, moment=moment)
+        drain(store, embedders, backfill, moment=moment)
     except (EmbedError, SpaceMismatch) as error:
         return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
     except StoreBusy as error:
@@ -307,16 +307,16 @@ def _indexed_text(piece: Excerpt, draft: Draft) -> str:
 
 def _embed(entries: list[Entry], saving: Saving) -> tuple[list[Entry], tuple[Notice, ...]]:
     """The entries with their vectors, if there are few to make; as they are with a notice if there is no use in trying."""
-    embedders, filling = saving.embedders, saving.filling
+    embedders, backfill = saving.embedders, saving.backfill
     wanted = [one for one in entries if not one.draft.keyword_only]
     if not embedders.enabled or not wanted:
         return entries, ()
     try:
         embedder = embedders.saving()
-        if filling.policy != "eager" or not embedders.inside or many(piece for one in wanted for piece in one.chunks):
+        if backfill.policy != "eager" or not embedders.inside or many(piece for one in wanted for piece in one.chunks):
             return entries, ()
         excerpts = [_excerpts(one.draft, one.chunks) for one in wanted]
-        passages = [[passage(piece, filling.overlap) for piece in some] for some in excerpts]
+        passages = [[passage(piece, backfill.overlap) for piece in some] for some in excerpts]
         with purpose(SAVE):
             made = embedded(embedder, [text for texts in passages for text in texts])
     except SpaceMismatch as error:

@@ -34,7 +34,7 @@ from memory.embed.codes import failure
 from memory.embed.hosts import shown
 from memory.embed.models import Known
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.purpose import EMBED, FILL, REINDEX, purpose
+from memory.embed.purpose import BACKFILL, EMBED, REINDEX, purpose
 from memory.embed.remote import Reply
 from memory.embed.requests import Requests, Terms
 from memory.embed.windows import estimated
@@ -336,7 +336,7 @@ def test_who_asks_for_just_this_is_let_through_and_opens_the_way_for_all(provide
         with pytest.raises(Unreachable):
             made.configured().embed(["a"], "query")
         provider.up()
-        with purpose(FILL), pytest.raises(Unreachable, match="no answer"):
+        with purpose(BACKFILL), pytest.raises(Unreachable, match="no answer"):
             made.configured().embed(["a"], "passage")
         with purpose(EMBED):
             made.configured().embed(["a"], "passage")

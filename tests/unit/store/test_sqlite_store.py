@@ -520,7 +520,7 @@ for number in range(count):
     if kind == "fill":
         generation = store.begin(vectors.space if vectors else embedded(directions(1)).space)
         pieces = store.pending(generation.id, ChunkId(0), 5)
-        store.fill(generation.id, directions(5), [Window(piece.id, 0, row) for row, piece in enumerate(pieces)])
+        store.set_vectors(generation.id, directions(5), [Window(piece.id, 0, row) for row, piece in enumerate(pieces)])
         print(*("filled", *(piece.id for piece in pieces)), flush=True)
 """
 

@@ -46,16 +46,16 @@ class Embedding(Rows):
         before = self._states(list(entities.values()))
         states = WITHOUT | ({"generated"} if force_refresh else set())
         wanted = [id for id, state in before.items() if state in states]
-        filled = self.engine.embed(progress, memories=wanted)
+        result = self.engine.embed(progress, memories=wanted)
         there = list(graph.there(wanted).values())
         after = self.engine.embeddings(there)
         failed = [one for one in there if after[one.id].state == "failed"]
-        untaken = Notice(f"the model did not take {filled.failed:,} of the texts: {filled.error}")
+        untaken = Notice(f"the model did not take {result.failed:,} of the texts: {result.error}")
         return {
             "generated": sum(found.state == "generated" for found in after.values()),
             "failed": [{"id": one.id, "name": one.title, "error": after[one.id].error} for one in failed],
             "unchanged": sum(state == "generated" for state in before.values()) if not force_refresh else 0,
             "excluded": sum(state == "excluded" for state in before.values()),
-            "model": filled.model or None,
-            "notices": data.notices((untaken,) if filled.failed else ()),
+            "model": result.model or None,
+            "notices": data.notices((untaken,) if result.failed else ()),
         }

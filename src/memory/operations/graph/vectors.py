@@ -79,7 +79,7 @@ class SQLiteVectorStore(VectorStore):
         _check_width(generation, vector)
         store = self.engine._store
         windows = [Window(chunk, 0, 0) for chunk, _ in store.outline(entity.id)]
-        store.fill(generation.id, vector.reshape(1, -1), windows)
+        store.set_vectors(generation.id, vector.reshape(1, -1), windows)
 
     def search(self, query_embedding: ArrayLike, k: int = 10, threshold: float = 0.0) -> list[tuple[str, float]]:
         """

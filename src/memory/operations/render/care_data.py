@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.engine.doctor import Finding
     from memory.engine.status import Status
-    from memory.schema.filled import Filled, Held
+    from memory.schema.backfill import Backfilled, Held
     from memory.schema.space import Space
     from memory.schema.usage import Call
     from memory.write.estimate import Forecast
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Asked = tuple[Space | None, Forecast | None]
 
 
-def filled(result: Filled) -> dict[str, Any]:
+def backfilled(result: Backfilled) -> dict[str, Any]:
     values = {
         "embedded": result.embedded,
         "failed": result.failed,
@@ -144,9 +144,9 @@ def status(found: Status, database: str) -> dict[str, Any]:
                     "recipe": generation.space.recipe,
                     "dimension": generation.space.dimension,
                     "state": str(generation.state),
-                    "filled": filled,
+                    "filled": embedded,
                 }
-                for generation, filled in found.generations
+                for generation, embedded in found.generations
             ],
             "lexicon": None if found.fit is None else {"terms": found.terms, "fit": round(found.fit, 4)},
             "failures": [

@@ -26,11 +26,11 @@ def status(found: Status, database: str) -> str:
         _shares("projects", counts.projects),
         f"model: {found.configured or 'none'}",
     ]
-    for generation, filled in found.generations:
+    for generation, embedded in found.generations:
         lines.append(
-            f"vectors {generation.state}: {generation.space}, {filled:,} of {counted(counts.embeddable, 'chunk')}"
+            f"vectors {generation.state}: {generation.space}, {embedded:,} of {counted(counts.embeddable, 'chunk')}"
         )
-    if found.fit is None and any(filled >= LEAST for _, filled in found.generations):
+    if found.fit is None and any(embedded >= LEAST for _, embedded in found.generations):
         lines.append("lexicon: none yet; `memory embed` learns one, programs that stay do so by themselves")
     if found.fit is not None:
         lines.append(f"lexicon: {counted(found.terms, 'term')}, fit {found.fit:.2f} (search without the model)")

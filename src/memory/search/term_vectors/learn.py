@@ -74,7 +74,7 @@ class _Material(NamedTuple):
 
 def due(store: Store, generation: int) -> bool:
     """Whether a lexicon should be learned: there is none, too much came or went since, or it fits what came badly."""
-    passages = store.filled(generation)
+    passages = store.embedded_count(generation)
     if passages < LEAST:
         return False
     learned = store.lexicon.learned(generation)
@@ -105,7 +105,7 @@ def learn(
     """
     try:
         former = store.lexicon.learned(generation)
-        total, passages = store.centre(generation), store.filled(generation)
+        total, passages = store.centre(generation), store.embedded_count(generation)
         if passages < LEAST:
             return None
         centre = shrunk(*total)

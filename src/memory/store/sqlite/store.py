@@ -183,9 +183,9 @@ class SqliteStore(SqliteAccounts, SqliteHealth):
         with self._db.read() as db:
             return vector_rows.generations(db)
 
-    def filled(self, generation: int) -> int:
+    def embedded_count(self, generation: int) -> int:
         with self._db.read() as db:
-            return vector_rows.filled(db, generation)
+            return vector_rows.embedded_count(db, generation)
 
     def begin(self, space: Space) -> Generation:
         with self._db.write() as db:
@@ -196,9 +196,9 @@ class SqliteStore(SqliteAccounts, SqliteHealth):
         with self._db.read() as db:
             return memories.pending(db, generation, after, limit)
 
-    def fill(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
+    def set_vectors(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
         with self._db.write(durable=False) as db:  # lost vectors can be made again
-            return vector_rows.fill(db, generation, vectors, windows)
+            return vector_rows.set_vectors(db, generation, vectors, windows)
 
     def queued(self) -> int:
         with self._db.read() as db:

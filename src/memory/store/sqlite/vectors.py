@@ -43,8 +43,8 @@ def generations(db: apsw.Connection) -> list[Generation]:
     return [Generation(id, Space(*space), State(state)) for id, *space, state in rows]
 
 
-def filled(db: apsw.Connection, generation: int) -> int:
-    """See `Store.filled`."""
+def embedded_count(db: apsw.Connection, generation: int) -> int:
+    """See `Store.embedded_count`."""
     if not there(db, generation):
         return 0
     count: int = db.execute(f"select count(distinct chunk_id) from vectors_{generation}").get
@@ -181,8 +181,8 @@ def clear(db: apsw.Connection, generation: int, ids: Collection[int] | None) -> 
         queue.renew(db, generation)
 
 
-def fill(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
-    """See `Store.fill`."""
+def set_vectors(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
+    """See `Store.set_vectors`."""
     if not there(db, generation):
         return 0
     named = listed({window.chunk for window in windows})

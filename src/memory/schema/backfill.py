@@ -39,7 +39,7 @@ class Held(NamedTuple):
         return f"{process} began to embed {chunks} {place}; they are free at {self.until:%H:%M:%S} UTC"
 
 
-class Filled(NamedTuple):
+class Backfilled(NamedTuple):
     """
     Attributes:
         embedded: Chunks that got a vector.
