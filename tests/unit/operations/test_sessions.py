@@ -553,14 +553,14 @@ def test_a_file_has_its_name_only_when_all_of_it_is_on_the_disk(
 KILLED = """
 import resource, signal, sys
 from pathlib import Path
-from memory import front
+from memory.write import markdown
 from memory.schema.document import Document
 
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # the kernel ends us in the middle of a write
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 document = Document(None, "x" * 500_000, 1, True)
-front.write(document, sys.argv[1], folder=None, home="elsewhere", overwrite=sys.argv[2] == "True", matter=False)
+markdown.write(document, sys.argv[1], folder=None, home="elsewhere", overwrite=sys.argv[2] == "True", matter=False)
 """
 
 
