@@ -5,17 +5,13 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
+import profiles
 import pytest
-from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A slow machine is no reason to fail: no example has a time limit. `quick` has the same examples in every run, so that
-# what holds here holds elsewhere; `pytest --hypothesis-profile=long` looks further, at others each time.
-settings.register_profile("quick", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("long", settings.get_profile("quick"), max_examples=2_000, derandomize=False)
-settings.load_profile("quick")
+profiles.load()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -22,8 +22,8 @@ def right(one):
     """Values that an argument takes."""
     if one.choices:
         return st.sampled_from(one.choices)
-    if one.named:  # who or what it is, which a blank does not say
-        return st.text(max_size=NAME_LIMIT).filter(str.strip)
+    if one.named:  # who or what it is, which a blank does not say; a NUL is no text
+        return st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=NAME_LIMIT).filter(str.strip)
     takes = {
         "string": st.text(),
         "integer": st.integers(one.low, one.high),
@@ -100,6 +100,14 @@ def test_what_the_schema_allows_is_taken_as_it_is(tool, data):
 
     assert plain(found) == arguments
     assert notices == ()
+
+
+@pytest.mark.parametrize("tool", [tool for tool in EVERY if any(one.named for one in tool.parameters)])
+def test_a_name_has_no_nul(tool):
+    (name, *_) = (one.name for one in tool.parameters if one.named)
+
+    with pytest.raises(Invalid, match=f"{name} has a NUL at position 1"):
+        checked(tool, {name: "a\0"})
 
 
 @given(LISTING, st.data())

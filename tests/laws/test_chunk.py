@@ -8,7 +8,8 @@ from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, TypeAlias
 
 from counters import pieces, signs
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
+from profiles import examples
 
 from memory.schema.draft import Draft
 from memory.schema.kinds import Kind
@@ -112,7 +113,7 @@ def joined(document: list[Part], end: str) -> tuple[str, list[int]]:
 @example("unaffable" * 9 + "\f" + "\u1f82" * 9, 7, pieces)
 @example("sienablocclad", 4, pieces)  # parts of it have fewer pieces together than it has
 @example("wreck\fsnooker", 4, pieces)
-@settings(deadline=None, max_examples=300)
+@examples(3)
 def test_chunks_tile_the_body_within_the_size_and_none_is_blank(body: str, size: int, count: Counter) -> None:
     chunks = chunk(body, size=size, count=count)
 
@@ -136,7 +137,6 @@ def test_what_is_kept_of_a_body_is_all_of_it(body: str, kind: Kind) -> None:
 
 
 @given(texts, SIZES, COUNTERS)
-@settings(deadline=None)
 def test_cutting_again_gives_the_same(body: str, size: int, count: Counter) -> None:
     assert chunk(body, size=size, count=count) == chunk(body, size=size, count=count)
 
@@ -163,7 +163,7 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES, max_size=60), SIZES, COUNTERS, st.sampled_from(["\n", "\r\n", "\r"]))
-@settings(deadline=None, max_examples=300)
+@examples(3)
 def test_headings_are_those_that_a_slow_reader_finds(lines: list[str], size: int, count: Counter, end: str) -> None:
     body = end.join(lines)
     chunks = chunk(body, size=size, count=count)
@@ -183,7 +183,7 @@ def test_headings_are_those_that_a_slow_reader_finds(lines: list[str], size: int
 
 
 @given(documents, SIZES, st.sampled_from(["\n", "\r\n", "\r"]), COUNTERS)
-@settings(deadline=None, max_examples=150)
+@examples(1.5)
 def test_headings_above_are_those_a_reader_finds(document: list[Part], size: int, end: str, count: Counter) -> None:
     body, starts = joined(document, end)
     chunks = chunk(body, size=size, count=count)
@@ -202,7 +202,7 @@ def test_headings_above_are_those_a_reader_finds(document: list[Part], size: int
 
 @given(documents, SIZES, COUNTERS)
 @example([atx(1, "red"), Part("red"), atx(2, "red"), Part("red"), atx(1, "red"), Part("red " * 15)], 20, tokens)
-@settings(deadline=None, max_examples=150)
+@examples(1.5)
 def test_a_heading_begins_a_chunk_and_only_it_makes_a_section(document: list[Part], size: int, count: Counter) -> None:
     body, starts = joined(document, "\n")
     chunks = chunk(body, size=size, count=count)
@@ -220,7 +220,7 @@ def test_a_heading_begins_a_chunk_and_only_it_makes_a_section(document: list[Par
 @given(documents, SIZES, COUNTERS)
 @example([atx(1, "red"), atx(2, "red"), Part("red " * 30)], 20, tokens)
 @example([atx(2, "red"), atx(3, "red"), Part("red"), atx(2, "red"), atx(3, "red"), Part("red " * 9)], 20, tokens)
-@settings(deadline=None, max_examples=300)
+@examples(3)
 def test_a_heading_joins_a_deeper_one_directly_below_it_if_there_is_room(
     document: list[Part], size: int, count: Counter
 ) -> None:
@@ -249,7 +249,7 @@ def leaves(document: list[Part]) -> Iterator[tuple[Part, ...]]:
 
 
 @given(documents, COUNTERS)
-@settings(deadline=None, max_examples=150)
+@examples(1.5)
 def test_the_path_of_a_short_body_is_what_all_of_it_stands_below(document: list[Part], count: Counter) -> None:
     document = [replace(part, number=n) for n, part in enumerate(document)]
     chunks = chunk(joined(document, "\n")[0], size=10_000, count=count)
@@ -261,7 +261,7 @@ def test_the_path_of_a_short_body_is_what_all_of_it_stands_below(document: list[
 
 
 @given(documents, SIZES, COUNTERS)
-@settings(deadline=None, max_examples=150)
+@examples(1.5)
 def test_a_fence_or_a_table_that_fits_is_whole(document: list[Part], size: int, count: Counter) -> None:
     body, starts = joined(document, "\n")
     chunks = chunk(body, size=size, count=count)
@@ -272,7 +272,6 @@ def test_a_fence_or_a_table_that_fits_is_whole(document: list[Part], size: int, 
 
 
 @given(documents, SIZES)
-@settings(deadline=None)
 def test_a_chunk_is_a_code_block_if_it_lies_in_a_fence(document: list[Part], size: int) -> None:
     body, starts = joined(document, "\n")
     fences = [(s, s + len(p.text)) for p, s in zip(document, starts, strict=True) if p.text[0] in "`~"]
@@ -285,7 +284,7 @@ def test_a_chunk_is_a_code_block_if_it_lies_in_a_fence(document: list[Part], siz
 
 
 @given(documents, SIZES, COUNTERS)
-@settings(deadline=None, max_examples=150)
+@examples(1.5)
 def test_a_fence_or_a_table_that_does_not_fit_is_cut_at_lines(document: list[Part], size: int, count: Counter) -> None:
     body, starts = joined(document, "\n")
     chunks = chunk(body, size=size, count=count)

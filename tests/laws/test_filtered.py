@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from entries import note, prompt, words
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from profiles import examples
 
 from memory import Config, Engine, Granularity, Kind, Mode, Query, Scope
 from memory.embed import space
@@ -194,13 +195,11 @@ def pairs(ranking: Ranking) -> list[tuple[ChunkId, float]]:
 
 
 @given(queries, scopes, limits)
-@settings(deadline=None)
 def test_keywords_find_in_a_scope_what_is_left_of_the_whole_ranking(kept, texts, scope, k) -> None:
     is_the_whole_ranking_filtered(kept, texts, SCOPES[scope], k)
 
 
 @given(seeds, scopes, limits)
-@settings(deadline=None)
 def test_vectors_find_in_a_scope_the_nearest_of_it(kept, seed, scope, k) -> None:
     vector = directions(1, seed)[0]
 
@@ -211,7 +210,7 @@ def test_vectors_find_in_a_scope_the_nearest_of_it(kept, seed, scope, k) -> None
 
 
 @given(st.integers(0, len(POOL) - 1), scopes, limits)
-@settings(deadline=None, max_examples=30)
+@examples(0.4)
 def test_the_first_search_of_a_process_finds_the_nearest_too(kept, number, scope, k) -> None:
     store = SqliteStore(kept.path)
 
@@ -256,7 +255,7 @@ one_status = scopes.filter(lambda name: len(SCOPES[name].statuses) == 1)
 
 
 @given(queries, one_status, st.integers(1, 5000), st.sampled_from([Mode.KEYWORD, Mode.VECTOR]))
-@settings(deadline=None, max_examples=30)
+@examples(0.4)
 def test_a_search_finds_what_its_retriever_finds(kept, texts, scope, limit, mode) -> None:
     plain = replace(Config(), home=str(kept.path.parent), search=replace(Config().search, neighbours=False))
     engine = Engine(kept.store, plain, embedder=EMBEDDER)

@@ -12,8 +12,9 @@ import networkx as nx
 import pytest
 from entries import at, note
 from graph_suite import entity, linked, related
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from profiles import examples
 from sound import sound
 from store_suite import put
 
@@ -191,9 +192,7 @@ class Graphs(RuleBasedStateMachine):
 
 
 TestGraphs = Graphs.TestCase
-TestGraphs.settings = settings(
-    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestGraphs.settings = examples(1, stateful_step_count=30, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -221,7 +220,7 @@ def shapes(draw) -> nx.Graph:
 
 
 @given(shape=shapes(), data=st.data(), most=st.integers(0, 8))
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(0.4, suppress_health_check=list(HealthCheck))
 def test_what_is_near_and_the_shortest_paths_are_those_of_networkx(shape, data, most) -> None:
     graph = nx.MultiGraph()
     with tempfile.TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "memory.db")) as sqlite:

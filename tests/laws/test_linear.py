@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
+from profiles import examples
 from work import guarded, is_linear, over_and_over
 
 from memory.schema.limits import BODY_LIMIT
@@ -39,7 +40,7 @@ PIECES += [
 ]
 
 repeated = st.lists(st.sampled_from(PIECES) | st.text(min_size=1, max_size=2), min_size=1, max_size=4).map("".join)
-ONCE = settings(max_examples=25, deadline=None)
+FEW = examples(0.4)  # each is cut at three lengths, line by line
 
 
 @given(repeated)
@@ -49,21 +50,21 @@ ONCE = settings(max_examples=25, deadline=None)
 @example("a\n===\n")
 @example("a")
 @example(" ")
-@ONCE
+@FEW
 def test_cutting_is_linear(part: str) -> None:
     with guarded():  # a small chunk, so that the shortest text is cut too
         is_linear(lambda text: chunk(text, size=50), part, cutting, outlining, counting)
 
 
 @given(repeated)
-@ONCE
+@FEW
 def test_an_outline_is_linear(part: str) -> None:
     with guarded():
         is_linear(lambda text: outline(LINE.findall(text)), part, outlining)
 
 
 @given(repeated)
-@ONCE
+@FEW
 def test_counting_and_what_is_indexed_beside_are_linear(part: str) -> None:
     with guarded():
         is_linear(tokens, part, counting)
@@ -72,7 +73,7 @@ def test_counting_and_what_is_indexed_beside_are_linear(part: str) -> None:
 
 
 @given(repeated, st.integers(0, 400))
-@ONCE
+@FEW
 def test_a_passage_is_linear_in_its_chunk(part: str, overlap: int) -> None:
     def act(text: str) -> str:
         whole = Chunk(0, 0, len(text), ChunkType.TEXT)

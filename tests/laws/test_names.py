@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from hostile import Index, hostile
 from memory.config.config import Config
@@ -189,7 +189,6 @@ def test_the_mark_of_a_prefix_stays_with_the_last_part() -> None:
 
 
 @given(anything)
-@settings(deadline=None)
 def test_every_form_of_a_name_is_a_query(text: str) -> None:
     index = Index("something")
 
@@ -199,7 +198,6 @@ def test_every_form_of_a_name_is_a_query(text: str) -> None:
 
 
 @given(spoken, st.sampled_from(sorted(WAYS)), st.sampled_from(sorted(WAYS)))
-@settings(deadline=None)
 def test_a_name_is_found_however_it_is_written(words: list[str], kept: str, asked: str) -> None:
     index = Index("nothing of it", f"see {WAYS[kept](words)}.", f"the {' '.join(words)} of it")
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sessions_made import cosines, session_memory
 
 from memory import Granularity, Kind, Mode, Query
@@ -124,7 +124,6 @@ def kept(memory: SessionMemory, case: Case) -> None:
 
 
 @given(cases)
-@settings(max_examples=120, deadline=None)
 def test_rows_are_in_the_order_of_relevance_their_similarity_is_the_cosine_and_the_limit_is_filled(case: Case) -> None:
     with TemporaryDirectory() as home:
         memory = session_memory(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from entries import note
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from plans import statements
+from profiles import examples
 
 from memory import Config, Draft, Engine, Query
 from memory.schema.kinds import Kind
@@ -66,7 +67,7 @@ queries = st.lists(
 
 
 @given(queries, st.integers(0, 4_000))
-@settings(max_examples=150)
+@examples(1.5)
 def test_two_stores_cut_alike_and_read_no_more_than_is_allowed(
     stores: tuple[RamStore, SqliteStore], text: str, most: int
 ) -> None:

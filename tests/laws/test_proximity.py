@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from entries import START
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from memory import Config, Engine, Kind, Query
 from memory.embed.providers.hashed import HashedEmbedder
@@ -154,7 +154,6 @@ SORTS = pytest.mark.parametrize("sort", ["ram", "sqlite"])
     st.lists(st.integers(0, 24), max_size=3),
     st.tuples(st.integers(0, 5), shares, shares, limits),
 )
-@settings(deadline=None)
 def test_a_hybrid_search_is_every_entity_scored_and_the_best_taken(  # noqa: PLR0917  # what hypothesis draws
     sort, many, graph, query, around, weights
 ) -> None:
@@ -215,7 +214,6 @@ def test_a_body_by_hand_says_the_same_once_it_is_listed(body) -> None:
 
 
 @given(st.lists(st.lists(TEXTS, max_size=4), max_size=4))
-@settings(deadline=None)
 def test_whatever_is_added_is_known_and_whatever_is_removed_is_not(calls) -> None:
     config = replace(Config(), home="/nowhere", embedding=replace(Config().embedding, provider="none"))
     graph = EntityGraph(Engine(RamStore(), config, now=lambda: START))

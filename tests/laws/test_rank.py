@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
+from profiles import examples
 
 from memory.rank.coverage import NEIGHBOURS as TOGETHER
 from memory.rank.fuse import RRF_K, centred, fuse
@@ -128,7 +129,6 @@ def test_reciprocal_ranks_look_at_places_only() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(2, 40), st.floats(0, 0.9))
-@settings(deadline=None)
 def test_centred_is_the_cosine_of_what_is_left_without_the_centre(seed: int, dimension: int, length: float) -> None:
     dice = np.random.default_rng(seed)
     query, chunk, centre = (row / np.linalg.norm(row) for row in dice.normal(size=(3, dimension)))
@@ -239,7 +239,7 @@ def test_coarse_is_each_memory_once_by_its_best_chunk(case, limit) -> None:
 
 
 @given(ranked(), st.integers(1, 20))
-@settings(max_examples=300)
+@examples(3)
 def test_sections_are_those_of_the_best_chunks_each_once(case, limit) -> None:
     found, outlines = case
 
@@ -254,7 +254,7 @@ def test_sections_are_those_of_the_best_chunks_each_once(case, limit) -> None:
 
 
 @given(ranked(), st.integers(1, 20), st.randoms(use_true_random=False))
-@settings(max_examples=300)
+@examples(3)
 def test_sections_are_ranked_by_the_mean_of_the_chunks_that_match(case, limit, dice) -> None:  # CAP A26, A28, A29
     found, outlines = case
     cosines = {id: dice.choice([None, -0.2, 0.0, 0.2, 0.4, 0.8]) for outline in outlines.values() for id, _ in outline}

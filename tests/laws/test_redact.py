@@ -6,7 +6,8 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, example, given, settings, strategies as st
+from hypothesis import assume, example, given, strategies as st
+from profiles import examples
 from secrets_made import SHAPES, made, runs
 
 from memory.redact import BUILT_IN, Redactor
@@ -66,7 +67,7 @@ def redacted(redactor: Redactor, text: str) -> str | None:
 
 @pytest.mark.parametrize("redactor", [REDACTOR, OWN])
 @given(hostile)
-@settings(deadline=None, max_examples=400)
+@examples(4)
 @example("password=[redacted:jwt]x9x9x9")
 @example("<redac<redacted>x</redacted>ted>")
 def test_twice_is_once(redactor: Redactor, text: str) -> None:
@@ -76,7 +77,7 @@ def test_twice_is_once(redactor: Redactor, text: str) -> None:
 
 
 @given(shapes, dice, st.sampled_from(BENIGN), st.sampled_from(BENIGN))
-@settings(deadline=None, max_examples=300)
+@examples(3)
 @example("assigned-secret password: ⟨R{s20}9w⟩", random.Random(5150898), "", "")  # has *** in it
 def test_a_secret_among_other_texts_is_gone_and_they_stay(
     shape: str, dice: random.Random, before: str, after: str
@@ -94,7 +95,7 @@ def test_a_secret_among_other_texts_is_gone_and_they_stay(
 
 @given(st.lists(st.tuples(shapes, around), min_size=1, max_size=4), dice)
 @example([("pgpass-password db.internal:5432:app:owner:⟨{a14}⟩", ("\\n", "\\n"))], random.Random(0))
-@settings(deadline=None, max_examples=300)
+@examples(3)
 def test_secrets_side_by_side_are_all_gone(parts: list[tuple[str, tuple[str, str]]], dice: random.Random) -> None:
     several = [(made(shape, dice), pair) for shape, pair in parts]
 
@@ -105,7 +106,6 @@ def test_secrets_side_by_side_are_all_gone(parts: list[tuple[str, tuple[str, str
 
 
 @given(hostile.filter(lambda text: "<" not in text), hostile.filter(lambda text: "<" not in text), st.text(max_size=60))
-@settings(deadline=None)
 def test_what_was_marked_is_gone_whatever_it_is(before: str, after: str, held: str) -> None:
     held = f"⟨{held.replace('<', '')}⟩"
 
@@ -113,7 +113,6 @@ def test_what_was_marked_is_gone_whatever_it_is(before: str, after: str, held: s
 
 
 @given(st.text())
-@settings(deadline=None)
 def test_a_text_without_a_word_of_a_rule_stays(text: str) -> None:
     low = text.lower()
 
@@ -135,7 +134,6 @@ def test_a_text_without_a_word_of_a_rule_stays(text: str) -> None:
         max_leaves=8,
     )
 )
-@settings(deadline=None)
 def test_a_value_redacted_twice_is_redacted_once(value) -> None:
     try:
         once, _ = REDACTOR.value(value)

@@ -8,7 +8,8 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
+from profiles import examples
 
 from memory.redact import BUILT_IN, Redactor, keys
 from memory.redact.ignore import parsed
@@ -58,7 +59,7 @@ def plain(pattern: str) -> str:
 
 
 @given(bodies)
-@settings(max_examples=400)
+@examples(4)
 @example("\nMIIEpAIBAAKCAQEAMIIEpAIB\n\nAnd then")
 @example("Zm9v\nAnd")
 def test_the_body_of_a_key_ends_where_the_plain_expression_ends(text: str) -> None:
@@ -72,7 +73,7 @@ def test_the_body_of_a_key_ends_where_the_plain_expression_ends(text: str) -> No
     "rule", [rule for rule in BUILT_IN if rule.pattern != plain(rule.pattern)], ids=lambda r: r.name
 )
 @given(st.data())
-@settings(max_examples=200)
+@examples(2)
 def test_a_rule_matches_what_its_plain_expression_matches(rule, data) -> None:
     text = rule.words[0] + data.draw(bodies | st.from_regex(r"[\w.-]{0,40}", fullmatch=True))
 
@@ -85,7 +86,7 @@ def test_a_rule_matches_what_its_plain_expression_matches(rule, data) -> None:
 @given(
     st.lists(st.sampled_from(["ab1", "b1x", "1x", "c.d"]), min_size=2, max_size=4), st.text("ab1xcd. \n", max_size=40)
 )
-@settings(max_examples=300)
+@examples(3)
 def test_a_wildcard_reaches_the_first_place_of_what_follows_it(parts: list[str], text: str) -> None:
     text += "".join(parts)
     (rule,) = parsed("*".join(parts), "f")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory.search.term_vectors import ridge as module
 from memory.search.term_vectors.learn import _senses, axes, cosines
@@ -28,7 +28,6 @@ def sparse(matrix: np.ndarray, seed: int = 0) -> Sparse:
 
 
 @given(seeds, st.integers(0, 30), st.integers(0, 30), st.integers(1, 5), shares)
-@settings(deadline=None)
 def test_a_product_is_that_of_the_dense_matrix(seed: int, height: int, width: int, across: int, share: float) -> None:
     matrix = dense(seed, height, width, share)
     other = dense(seed + 1, width, across, 1)
@@ -62,7 +61,6 @@ def test_a_product_with_empty_rows_and_columns() -> None:
 
 
 @given(seeds, st.tuples(st.integers(1, 12), st.integers(1, 8), st.integers(1, 4)), shares, st.floats(0.1, 5))
-@settings(deadline=None)
 def test_enough_steps_come_to_the_solution_of_the_normal_equations(
     seed: int, shape: tuple[int, int, int], share: float, weight: float
 ) -> None:
@@ -86,7 +84,6 @@ def test_a_first_step_already_goes_where_the_solution_is() -> None:
 
 
 @given(seeds, st.integers(1, 40), st.integers(1, 30), st.integers(1, 12))
-@settings(deadline=None)
 def test_axes_are_orthonormal_and_no_more_than_are_needed(seed: int, count: int, dimension: int, most: int) -> None:
     rows = dense(seed, count, dimension, 0.8)
 
@@ -112,7 +109,6 @@ def test_of_rows_that_do_not_differ_an_axis_remains(most: int) -> None:
 
 
 @given(seeds, st.integers(1, 6), st.integers(0, 6))
-@settings(deadline=None)
 def test_axes_span_all_that_rows_of_low_rank_differ_in(seed: int, rank: int, more: int) -> None:
     rows = dense(seed, 60, rank, 1) @ dense(seed + 1, rank, 40, 1)
 
@@ -134,7 +130,6 @@ def test_axes_keep_most_of_what_rows_differ_in() -> None:
 
 
 @given(seeds, st.integers(1, 9), st.integers(1, 20), st.floats(1e-6, 1e6))
-@settings(deadline=None)
 def test_a_code_is_off_by_half_a_step_at_most(seed: int, count: int, axes: int, size: float) -> None:
     vectors = dense(seed, count, axes, 0.7) * np.float32(size)
 

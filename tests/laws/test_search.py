@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 from doubles import Down, Renamed, Watched
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from profiles import examples
 
 from memory import Config, Draft, Engine, Granularity, Kind, Mode, Query, Scope, Tier
 from memory.config.config import load
@@ -66,7 +67,7 @@ bodies = st.lists(st.sampled_from(["", "alpha", "some other words", LONG]), min_
 
 
 @given(bodies, modes, st.integers(1, 9), st.sampled_from(["auto", "always"]))
-@settings(deadline=None, max_examples=25)
+@examples(0.4)
 def test_as_many_memories_as_asked_for_are_found_if_there_are_so_many(texts, mode, limit, gate) -> None:
     drafts = [note(f"alpha number {n}", body=body) for n, body in enumerate(texts)]
 
@@ -77,7 +78,7 @@ def test_as_many_memories_as_asked_for_are_found_if_there_are_so_many(texts, mod
 
 
 @given(bodies, modes, st.integers(1, 400))
-@settings(deadline=None, max_examples=15)
+@examples(0.4)
 def test_fine_shows_each_chunk_once(texts, mode, limit) -> None:
     with filled(*(note(f"alpha {n}", body=body) for n, body in enumerate(texts))) as kept:
         answer = kept.search(Query("alpha", limit, Granularity.FINE, mode))
@@ -90,7 +91,7 @@ def test_fine_shows_each_chunk_once(texts, mode, limit) -> None:
 
 
 @given(bodies, modes)
-@settings(deadline=None, max_examples=15)
+@examples(0.4)
 def test_what_is_shown_is_a_slice_of_the_body_or_what_was_said_in_short(texts, mode) -> None:
     with filled(*(note(f"alpha {n}", body=body) for n, body in enumerate(texts))) as kept:
         for granularity in Granularity:
@@ -111,7 +112,7 @@ rows = st.lists(st.fixed_dictionaries(values), min_size=1, max_size=12)
 
 
 @given(rows, st.fixed_dictionaries(values), modes)
-@settings(deadline=None, max_examples=40)
+@examples(0.4)
 def test_all_that_is_in_scope_is_found_and_nothing_else(rows, wanted, mode) -> None:
     drafts = [
         note(f"alpha {n}", tags=(row["tag"],) if row["tag"] else (), **{name: row[name] for name in FIELDS[:3]})
@@ -134,7 +135,7 @@ def test_all_that_is_in_scope_is_found_and_nothing_else(rows, wanted, mode) -> N
 
 
 @given(st.lists(st.sampled_from(["alpha", "alpha beta", "beta", "gamma alpha alpha"]), min_size=1, max_size=12), modes)
-@settings(deadline=None, max_examples=15)
+@examples(0.4)
 def test_the_order_is_the_same_every_time(texts, mode) -> None:
     with TemporaryDirectory() as home:
         with engine(Path(home)) as kept:

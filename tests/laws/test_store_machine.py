@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 from entries import OTHER, SPACE, at, embedded, note, request, words
 from graph_suite import entity, linked, related
-from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis import HealthCheck, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from profiles import examples
 from runs_suite import used
 from sound import sound
 
@@ -494,6 +495,4 @@ class Stores(RuleBasedStateMachine):
 
 
 TestStores = Stores.TestCase
-TestStores.settings = settings(
-    max_examples=40, stateful_step_count=35, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestStores.settings = examples(1, stateful_step_count=35, suppress_health_check=list(HealthCheck))

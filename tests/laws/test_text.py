@@ -9,7 +9,8 @@ from unicodedata import normalize
 
 import apsw
 import pytest
-from hypothesis import assume, example, given, settings, strategies as st
+from hypothesis import assume, example, given, strategies as st
+from profiles import examples
 from work import guarded, is_linear, over_and_over
 
 from hostile import HOSTILE, Index, hostile
@@ -38,7 +39,7 @@ def test_ten_thousand_hostile_queries_are_no_syntax_error() -> None:
 
 
 @given(hostile)
-@settings(deadline=None, max_examples=300)
+@examples(3)
 def test_each_term_alone_is_a_query_of_fts5(text: str) -> None:
     db = apsw.Connection(":memory:")
     db.execute("create virtual table t using fts5(text, tokenize='porter unicode61')")
@@ -131,7 +132,6 @@ def test_vowel_signs_belong_to_their_word() -> None:
 
 
 @given(st.text(UNSPACED, min_size=1, max_size=30), st.data())
-@settings(deadline=None)
 def test_every_part_of_a_text_without_spaces_is_found(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     part = text[start : data.draw(st.integers(start + 1, len(text)))]

@@ -21,7 +21,8 @@ import pytest
 import yaml
 from documented import refused
 from entries import note
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
+from profiles import examples
 from sessions_made import rows, session_memory
 
 from memory import Draft, Engine
@@ -608,7 +609,7 @@ PATHS = st.lists(PARTS | st.text(max_size=5), min_size=1, max_size=6).map("/".jo
 
 
 @given(path=PATHS, absolute=st.booleans(), overwrite=st.booleans())
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 def test_nothing_is_ever_written_outside(path: str, absolute: bool, overwrite: bool) -> None:
     with TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as patch:
         root = Path(temporary).resolve()
@@ -698,7 +699,6 @@ def shared(tmp_path_factory) -> Iterator[SessionMemory]:
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if RULES[kind].chunked and RULES[kind].family == "session"])
 @given(text=MARKDOWN.filter(lambda text: text.strip() and "\0" not in text))
-@settings(max_examples=60, deadline=None)
 def test_a_document_is_reconstructed_to_the_last_byte(shared: SessionMemory, kind: Kind, text: str) -> None:
     wanted = draft(kind, text, agent_id="a", title="T", session_id=None if kind is Kind.KNOWLEDGE_BASE else "s")
     id = shared.engine.save(wanted).memory.id

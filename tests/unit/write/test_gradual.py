@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from doubles import Watched
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
@@ -154,7 +154,6 @@ def excerpt(id: int, length: int) -> Excerpt:
 
 
 @given(st.lists(st.integers(0, 2 * SHARE), max_size=20), st.none() | st.just(SHARE))
-@settings(max_examples=50)
 def test_shares_hold_everything_once_in_order_the_long_ones_last(lengths: list[int], most: int | None) -> None:
     found = list(shares([excerpt(id, length) for id, length in enumerate(lengths)], most))
 
