@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import profiles
@@ -12,6 +16,38 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 profiles.load()
+
+MEMORY = Path("/dev/shm")  # where Linux keeps files in memory
+MOUNTS = Path("/proc/self/mounts")
+ROOM = 2 << 30  # bytes; a run of everything takes up a fifth of it at most
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """
+    Temporary folders are in memory where there is room: half of the time of a test of SQLite is waiting for a disk.
+
+    Who names a place, by `--basetemp` or $TMPDIR, gets that one; a worker of xdist is told its own. Ours goes with the
+    run, but for one that is killed.
+    """
+    named = config.getoption("basetemp") or any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    if named or not _roomy(MEMORY):
+        return
+    folder = tempfile.mkdtemp(prefix="tests-of-memory-", dir=MEMORY)
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    patch = pytest.MonkeyPatch()
+    patch.setenv("TMPDIR", folder)
+    patch.setattr(tempfile, "tempdir", folder)
+    config.add_cleanup(patch.undo)
+
+
+def _roomy(folder: Path) -> bool:
+    """Whether a folder is in memory, has room for a run, and lets programs in it be run."""
+    if not (MOUNTS.is_file() and os.access(folder, os.W_OK)):
+        return False
+    mounts = [line.split(" ") for line in MOUNTS.read_text("utf-8").splitlines()]
+    found = os.statvfs(folder)
+    in_memory = any(kind == "tmpfs" and place == str(folder) for _, place, kind, *_ in mounts)
+    return in_memory and found.f_bavail * found.f_frsize >= ROOM and not found.f_flag & os.ST_NOEXEC
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
