@@ -1034,28 +1034,33 @@ class Vectors:
             assert found(store.by_vector(1, unit(1), Scope(kinds=frozenset({Kind.NOTE})), k)) == ids[:k]
 
     def test_filtered_search_equals_brute_force_at_any_selectivity_and_limit(self, store: Store) -> None:
-        count = 4500  # more than the 4,096 neighbours that sqlite-vec's own tables give
+        count, each = 4500, 10  # more than the 4,096 neighbours that sqlite-vec's own tables give
         vectors = directions(count)
-        shares = {"all": 1, "half": 2, "tenth": 10, "hundredth": 100, "few": 1500}
+        shares = {"all": 1, "half": 2, "tenth": 10, "hundredth": 100, "few": 150}
         entries = [
             note(
                 str(n),
+                body="123456789",
+                size=1,
                 tags=tuple(tag for tag, part in shares.items() if n % part == 0),
-                embedded=embedded([vectors[n]]),
+                embedded=embedded(vectors[n * each : (n + 1) * each]),
             )
-            for n in range(count)
+            for n in range(count // each)
         ]
-        kept(store, *entries)
+        ids = kept(store, *entries)
+        chunks = {
+            chunk: n * each + place for n, id in enumerate(ids) for place, (chunk, _) in enumerate(store.outline(id))
+        }
         query = directions(1, seed=9)[0]
         cosines = vectors.astype(np.float64) @ query
 
         for scope, part in ((ACTIVE, 1), *((Scope(tags=frozenset({tag})), part) for tag, part in shares.items())):
-            inside = [n for n in range(count) if n % part == 0]
+            inside = [n for n in range(count) if n // each % part == 0]
             exact = sorted(inside, key=lambda n: -cosines[n])
             for k in (1, 10, 100, 4096, 4097, 5000):
                 ranking = store.by_vector(1, query, scope, k)
                 assert len(ranking) == min(k, len(inside)), (scope, k)
-                given = [scored.memory - 1 for scored in ranking]
+                given = [chunks[scored.chunk] for scored in ranking]
                 assert set(given) <= set(inside)
                 assert len(set(given)) == len(given)
                 assert [cosines[n] for n in given] == pytest.approx([cosines[n] for n in exact[:k]], abs=TOLERANCE)

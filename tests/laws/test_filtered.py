@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
     from memory.store import Entry
 
-COUNT = 10_000
+COUNT = 5_000  # more than the 4,096 neighbours that sqlite-vec's own tables give
 ALL = 1 << 30
 TOLERANCE = 1e-6  # cosines in 32 bits
 EMBEDDER = HashedEmbedder(16)
