@@ -1,5 +1,6 @@
 """
-What the distilled tier costs: learning a lexicon, its size, asking it, and a search that it answers, by the size of the store.
+What the distilled tier costs, by the size of the store: learning term vectors, their size, asking them, and a search that
+they answer.
 
     python bench/distil.py             about five minutes
     python bench/distil.py --keep      the run is kept in bench/runs/
@@ -19,7 +20,7 @@ from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
 from memory import Config, Engine, Mode, Query
-from memory.search.term_vectors.ask import Lexicon
+from memory.search.term_vectors.ask import TermEmbedder
 from memory.search.term_vectors.learn import learn
 from memory.store.sqlite.store import SqliteStore
 from memory.text.terms import terms
@@ -55,7 +56,7 @@ def measure(engine: Engine, store: SqliteStore, size: int, told: Sequence[str]) 
     wall, cpu = perf_counter() - begun, process_time() - worked
     assert learned is not None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    known = store.lexicon.size(generation)
+    known = store.term_vectors.size(generation)
     note = (
         f"{cpu:.2f} s of CPU, {known:,} terms, {known * 196 / 1e6:.1f} MB of codes; the process has had {peak:,.0f} MB"
     )
@@ -63,11 +64,11 @@ def measure(engine: Engine, store: SqliteStore, size: int, told: Sequence[str]) 
     if size == 6_000:
         learning = barred(learning, "≤ 2 s", met=wall <= 2)
 
-    lexicon = Lexicon(store, generation)
+    embedder = TermEmbedder(store, generation)
     weighed = [(text, store.weigh(terms(text))) for text in told]
     for text, wanted in weighed[:20]:
-        lexicon.ask(text, wanted)
-    times = [taken(lambda pair=pair: lexicon.ask(*pair)) for pair in weighed]
+        embedder.ask(text, wanted)
+    times = [taken(lambda pair=pair: embedder.ask(*pair)) for pair in weighed]
     asking = figure("the vector of a query, lexicon in use", size, times, {})
     asking = barred(asking, "p50 ≤ 0.1 ms", met=bool(asking.typical is not None and asking.typical <= 0.1))
 

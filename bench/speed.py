@@ -83,7 +83,7 @@ def build(folder: Path, kept: Sequence[Draft]) -> tuple[Engine, float]:
 def opened(folder: Path, model: str = "all-MiniLM-L6-v2") -> Engine:
     config = replace(Config(), home=str(folder))
     folder.mkdir(parents=True, exist_ok=True)
-    # A command learns no lexicon: with one, other questions would go to the other tiers (bench/distil.py).
+    # A command learns no term vectors: with them, other questions would go to the other tiers (bench/distil.py).
     return Engine(SqliteStore(config.database), config, embedder=Instant(model), lasting=False)
 
 

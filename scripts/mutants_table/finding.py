@@ -25,7 +25,7 @@ HOW_FAR = (
         "if len(terms) < SHORT and seen.complete:",
         "test_judge.py",
     ),
-    Mutant("gate-believes-any-lexicon", "KNOWN = 0.5\n", "KNOWN = 0.0\n", "test_tiers.py"),
+    Mutant("gate-believes-any-term-vectors", "KNOWN = 0.5\n", "KNOWN = 0.0\n", "test_tiers.py"),
     Mutant("worth-half-is-too-little", "if coverage >= COVERED:", "if coverage > COVERED:", "test_worth.py"),
     Mutant(
         "worth-version-of-a-model",

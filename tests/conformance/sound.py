@@ -89,7 +89,7 @@ def _booked(db: apsw.Connection) -> None:
 
 
 def _learned(db: apsw.Connection) -> None:
-    """Lexicons know only words that some chunk holds; codes have a number for each axis."""
+    """Terms that have vectors hold only words that some chunk holds; codes have a number for each axis."""
     held = {word for (word,) in db.execute("select term from vocabulary")}
     rows = "select t.term, length(t.code), l.axes from lexicon_terms t join lexicons l using (generation)"
     for term, length, axes in db.execute(rows):

@@ -26,7 +26,7 @@ UNKNOWN = f"{COMMON[0]} unheard utterances of nobody"
 
 @pytest.fixture(scope="session")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with more notes than the least that a lexicon is learned from, and none yet."""
+    """A home with more notes than the least that term vectors are learned from, and none yet."""
     folder = tmp_path_factory.mktemp("imported")
     shell = Shell(folder / "home", folder)
     lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(LEAST + 30)]
@@ -91,7 +91,7 @@ def test_explain_says_how_far_it_went_and_what_it_is_worth(taught: Shell) -> Non
 
 
 @pytest.mark.parametrize("query", ["n17x", words(1)[0]])
-def test_an_answer_by_keyword_imports_no_numpy_though_there_is_a_lexicon(taught: Shell, query: str) -> None:
+def test_an_answer_by_keyword_imports_no_numpy_though_there_are_term_vectors(taught: Shell, query: str) -> None:
     assert tier(taught, query) == "keyword"
 
     run = subprocess.run(

@@ -142,7 +142,7 @@ def test_what_is_stopped_at_last_is_not_written() -> None:
     asked = iter([True])
 
     assert learn(store, 1, moment=NOW, going=lambda: next(asked, False)) is None
-    assert store.lexicon.learned(1) is None
+    assert store.term_vectors.learned(1) is None
 
 
 def test_learning_tells_so_many_terms_apart_at_most_and_drops_late_pairs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,4 +154,4 @@ def test_learning_tells_so_many_terms_apart_at_most_and_drops_late_pairs_alone(m
     monkeypatch.setattr("memory.search.term_vectors.learn.MOST_SEEN", 100)
 
     assert learn(store, 1, moment=NOW)
-    assert set(store.lexicon.senses(1, ["zebra", "cross", "zebra cross"])) == {"zebra", "cross"}
+    assert set(store.term_vectors.of_terms(1, ["zebra", "cross", "zebra cross"])) == {"zebra", "cross"}

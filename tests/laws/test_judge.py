@@ -136,7 +136,7 @@ def test_all_effort_always_calls_it(question, near, fit) -> None:
 
 
 @given(asked(), st.floats(0.5, 1), beside, st.floats(-1, 1))
-def test_a_lexicon_never_makes_a_search_call_the_model(question, effort, near, fit) -> None:
+def test_term_vectors_never_make_a_search_call_the_model(question, effort, near, fit) -> None:
     with_one, without = (judge(*question, Tuning(effort=effort), near=near, fit=known) for known in (fit, None))
 
     if without.tier is not Tier.HYBRID:
@@ -144,7 +144,7 @@ def test_a_lexicon_never_makes_a_search_call_the_model(question, effort, near, f
 
 
 @given(asked(), efforts, beside, st.floats(-1, 1), st.floats(-1, 1))
-def test_a_lexicon_that_fits_better_never_makes_it_go_further(question, effort, near, one, other) -> None:
+def test_term_vectors_that_fit_better_never_make_it_go_further(question, effort, near, one, other) -> None:
     worse, better = (judge(*question, Tuning(effort=effort), near=near, fit=fit).tier for fit in sorted((one, other)))
 
     assert FAR.index(better) <= FAR.index(worse)
@@ -265,11 +265,11 @@ def test_less_effort_does_not_make_keywords_enough_where_there_is_something_bett
 @pytest.mark.parametrize(
     ("fit", "tier"), [(1.0, Tier.DISTILLED), (FIT, Tier.DISTILLED), (FIT / 2, Tier.HYBRID), (-1.0, Tier.HYBRID)]
 )
-def test_a_lexicon_that_fits_badly_is_trusted_less(fit, tier) -> None:
+def test_term_vectors_that_fit_badly_are_trusted_less(fit, tier) -> None:
     assert judge(WORDS, ranking(7, 7, 7), Tuning(), fit=fit).tier is tier
 
 
-def test_a_lexicon_is_not_asked_where_too_little_of_the_query_was_found() -> None:
+def test_term_vectors_are_not_asked_where_too_little_of_the_query_was_found() -> None:
     verdict = judge(WORDS, ranking(1), Tuning(), fit=FIT)
 
     assert (verdict.tier, verdict.mass) == (Tier.HYBRID, 1.0)

@@ -1,4 +1,4 @@
-"""Laws of the arithmetic behind a lexicon: products with sparse matrices, ridge regression, main axes."""
+"""Laws of the arithmetic behind term vectors: products with sparse matrices, ridge regression, main axes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory.search.term_vectors import ridge as module
-from memory.search.term_vectors.learn import _senses, axes, cosines
+from memory.search.term_vectors.learn import _term_vectors, axes, cosines
 from memory.search.term_vectors.ridge import Product, Sparse, ridge
 
 seeds = st.integers(0, 10_000)
@@ -133,17 +133,17 @@ def test_axes_keep_most_of_what_rows_differ_in() -> None:
 def test_a_code_is_off_by_half_a_step_at_most(seed: int, count: int, axes: int, size: float) -> None:
     vectors = dense(seed, count, axes, 0.7) * np.float32(size)
 
-    found = _senses([f"t{n}" for n in range(count)], vectors)
+    found = _term_vectors([f"t{n}" for n in range(count)], vectors)
 
-    for sense, vector in zip(found, vectors, strict=True):
-        assert len(sense.code) == axes
-        assert sense.scale == pytest.approx(max(np.abs(vector).max() / 127, 1e-12))
-        off = np.abs(sense.scale * np.frombuffer(sense.code, np.int8).astype(np.float64) - vector)
-        assert off.max() <= sense.scale * 0.501
+    for term_vector, vector in zip(found, vectors, strict=True):
+        assert len(term_vector.code) == axes
+        assert term_vector.scale == pytest.approx(max(np.abs(vector).max() / 127, 1e-12))
+        off = np.abs(term_vector.scale * np.frombuffer(term_vector.code, np.int8).astype(np.float64) - vector)
+        assert off.max() <= term_vector.scale * 0.501
 
 
-def test_no_senses_of_no_terms() -> None:
-    assert _senses([], np.zeros((0, 5), np.float32)) == []
+def test_no_vectors_of_no_terms() -> None:
+    assert _term_vectors([], np.zeros((0, 5), np.float32)) == []
 
 
 def test_a_cosine_with_nothing_is_0() -> None:

@@ -23,7 +23,7 @@ from memory.schema.memory import ChunkId, MemoryId, Status
 from memory.schema.query import Scope, Term
 from memory.schema.space import Window
 from memory.schema.usage import Budget, Outage
-from memory.store import Learned, Links, Sense, State
+from memory.store import Learned, Links, State, TermVector
 from memory.store.sqlite.store import SqliteStore
 from memory.store.stems import stems
 from oracle.ram import RamStore
@@ -300,26 +300,29 @@ class Stores(RuleBasedStateMachine):
 
     @precondition(lambda self: self.ram.generations())
     @rule(
-        data=st.data(), senses=st.lists(terms, unique=True, max_size=8), axes=st.integers(1, 2), when=st.integers(0, 9)
+        data=st.data(),
+        term_vectors=st.lists(terms, unique=True, max_size=8),
+        axes=st.integers(1, 2),
+        when=st.integers(0, 9),
     )
-    def learn(self, data, senses, axes, when) -> None:
+    def learn(self, data, term_vectors, axes, when) -> None:
         generation = self.some_generation(data)
         dimension = next((g.space.dimension for g in self.ram.generations() if g.id == generation), 8)
         learned = Learned(when, ChunkId(when), when / 8, at(when), np.eye(axes, dimension, dtype=np.float32))
-        before = self.ram.lexicon.learned(generation)
+        before = self.ram.term_vectors.learned(generation)
         given = data.draw(st.sampled_from([before, before, before, None, learned]))
-        codes = [Sense(term, place / 8, bytes(axes)) for place, term in enumerate(senses)]
+        codes = [TermVector(term, place / 8, bytes(axes)) for place, term in enumerate(term_vectors)]
         if data.draw(st.integers(0, 9)) == 0:
-            codes.append(Sense("note", 1.0, bytes(axes + 1)))
-        self.same("lexicon.learn", generation, learned, codes, instead_of=given)
+            codes.append(TermVector("note", 1.0, bytes(axes + 1)))
+        self.same("term_vectors.learn", generation, learned, codes, instead_of=given)
 
     @rule(data=st.data())
-    def forget_lexicon(self, data) -> None:
-        self.same("lexicon.forget", self.some_generation(data))
+    def forget_term_vectors(self, data) -> None:
+        self.same("term_vectors.forget", self.some_generation(data))
 
     @rule(data=st.data(), limit=limits, after=st.integers(0, 9).map(ChunkId))
     def ask_for_lessons(self, data, limit, after) -> None:
-        expected, given = self.both("lexicon.lessons", self.some_generation(data), after, limit)
+        expected, given = self.both("term_vectors.lessons", self.some_generation(data), after, limit)
         if expected is given:
             return
         assert [excerpt for excerpt, _ in expected] == [excerpt for excerpt, _ in given]
@@ -463,12 +466,12 @@ class Stores(RuleBasedStateMachine):
     def know_the_same_words_and_only_such_as_a_chunk_holds(self) -> None:
         held = {word for piece in self.ram.data.pieces.values() for column in piece.words for word in column}
         for generation in self.ram.generations():
-            left, right = self.both("lexicon.learned", generation.id)
+            left, right = self.both("term_vectors.learned", generation.id)
             assert left is right is None or (left[:4], left.basis.tolist()) == (right[:4], right.basis.tolist())
-            assert left is not None or self.same("lexicon.size", generation.id) == 0
-            every = [term for own, term in self.ram.data.senses if own == generation.id]
-            self.same("lexicon.size", generation.id)
-            self.same("lexicon.senses", generation.id, every)
+            assert left is not None or self.same("term_vectors.size", generation.id) == 0
+            every = [term for own, term in self.ram.data.term_vectors if own == generation.id]
+            self.same("term_vectors.size", generation.id)
+            self.same("term_vectors.of_terms", generation.id, every)
             assert all(held.issuperset(term.split(" ")) for term in every)
 
     @invariant()

@@ -49,9 +49,9 @@ from memory.store.postings import Allowance, cost
 from memory.store.stems import stems
 from oracle.ram_begun import RamBegun
 from oracle.ram_graph import RamGraph
-from oracle.ram_lexicon import RamLexicon, forget, unlearn
 from oracle.ram_runs import RamRuns
 from oracle.ram_sessions import ordered, session, sum_of, tally
+from oracle.ram_term_vectors import RamTermVectors, forget, unlearn
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from memory.schema.query import Ranking, Scope, Searched, Term
     from memory.schema.space import Space, Vectors, Window
     from memory.schema.usage import Budget, Call, Outage
-    from memory.store import Entry, Learned, Links, Sense, ToolCall
+    from memory.store import Entry, Learned, Links, TermVector, ToolCall
 
 K1, B = 1.2, 0.75  # of FTS5's bm25()
 FLOOR = 1e-6  # its idf of a term that more than half of all rows hold
@@ -107,8 +107,8 @@ class Data:
     fingerprints: dict[int, Vectors] = field(default_factory=dict)
     vectors: dict[tuple[int, ChunkId, int], Vectors] = field(default_factory=dict)
     begun: dict[tuple[int, ChunkId], tuple[int, Vectors]] = field(default_factory=dict)
-    lexicons: dict[int, Learned] = field(default_factory=dict)
-    senses: dict[tuple[int, str], Sense] = field(default_factory=dict)
+    learned: dict[int, Learned] = field(default_factory=dict)
+    term_vectors: dict[tuple[int, str], TermVector] = field(default_factory=dict)
     relations: dict[tuple[MemoryId, MemoryId, str], datetime] = field(default_factory=dict)
     attached: dict[tuple[MemoryId, MemoryId], datetime] = field(default_factory=dict)
     calls: dict[int, ToolCall] = field(default_factory=dict)
@@ -150,8 +150,8 @@ class RamStore:
         return RamRuns(self)
 
     @property
-    def lexicon(self) -> RamLexicon:
-        return RamLexicon(self)
+    def term_vectors(self) -> RamTermVectors:
+        return RamTermVectors(self)
 
     @property
     def begun(self) -> RamBegun:

@@ -291,7 +291,7 @@ LITERALLY = {"gate": "count", "merge": "max", "distilled": "off", "neighbours": 
 
 
 def plenty() -> list[Draft]:
-    """More than the least that a lexicon is learned from; two speak of zebras, three of lions."""
+    """More than the least that term vectors are learned from; two speak of zebras, three of lions."""
     said = {7: "zebra crossing", 90: "a zebra that waits", 8: "lion den", 91: "lion lion", 150: "the lion"}
     return [note(f"n{n}", f"{said.get(n, 'nothing')} of word{n % 17} and word{n % 5}") for n in range(LEAST + 10)]
 

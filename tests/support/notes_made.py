@@ -1,4 +1,4 @@
-"""Made-up notes about made-up subjects, the same ones every time: enough of them to learn a lexicon from."""
+"""Made-up notes about made-up subjects, the same ones every time: enough of them to learn term vectors from."""
 
 from __future__ import annotations
 

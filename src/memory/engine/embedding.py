@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.write.background import Background
 
 LOOK = 20
-"""Saves after which a lasting engine looks whether its lexicon is due: looking counts all vectors."""
+"""Saves after which a lasting engine looks whether its term vectors are due: looking counts all vectors."""
 
 
 class Beside:

@@ -26,7 +26,7 @@ class Status(NamedTuple):
     Attributes:
         generations: With the number of chunks that have a vector in each.
         configured: Provider and model that the settings name; empty if it cannot be used.
-        terms: How many the lexicon of the vectors that answer knows; 0 if nothing was learned yet.
+        terms: How many have a term vector in the generation that answers; 0 if nothing was learned yet.
         fit: How well it fits them, -1..1; see `memory.search.term_vectors.learn`.
         failures: Memories with a chunk that the model did not take, the latest first.
         today: What was spent today (UTC), line by line; see `Store.spent`.
@@ -88,7 +88,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
         )
     today = tuple(store.spent(moment.replace(hour=0, minute=0, second=0, microsecond=0)))
     answering = next((found.id for found, _ in generations if found.state is State.ACTIVE), 0)
-    learned = store.lexicon.size(answering), store.lexicon.fit(answering)
+    learned = store.term_vectors.size(answering), store.term_vectors.fit(answering)
     return Status(counts, generations, configured, tuple(store.failures(FAILURES)), today, tuple(problems), *learned)
 
 

@@ -32,7 +32,7 @@ DISTILLED_MASS = 0.15
 
 FIT, LEAST_FIT = 0.75, 0.05
 """
-The fit of a lexicon that thousands of passages taught. Of less it takes more to trust it, by the square: a small store
+The fit of term vectors that thousands of passages taught. Of less it takes more to trust it, by the square: a small store
 teaches less, and in a small store more stands out.
 """
 
@@ -75,7 +75,7 @@ def judge(
     Args:
         terms: What was looked for; `matched` of the ranking speaks of them.
         near: For chunks the share of the query's weight that stands together in them, 0..1.
-        fit: How well the lexicon fits, -1..1; None if there is no distilled tier to go to.
+        fit: How well the term vectors fit, -1..1; None if there is no distilled tier to go to.
     """
     top = ranking[:DEPTH]
     held = held_by_memory(ranking[: max(DEPTH, tuning.enough)])

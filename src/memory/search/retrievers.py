@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.query import Query, Ranking, Scope, Term
     from memory.schema.space import Vectors
-    from memory.search.term_vectors.ask import Lexicon
+    from memory.search.term_vectors.ask import TermEmbedder
     from memory.store import Store
 
 TERMS = 64
 """Terms the keyword retriever takes; of a longer query the most telling."""
 
 KNOWN = 0.5
-"""Share of the query's weight that a lexicon must know: of new words it says nothing."""
+"""Share of the query's weight that must have term vectors: of new words they say nothing."""
 
 COSTLY = 4_000
 """Rows of all terms together. Ranking them takes some 2 ms, 70 candidates more a tenth of that."""
@@ -103,7 +103,7 @@ class Retrievers:
         self._near = {}
         if vector:
             self._vector = None
-            for name in ("_fit", "_lexicon"):
+            for name in ("_fit", "_term_embedder"):
                 self.__dict__.pop(name, None)
 
     @cached_property
@@ -164,26 +164,26 @@ class Retrievers:
 
     @property
     def fit(self) -> float | None:
-        """How well the lexicon fits that can be asked in place of the model, -1..1; None if there is none."""
+        """How well the term vectors fit that can be asked in place of the model, -1..1; None if there is none."""
         return self._fit[1] if self._fusing.distilled else None
 
     @cached_property
     def _fit(self) -> tuple[int, float | None]:
-        """The generation that answers, and the fit of its lexicon."""
+        """The generation that answers, and the fit of its term vectors."""
         active = next((found.id for found in self._store.generations() if found.state == State.ACTIVE), 0)
-        return active, self._store.lexicon.fit(active)
+        return active, self._store.term_vectors.fit(active)
 
     @cached_property
-    def _lexicon(self) -> Lexicon:
-        from memory.search.term_vectors.ask import Lexicon
+    def _term_embedder(self) -> TermEmbedder:
+        from memory.search.term_vectors.ask import TermEmbedder
 
-        return Lexicon(self._store, self._fit[0])
+        return TermEmbedder(self._store, self._fit[0])
 
     def distilled(self, depth: int) -> Ranking | None:
-        """The retriever that calls no model; None if the lexicon knows less than half of the query."""
+        """The retriever that calls no model; None if less than half of the query has term vectors."""
         if self.fit is None:
             return None
-        asked = self._lexicon.ask(self._query.text, self.terms)
+        asked = self._term_embedder.ask(self._query.text, self.terms)
         self._trace.step("distil", 0 if asked is None else round(asked.known * len(self.terms)))
         if asked is None or asked.known < KNOWN:
             return None

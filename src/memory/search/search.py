@@ -257,7 +257,7 @@ class _Search:
         return cheap
 
     def _distilled(self, depth: int, verdict: Verdict | None) -> _Found | None:
-        """Both rankings that call no model, merged; None if there is no lexicon that knows the query."""
+        """Both rankings that call no model, merged; None if there are no term vectors for the query."""
         depth = max(depth, self._fusing.candidates)
         if (near := self._retrievers.distilled(depth)) is None:
             return None

@@ -28,12 +28,12 @@ def topup(
     query: Query, store: Store, retrievers: Retrievers, shown: Sequence[Passage], *, distilled: bool
 ) -> list[Passage]:
     """
-    Passages for the places that are left, without a call of a model: what is near by the lexicon, nearest first, then
+    Passages for the places that are left, without a call of a model: what is most similar by the term vectors, then
     what was last changed. Their score is 0.
 
     Args:
         shown: What was found. No chunk of it comes again; of COARSE, no memory.
-        distilled: Whether the lexicon is asked. Once vectors were compared, all that has one was found.
+        distilled: Whether the term vectors are asked. Once vectors were compared, all that has one was found.
     """
     room = query.limit - len(shown)
     chunks = {chunk for passage in shown for chunk in passage.chunks}

@@ -22,9 +22,9 @@ from memory.store.values import (
     Revision,
     Run,
     Salvaged,
-    Sense,
     Session,
     State,
+    TermVector,
     ToolCall,
     Waiting,
     Whole,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from memory.schema.space import Space, Vectors, Window
     from memory.store.begun import Begun
     from memory.store.graph import Graph
-    from memory.store.lexicon import Lexicon
     from memory.store.runs import Runs
+    from memory.store.term_vectors import TermVectors
 
 __all__ = [
     "PRIOR",
@@ -64,10 +64,10 @@ __all__ = [
     "Revision",
     "Run",
     "Salvaged",
-    "Sense",
     "Session",
     "State",
     "Store",
+    "TermVector",
     "ToolCall",
     "Waiting",
     "Whole",
@@ -118,7 +118,7 @@ class Store(Accounts, Sessions, Protocol):
         ...
 
     @property
-    def lexicon(self) -> Lexicon:
+    def term_vectors(self) -> TermVectors:
         """Its part for what the words in it mean."""
         ...
 
@@ -378,10 +378,10 @@ class Store(Accounts, Sessions, Protocol):
 
     def clear(self, generation: int, ids: Sequence[ChunkId] | None = None) -> None:
         """
-        Take all vectors of a generation away, its fingerprint and its lexicon; of the active one, queue all chunks.
+        Take all vectors of a generation away, its fingerprint and its term vectors; of the active one, queue all chunks.
 
         Args:
-            ids: Only the vectors of these chunks; fingerprint and lexicon stay.
+            ids: Only the vectors of these chunks; fingerprint and term vectors stay.
         """
         ...
 

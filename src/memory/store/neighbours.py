@@ -1,4 +1,4 @@
-"""Which words stand together in a chunk: what a lexicon may have learned of it as a term of two words."""
+"""Which words stand together in a chunk: what may have been learned of it as a term of two words."""
 
 from __future__ import annotations
 

@@ -307,12 +307,12 @@ class Cleared(NamedTuple):
 
 class Learned(NamedTuple):
     """
-    How a lexicon was learned.
+    How the term vectors of a generation were learned.
 
     Attributes:
-        passages: Chunks it was learned from.
+        passages: Chunks they were learned from.
         last: The highest id of a chunk that there was then.
-        fit: Mean cosine of what it says of passages it was not learned from with their vectors, -1..1.
+        fit: Mean cosine of passages they were not learned from, embedded by them, with their vectors, -1..1.
         basis: Shape (axes, dimension), float32, rows orthonormal.
     """
 
@@ -323,7 +323,7 @@ class Learned(NamedTuple):
     basis: Vectors
 
 
-class Sense(NamedTuple):
+class TermVector(NamedTuple):
     """
     The vector of a term: scale · code · basis.
 

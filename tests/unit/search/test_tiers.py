@@ -36,7 +36,7 @@ UNKNOWN = "unheard utterances of nobody"
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with a lexicon."""
+    """A store with term vectors."""
     folder = tmp_path_factory.mktemp("taught")
     with made(folder, Watched()) as engine:
         engine.save_all(drafts(COUNT))
@@ -145,7 +145,7 @@ def test_words_that_nobody_said_are_asked_of_the_model(opened: Opened) -> None:
     assert (answer.tier, watched.queries) == (Tier.HYBRID, [UNKNOWN])
 
 
-def test_without_a_lexicon_there_are_two_tiers(opened: Opened) -> None:
+def test_without_term_vectors_there_are_two_tiers(opened: Opened) -> None:
     watched = Watched()
     engine = opened(watched, distilled="off")
 
@@ -185,7 +185,7 @@ def test_who_never_asks_the_model_gets_the_best_there_is_without(opened: Opened,
     assert watched.queries == []
 
 
-def test_words_that_the_lexicon_knows_too_little_of_go_on_to_the_model(opened: Opened) -> None:
+def test_words_of_which_too_few_have_term_vectors_go_on_to_the_model(opened: Opened) -> None:
     watched = Watched()
     engine = opened(watched)
     engine.save(Draft(title="vexillology", what="heraldry vexillum gonfalon banneret pennon"))  # after it was learned
@@ -197,7 +197,7 @@ def test_words_that_the_lexicon_knows_too_little_of_go_on_to_the_model(opened: O
     assert answer.hits[0].memory.title == "vexillology"
 
 
-def test_without_a_provider_the_lexicon_still_answers(opened: Opened) -> None:
+def test_without_a_provider_the_term_vectors_still_answer(opened: Opened) -> None:
     answer = opened().search(KNOWN)
 
     assert (answer.tier, answer.notices) == (Tier.DISTILLED, ())
@@ -230,8 +230,8 @@ def test_when_the_model_is_down_and_nothing_knows_the_words(opened: Opened) -> N
     assert (answer.tier, answer.hits, answer.outcome) == (Tier.KEYWORD, (), Outcome.DEGRADED)
 
 
-def test_the_gate_that_counts_knows_nothing_of_a_lexicon(opened: Opened) -> None:
-    answer = opened(Down(64), gate="count").search("n17x")  # which the lexicon knows
+def test_the_gate_that_counts_knows_nothing_of_term_vectors(opened: Opened) -> None:
+    answer = opened(Down(64), gate="count").search("n17x")  # which have term vectors
 
     assert (answer.tier, len(answer.hits), answer.outcome) == (Tier.KEYWORD, 1, Outcome.DEGRADED)
 
@@ -359,7 +359,7 @@ def test_a_plain_search_learns_nothing(tmp_path: Path) -> None:
             engine.search(query)
             engine.context(query)
 
-        assert engine._store.lexicon.learned(1) is None
+        assert engine._store.term_vectors.learned(1) is None
 
 
 @pytest.mark.parametrize(("setting", "learned"), [("auto", True), ("off", False)])
@@ -372,5 +372,5 @@ def test_embedding_and_reindexing_teach_unless_it_is_off(
 
         getattr(engine, call)()
 
-        assert bool(engine._store.lexicon.size(1)) == learned
+        assert bool(engine._store.term_vectors.size(1)) == learned
         assert (engine.search(KNOWN).tier is Tier.DISTILLED) == learned

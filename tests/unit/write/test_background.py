@@ -94,9 +94,9 @@ def test_a_lasting_engine_learns_beside_its_use_after_enough_saves(tmp_path):
         for note in drafts(LOOK - 1, first=LEAST):
             engine.save(note)
         engine.save_all(drafts(1, first=10 * LEAST))
-        until(lambda: store.lexicon.learned(1) is not None)
+        until(lambda: store.term_vectors.learned(1) is not None)
 
-        assert store.lexicon.learned(1).passages >= LEAST
+        assert store.term_vectors.learned(1).passages >= LEAST
 
 
 @pytest.mark.parametrize("more", [{"lasting": False}, {"distilled": "off"}, {"count": LEAST - 1}])
@@ -108,18 +108,18 @@ def test_what_has_no_time_no_wish_or_too_little_learns_nothing(tmp_path, more):
         if engine._background is not None:
             engine._background.close()  # whatever was begun is done
 
-        assert store.lexicon.learned(1) is None
+        assert store.term_vectors.learned(1) is None
 
 
 def test_an_engine_that_wakes_learns_what_is_due(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
     with Engine(store, Config(), embedder=Watched(), lasting=False) as command:
         command.save_all(drafts(LEAST))
-        assert store.lexicon.learned(1) is None
+        assert store.term_vectors.learned(1) is None
 
     with Engine(SqliteStore(tmp_path / "memory.db"), Config(), embedder=Watched()) as engine:
         engine.wake()
-        until(lambda: engine._store.lexicon.learned(1) is not None)
+        until(lambda: engine._store.term_vectors.learned(1) is not None)
 
 
 def once(others):

@@ -1,4 +1,4 @@
-"""Asking a lexicon for the vector of a query."""
+"""The vector of a query by term vectors, without a model."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
     from memory.schema.query import Term
     from memory.schema.space import Vectors
-    from memory.store import Learned, Sense, Store
+    from memory.store import Learned, Store, TermVector
 
 
-class Distilled(NamedTuple):
+class QueryVector(NamedTuple):
     """
     Attributes:
-        vector: Where the query would lie, as far as the lexicon knows: shape (dimension,), length 1.
-        known: Share of the query's weight that the lexicon knows, 0..1.
+        vector: Where the query would lie, as far as the term vectors tell: shape (dimension,), length 1.
+        known: Share of the query's weight that has term vectors, 0..1.
     """
 
     vector: Vectors
     known: float
 
 
-class Lexicon:
-    """What the vectors of a generation say of the words of a store."""
+class TermEmbedder:
+    """Embeds texts by the term vectors of a generation."""
 
     def __init__(self, store: Store, generation: int) -> None:
         self._store, self._generation = store, generation
 
     @cached_property
     def learned(self) -> Learned | None:
-        return self._store.lexicon.learned(self._generation)
+        return self._store.term_vectors.learned(self._generation)
 
     @cached_property
     def centre(self) -> Vectors:
@@ -50,19 +50,21 @@ class Lexicon:
         (dimension,), float32, of any length; zeros if none is known.
         """
         counts = Counter(said)
-        return self._sum(counts, self._store.lexicon.senses(self._generation, list(counts)))
+        return self._sum(counts, self._store.term_vectors.of_terms(self._generation, list(counts)))
 
-    def _sum(self, counts: Mapping[str, int], senses: Mapping[str, Sense]) -> Vectors:
+    def _sum(self, counts: Mapping[str, int], term_vectors: Mapping[str, TermVector]) -> Vectors:
         import numpy as np
 
         assert self.learned is not None  # noqa: S101  # asked for before
         axes = len(self.learned.basis)
-        codes = np.frombuffer(b"".join([sense.code for sense in senses.values()]), np.int8).reshape(-1, axes)
-        times = [(1 + math.log(counts[term])) * sense.scale for term, sense in senses.items()]
+        codes = np.frombuffer(b"".join([term_vector.code for term_vector in term_vectors.values()]), np.int8).reshape(
+            -1, axes
+        )
+        times = [(1 + math.log(counts[term])) * term_vector.scale for term, term_vector in term_vectors.items()]
         pointing: Vectors = np.array(times, np.float32) @ codes.astype(np.float32) @ self.learned.basis
         return pointing
 
-    def ask(self, text: str, wanted: Sequence[Term]) -> Distilled | None:
+    def ask(self, text: str, wanted: Sequence[Term]) -> QueryVector | None:
         """
         A vector for a query, without a model.
 
@@ -73,13 +75,13 @@ class Lexicon:
             wanted: What the keyword retriever looks for, with its weight.
 
         Returns:
-            None if there is no lexicon, or it knows none of the terms.
+            None if nothing was learned, or none of the terms is known.
         """
         if self.learned is None:
             return None
         counts = Counter(terms(text))
-        senses = self._store.lexicon.senses(self._generation, list(counts))
-        direction = self._sum(counts, senses)
+        term_vectors = self._store.term_vectors.of_terms(self._generation, list(counts))
+        direction = self._sum(counts, term_vectors)
         length = float(direction @ direction) ** 0.5
         if not length:
             return None
@@ -87,9 +89,9 @@ class Lexicon:
         outward = max(0.0, 1 - float(centre @ centre)) ** 0.5
         vector = (centre + outward / length * direction).astype(direction.dtype)
         vector /= float(vector @ vector) ** 0.5 or 1.0
-        return Distilled(vector, _known(wanted, senses))
+        return QueryVector(vector, _known(wanted, term_vectors))
 
 
-def _known(wanted: Sequence[Term], senses: Mapping[str, Sense]) -> float:
-    held = sum(term.weight for term in wanted if any(stem in senses for stem in stems(term.text)))
+def _known(wanted: Sequence[Term], term_vectors: Mapping[str, TermVector]) -> float:
+    held = sum(term.weight for term in wanted if any(stem in term_vectors for stem in stems(term.text)))
     return held / (sum(term.weight for term in wanted) or 1.0)

@@ -1,4 +1,4 @@
-"""Learning a lexicon: which vector each term of a store stands for, by the vectors of the passages that hold it."""
+"""Learning term vectors: what each term of a store stands for, by the vectors of the passages that hold it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.rank.fuse import shrunk
 from memory.schema.errors import NotFound
 from memory.schema.memory import ChunkId
-from memory.search.term_vectors.ask import Lexicon
+from memory.search.term_vectors.ask import TermEmbedder
 from memory.search.term_vectors.words import terms, words
-from memory.store import Learned, Sense
+from memory.store import Learned, TermVector
 from memory.text.passage import passage
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 LEAST = 200
-"""Passages below which a lexicon is not worth asking; see docs/ranking.md for what it is worth by size."""
+"""Passages below which term vectors are not worth asking; see docs/ranking.md for what they are worth by size."""
 
 GROWN = 0.05
-"""Share of passages that came or went since, from which a lexicon is learned again."""
+"""Share of passages that came or went since, from which term vectors are learned again."""
 
 DRIFT = 0.15
-"""How much worse it may speak of new passages than of those it was tried on when it was learned."""
+"""How much worse they may fit new passages than those they were tried on when they were learned."""
 
 AXES = 192
 """Of the model's dimensions, those along which the passages differ most; more changed no judged set."""
@@ -50,7 +50,7 @@ MOST_BYTES = 1 << 27
 """Of vectors held while learning. Of a larger store every n-th passage is read."""
 
 HELD = 200
-"""Passages at most, and a twentieth of all, that it does not learn from, but is tried on."""
+"""Passages at most, and a twentieth of all, that are not learned from, but tried on."""
 
 WEIGHT, STEPS = 0.3, 5
 
@@ -73,17 +73,17 @@ class _Material(NamedTuple):
 
 
 def due(store: Store, generation: int) -> bool:
-    """Whether a lexicon should be learned: there is none, too much came or went since, or it fits what came badly."""
+    """Whether term vectors should be learned: there are none, too much came or went since, or they fit what came badly."""
     passages = store.embedded_count(generation)
     if passages < LEAST:
         return False
-    learned = store.lexicon.learned(generation)
+    learned = store.term_vectors.learned(generation)
     if learned is None or abs(passages - learned.passages) > GROWN * learned.passages:
         return True
-    fresh = store.lexicon.lessons(generation, learned.last, HELD)
+    fresh = store.term_vectors.lessons(generation, learned.last, HELD)
     if len(fresh) * 20 < HELD:
         return False
-    return _fit(Lexicon(store, generation), fresh) < learned.fit - DRIFT
+    return _fit(TermEmbedder(store, generation), fresh) < learned.fit - DRIFT
 
 
 def learn(
@@ -94,7 +94,7 @@ def learn(
     going: Callable[[], bool] = lambda: True,
 ) -> Learned | None:
     """
-    Learn the lexicon of a generation from all its vectors, and keep it in place of the former.
+    Learn the term vectors of a generation from all its vectors, and keep them in place of the former.
 
     Args:
         going: Whether to go on; asked now and then.
@@ -104,7 +104,7 @@ def learn(
         learned meanwhile.
     """
     try:
-        former = store.lexicon.learned(generation)
+        former = store.term_vectors.learned(generation)
         total, passages = store.centre(generation), store.embedded_count(generation)
         if passages < LEAST:
             return None
@@ -114,11 +114,11 @@ def learn(
         return None
     if material is None:
         return None
-    tried, basis, senses = _solved(material)
+    tried, basis, term_vectors = _solved(material)
     if not going():
         return None
     learned = Learned(passages, material.last, tried, moment, basis)
-    return learned if store.lexicon.learn(generation, learned, senses, instead_of=former) else None
+    return learned if store.term_vectors.learn(generation, learned, term_vectors, instead_of=former) else None
 
 
 def _read(store: Store, generation: int, passages: int, centre: Vectors, going: Callable[[], bool]) -> _Material | None:
@@ -132,7 +132,7 @@ def _read(store: Store, generation: int, passages: int, centre: Vectors, going: 
     found, times, lengths = array("i"), array("i"), array("i")
     rows: list[Vectors] = []
     after, place = ChunkId(0), 0
-    while lessons := store.lexicon.lessons(generation, after, PAGE):
+    while lessons := store.term_vectors.lessons(generation, after, PAGE):
         if not going():
             return None
         for excerpt, vectors in lessons:
@@ -162,8 +162,8 @@ def _said(excerpt: Excerpt) -> list[str]:
     return [*words(excerpt.title), *terms(passage(excerpt, 0))]
 
 
-def _solved(material: _Material) -> tuple[float, Vectors, list[Sense]]:
-    """How well it fits, the basis, and the senses."""
+def _solved(material: _Material) -> tuple[float, Vectors, list[TermVector]]:
+    """The fit, the basis, and the term vectors."""
     import numpy as np
 
     from memory.search.term_vectors.ridge import Product, ridge
@@ -179,7 +179,7 @@ def _solved(material: _Material) -> tuple[float, Vectors, list[Sense]]:
     tried = Product(_rows(matrix, held))(solution)
     fit = float(np.mean(cosines(tried @ basis, material.wanted[held])))
     names = [material.names[i] for i in np.flatnonzero(kept).tolist()]
-    return fit, basis, _senses(names, solution * weights[kept][:, None])
+    return fit, basis, _term_vectors(names, solution * weights[kept][:, None])
 
 
 def _kept(material: _Material, trained: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Vectors]:
@@ -268,20 +268,22 @@ def orthonormal(rows: Vectors) -> Vectors:
     return np.ascontiguousarray(made[:count], np.float32)
 
 
-def _senses(names: Sequence[str], vectors: Vectors) -> list[Sense]:
+def _term_vectors(names: Sequence[str], vectors: Vectors) -> list[TermVector]:
     import numpy as np
 
     scales = np.maximum(np.abs(vectors).max(axis=1) / 127, 1e-12)
     codes = np.rint(vectors / scales[:, None]).astype(np.int8)
-    return [Sense(name, scale, code.tobytes()) for name, scale, code in zip(names, scales.tolist(), codes, strict=True)]
+    return [
+        TermVector(name, scale, code.tobytes()) for name, scale, code in zip(names, scales.tolist(), codes, strict=True)
+    ]
 
 
-def _fit(lexicon: Lexicon, lessons: Sequence[tuple[Excerpt, Vectors]]) -> float:
-    """Mean cosine of what a lexicon says of passages with their vectors."""
+def _fit(embedder: TermEmbedder, lessons: Sequence[tuple[Excerpt, Vectors]]) -> float:
+    """Mean cosine of passages, embedded by term vectors, with their vectors."""
     import numpy as np
 
-    said = np.stack([lexicon.direction(_said(excerpt)) for excerpt, _ in lessons])
-    wanted = np.stack([vectors.mean(axis=0) for _, vectors in lessons]) - lexicon.centre
+    said = np.stack([embedder.direction(_said(excerpt)) for excerpt, _ in lessons])
+    wanted = np.stack([vectors.mean(axis=0) for _, vectors in lessons]) - embedder.centre
     return float(np.mean(cosines(said, wanted)))
 
 

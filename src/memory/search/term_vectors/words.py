@@ -1,4 +1,4 @@
-"""The terms that a lexicon knows: stems of words, of parts of names, of pairs of characters, and neighbouring stems."""
+"""The terms that have vectors: stems of words, of parts of names, of pairs of characters, and neighbouring stems."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from memory.store import Aged, Claim, Counts, Entry, Generation, Kept, Links, Revision, Session, Waiting
     from memory.store.sqlite.begun import SqliteBegun
     from memory.store.sqlite.graph import SqliteGraph
-    from memory.store.sqlite.lexicon import SqliteLexicon
     from memory.store.sqlite.runs import SqliteRuns
+    from memory.store.sqlite.term_vectors import SqliteTermVectors
 
 
 class SqliteStore(SqliteAccounts, SqliteHealth):
@@ -62,10 +62,10 @@ class SqliteStore(SqliteAccounts, SqliteHealth):
         return SqliteRuns(self._db)
 
     @property
-    def lexicon(self) -> SqliteLexicon:
-        from memory.store.sqlite.lexicon import SqliteLexicon
+    def term_vectors(self) -> SqliteTermVectors:
+        from memory.store.sqlite.term_vectors import SqliteTermVectors
 
-        return SqliteLexicon(self._db)
+        return SqliteTermVectors(self._db)
 
     @property
     def begun(self) -> SqliteBegun:

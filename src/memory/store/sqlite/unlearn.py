@@ -1,4 +1,4 @@
-"""What a lexicon knows goes with the texts that said it."""
+"""Term vectors go with the texts that held the terms."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _VANISHED = """
 
 @contextmanager
 def unlearning(db: apsw.Connection, memories: Sequence[int]) -> Generator[None]:
-    """Around whatever removes chunks of memories; see `Lexicon`."""
+    """Around whatever removes chunks of memories; see `TermVectors`."""
     if db.execute("select max(generation) from lexicons").get is None:
         yield
         return
@@ -53,7 +53,7 @@ def unlearning(db: apsw.Connection, memories: Sequence[int]) -> Generator[None]:
 
 
 def _unlearn(db: apsw.Connection, memories: Sequence[int]) -> set[str]:
-    """Take away the senses of two words that stand together in memories; all words that the index holds of these."""
+    """Take away the vectors of two words that stand together in memories; all words that the index holds of these."""
     from memory.store.neighbours import neighbours
     from memory.store.stems import stems
 
@@ -69,13 +69,13 @@ def _unlearn(db: apsw.Connection, memories: Sequence[int]) -> set[str]:
 
 
 def forget(db: apsw.Connection, generation: int) -> None:
-    """See `Lexicon.forget`."""
+    """See `TermVectors.forget`."""
     db.execute("delete from lexicon_terms where generation = ?", (key(generation),))  # also without foreign keys
     db.execute("delete from lexicons where generation = ?", (key(generation),))
 
 
 def faults(db: apsw.Connection) -> list[tuple[int, str]]:
-    """Lexicons that are not as `Lexicon` promises, and what is wrong with each."""
+    """Generations whose term vectors are not as `TermVectors` promises, and what is wrong with each."""
     codes: Iterable[Row] = db.execute(
         """select l.generation, 'has codes or a basis of another length'
            from lexicons l cross join generations g on g.id = l.generation

@@ -10,7 +10,7 @@ from memory.store import Generation, State
 from memory.store.sqlite import queue
 from memory.store.sqlite.begun import forget_begun
 from memory.store.sqlite.rows import broad, key, listed, where, within
-from memory.store.sqlite.unlearn import forget as forget_lexicon
+from memory.store.sqlite.unlearn import forget as forget_term_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -171,7 +171,7 @@ def clear(db: apsw.Connection, generation: int, ids: Collection[int] | None) -> 
     else:
         db.execute(f"delete from vectors_{generation}")
         forget_begun(db, generation)
-        forget_lexicon(db, generation)
+        forget_term_vectors(db, generation)
         db.execute(
             """update generations set total = zeroblob(8 * dimension), vectors = 0, changes = changes + 1,
                    fingerprint = null where id = ?""",

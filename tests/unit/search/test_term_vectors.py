@@ -1,4 +1,4 @@
-"""A lexicon is learned from the vectors of a store, and asked in place of the model."""
+"""Term vectors are learned from the vectors of a store, and asked in place of the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory import Config, Draft, Engine
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING as ALL, Term
-from memory.search.term_vectors.ask import Lexicon
+from memory.search.term_vectors.ask import TermEmbedder
 from memory.search.term_vectors.learn import AXES, GROWN, LEAST, due, learn
 from memory.search.term_vectors.words import terms as said, words
 from memory.store.sqlite.store import SqliteStore
@@ -57,16 +57,16 @@ def fill(store: Store, count: int, *, first: int = 0, notes: list[Draft] | None 
 
 
 def every(store: Store) -> list[tuple[str, np.ndarray]]:
-    lessons = store.lexicon.lessons(1, ChunkId(0), 10_000)
+    lessons = store.term_vectors.lessons(1, ChunkId(0), 10_000)
     return [(f"{excerpt.title} {excerpt.text}", vectors[0]) for excerpt, vectors in lessons]
 
 
-def senses(store: Store) -> dict:
-    return dict(store.lexicon.senses(1, sorted({term for text, _ in every(store) for term in said(text)})))
+def term_vectors(store: Store) -> dict:
+    return dict(store.term_vectors.of_terms(1, sorted({term for text, _ in every(store) for term in said(text)})))
 
 
 def asked(store: Store, text: str):
-    return Lexicon(store, 1).ask(text, store.weigh(terms(text)))
+    return TermEmbedder(store, 1).ask(text, store.weigh(terms(text)))
 
 
 # Asking ------------------------------------------------------------------
@@ -120,41 +120,41 @@ def test_of_unknown_words_it_knows_nothing(taught: Store, text: str) -> None:
 
 def test_known_is_the_share_of_the_weight_that_it_knows(taught: Store) -> None:
     word = subject(2)[0]
-    lexicon = Lexicon(taught, 1)
+    embedder = TermEmbedder(taught, 1)
     query = f"{word} unheard"
 
-    assert lexicon.ask(query, [Term(word, weight=3), Term("unheard", weight=1)]).known == 0.75
-    assert lexicon.ask(query, [Term(word)]).known == 1
-    assert lexicon.ask(query, [Term("unheard")]).known == 0
-    assert lexicon.ask(query, []).known == 0
+    assert embedder.ask(query, [Term(word, weight=3), Term("unheard", weight=1)]).known == 0.75
+    assert embedder.ask(query, [Term(word)]).known == 1
+    assert embedder.ask(query, [Term("unheard")]).known == 0
+    assert embedder.ask(query, []).known == 0
 
 
-def test_there_may_be_no_lexicon(store: Store) -> None:
+def test_there_may_be_no_term_vectors(store: Store) -> None:
     fill(store, 3)
 
     assert asked(store, " ".join(subject(0))) is None
-    assert Lexicon(store, 99).ask("x", []) is None
+    assert TermEmbedder(store, 99).ask("x", []) is None
 
 
 # Learning ----------------------------------------------------------------
 
 
 def test_it_says_how_it_was_learned_and_how_well_it_fits(taught: Store) -> None:
-    found = taught.lexicon.learned(1)
+    found = taught.term_vectors.learned(1)
 
     assert (found.passages, found.last, found.learned_at) == (
         COUNT,
-        taught.lexicon.lessons(1, ChunkId(0), 999)[-1][0].id,
+        taught.term_vectors.lessons(1, ChunkId(0), 999)[-1][0].id,
         NOW,
     )
     assert found.basis.shape == (AXES, WIDTH)
     assert found.basis @ found.basis.T == pytest.approx(np.eye(AXES), abs=1e-4)
     assert 0.5 < found.fit <= 1
-    assert taught.lexicon.fit(1) == found.fit
+    assert taught.term_vectors.fit(1) == found.fit
 
 
 def test_it_knows_words_and_pairs_that_were_said_twice(taught: Store) -> None:
-    known = senses(taught)
+    known = term_vectors(taught)
     stems = {word for word in known if " " not in word}
 
     assert set(words(" ".join([*subject(0), *COMMON]))) <= stems
@@ -169,11 +169,11 @@ def test_it_knows_words_and_pairs_that_were_said_twice(taught: Store) -> None:
 def test_learning_again_comes_to_the_same(store: Store) -> None:
     fill(store, LEAST)
     first = learn(store, 1, moment=NOW)
-    before = senses(store)
+    before = term_vectors(store)
 
     second = learn(store, 1, moment=NOW + timedelta(days=1))
 
-    assert before == senses(store)
+    assert before == term_vectors(store)
     assert second.basis.tolist() == first.basis.tolist()
     assert second[:3] == first[:3]
 
@@ -184,7 +184,7 @@ def test_a_store_in_memory_learns_the_same_as_one_on_disk(store: Store) -> None:
         fill(one, LEAST)
         assert learn(one, 1, moment=NOW)
 
-    assert senses(store) == senses(other)
+    assert term_vectors(store) == term_vectors(other)
 
 
 def test_below_the_least_nothing_is_learned(store: Store) -> None:
@@ -192,7 +192,7 @@ def test_below_the_least_nothing_is_learned(store: Store) -> None:
 
     assert not due(store, 1)
     assert learn(store, 1, moment=NOW) is None
-    assert not store.lexicon.size(1)
+    assert not store.term_vectors.size(1)
     fill(store, 1, first=LEAST)
     assert due(store, 1)
     assert learn(store, 1, moment=NOW).passages == LEAST
@@ -211,7 +211,7 @@ def test_who_is_stopped_keeps_nothing_and_is_not_asked_again(store: Store, asked
     assert learn(store, 1, moment=NOW, going=left.pop) is None
 
     assert left == []
-    assert store.lexicon.learned(1) is None
+    assert store.term_vectors.learned(1) is None
     assert due(store, 1)
 
 
@@ -226,8 +226,8 @@ def test_of_two_who_learn_at_a_time_the_first_to_end_wins(store: Store) -> None:
     assert learn(store, 1, moment=NOW, going=meanwhile) is None
 
     assert others[0] is not None
-    assert store.lexicon.learned(1).learned_at == NOW + timedelta(seconds=1)
-    assert set(words(" ".join(subject(0)))) <= set(senses(store))
+    assert store.term_vectors.learned(1).learned_at == NOW + timedelta(seconds=1)
+    assert set(words(" ".join(subject(0)))) <= set(term_vectors(store))
 
 
 def test_what_was_deleted_while_it_was_learned_is_not_known(store: Store) -> None:
@@ -241,7 +241,7 @@ def test_what_was_deleted_while_it_was_learned_is_not_known(store: Store) -> Non
 
     learn(store, 1, moment=NOW, going=meanwhile)
 
-    assert not store.lexicon.senses(1, words("secretive hushword"))
+    assert not store.term_vectors.of_terms(1, words("secretive hushword"))
 
 
 def test_texts_without_a_word_are_no_trouble(store: Store) -> None:

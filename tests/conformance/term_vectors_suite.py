@@ -1,4 +1,4 @@
-"""What every store promises of lexicons; see `store_suite`."""
+"""What every store promises of term vectors; see `store_suite`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory.schema.errors import Invalid, NotFound
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
-from memory.store import Learned, Sense
+from memory.store import Learned, TermVector
 from memory.store.neighbours import NEAR
 
 if TYPE_CHECKING:
@@ -28,16 +28,16 @@ def lesson(moment: float = 0, /, **said: Any) -> Learned:
     return Learned(7, ChunkId(9), 0.625, at(moment), np.eye(AXES, SPACE.dimension, dtype=np.float32))._replace(**said)
 
 
-def sense(term: str, *code: int) -> Sense:
+def term_vector(term: str, *code: int) -> TermVector:
     numbers = np.asarray(code or (1, -2, 127), np.int8)
-    return Sense(term, len(term) / 8, numbers.tobytes())
+    return TermVector(term, len(term) / 8, numbers.tobytes())
 
 
 def learn(store: Store, *terms: str, generation: int = 1, moment: float = 0) -> Learned:
     """Have these terms learned in place of what was known before."""
     made = lesson(moment)
-    before = store.lexicon.learned(generation)
-    assert store.lexicon.learn(generation, made, [sense(term) for term in terms], instead_of=before)
+    before = store.term_vectors.learned(generation)
+    assert store.term_vectors.learn(generation, made, [term_vector(term) for term in terms], instead_of=before)
     return made
 
 
@@ -46,7 +46,7 @@ def same(one: Learned | None, other: Learned) -> bool:
 
 
 def known(store: Store, *terms: str, generation: int = 1) -> list[str]:
-    return sorted(store.lexicon.senses(generation, terms))
+    return sorted(store.term_vectors.of_terms(generation, terms))
 
 
 class Learning:
@@ -55,30 +55,35 @@ class Learning:
         generation = store.begin(SPACE).id
         basis = directions(2)
         made = lesson(1.5, basis=basis)
-        senses = [sense("giraff", -128, 127), sense("zebra giraff", 0, 0), sense("cafe", 1, 2), sense("数据", 5, 5)]
+        term_vectors = [
+            term_vector("giraff", -128, 127),
+            term_vector("zebra giraff", 0, 0),
+            term_vector("cafe", 1, 2),
+            term_vector("数据", 5, 5),
+        ]
 
-        assert store.lexicon.learn(generation, made, senses, instead_of=None)
+        assert store.term_vectors.learn(generation, made, term_vectors, instead_of=None)
 
-        found = store.lexicon.learned(generation)
+        found = store.term_vectors.learned(generation)
         assert same(found, made)
         assert (found.basis.dtype, found.basis.shape) == (np.float32, (2, SPACE.dimension))
-        asked = [one.term for one in senses]
-        assert store.lexicon.senses(generation, [*asked, "zebra", "giraff ", "", asked[0]]) == {
-            one.term: one for one in senses
+        asked = [one.term for one in term_vectors]
+        assert store.term_vectors.of_terms(generation, [*asked, "zebra", "giraff ", "", asked[0]]) == {
+            one.term: one for one in term_vectors
         }
-        assert store.lexicon.size(generation) == 4
-        assert store.lexicon.senses(generation, []) == {}
+        assert store.term_vectors.size(generation) == 4
+        assert store.term_vectors.of_terms(generation, []) == {}
 
     def test_a_generation_without_one_and_one_that_is_gone(self, store: Store) -> None:
         generation = store.begin(SPACE).id
 
         for id in (generation, 99, BEYOND):
-            assert store.lexicon.learned(id) is None
-            assert store.lexicon.senses(id, ["a"]) == {}
-            assert store.lexicon.size(id) == 0
-            store.lexicon.forget(id)
+            assert store.term_vectors.learned(id) is None
+            assert store.term_vectors.of_terms(id, ["a"]) == {}
+            assert store.term_vectors.size(id) == 0
+            store.term_vectors.forget(id)
         for id in (99, BEYOND):
-            assert not store.lexicon.learn(id, lesson(), [], instead_of=None)
+            assert not store.term_vectors.learn(id, lesson(), [], instead_of=None)
 
     def test_learning_again_takes_the_place_of_all_that_was_known(self, store: Store) -> None:
         kept(store, note("zebra giraffe"))
@@ -87,7 +92,7 @@ class Learning:
 
         again = learn(store, "zebra", moment=1)
 
-        assert same(store.lexicon.learned(1), again)
+        assert same(store.term_vectors.learned(1), again)
         assert known(store, "zebra", "giraff") == ["zebra"]
 
     def test_who_learned_meanwhile_wins(self, store: Store) -> None:
@@ -97,13 +102,13 @@ class Learning:
         second = learn(store, "zebra", "giraff", moment=1)
 
         for late in (first, None):
-            assert not store.lexicon.learn(1, lesson(2), [], instead_of=late)
-        assert same(store.lexicon.learned(1), second)
-        assert store.lexicon.size(1) == 2
+            assert not store.term_vectors.learn(1, lesson(2), [], instead_of=late)
+        assert same(store.term_vectors.learned(1), second)
+        assert store.term_vectors.size(1) == 2
 
-        store.lexicon.forget(1)
-        assert not store.lexicon.learn(1, lesson(2), [], instead_of=second)
-        assert store.lexicon.learned(1) is None
+        store.term_vectors.forget(1)
+        assert not store.term_vectors.learn(1, lesson(2), [], instead_of=second)
+        assert store.term_vectors.learned(1) is None
 
     @pytest.mark.parametrize("length", [0, AXES - 1, AXES + 1])
     def test_a_code_is_as_long_as_there_are_axes(self, store: Store, length: int) -> None:
@@ -112,20 +117,20 @@ class Learning:
         learn(store, "zebra")
 
         with pytest.raises(Invalid, match="code"):
-            store.lexicon.learn(
-                1, lesson(1), [sense("giraff"), Sense("zebra", 1.0, b"x" * length)], instead_of=lesson()
+            store.term_vectors.learn(
+                1, lesson(1), [term_vector("giraff"), TermVector("zebra", 1.0, b"x" * length)], instead_of=lesson()
             )
 
-        assert same(store.lexicon.learned(1), lesson())
+        assert same(store.term_vectors.learned(1), lesson())
         assert known(store, "zebra", "giraff") == ["zebra"]
 
     def test_a_basis_is_as_wide_as_the_vectors(self, store: Store) -> None:
         store.begin(SPACE)
 
         with pytest.raises(Invalid, match="numbers"):
-            store.lexicon.learn(1, lesson(basis=np.eye(AXES, dtype=np.float32)), [], instead_of=None)
+            store.term_vectors.learn(1, lesson(basis=np.eye(AXES, dtype=np.float32)), [], instead_of=None)
 
-        assert store.lexicon.learned(1) is None
+        assert store.term_vectors.learned(1) is None
 
     def test_each_generation_has_its_own(self, store: Store) -> None:
         kept(store, note("zebra giraffe"))
@@ -138,12 +143,12 @@ class Learning:
             ["zebra"],
             ["giraff"],
         )
-        store.lexicon.forget(1)
-        assert (store.lexicon.learned(1), store.lexicon.size(1)) == (None, 0)
-        assert same(store.lexicon.learned(2), lesson(1))
-        assert store.lexicon.size(2) == 1
+        store.term_vectors.forget(1)
+        assert (store.term_vectors.learned(1), store.term_vectors.size(1)) == (None, 0)
+        assert same(store.term_vectors.learned(2), lesson(1))
+        assert store.term_vectors.size(2) == 1
 
-    def test_a_generation_takes_its_lexicon_along(self, store: Store) -> None:
+    def test_a_generation_takes_its_term_vectors_along(self, store: Store) -> None:
         kept(store, note("zebra"))
         store.begin(SPACE)
         store.begin(OTHER)
@@ -151,12 +156,12 @@ class Learning:
         learn(store, "zebra", generation=2)
 
         store.drop(2)
-        assert (store.lexicon.learned(2), store.lexicon.size(2)) == (None, 0)
+        assert (store.term_vectors.learned(2), store.term_vectors.size(2)) == (None, 0)
         store.clear(1)
-        assert (store.lexicon.learned(1), store.lexicon.size(1)) == (None, 0)
+        assert (store.term_vectors.learned(1), store.term_vectors.size(1)) == (None, 0)
         learn(store, "zebra")
 
-    def test_a_retired_generation_keeps_its_lexicon(self, store: Store) -> None:
+    def test_a_retired_generation_keeps_its_term_vectors(self, store: Store) -> None:
         kept(store, note("zebra"))
         store.begin(SPACE)
         store.begin(OTHER)
@@ -179,7 +184,7 @@ class Lessons:
         outline = [chunk for chunk, _ in store.outline(ids[0])]
         expected = {outline[0]: vectors[:2], outline[2]: vectors[2:3], heads(store, ids[2])[0]: vectors[3:]}
 
-        lessons = store.lexicon.lessons(1, ChunkId(0), 100)
+        lessons = store.term_vectors.lessons(1, ChunkId(0), 100)
 
         assert [excerpt.id for excerpt, _ in lessons] == sorted(expected)
         for excerpt, own in lessons:
@@ -188,12 +193,12 @@ class Lessons:
 
     def test_lessons_come_a_page_at_a_time(self, store: Store) -> None:
         kept(store, *(note(f"n{n}", embedded=embedded(directions(2, n), [0, 0])) for n in range(5)))
-        every = [excerpt.id for excerpt, _ in store.lexicon.lessons(1, ChunkId(0), 100)]
+        every = [excerpt.id for excerpt, _ in store.term_vectors.lessons(1, ChunkId(0), 100)]
 
         assert len(every) == 5
         for limit in (1, 2, 5):
             after, found = ChunkId(0), []
-            while page := store.lexicon.lessons(1, after, limit):
+            while page := store.term_vectors.lessons(1, after, limit):
                 assert len(page) <= limit
                 found += [excerpt.id for excerpt, _ in page]
                 after = found[-1]
@@ -205,7 +210,7 @@ class Lessons:
         store.begin(SPACE)
         store.set_vectors(1, directions(3), [Window(chunk, 2, 0), Window(chunk, 0, 1), Window(chunk, 1, 2)])
 
-        ((_, vectors),) = store.lexicon.lessons(1, ChunkId(0), 1)
+        ((_, vectors),) = store.term_vectors.lessons(1, ChunkId(0), 1)
 
         assert vectors.tolist() == directions(3)[[1, 2, 0]].tolist()
 
@@ -213,14 +218,14 @@ class Lessons:
         kept(store, note())
         store.begin(SPACE)
 
-        assert list(store.lexicon.lessons(1, ChunkId(0), 5)) == []
+        assert list(store.term_vectors.lessons(1, ChunkId(0), 5)) == []
         for gone in (2, BEYOND):
             with pytest.raises(NotFound):
-                store.lexicon.lessons(gone, ChunkId(0), 5)
+                store.term_vectors.lessons(gone, ChunkId(0), 5)
 
 
 class Forgetting:
-    """Nothing of what was removed stays in a lexicon."""
+    """Nothing of what was removed stays in term vectors."""
 
     TERMS = ("zebra", "giraff", "zebra giraff", "giraff lion", "lion", "lion zebra")
 
@@ -237,7 +242,7 @@ class Forgetting:
         store.delete(1)
 
         assert known(store, *self.TERMS) == ["giraff", "giraff lion", "lion"]
-        assert same(store.lexicon.learned(1), lesson())
+        assert same(store.term_vectors.learned(1), lesson())
 
     def test_what_a_replacement_says_again_is_known_but_for_pairs(self, store: Store) -> None:
         self.taught(store)
@@ -308,7 +313,7 @@ class Forgetting:
             "giraff zebra",
             "zebra",
         ]
-        assert store.lexicon.size(1) == 2
+        assert store.term_vectors.size(1) == 2
 
     def test_words_that_come_again_are_not_known_again(self, store: Store) -> None:
         self.taught(store)
@@ -348,5 +353,5 @@ class Texts:
         assert list(store.texts(heads(store, *ids)).values()) == ["note\n数据 é\nbig\nthing", "go on"]
 
 
-class LexiconSuite(Learning, Lessons, Forgetting, Texts):
+class TermVectorsSuite(Learning, Lessons, Forgetting, Texts):
     """All of them; one class a part of the protocol."""

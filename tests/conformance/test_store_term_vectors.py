@@ -1,4 +1,4 @@
-"""Both stores keep every promise of `memory.store.lexicon.Lexicon`."""
+"""Both stores keep every promise of `memory.store.term_vectors.TermVectors`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 from entries import SPACE, note
-from lexicon_suite import LexiconSuite, known, learn, lesson, same, sense
 from plans import statements, steps
 from sound import sound
 from stores import OnRam, OnSqlite
+from term_vectors_suite import TermVectorsSuite, known, learn, lesson, same, term_vector
 
 from memory.schema.memory import ChunkId, MemoryId
 from memory.store.sqlite.database import APPLICATION, migrations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class TestRamStore(OnRam, LexiconSuite):
+class TestRamStore(OnRam, TermVectorsSuite):
     pass
 
 
-class TestSqliteStore(OnSqlite, LexiconSuite):
+class TestSqliteStore(OnSqlite, TermVectorsSuite):
     pass
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A store with a memory and a lexicon of it."""
+    """A store with a memory and term vectors of it."""
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
         store.put([note("zebra giraffe")])
@@ -42,10 +42,10 @@ def path(tmp_path: Path) -> Path:
 
 
 CALLS: dict[str, Callable[[SqliteStore], object]] = {
-    "learned": lambda store: store.lexicon.learned(1),
-    "senses": lambda store: store.lexicon.senses(1, ["zebra", "lion"]),
-    "lessons": lambda store: store.lexicon.lessons(1, ChunkId(0), 5),
-    "size": lambda store: store.lexicon.size(1),
+    "learned": lambda store: store.term_vectors.learned(1),
+    "of_terms": lambda store: store.term_vectors.of_terms(1, ["zebra", "lion"]),
+    "lessons": lambda store: store.term_vectors.lessons(1, ChunkId(0), 5),
+    "size": lambda store: store.term_vectors.size(1),
     "texts": lambda store: store.texts([ChunkId(1)]),
     "delete": lambda store: store.delete(MemoryId(1)),
     "replace": lambda store: store.replace(MemoryId(1), note("lion")),
@@ -62,7 +62,7 @@ def test_sqlite_reads_no_table_from_end_to_end(path: Path, name: str) -> None:
     assert not [step for step in found if step.startswith("SCAN") and step.removeprefix("SCAN ").startswith(tables)]
 
 
-def test_words_are_looked_up_in_the_lexicon_by_both_ends(path: Path) -> None:
+def test_words_are_looked_up_in_the_terms_by_both_ends(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         found = [step.split(" <- ")[0] for step in steps(store, lambda: store.delete(MemoryId(1)))]
 
@@ -75,17 +75,17 @@ def test_words_are_looked_up_in_the_lexicon_by_both_ends(path: Path) -> None:
 
 
 @pytest.mark.parametrize("learned", [False, True])
-def test_a_store_without_a_lexicon_asks_once_and_does_nothing_more(path: Path, *, learned: bool) -> None:
+def test_a_store_without_term_vectors_asks_once_and_does_nothing_more(path: Path, *, learned: bool) -> None:
     with closing(SqliteStore(path)) as store:
         if not learned:
-            store.lexicon.forget(1)
+            store.term_vectors.forget(1)
 
         told = [sql for sql, _ in statements(store, lambda: store.delete(MemoryId(1)))]
 
     assert len([sql for sql in told if "lexicon" in sql]) == (4 if learned else 1)
 
 
-def test_a_save_knows_nothing_of_lexicons(path: Path) -> None:
+def test_a_save_knows_nothing_of_term_vectors(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         told = [sql for sql, _ in statements(store, lambda: store.put([note("lion")]))]
 
@@ -94,19 +94,19 @@ def test_a_save_knows_nothing_of_lexicons(path: Path) -> None:
 
 def test_what_was_learned_is_there_after_opening_again(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        assert same(store.lexicon.learned(1), lesson())
-        assert store.lexicon.senses(1, ["zebra"]) == {"zebra": sense("zebra")}
+        assert same(store.term_vectors.learned(1), lesson())
+        assert store.term_vectors.of_terms(1, ["zebra"]) == {"zebra": term_vector("zebra")}
     sound(path)
 
 
 def test_another_process_forgets_and_learns(path: Path) -> None:
     with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
         learn(other, "giraff", moment=1)
-        assert same(store.lexicon.learned(1), lesson(1))
+        assert same(store.term_vectors.learned(1), lesson(1))
         other.delete(MemoryId(1))
 
         assert known(store, "zebra", "giraff") == []
-        assert not store.lexicon.learn(1, lesson(2), [], instead_of=lesson())
+        assert not store.term_vectors.learn(1, lesson(2), [], instead_of=lesson())
 
 
 def test_a_file_of_the_former_format_is_brought_up_to_date(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_file_of_the_former_format_is_brought_up_to_date(tmp_path: Path) -> No
         assert store.check() == ()
         assert store.texts([ChunkId(1)]) == {ChunkId(1): "zebra"}
         store.begin(SPACE)
-        assert store.lexicon.learned(1) is None
+        assert store.term_vectors.learned(1) is None
         learn(store, "zebra", "giraff")
         assert known(store, "zebra", "giraff") == ["zebra"]
     sound(path)
@@ -157,7 +157,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("fault", DAMAGE)
-def test_a_lexicon_that_is_wrong_is_said_and_removed(path: Path, fault: str) -> None:
+def test_wrong_term_vectors_are_said_and_removed(path: Path, fault: str) -> None:
     with closing(apsw.Connection(str(path))) as db:  # foreign keys are off, as in the shell of SQLite
         db.execute(DAMAGE[fault])
 
@@ -165,11 +165,11 @@ def test_a_lexicon_that_is_wrong_is_said_and_removed(path: Path, fault: str) -> 
         assert fault.strip() in store.check()
         store.repair()
         assert store.check() == ()
-        assert (store.lexicon.learned(1), store.lexicon.size(1)) == (None, 0)
+        assert (store.term_vectors.learned(1), store.term_vectors.size(1)) == (None, 0)
     sound(path)
 
 
-def test_a_repair_leaves_a_sound_lexicon(path: Path) -> None:
+def test_a_repair_leaves_sound_term_vectors(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         store.repair()
 
@@ -186,4 +186,4 @@ def test_chunks_that_another_program_orphaned_take_all_that_was_learned_along(pa
         store.repair()
 
         assert store.check() == ()
-        assert store.lexicon.learned(1) is None
+        assert store.term_vectors.learned(1) is None

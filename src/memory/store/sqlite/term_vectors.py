@@ -1,4 +1,4 @@
-"""What the words of a store mean to its model."""
+"""The vectors of the terms of a store, learned from one generation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import Invalid
 from memory.schema.times import iso
-from memory.store import Learned, Sense
+from memory.store import Learned, TermVector
 from memory.store.sqlite import memories, vectors
 from memory.store.sqlite.rows import key, moment, packed
 from memory.store.sqlite.translate import translated
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 _SOUND = "generation = ? and length(basis) = 4 * axes * (select dimension from generations where id = l.generation)"
-"""A lexicon that is damaged is as if it were not there: it is learned again."""
+"""Damaged term vectors are as if they were not there: they are learned again."""
 
 
-class SqliteLexicon:
-    """See `memory.store.lexicon.Lexicon`."""
+class SqliteTermVectors:
+    """See `memory.store.term_vectors.TermVectors`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -49,21 +49,23 @@ class SqliteLexicon:
             found: float | None = db.execute(f"select fit from lexicons l where {_SOUND}", (key(generation),)).get
             return found
 
-    def learn(self, generation: int, learned: Learned, senses: Sequence[Sense], *, instead_of: Learned | None) -> bool:
+    def learn(
+        self, generation: int, learned: Learned, term_vectors: Sequence[TermVector], *, instead_of: Learned | None
+    ) -> bool:
         axes, width = learned.basis.shape
-        if any(len(sense.code) != axes for sense in senses):
+        if any(len(term_vector.code) != axes for term_vector in term_vectors):
             raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
-        with self._database.write(durable=False) as db:  # a lost lexicon can be learned again
+        with self._database.write(durable=False) as db:  # what is lost can be learned again
             before = db.execute(f"select learned_at from lexicons l where {_SOUND}", (key(generation),)).get
             dimension = db.execute("select dimension from generations where id = ?", (key(generation),)).get
             if dimension is None or before != (instead_of and iso(instead_of.learned_at)):
                 return False
             if width != dimension:
                 raise Invalid(f"the vectors of generation {generation} have {dimension} numbers, not {width}")
-            _write(db, generation, learned, senses)
+            _write(db, generation, learned, term_vectors)
         return True
 
-    def senses(self, generation: int, terms: Sequence[str]) -> Mapping[str, Sense]:
+    def of_terms(self, generation: int, terms: Sequence[str]) -> Mapping[str, TermVector]:
         with translated(self._database.path):  # one statement is a snapshot by itself, and a search waits for this
             rows: Iterable[Row] = self._database.connection.execute(
                 """select t.term, t.scale, t.code from json_each(?) w
@@ -71,7 +73,7 @@ class SqliteLexicon:
                    where length(t.code) = (select axes from lexicons where generation = ?2)""",
                 (packed(terms), key(generation)),
             )
-            return {row[0]: Sense._make(row) for row in rows}
+            return {row[0]: TermVector._make(row) for row in rows}
 
     def lessons(self, generation: int, after: ChunkId, limit: int) -> Sequence[tuple[Excerpt, Vectors]]:
         with self._database.read() as db:
@@ -87,7 +89,7 @@ class SqliteLexicon:
             forget(db, generation)
 
 
-def _write(db: apsw.Connection, generation: int, learned: Learned, senses: Sequence[Sense]) -> None:
+def _write(db: apsw.Connection, generation: int, learned: Learned, term_vectors: Sequence[TermVector]) -> None:
     forget(db, generation)
     db.execute(
         "insert into lexicons (generation, passages, last, fit, learned_at, axes, basis) values (?, ?, ?, ?, ?, ?, ?)",
@@ -97,7 +99,11 @@ def _write(db: apsw.Connection, generation: int, learned: Learned, senses: Seque
     words = {word for (word,) in db.execute("select term from vocabulary")}
     db.executemany(
         "insert into lexicon_terms (generation, term, scale, code) values (?, ?, ?, ?)",
-        [(generation, *sense) for sense in sorted(senses) if words.issuperset(sense.term.split(" "))],
+        [
+            (generation, *term_vector)
+            for term_vector in sorted(term_vectors)
+            if words.issuperset(term_vector.term.split(" "))
+        ],
     )
 
 
@@ -108,7 +114,7 @@ def _basis(stored: bytes, axes: int) -> Vectors:
 
 
 def _lessons(db: apsw.Connection, generation: int, after: ChunkId, limit: int) -> list[tuple[Excerpt, Vectors]]:
-    """See `Lexicon.lessons`."""
+    """See `TermVectors.lessons`."""
     import numpy as np
 
     vectors.need(db, generation)

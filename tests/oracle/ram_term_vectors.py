@@ -1,4 +1,4 @@
-"""`RamLexicon`: what the words of a store mean to its model, the obvious way."""
+"""`RamTermVectors`: the vectors of the terms of a store, the obvious way."""
 
 from __future__ import annotations
 
@@ -14,30 +14,32 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Vectors
-    from memory.store import Learned, Sense
+    from memory.store import Learned, TermVector
     from oracle.ram import Data, RamStore, Words
 
 
-class RamLexicon:
-    """See `memory.store.lexicon.Lexicon`."""
+class RamTermVectors:
+    """See `memory.store.term_vectors.TermVectors`."""
 
     def __init__(self, store: RamStore) -> None:
         self._store = store
 
     def learned(self, generation: int) -> Learned | None:
         with self._store.lock:
-            return self._store.data.lexicons.get(generation)
+            return self._store.data.learned.get(generation)
 
     def fit(self, generation: int) -> float | None:
         learned = self.learned(generation)
         return None if learned is None else learned.fit
 
-    def learn(self, generation: int, learned: Learned, senses: Sequence[Sense], *, instead_of: Learned | None) -> bool:
+    def learn(
+        self, generation: int, learned: Learned, term_vectors: Sequence[TermVector], *, instead_of: Learned | None
+    ) -> bool:
         axes, width = learned.basis.shape
-        if any(len(sense.code) != axes for sense in senses):
+        if any(len(term_vector.code) != axes for term_vector in term_vectors):
             raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
         with self._store.change() as data:
-            before = data.lexicons.get(generation)
+            before = data.learned.get(generation)
             if generation not in data.generations or (before and before.learned_at) != (
                 instead_of and instead_of.learned_at
             ):
@@ -45,14 +47,14 @@ class RamLexicon:
             if width != data.generations[generation].space.dimension:
                 raise Invalid(f"generation {generation} has no vectors of {width} numbers")
             forget(data, generation)
-            data.lexicons[generation] = learned._replace(basis=learned.basis.copy())
-            data.senses |= {(generation, sense.term): sense for sense in senses}
+            data.learned[generation] = learned._replace(basis=learned.basis.copy())
+            data.term_vectors |= {(generation, term_vector.term): term_vector for term_vector in term_vectors}
             unlearn(data, [])
             return True
 
-    def senses(self, generation: int, terms: Sequence[str]) -> Mapping[str, Sense]:
+    def of_terms(self, generation: int, terms: Sequence[str]) -> Mapping[str, TermVector]:
         with self._store.lock:
-            known = self._store.data.senses
+            known = self._store.data.term_vectors
             return {term: known[generation, term] for term in terms if (generation, term) in known}
 
     def lessons(self, generation: int, after: ChunkId, limit: int) -> Sequence[tuple[Excerpt, Vectors]]:
@@ -64,7 +66,7 @@ class RamLexicon:
 
     def size(self, generation: int) -> int:
         with self._store.lock:
-            return sum(own == generation for own, _ in self._store.data.senses)
+            return sum(own == generation for own, _ in self._store.data.term_vectors)
 
     def forget(self, generation: int) -> None:
         with self._store.change() as data:
@@ -72,22 +74,22 @@ class RamLexicon:
 
 
 def forget(data: Data, generation: int) -> None:
-    """Take a lexicon away."""
-    data.lexicons.pop(generation, None)
-    data.senses = {key: sense for key, sense in data.senses.items() if key[0] != generation}
+    """Take the term vectors of a generation away."""
+    data.learned.pop(generation, None)
+    data.term_vectors = {key: term_vector for key, term_vector in data.term_vectors.items() if key[0] != generation}
 
 
 def unlearn(data: Data, removed: Sequence[Words]) -> None:
     """
-    Take away the senses with a word that no chunk holds, and those of two that stand together in one that was removed.
+    Take away the terms with a word that no chunk holds, and those of two that stand together in one that was removed.
 
     Args:
         removed: The words of each such chunk, by columns.
     """
     held = {word for piece in data.pieces.values() for column in piece.words for word in column}
     together = {pair for columns in removed for pair in neighbours(columns)}
-    data.senses = {
-        (generation, term): sense
-        for (generation, term), sense in data.senses.items()
+    data.term_vectors = {
+        (generation, term): term_vector
+        for (generation, term), term_vector in data.term_vectors.items()
         if held.issuperset(term.split(" ")) and term not in together
     }

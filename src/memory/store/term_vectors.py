@@ -1,4 +1,4 @@
-"""Where what the words of a store mean to its model is kept: a part of every store."""
+"""Where the vectors of terms are kept: a part of every store."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Vectors
-    from memory.store.values import Learned, Sense
+    from memory.store.values import Learned, TermVector
 
 
-class Lexicon(Protocol):
+class TermVectors(Protocol):
     """
-    A lexicon has a vector for each term of a store, learned from the vectors of one generation; it is asked instead of
-    the model. A term is one stem, or two with a blank between them. A generation that is cleared or dropped takes its
-    lexicon along.
+    A vector for each term of a store, learned from the vectors of one generation; asked instead of the model. A term is
+    one stem, or two with a blank between them. A generation that is cleared or dropped takes its term vectors along.
 
-    Nothing of a text that is removed or replaced stays in it. In the same transaction, and of every generation, those
-    senses go that hold a word which no chunk holds any more, and those of two words that stood together in a chunk which
+    Nothing of a text that is removed or replaced stays in them. In the same transaction, and of every generation, those
+    go whose term holds a word which no chunk holds any more, and those of two words that stood together in a chunk which
     was removed (`memory.store.neighbours`), wherever else they do: only the next learning knows.
 
     Raises:
@@ -27,21 +26,23 @@ class Lexicon(Protocol):
     """
 
     def learned(self, generation: int) -> Learned | None:
-        """How its lexicon was learned; None if it has none or is gone."""
+        """How its term vectors were learned; None if it has none or is gone."""
         ...
 
     def fit(self, generation: int) -> float | None:
-        """How well its lexicon fits, as `learned` says, without reading more; None if it has none or is gone."""
+        """How well its term vectors fit, as `learned` says, without reading more; None if it has none or is gone."""
         ...
 
-    def learn(self, generation: int, learned: Learned, senses: Sequence[Sense], *, instead_of: Learned | None) -> bool:
+    def learn(
+        self, generation: int, learned: Learned, term_vectors: Sequence[TermVector], *, instead_of: Learned | None
+    ) -> bool:
         """
-        Keep a lexicon in place of the one there was. Senses with a word that no chunk holds, perhaps not any more, are
+        Keep term vectors in place of those there were. A term with a word that no chunk holds, perhaps not any more, is
         left out.
 
         Args:
-            senses: Of each term one.
-            instead_of: The lexicon there was, known by its time, if there was one: if somebody else has learned or
+            term_vectors: Of each term one.
+            instead_of: How the former were learned, known by its time, if there were any: if somebody else has learned or
                 forgotten meanwhile, nothing is written (compare and set).
 
         Returns:
@@ -52,7 +53,7 @@ class Lexicon(Protocol):
         """
         ...
 
-    def senses(self, generation: int, terms: Sequence[str]) -> Mapping[str, Sense]:
+    def of_terms(self, generation: int, terms: Sequence[str]) -> Mapping[str, TermVector]:
         """Those that are known."""
         ...
 
@@ -71,5 +72,5 @@ class Lexicon(Protocol):
         ...
 
     def forget(self, generation: int) -> None:
-        """Take its lexicon away, if it has one."""
+        """Take its term vectors away, if it has any."""
         ...
