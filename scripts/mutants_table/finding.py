@@ -26,12 +26,17 @@ HOW_FAR = (
         "test_judge.py",
     ),
     Mutant("gate-believes-any-term-vectors", "KNOWN = 0.5\n", "KNOWN = 0.0\n", "test_tiers.py"),
-    Mutant("worth-half-is-too-little", "if coverage >= COVERED:", "if coverage > COVERED:", "test_worth.py"),
     Mutant(
-        "worth-version-of-a-model",
-        '.rpartition("/")[2].partition(":")[0] in CALIBRATED',
-        '.rpartition("/")[2] in CALIBRATED',
-        "test_worth.py",
+        "confidence-half-is-too-little",
+        "if coverage >= ANSWERED_MIN_COVERAGE:",
+        "if coverage > ANSWERED_MIN_COVERAGE:",
+        "test_confidence.py",
+    ),
+    Mutant(
+        "confidence-version-of-a-model",
+        '.rpartition("/")[2].partition(":")[0] in CALIBRATED_MODELS',
+        '.rpartition("/")[2] in CALIBRATED_MODELS',
+        "test_confidence.py",
     ),
     Mutant(
         "query-drops-its-rarest-words",

@@ -13,7 +13,7 @@ from notes_made import drafts
 from memory import Config, Draft, Engine, Mode, Query
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine.embedding import LOOK
-from memory.rank.confidence import CALIBRATED, LONG, NEAR, NEARLY, worth
+from memory.rank.confidence import ANSWERED_MIN_COSINE, CALIBRATED_MODELS, LONG_QUERY, WEAK_MIN_COSINE, confidence
 from memory.rank.order import aged
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Hit, Outcome, Scored, Tier
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-MODEL = CALIBRATED[0]
+MODEL = CALIBRATED_MODELS[0]
 
 
 def hit(coverage: float, cosine: float) -> Hit:
@@ -35,22 +35,26 @@ def hit(coverage: float, cosine: float) -> Hit:
         return engine.search("alpha").hits[0]._replace(coverage=coverage, cosine=cosine)
 
 
-# What an answer is worth ----------------------------------------------------------------
+# How far an answer can be trusted -------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("cosine", "outcome"),
-    [(NEAR, Outcome.ANSWERED), (NEARLY, Outcome.WEAK), (NEARLY - 0.01, Outcome.NOTHING_RELEVANT)],
+    [
+        (ANSWERED_MIN_COSINE, Outcome.ANSWERED),
+        (WEAK_MIN_COSINE, Outcome.WEAK),
+        (WEAK_MIN_COSINE - 0.01, Outcome.NOTHING_RELEVANT),
+    ],
 )
 def test_a_search_by_vector_alone_is_judged_by_vectors_alone(cosine, outcome) -> None:
-    found, why = worth([hit(0.0, cosine)], Tier.VECTOR, MODEL, 0)
+    found, why = confidence([hit(0.0, cosine)], Tier.VECTOR, MODEL, 0)
 
     assert found is outcome
     assert "%" not in why  # it looked for no word, so none is missing
 
 
 def test_of_an_unknown_model_a_search_by_vector_alone_claims_nothing() -> None:
-    found, why = worth([hit(0.0, 0.9)], Tier.VECTOR, "another", 0)
+    found, why = confidence([hit(0.0, 0.9)], Tier.VECTOR, "another", 0)
 
     assert found is Outcome.WEAK
     assert "%" not in why
@@ -58,8 +62,8 @@ def test_of_an_unknown_model_a_search_by_vector_alone_claims_nothing() -> None:
 
 def test_a_long_task_that_the_model_finds_near_is_about_what_it_found() -> None:
     """Instructions around a question thin out the words in common: it said "nothing" of 46 such tasks of 80."""
-    assert worth([hit(0.15, 0.55)], Tier.HYBRID, MODEL, 3 * LONG)[0] is Outcome.ANSWERED
-    assert worth([hit(0.15, 0.20)], Tier.HYBRID, MODEL, 3 * LONG)[0] is Outcome.NOTHING_RELEVANT
+    assert confidence([hit(0.15, 0.55)], Tier.HYBRID, MODEL, 3 * LONG_QUERY)[0] is Outcome.ANSWERED
+    assert confidence([hit(0.15, 0.20)], Tier.HYBRID, MODEL, 3 * LONG_QUERY)[0] is Outcome.NOTHING_RELEVANT
 
 
 def test_a_search_by_vector_does_not_speak_of_words(tmp_path: Path) -> None:
@@ -73,8 +77,8 @@ def test_a_search_by_vector_does_not_speak_of_words(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_word_is_not_said_to_lack_a_vector() -> None:
-    assert worth([], Tier.KEYWORD, "", 0)[1] == "the query holds no word to look for"
-    assert worth([], Tier.VECTOR, MODEL, 0)[1] == "no memory in scope has a vector"
+    assert confidence([], Tier.KEYWORD, "", 0)[1] == "the query holds no word to look for"
+    assert confidence([], Tier.VECTOR, MODEL, 0)[1] == "no memory in scope has a vector"
 
 
 # Age ------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ class Tier(StrEnum):
 
 class Outcome(StrEnum):
     """
-    What an answer is worth.
+    How far an answer can be trusted.
 
     ANSWERED: something fits. WEAK: perhaps. NOTHING_RELEVANT: there are memories in scope, and none fits; the hits are the
     nearest all the same. NOTHING_SAVED: nothing is in scope. DEGRADED: the model was needed and did not answer.

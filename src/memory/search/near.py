@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.confidence import worth
+from memory.rank.confidence import confidence
 from memory.rank.coverage import coverage, held_by_memory
 from memory.rank.proximity import relevance
 from memory.schema.errors import EmbedError, Invalid, NotFound, SpaceMismatch
@@ -50,7 +50,7 @@ class Wanted:
         around: The entities of the context; without any, nothing is near.
         distance: Relations that count as near at most, 0..10.
         vector_weight, keyword_weight: 0..1.
-        judged: Say what the answer is worth.
+        judged: Say how far the answer can be trusted.
 
     Raises:
         Invalid: One of them is not in its range, or the query is none.
@@ -98,7 +98,7 @@ class Nearby(NamedTuple):
 
     Attributes:
         tier: HYBRID; KEYWORD if the meaning could not be looked at.
-        outcome, worth: What they are worth, and why, a clause; None if that was not asked for.
+        outcome, worth: How far they can be trusted, and why, a clause; None if that was not asked for.
     """
 
     hits: tuple[Near, ...]
@@ -169,14 +169,16 @@ class _Search:
             for hit in self._hits(distances, held if cosines is None else cosines, words)
         )
         self._trace.step("read", len(hits))
-        outcome, why = self._worth(hits, tier) if wanted.judged else (None, "")
+        outcome, why = self._confidence(hits, tier) if wanted.judged else (None, "")
         steps, notices = tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices))
         return Nearby(hits, tier, wanted.query.limit, steps, notices, outcome, why)
 
-    def _worth(self, hits: Sequence[Near], tier: Tier) -> tuple[Outcome, str]:
+    def _confidence(self, hits: Sequence[Near], tier: Tier) -> tuple[Outcome, str]:
         if not hits and self._retrievers.bare():
             return Outcome.NOTHING_SAVED, "there are no entities"
-        outcome, why = worth(hits, tier, self._retrievers.model, len(self._retrievers.terms), self._retrievers.vectors)
+        outcome, why = confidence(
+            hits, tier, self._retrievers.model, len(self._retrievers.terms), self._retrievers.vectors
+        )
         if outcome is Outcome.NOTHING_RELEVANT and self._retrievers.partial:
             return Outcome.DEGRADED, "many chunks have no vector yet"
         return outcome, why

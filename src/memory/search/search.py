@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.confidence import worth
+from memory.rank.confidence import confidence
 from memory.rank.coverage import coverage, held_by_memory
 from memory.rank.gate import DEPTH, Tuning, judge
 from memory.rank.relevance import by_words, relevances
@@ -119,7 +119,7 @@ class _Search:
         hits = self._hits(passages, found)
         trace = self._trace
         trace.step("read", len(hits))
-        outcome, why = self._worth(hits, found.tier)
+        outcome, why = self._confidence(hits, found.tier)
         if self._query.topup and len(passages) < limit:
             more = self._topup(passages, found)
             passages, hits = [*passages, *more], (*hits, *self._hits(more, found))
@@ -161,12 +161,14 @@ class _Search:
             measured.append(hit._replace(cosine=cosines.get(hit.chunk_id), similarity=mean))
         return tuple(measured)
 
-    def _worth(self, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outcome, str]:
+    def _confidence(self, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outcome, str]:
         if not hits and self._retrievers.bare():
             return Outcome.NOTHING_SAVED, "nothing is in scope"
         if self._stuck:
             return Outcome.DEGRADED, "the model was needed and did not answer"
-        outcome, why = worth(hits, tier, self._retrievers.model, len(self._retrievers.terms), self._retrievers.vectors)
+        outcome, why = confidence(
+            hits, tier, self._retrievers.model, len(self._retrievers.terms), self._retrievers.vectors
+        )
         if outcome is Outcome.NOTHING_RELEVANT and self._retrievers.partial:
             return Outcome.DEGRADED, "many chunks have no vector yet"
         return outcome, why

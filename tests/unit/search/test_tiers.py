@@ -1,4 +1,4 @@
-"""A search from its words to what its answer is worth: how far it goes, and what it says of itself."""
+"""A search from its words to its confidence: how far it goes, and what it says of itself."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_the_gate_that_counts_knows_nothing_of_term_vectors(opened: Opened) -> N
     assert (answer.tier, len(answer.hits), answer.outcome) == (Tier.KEYWORD, 1, Outcome.DEGRADED)
 
 
-# What an answer is worth -------------------------------------------------
+# How far an answer can be trusted ----------------------------------------
 
 
 @pytest.mark.parametrize("mode", Mode)

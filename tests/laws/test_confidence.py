@@ -1,4 +1,4 @@
-"""Laws of what an answer is worth."""
+"""Laws of how far an answer can be trusted."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hypothesis import given, strategies as st
 
 from memory import Config, Draft, Engine
 from memory.rank.confidence import (
-    CALIBRATED,
-    COVERED,
-    FAINT,
-    FITS,
-    LONG,
-    NEAR,
-    NEARLY,
-    PERHAPS,
-    SMALL,
-    TOUCHED,
-    USUAL,
-    large,
-    worth,
+    ANSWERED_MIN,
+    ANSWERED_MIN_COSINE,
+    ANSWERED_MIN_COVERAGE,
+    CALIBRATED_MODELS,
+    CALIBRATED_SIZE,
+    FAINT_COSINE,
+    LONG_QUERY,
+    SMALL_SIZE,
+    WEAK_MIN,
+    WEAK_MIN_COSINE,
+    WEAK_MIN_COVERAGE,
+    confidence,
+    largeness,
 )
 from memory.schema.query import Hit, Outcome, Tier
 from oracle.ram import RamStore
@@ -31,7 +31,7 @@ BETTER = [Outcome.NOTHING_RELEVANT, Outcome.WEAK, Outcome.ANSWERED]
 
 
 def made() -> Hit:
-    """Of a real search; what it is worth is said by two of its numbers."""
+    """Of a real search; how far it can be trusted is said by two of its numbers."""
     config = replace(Config(), embedding=replace(Config().embedding, provider="none"))
     with Engine(RamStore(), config) as engine:
         engine.save(Draft(title="alpha"))
@@ -44,8 +44,8 @@ shares = st.floats(0, 1)
 found = st.lists(st.tuples(shares, st.none() | st.floats(-1, 1)), min_size=1, max_size=5)
 tiers = st.sampled_from(Tier)
 models = st.sampled_from(["", "all-minilm", "sentence-transformers/All-MiniLM-L6-v2", "nomic-embed-text:latest"])
-lengths = st.integers(0, 2 * LONG)
-counts = st.integers(0, 2 * USUAL)
+lengths = st.integers(0, 2 * LONG_QUERY)
+counts = st.integers(0, 2 * CALIBRATED_SIZE)
 searches = st.tuples(tiers, models, lengths, counts)
 
 
@@ -53,8 +53,8 @@ def hit(coverage: float, cosine: float | None = None) -> Hit:
     return MADE._replace(coverage=coverage, cosine=cosine)
 
 
-def said(rows, tier: Tier, model: str = "", terms: int = 3, vectors: int = USUAL) -> Outcome:
-    return worth([hit(*row) for row in rows], tier, model, terms, lambda: vectors)[0]
+def said(rows, tier: Tier, model: str = "", terms: int = 3, vectors: int = CALIBRATED_SIZE) -> Outcome:
+    return confidence([hit(*row) for row in rows], tier, model, terms, lambda: vectors)[0]
 
 
 @given(found, shares, st.none() | st.floats(-1, 1), searches)
@@ -77,14 +77,14 @@ def test_the_order_of_the_hits_does_not_matter(rows, tier, model, terms, dice) -
     other = list(rows)
     dice.shuffle(other)
 
-    assert worth([hit(*row) for row in rows], tier, model, terms) == worth(
+    assert confidence([hit(*row) for row in rows], tier, model, terms) == confidence(
         [hit(*row) for row in other], tier, model, terms
     )
 
 
 @given(tiers, models, lengths)
 def test_no_hits_of_many_memories_are_nothing_relevant(tier, model, terms) -> None:
-    outcome, why = worth([], tier, model, terms)
+    outcome, why = confidence([], tier, model, terms)
 
     assert outcome is Outcome.NOTHING_RELEVANT
     assert why
@@ -92,17 +92,17 @@ def test_no_hits_of_many_memories_are_nothing_relevant(tier, model, terms) -> No
 
 def test_no_hits_by_keyword_tell_nothing_of_a_small_store() -> None:
     """ "authentication" holds no word of "Switched to JWT auth", which answers it."""
-    outcome, why = worth([], Tier.KEYWORD, "", 1, lambda: SMALL)
+    outcome, why = confidence([], Tier.KEYWORD, "", 1, lambda: SMALL_SIZE)
 
     assert outcome is Outcome.WEAK
     assert why == "no memory in scope holds any of the words, which tells little of so few memories"
-    assert said([], Tier.KEYWORD, terms=1, vectors=SMALL + 1) is Outcome.NOTHING_RELEVANT
+    assert said([], Tier.KEYWORD, terms=1, vectors=SMALL_SIZE + 1) is Outcome.NOTHING_RELEVANT
 
 
 # Small stores ----------------------------------------------------------------
 
-irrelevant = st.sampled_from([*CALIBRATED])
-sizes = st.integers(0, SMALL)
+irrelevant = st.sampled_from([*CALIBRATED_MODELS])
+sizes = st.integers(0, SMALL_SIZE)
 
 
 @given(found, st.sampled_from(Tier), irrelevant, lengths, sizes)
@@ -111,10 +111,10 @@ def test_a_small_store_denies_only_what_shares_no_word_and_is_not_even_faintly_l
 ) -> None:
     if said(rows, tier, model, terms, vectors) is Outcome.NOTHING_RELEVANT:
         assert tier in {Tier.HYBRID, Tier.VECTOR}
-        assert all(coverage == 0 and (cosine or 0.0) < FAINT for coverage, cosine in rows)
+        assert all(coverage == 0 and (cosine or 0.0) < FAINT_COSINE for coverage, cosine in rows)
 
 
-@given(st.floats(0, FAINT, exclude_max=True), st.integers(5, SMALL), st.integers(1, LONG))
+@given(st.floats(0, FAINT_COSINE, exclude_max=True), st.integers(5, SMALL_SIZE), st.integers(1, LONG_QUERY))
 def test_a_small_store_denies_what_shares_no_word_and_is_not_even_faintly_like_it(cosine, vectors, terms) -> None:
     assert said([(0.0, cosine)], Tier.HYBRID, "all-minilm", terms, vectors) is Outcome.NOTHING_RELEVANT
 
@@ -123,9 +123,9 @@ def test_a_small_store_denies_what_shares_no_word_and_is_not_even_faintly_like_i
 def test_a_smaller_store_never_denies_what_a_larger_one_does_not(rows, search) -> None:
     *how, vectors = search
     if said(rows, *how, vectors) is Outcome.NOTHING_RELEVANT:
-        assert said(rows, *how, max(vectors, USUAL)) is Outcome.NOTHING_RELEVANT
+        assert said(rows, *how, max(vectors, CALIBRATED_SIZE)) is Outcome.NOTHING_RELEVANT
     else:
-        assert said(rows, *how, min(vectors, SMALL)) is not Outcome.NOTHING_RELEVANT
+        assert said(rows, *how, min(vectors, SMALL_SIZE)) is not Outcome.NOTHING_RELEVANT
 
 
 def faintest(coverage: float, terms: int, vectors: int) -> float:
@@ -138,7 +138,7 @@ def faintest(coverage: float, terms: int, vectors: int) -> float:
     return low
 
 
-@given(st.integers(1, 2 * USUAL), lengths)
+@given(st.integers(1, 2 * CALIBRATED_SIZE), lengths)
 def test_what_is_denied_without_a_word_in_common_changes_with_the_vectors_without_a_jump(vectors, terms) -> None:
     """One vector of a store beyond the first moves the bound by less than a hundredth, one of two by what two mean."""
     bound = faintest(0.0, terms, vectors)
@@ -146,11 +146,11 @@ def test_what_is_denied_without_a_word_in_common_changes_with_the_vectors_withou
     assert abs(faintest(0.0, terms, vectors + 1) - bound) < (0.01 if vectors > 10 else 0.1)
 
 
-@given(st.integers(1, 2 * USUAL))
+@given(st.integers(1, 2 * CALIBRATED_SIZE))
 def test_the_size_of_a_store_counts_from_small_to_usual_in_proportion(vectors) -> None:
-    assert 0 <= large(vectors) <= large(vectors + 1) <= 1
-    assert large(vectors + 1) - large(vectors) < 0.001
-    assert (large(SMALL), large(USUAL)) == (0, 1)
+    assert 0 <= largeness(vectors) <= largeness(vectors + 1) <= 1
+    assert largeness(vectors + 1) - largeness(vectors) < 0.001
+    assert (largeness(SMALL_SIZE), largeness(CALIBRATED_SIZE)) == (0, 1)
 
 
 @given(found, st.sampled_from(Tier), models, lengths)
@@ -158,12 +158,12 @@ def test_of_a_usual_store_todays_thresholds_hold(rows, tier, model, terms) -> No
     """The rule of decision 0020, written out."""
     coverage = max(coverage for coverage, _ in rows)
     nearest = max((cosine for _, cosine in rows if cosine is not None), default=0.0)
-    short = 0 < terms <= LONG
+    short = 0 < terms <= LONG_QUERY
     if tier in {Tier.HYBRID, Tier.VECTOR}:
-        known = model.rpartition("/")[2].lower() in CALIBRATED
-        denied = known and (nearest + coverage / 2 < PERHAPS if short else nearest < NEARLY)
+        known = model.rpartition("/")[2].lower() in CALIBRATED_MODELS
+        denied = known and (nearest + coverage / 2 < WEAK_MIN if short else nearest < WEAK_MIN_COSINE)
     else:
-        denied = coverage < TOUCHED and terms <= LONG
+        denied = coverage < WEAK_MIN_COVERAGE and terms <= LONG_QUERY
 
     assert (said(rows, tier, model, terms) is Outcome.NOTHING_RELEVANT) == denied
 
@@ -181,20 +181,20 @@ def test_where_no_model_was_asked_cosines_count_for_nothing(rows, tier, model, t
     assert said(rows, tier, model, terms) is said([(coverage, 1.0) for coverage, _ in rows], tier, "", terms)
 
 
-@given(found, lengths.filter(lambda terms: terms > LONG), st.sampled_from([Tier.KEYWORD, Tier.DISTILLED]))
+@given(found, lengths.filter(lambda terms: terms > LONG_QUERY), st.sampled_from([Tier.KEYWORD, Tier.DISTILLED]))
 def test_few_words_in_common_with_a_long_text_tell_nothing(rows, terms, tier) -> None:
     assert said(rows, tier, "", terms) is not Outcome.NOTHING_RELEVANT
 
 
-@pytest.mark.parametrize("model", [*CALIBRATED, "all-minilm:latest", "sentence-transformers/all-MiniLM-L6-v2"])
+@pytest.mark.parametrize("model", [*CALIBRATED_MODELS, "all-minilm:latest", "sentence-transformers/all-MiniLM-L6-v2"])
 @pytest.mark.parametrize(
     ("coverage", "cosine", "outcome"),
     [
-        (0.0, FITS, Outcome.ANSWERED),
-        (1.0, FITS - 0.5, Outcome.ANSWERED),
-        (1.0, FITS - 0.51, Outcome.WEAK),
-        (0.0, PERHAPS, Outcome.WEAK),
-        (0.2, PERHAPS - 0.11, Outcome.NOTHING_RELEVANT),
+        (0.0, ANSWERED_MIN, Outcome.ANSWERED),
+        (1.0, ANSWERED_MIN - 0.5, Outcome.ANSWERED),
+        (1.0, ANSWERED_MIN - 0.51, Outcome.WEAK),
+        (0.0, WEAK_MIN, Outcome.WEAK),
+        (0.2, WEAK_MIN - 0.11, Outcome.NOTHING_RELEVANT),
         (1.0, None, Outcome.NOTHING_RELEVANT),
     ],
 )
@@ -202,13 +202,13 @@ def test_a_calibrated_model_says_how_much_its_cosines_and_the_words_are_worth(mo
     assert said([(coverage, cosine)], Tier.HYBRID, model) is outcome
 
 
-@pytest.mark.parametrize("terms", [0, LONG + 1])
+@pytest.mark.parametrize("terms", [0, LONG_QUERY + 1])
 @pytest.mark.parametrize(
     ("cosine", "outcome"),
     [
-        (NEAR, Outcome.ANSWERED),
-        (NEARLY, Outcome.WEAK),
-        (NEARLY - 0.01, Outcome.NOTHING_RELEVANT),
+        (ANSWERED_MIN_COSINE, Outcome.ANSWERED),
+        (WEAK_MIN_COSINE, Outcome.WEAK),
+        (WEAK_MIN_COSINE - 0.01, Outcome.NOTHING_RELEVANT),
         (-0.5, Outcome.NOTHING_RELEVANT),
     ],
 )
@@ -220,8 +220,8 @@ def test_where_words_tell_nothing_the_cosine_does(terms, cosine, outcome) -> Non
 def test_words_alone_are_worth_what_they_cover() -> None:
     steps = [
         (0.0, Outcome.NOTHING_RELEVANT),
-        (TOUCHED, Outcome.WEAK),
-        (COVERED, Outcome.ANSWERED),
+        (WEAK_MIN_COVERAGE, Outcome.WEAK),
+        (ANSWERED_MIN_COVERAGE, Outcome.ANSWERED),
         (1.0, Outcome.ANSWERED),
     ]
     for (low, outcome), (high, _) in pairwise(steps):
@@ -230,7 +230,7 @@ def test_words_alone_are_worth_what_they_cover() -> None:
 
 def test_the_reason_says_the_numbers() -> None:
     assert (
-        worth([hit(0.25, 0.3)], Tier.HYBRID, "all-minilm", 3)[1]
+        confidence([hit(0.25, 0.3)], Tier.HYBRID, "all-minilm", 3)[1]
         == "the best holds 25% of the query, the nearest is 0.30 like it"
     )
-    assert worth([hit(0.25)], Tier.KEYWORD, "", 3)[1] == "the best holds 25% of the query"
+    assert confidence([hit(0.25)], Tier.KEYWORD, "", 3)[1] == "the best holds 25% of the query"
