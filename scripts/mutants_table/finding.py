@@ -18,7 +18,7 @@ HOW_FAR = (
         "if tuning.gate is Gate.NEVER and tier is Tier.HYBRID else",
         "test_judge.py",
     ),
-    Mutant("gate-stands-out-sooner", "KEYWORD_MASS = 0.4", "KEYWORD_MASS = 0.3", "test_judge.py test_tiers.py"),
+    Mutant("gate-stands-out-sooner", "KEYWORD_MARGIN = 0.4", "KEYWORD_MARGIN = 0.3", "test_judge.py test_tiers.py"),
     Mutant(
         "gate-short-by-one",
         "if len(terms) <= SHORT and seen.complete:",

@@ -9,15 +9,15 @@ from hypothesis import given, strategies as st
 from memory.rank.coverage import NEIGHBOURS, coverage, held_by_memory
 from memory.rank.gate import (
     DEPTH,
-    DISTILLED_MASS,
+    DISTILLED_MARGIN,
     FIT,
     HALF,
     HELD,
-    KEYWORD_MASS,
+    KEYWORD_MARGIN,
     LEAST_FIT,
     SHORT,
     Tuning,
-    first_mass,
+    first_margin,
     judge,
 )
 from memory.schema.memory import ChunkId, MemoryId
@@ -180,7 +180,7 @@ def test_the_order_of_the_terms_does_not_matter(question, effort, near, fit, dic
     assert (one.mass, one.coverage) == pytest.approx((other.mass, other.coverage))
     factor = (effort / (1 - effort)) ** 0.5 if effort < 1 else 1.0
     trust = max(1.0, FIT / max(fit or 0.0, LEAST_FIT)) ** 2
-    bounds = (KEYWORD_MASS * factor, KEYWORD_MASS * max(1.0, factor), DISTILLED_MASS * factor * trust)
+    bounds = (KEYWORD_MARGIN * factor, KEYWORD_MARGIN * max(1.0, factor), DISTILLED_MARGIN * factor * trust)
     if not any(abs(one.mass - bound) < 1e-6 for bound in bounds) and not any(
         abs(one.coverage - bound) < 1e-6 for bound in (HALF, HELD)
     ):
@@ -294,7 +294,7 @@ def test_nothing_found_is_not_enough(fit) -> None:
 
 
 @given(asked().filter(lambda question: question[1]), beside)
-def test_mass_is_the_largest_share_of_the_softmax(question, near) -> None:
+def test_the_margin_is_the_largest_share_of_the_softmax(question, near) -> None:
     wanted, found = question
 
     best = max(item.score for item in found)
@@ -303,14 +303,14 @@ def test_mass_is_the_largest_share_of_the_softmax(question, near) -> None:
         for item in found
     ]
     powers = np.exp(strengths)
-    mass = first_mass(wanted, found, near)
-    assert mass == pytest.approx(powers.max() / powers.sum())
-    assert 1 / len(found) - 1e-9 <= mass <= 1
+    margin = first_margin(wanted, found, near)
+    assert margin == pytest.approx(powers.max() / powers.sum())
+    assert 1 / len(found) - 1e-9 <= margin <= 1
 
 
-def test_mass_of_one_is_all_and_of_none_nothing() -> None:
-    assert first_mass(WORDS, ranking(1)) == 1
-    assert first_mass(WORDS, ()) == 0
+def test_the_margin_of_one_is_all_and_of_none_nothing() -> None:
+    assert first_margin(WORDS, ranking(1)) == 1
+    assert first_margin(WORDS, ()) == 0
 
 
 @given(st.lists(st.floats(0.01, 10).map(lambda weight: Term("x", weight=weight)), max_size=4), bits, bits)

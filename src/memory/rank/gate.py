@@ -24,10 +24,10 @@ HALF = 0.5
 SHORT = 3
 """Terms of a query that looks for words, not for an answer."""
 
-KEYWORD_MASS = 0.4
-"""Share of the softmax from which keywords are enough, at the effort of 0.5."""
+KEYWORD_MARGIN = 0.4
+"""Margin of the first result from which keywords are enough, at the effort of 0.5."""
 
-DISTILLED_MASS = 0.15
+DISTILLED_MARGIN = 0.15
 """The same for the distilled tier."""
 
 FIT, LEAST_FIT = 0.75, 0.05
@@ -69,7 +69,7 @@ def judge(
     Decide how far to go, from what the keyword retriever found.
 
     AUTO looks at what was found and not at how many: nearly every question shares some word with three memories. One
-    number decides between all tiers: how far the first result stands above the others by keyword (`first_mass`). It tells
+    number decides between all tiers: how far the first result stands above the others by keyword (`first_margin`). It tells
     more of whether the *distilled* answer will do than that answer itself does (docs/ranking.md, "The gate").
 
     Args:
@@ -81,9 +81,9 @@ def judge(
     held = held_by_memory(ranking[: max(DEPTH, tuning.enough)])
     every = (1 << len(terms)) - 1
     complete = sum(bits == every for bits in held.values())
-    mass = first_mass(terms, top, near)
+    margin = first_margin(terms, top, near)
     best = max((coverage(terms, scored.matched) for scored in top), default=0.0)
-    seen = Verdict(False, "", len(held), complete, mass, best)
+    seen = Verdict(False, "", len(held), complete, margin, best)
     tier, why = _decided(seen, terms, top, tuning, fit)
     return seen._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
 
@@ -118,10 +118,10 @@ def _auto(  # noqa: PLR0911  # one answer a case
             terms
         ) < SHORT else cheap, f"{_memories(seen.complete)} with every word of a short query"
     factor = (effort / (1 - effort)) ** 0.5
-    sure = KEYWORD_MASS * (factor if fit is None else max(1.0, factor))
+    sure = KEYWORD_MARGIN * (factor if fit is None else max(1.0, factor))
     if seen.mass >= sure and seen.coverage >= HALF:
         return Tier.KEYWORD, _standing(seen.mass, sure)
-    likely = min(KEYWORD_MASS * factor, DISTILLED_MASS * factor * max(1.0, FIT / max(fit or 0.0, LEAST_FIT)) ** 2)
+    likely = min(KEYWORD_MARGIN * factor, DISTILLED_MARGIN * factor * max(1.0, FIT / max(fit or 0.0, LEAST_FIT)) ** 2)
     if fit is not None and seen.mass >= likely and seen.coverage >= HELD:
         return cheap, _standing(seen.mass, likely, " enough to do without the model")
     needed, share = (sure, HALF) if fit is None else (likely, HELD)
@@ -130,8 +130,8 @@ def _auto(  # noqa: PLR0911  # one answer a case
     return Tier.HYBRID, f"no result stands out ({seen.mass:.2f} of the weight, {needed:.2f} would be enough)"
 
 
-def _standing(mass: float, needed: float, so: str = "") -> str:
-    return f"the first result stands out{so} ({mass:.2f} of the weight, {needed:.2f} is enough)"
+def _standing(margin: float, needed: float, so: str = "") -> str:
+    return f"the first result stands out{so} ({margin:.2f} of the weight, {needed:.2f} is enough)"
 
 
 def _exactly(terms: Sequence[Term], top: Ranking) -> bool:
@@ -144,7 +144,9 @@ def _memories(count: int) -> str:
     return "1 memory" if count == 1 else f"{count} memories"
 
 
-def first_mass(terms: Sequence[Term], ranking: Ranking, near: Mapping[ChunkId, float] = MappingProxyType({})) -> float:
+def first_margin(
+    terms: Sequence[Term], ranking: Ranking, near: Mapping[ChunkId, float] = MappingProxyType({})
+) -> float:
     """
     How far the best candidate stands above the others: the largest softmax(2 · s), with
     s = 2 · coverage + BM25 / best BM25 + 0.65 · near, over the candidates (docs/ranking.md, "The gate"). 0..1; 1 for a single candidate.

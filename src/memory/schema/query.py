@@ -253,7 +253,7 @@ class Verdict(NamedTuple):
         why: The reason, a clause.
         found: Memories that were found.
         complete: Memories that hold every term of the query.
-        mass: Share of the softmax that the best candidate takes, 0..1.
+        mass: The margin: share of the softmax that the best candidate takes, 0..1.
         coverage: Share of the query's weight that the best candidate holds, 0..1.
         tier: How far the search should go.
     """
