@@ -94,6 +94,10 @@ def shell(tmp_path: Path, installed: Path) -> Shell:
 
 
 class WithPath(Shell):
+    """Each command in a process of its own: where packages are is read when an interpreter starts."""
+
+    __call__ = Shell.process
+
     @property
     def env(self) -> dict[str, str]:
         return {name: said for name, said in super().env.items() if name != "MEMORY_EMBEDDING_MODEL"} | self.settings

@@ -55,7 +55,7 @@ def counted(shell: Shell) -> int:
 
 def test_searches_of_several_processes_are_counted(shell):
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda n: shell("search", "postgres", "--mode", "keyword", "-n", str(n)), range(1, 9)))
+        list(pool.map(lambda n: shell.process("search", "postgres", "--mode", "keyword", "-n", str(n)), range(1, 9)))
     shell("search", "jitter", "--granularity", "fine", "--kind", "note", "--project", "shop", "--mode", "hybrid")
     shell("context", "the pool", "--semantic", "never")
 
@@ -85,7 +85,7 @@ def test_a_person_sees_numbers_bars_and_a_plot(shell):
 
     assert said.startswith("2 searches since ")
     assert re.search(r"^keyword +50\.0%  1  █+$", said, re.MULTILINE)
-    assert re.search(r"^1 ┤ *█", said, re.MULTILINE)
+    assert re.search(r"^[12] ┤ *█", said, re.MULTILINE)  # 2 if both took as long
     assert re.search(r"^search_coarse_all +2 ", said, re.MULTILINE)
     assert "\x1b" not in said
 

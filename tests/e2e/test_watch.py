@@ -267,12 +267,12 @@ def test_without_watchfiles_one_pass_is_still_possible(shell: Shell, tmp_path: P
     (tmp_path / "path" / "watchfiles.py").write_text("raise ModuleNotFoundError('no watchfiles')")
     without = replace(shell, settings={"PYTHONPATH": str(tmp_path / "path")})
 
-    error = without("watch", "docs", "--json", code=1).error
+    error = without.process("watch", "docs", "--json", code=1).error
 
     assert "watchfiles" in error["message"]
     assert "pip install watchfiles" in error["hint"]
     assert not shell.home.exists()
-    assert len(told(without)) == 2
+    assert len(without.process("watch", "docs", "--once", "--json").out.splitlines()) == 2
 
 
 # Waiting -----------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The `memory` command as a person runs it: a process of its own, in a home of its own."""
+"""The `memory` command as a person runs it, in a home of its own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import in_process
 
 COMMAND = Path(sys.executable).with_name("memory")
 
@@ -47,22 +49,37 @@ class Shell:
         basic = {"PATH": os.environ["PATH"], "HOME": str(self.folder.parent), "MEMORY_HOME": str(self.home)}
         return basic | {"MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_EMBEDDING_MODEL": "hashed-64"} | self.settings
 
-    def __call__(self, *arguments: str | bytes | Path, stdin: str | bytes = b"", code: int | None = 0) -> Ran:
-        """Run it; an exit code other than `code` fails the test, and a traceback always does."""
+    def __call__(self, *arguments: str | bytes | Path, stdin: str | bytes | None = b"", code: int | None = 0) -> Ran:
+        """
+        Run it in this process, as `process` would; an exit code other than `code` fails the test.
+
+        Args:
+            stdin: None if there is no standard input, as after `<&-`.
+        """
+        told = stdin.encode() if isinstance(stdin, str) else stdin
+        return _ran(*in_process.run([COMMAND, *arguments], told, self.env, self.folder), code)
+
+    def process(self, *arguments: str | bytes | Path, stdin: str | bytes | None = b"", code: int | None = 0) -> Ran:
+        """Run it in a process of its own, for facts about processes; a traceback fails the test too."""
         run = subprocess.run(
             [COMMAND, *arguments],
             input=stdin.encode() if isinstance(stdin, str) else stdin,
+            preexec_fn=None if stdin is not None else lambda: os.close(0),
             capture_output=True,
             env=self.env,
             cwd=self.folder,
-            timeout=60,
+            timeout=in_process.PATIENCE,
             check=False,
         )
-        ran = Ran(run.returncode, run.stdout.decode(), run.stderr.decode())
-        assert "Traceback" not in ran.err, ran.err
-        assert code is None or ran.code == code, ran
-        return ran
+        return _ran(run.returncode, run.stdout, run.stderr, code)
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         """Begin to run it."""
         return subprocess.Popen([COMMAND, *arguments], env=self.env, cwd=self.folder, **options)
+
+
+def _ran(code: int, out: bytes, err: bytes, expected: int | None) -> Ran:
+    ran = Ran(code, out.decode(), err.decode())
+    assert "Traceback" not in ran.err, ran.err
+    assert expected is None or ran.code == expected, ran
+    return ran
