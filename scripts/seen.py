@@ -18,6 +18,9 @@ from pathlib import Path
 from seen import agents, commands, made, outside, public, refused
 from seen.shell import Record, Shell
 
+FIXED = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
+"""Sets are shown in one order, and what is forked has one thread."""
+
 
 def main(folder: Path) -> None:
     place = Path(tempfile.mkdtemp(prefix="seen-", dir="/tmp"))  # as long a path wherever it runs
@@ -37,6 +40,6 @@ def main(folder: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2 or Path(sys.argv[1]).exists():
         sys.exit("usage: python scripts/seen.py FOLDER, which must not be there")
-    if os.environ.get("PYTHONHASHSEED") != "0":  # values with sets are shown in one order
-        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"PYTHONHASHSEED": "0"})  # noqa: S606  # itself
+    if os.environ | FIXED != os.environ:
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | FIXED)  # noqa: S606  # itself
     main(Path(sys.argv[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 import shlex
@@ -13,8 +14,9 @@ import tempfile
 import traceback
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TextIO
 
 from seen.same import same
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 COMMAND = Path(sysconfig.get_path("scripts")) / "memory"
 PATIENCE = 100
 """Seconds after which a command that hangs is ended by its alarm."""
+CRASHED = 99
+ENDS = (0, 1, 2)
+"""Exit codes that a command may have here; others are said at once."""
 CALM = {"MEMORY_SEARCH_SLOW_SECONDS": "600", "MEMORY_EMBEDDING_FILL_SECONDS": "600"}
 """Limits of time that a slow machine would reach."""
 HASHED = {"MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_EMBEDDING_MODEL": "hashed-64"}
@@ -107,9 +112,12 @@ class Shell:
 
         def run() -> None:
             sys.argv = [str(COMMAND), *arguments]
-            _entry.load()()
+            _command()
 
-        return self.child(run, stdin)
+        ran = self.child(run, stdin)
+        if ran.code not in ENDS:
+            print(f"memory {shlex.join(arguments)} ended with {ran.code}: {ran.err}", file=sys.stderr)
+        return ran
 
     def lines(self, to: str, text: str, *, forms: Sequence[tuple[str, ...]] = BOTH) -> None:
         """Run each line in each of the forms."""
@@ -120,8 +128,18 @@ class Shell:
                 self(to, *arguments, *more, stdin=stdin.replace("\\n", "\n"))
 
     def child(self, run: Callable[[], None], stdin: str = "") -> Ran:
-        """What a function leaves behind in a process of its own. It is forked, since a start takes a third of a second."""
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        """
+        What a function leaves behind in a process of its own.
+
+        It is forked, since a start takes a third of a second, and tells at its end what it had to import: the next ones
+        find that done.
+        """
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+            tempfile.TemporaryFile("w+") as imported,
+        ):
             given.write(stdin.encode())
             given.seek(0)
             for stream in (sys.stdout, sys.stderr):
@@ -129,8 +147,11 @@ class Shell:
             process = os.fork()
             if not process:
                 _become(self, given.fileno(), out.fileno(), err.fileno())
-                _finish(run)
+                _finish(run, imported)
             _, status = os.waitpid(process, 0)
+            imported.seek(0)
+            for name in imported.read().split():
+                importlib.import_module(name)
             texts = []
             for file in (out, err):
                 file.seek(0)
@@ -153,16 +174,24 @@ def _become(shell: Shell, *streams: int) -> None:
     signal.alarm(PATIENCE)
 
 
-def _finish(run: Callable[[], None]) -> None:
+def _finish(run: Callable[[], None], imported: TextIO) -> None:
     """Run it and leave, by `os._exit` whatever happens: what the parent registered for its end is the parent's."""
-    code = 0
+    code, before = 0, set(sys.modules)
+
+    def tell() -> None:
+        names = [name for name in sys.modules if name not in before]
+        imported.write("\n".join(name for name in names if find_spec(name) is not None))
+        imported.flush()
+
+    atexit.register(tell)
     try:
         run()
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else 1
-    except BaseException:
-        traceback.print_exc()
-        code = 99
+    except BaseException as error:
+        print(*traceback.format_exception_only(error), file=sys.stderr)
+        code = CRASHED
+    tell()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
@@ -170,4 +199,4 @@ def _finish(run: Callable[[], None]) -> None:
 
 importlib.import_module("memory").Engine  # noqa: B018  # imported once, for all children
 (_entry,) = entry_points(group="console_scripts", name="memory")
-_entry.load()
+_command = _entry.load()
