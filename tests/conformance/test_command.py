@@ -23,11 +23,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-import pytest
-
 import in_process
-import memory
+import pytest
 from command import Ran, Shell
+
+import memory
 from memory import hook
 
 if TYPE_CHECKING:
