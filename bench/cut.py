@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def entries(engine: Engine, text: str) -> tuple[int, int]:
     """How many terms of a question are cut, and what the others cost."""
-    store = engine._store
+    store = engine.store
     found = store.weigh(terms(text))
     words = [token for form in forms([term for term in found if not term.cut]) for token in stems(form.text)]
     with store._db.read() as db:

@@ -39,7 +39,7 @@ BATCH = 1_000
 
 
 def grow(engine: Engine, size: int, kept: Sequence[object]) -> None:
-    for first in range(engine.status().counts.memories, size, BATCH):
+    for first in range(engine.maintenance.status().counts.memories, size, BATCH):
         engine.save_all(kept[first : min(first + BATCH, size)])
 
 

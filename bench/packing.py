@@ -139,7 +139,7 @@ def rows(folder: Path, most: int, most_questions: int) -> Iterator[str]:
                     for n, part in enumerate(found)
                 ]
                 engine.save_all(drafts)
-                engine.embed()
+                engine.vectors.embed()
                 for name, several in questions.items():
                     for mode in (Mode.TIERED, Mode.HYBRID):
                         numbers = " | ".join(f"{share:.1%}" for share in shares(engine, found, several, mode))

@@ -178,7 +178,7 @@ def whole(engine: Engine, bare: Bare, scope: Scope, count: int) -> dict[str, lis
     """Documents as the tools show them when they are asked without a query: by iteration, with their texts."""
     limit = LIMITS[Granularity.COARSE]
     sides = {
-        "documents": lambda _: engine.documents(scope, limit),
+        "documents": lambda _: engine.documents.listed(scope, limit),
         "select": lambda _: bare.rows(scope, limit),
     }
     return turns(sides, [""] * count)
@@ -254,7 +254,7 @@ def main() -> None:
     raw: dict[str, object] = {}
     kept = list(documents(plan.size))
     with tempfile.TemporaryDirectory(prefix="memory-bench-") as root, build(Path(root), kept) as engine:
-        counts = engine.status().counts
+        counts = engine.maintenance.status().counts
         figures = searches(engine, kept, plan, raw)
         figures += [*chunking(plan, raw), saves(engine, plan, raw)]
     facts = setting() | {"store": f"{counts.memories:,} memories, {counts.chunks:,} chunks"}

@@ -75,7 +75,7 @@ def measured(engine: Engine, own: Sequence[Question], strangers: Sequence[Questi
         unasked += words.outcome is Outcome.NOTHING_RELEVANT
     answers = [engine.search(Query(question.text, LIMIT)) for question in strangers]
     told = sum(answer.outcome is Outcome.NOTHING_RELEVANT for answer in answers)
-    status = engine.status()
+    status = engine.maintenance.status()
     vectors = sum(filled for _, filled in status.generations)
     return Row(status.counts.memories, vectors, len(own), found, denied, kept, unasked, told)
 
@@ -91,9 +91,9 @@ def rows(folder: Path | None, sizes: Sequence[int]) -> list[Row]:
         with Engine.open(config, lasting=False) as engine:
             engine.save_all([draft(document) for document in notes.documents])
             for size in sizes:
-                more = size - engine.status().counts.memories
+                more = size - engine.maintenance.status().counts.memories
                 engine.save_all([draft(fillers.pop()) for _ in range(more)])
-                engine.embed()
+                engine.vectors.embed()
                 measurements.append(measured(engine, notes.questions, strangers))
     return measurements
 

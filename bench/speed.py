@@ -279,7 +279,7 @@ def saves(engine: Engine, count: int, size: int, raw: dict[str, object]) -> list
 def reindex(folder: Path, size: int) -> Figure:
     with opened(folder, "another-model") as engine:
         begun = perf_counter()
-        done = engine.reindex().embedded
+        done = engine.vectors.reindex().embedded
         rate = done / (perf_counter() - begun)
     return barred(Figure(f"reindex of {done:,} chunks", size, rate=rate), "≥ 2,000/s", met=rate >= 2000)
 
@@ -293,7 +293,7 @@ def down(folder: Path, texts: Sequence[str], size: int, raw: dict[str, object]) 
         Engine.open(replace(config, embedding=dead)) as engine,
         Engine.open(replace(config, embedding=none)) as plain,
     ):
-        store = engine._store
+        store = engine.store
         [active] = [found for found in store.generations() if found.state is State.ACTIVE]
         space = Space("ollama", "nomic-embed-text", recipe(known("nomic-embed-text").passage_prefix), 768)
         store.activate(store.begin(space).id, instead_of=active.id)

@@ -102,7 +102,7 @@ def verdict(home: str, lives: list[Lived]) -> list[str]:
     with opened(home) as engine:
         there = {memory.id for memory in engine.runs.memories(RUN)}
         calls = sum(1 for _ in engine.runs.calls(RUN))
-        wrong += [finding.told for finding in engine.doctor() if not finding.well]
+        wrong += [finding.told for finding in engine.maintenance.doctor() if not finding.well]
     kept = {id for lived in lives for id in (*lived.kept, *lived.feedback)}
     wrong += [f"memory {id} was acknowledged and is lost" for id in sorted(kept - there)]
     wrong += [f"memory {id} was kept unasked" for id in sorted(there - kept)]

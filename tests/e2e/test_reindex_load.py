@@ -416,7 +416,7 @@ def test_a_killed_reindex_under_load_never_shows(variant: Variant, tmp_path: Pat
     with _engine(tmp_path, variant, third) as engine:
         engine.reindex()
         engine.embed()
-        uids = {found.memory.uid for found in engine.exported()}
+        uids = {found.memory.uid for found in engine.maintenance.exported()}
         status = engine.status()
     acknowledged = {uid for writer in load.writers for (uid,) in writer.lines}
     assert uids == acknowledged | {one.memory.uid for one in kept}

@@ -77,7 +77,7 @@ def test_details_exports_and_searches_see_a_memory_at_one_moment(engine):
     def read():
         while not done.is_set():
             found = engine.details(id, count=False)
-            [exported] = engine.exported()
+            [exported] = engine.maintenance.exported()
             torn.extend(one for one in (found, exported) if one.memory.what != one.body)
             if not engine.search("zebra").hits:
                 torn.append("an empty answer")
@@ -116,7 +116,7 @@ class Racing(HashedEmbedder):
 
 def test_a_reindex_that_says_it_is_done_is_done(engine):
     engine.save(Draft(title="t"))
-    store = engine._store
+    store = engine.store
 
     result = reindex(store, given(store, Racing(lambda: store.begin(result_space(128)))), moment=MOMENT)
 
@@ -154,7 +154,7 @@ def result_space(dimension):
 
 def test_who_loses_a_race_of_reindexes_is_told_so(engine):
     engine.save(Draft(title="t"))
-    store = engine._store
+    store = engine.store
     reindex(store, given(store, HashedEmbedder(32)), moment=MOMENT)
 
     with pytest.raises(StoreBusy, match="took over"):
@@ -253,7 +253,7 @@ def test_a_home_that_is_not_utf8_is_said():
 def test_the_same_width_under_another_name_never_answers(engine, tmp_path):
     with Engine(SqliteStore(tmp_path / "other.db"), NO_MODEL, embedder=HashedEmbedder(64)) as made:
         made.save(Draft(title="zebra"))
-        made._store.begin(result_space(128))  # a reindex to another width was begun
+        made.store.begin(result_space(128))  # a reindex to another width was begun
     with Engine(SqliteStore(tmp_path / "other.db"), NO_MODEL, embedder=HashedEmbedder(128)) as moved:
         assert moved.search(Query("zebra", mode=Mode.VECTOR)).hits  # the old model answers until it is done
 
@@ -265,7 +265,7 @@ def test_a_search_keeps_its_answer_when_another_process_reindexes_before_it_fill
 
     with opened("hashed-64") as old, opened("hashed-32") as new, opened("hashed-32", "lazy") as lazy:
         old.save(Draft(title="a", what="alpha"))
-        real = old._embedders.query
+        real = old.vectors.embedders.query
 
         def query(embedder, text):
             found = real(embedder, text)
@@ -273,7 +273,7 @@ def test_a_search_keeps_its_answer_when_another_process_reindexes_before_it_fill
             lazy.save(Draft(title="b", what="beta"))
             return found
 
-        old._embedders.query = query
+        old.vectors.embedders.query = query
         answer = old.search(Query("alpha", mode=Mode.VECTOR))
 
     assert [hit.memory.title for hit in answer.hits] == ["a"]

@@ -33,11 +33,9 @@ def provider():
         yield provider
 
 
-def opened(folder, provider, name="ollama", **more):
+def opened(folder, provider, name="ollama", key="sk-test", **more):
     folder.mkdir(exist_ok=True)
-    return Engine(
-        SqliteStore(folder / "memory.db"), asking.config(name, provider, **more), lasting=False, key="sk-test"
-    )
+    return Engine(SqliteStore(folder / "memory.db"), asking.config(name, provider, **more), lasting=False, key=key)
 
 
 def notes(*titles):
@@ -173,7 +171,7 @@ def test_a_process_with_the_former_model_does_not_write_into_its_successors_vect
         pool = Embedders(Config().embedding, store)
         pool._given = pool._maker.counted(Swapped(sign), sealed=pool._seal)  # as those of plug-ins are
         pool.fresh = lambda: pool._maker.counted(Swapped(sign))
-        made._embedders = pool
+        made.vectors.embedders = pool
         return made
 
     old, new = engine(1), engine(-1)
@@ -194,8 +192,7 @@ def test_a_key_with_a_line_end_or_an_echo_is_nowhere(tmp_path, provider, monkeyp
     monkeypatch.setenv("OLLAMA_API_KEY", "va-Secret")
     monkeypatch.setenv("OPENAI_API_KEY", "va-Secret\n")
     provider.always(Status(500, {"error": "bad Bearer va-Secret of 'va-Secret\\n'"}))
-    with opened(tmp_path, provider, name) as engine:
-        engine._key = None
+    with opened(tmp_path, provider, name, key=None) as engine:
         engine.save(Draft(title="a"))
         answer = engine.search(QUESTION)
         said = str(answer.notices) + str(engine.status()) + str(engine.ledger(each=True))
@@ -207,16 +204,15 @@ def test_a_key_with_a_line_end_or_an_echo_is_nowhere(tmp_path, provider, monkeyp
 @pytest.mark.parametrize("variable", ["OLLAMA_API_KEY", "OPENAI_API_KEY"])
 def test_a_key_that_cannot_be_sent_is_refused_without_repeating_it(tmp_path, provider, monkeypatch, variable):
     monkeypatch.setenv(variable, "va-Se\ncret-é")
-    with opened(tmp_path, provider, "ollama" if "OLLAMA" in variable else "openai") as engine:
-        engine._key = None
+    with opened(tmp_path, provider, "ollama" if "OLLAMA" in variable else "openai", key=None) as engine:
         with pytest.raises(Refused, match=variable) as caught:
-            engine.probe()
+            engine.vectors.probe()
     assert "cret" not in str(caught.value)
 
 
 def test_credentials_of_a_url_that_is_none_are_not_repeated(tmp_path, provider):
     with opened(tmp_path, provider, ollama_host="http://u:SECRET@ho st") as engine, pytest.raises(Refused) as caught:
-        engine.probe()
+        engine.vectors.probe()
     assert "SECRET" not in str(caught.value)
 
 
@@ -284,7 +280,7 @@ def test_odd_hosts_are_errors_of_ours(tmp_path, provider, host, name):
     more = {"ollama_host": host} if name == "ollama" else {"openai_base_url": host}
     with opened(tmp_path, provider, name, **more, query_seconds=0.5, timeout_seconds=0.5) as engine:
         with pytest.raises(Error):
-            engine.probe()
+            engine.vectors.probe()
         engine.save(Draft(title="kept"))
         assert engine.search(QUESTION).tier == "keyword"
 
@@ -297,7 +293,7 @@ def test_no_server_is_left_alone_for_longer_than_a_quarter_of_an_hour(tmp_path, 
     with opened(tmp_path, provider) as engine:
         engine.save(Draft(title="a"))
         assert engine.search(QUESTION).tier == "keyword"
-        outage = engine._store.outage(provider.url)
+        outage = engine.store.outage(provider.url)
     assert outage.until < datetime.now(UTC) + timedelta(minutes=16)
 
 
@@ -383,7 +379,7 @@ def test_texts_do_not_follow_a_redirect(tmp_path, provider, name):
         path = "/api/embed" if name == "ollama" else "/v1/embeddings"
         provider.always(Status(307, headers={"Location": f"{elsewhere.url}{path}"}))
         with opened(tmp_path, provider, name) as engine, pytest.raises(EmbedError):
-            engine.probe()
+            engine.vectors.probe()
         assert elsewhere.seen == []
 
 
@@ -421,7 +417,7 @@ def test_no_text_is_longer_than_was_set():
 
 def test_a_width_that_the_server_does_not_give_is_refused_and_says_what_to_set(tmp_path, provider):
     with opened(tmp_path, provider, dimensions=1024) as engine, pytest.raises(Refused) as caught:
-        engine.probe()
+        engine.vectors.probe()
     assert "embedding.dimensions" in caught.value.hint
     assert not isinstance(caught.value, DimensionMismatch)
 
@@ -460,8 +456,8 @@ def test_a_child_can_close_what_its_parent_filled(tmp_path, provider):
         child = os.fork()
         if child == 0:
             with suppress(Error):
-                engine._background.close()
-                engine._embedders.notes.write()
+                engine.vectors.rest()
+                engine.vectors.embedders.notes.write()
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 

@@ -12,7 +12,7 @@ from notes_made import drafts
 
 from memory import Config, Draft, Engine, Mode, Query
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.engine.embedding import LOOK
+from memory.engine.vectors import LOOK
 from memory.rank.confidence import ANSWERED_MIN_COSINE, CALIBRATED_MODELS, LONG_QUERY, WEAK_MIN_COSINE, confidence
 from memory.rank.order import aged
 from memory.schema.memory import ChunkId, MemoryId
@@ -119,7 +119,7 @@ def test_what_waits_for_a_model_that_is_away_does_not_keep_from_learning(tmp_pat
     away = settings("background", "none")
     with Engine(SqliteStore(path), away) as engine:
         engine.save(Draft(title="one that waits"))
-        engine.wake()
+        engine.vectors.wake()
 
         assert learned(engine)
 

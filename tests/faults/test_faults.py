@@ -97,7 +97,7 @@ def engine(shell: Shell, model: str = "hashed-64", batch: int = 32) -> Engine:
 
 def uids(shell: Shell) -> Iterator[str]:
     with engine(shell) as kept:
-        yield from (found.memory.uid for found in kept.exported())
+        yield from (found.memory.uid for found in kept.maintenance.exported())
 
 
 def test_what_was_acknowledged_survives_kill_9(shell: Shell) -> None:

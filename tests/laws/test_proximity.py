@@ -100,13 +100,13 @@ def by_hand(engine: Engine, wanted: Wanted, away: Mapping[int, int]) -> dict[str
     """Score, likeness, proximity and keywords of every entity that anything speaks for."""
     query = wanted.query.text
     vector = Drawn().embed([query], "query")[0]
-    store = engine._store
+    store = engine.store
     words = store.by_keyword(store.weigh(terms(query)), ENTITIES, 1 << 30)
     best = max((one.score for one in words), default=1.0)
     found = {}
     for entity in engine.graph.every():
         body = engine.details(entity.id, count=False).body
-        chunks = [body[chunk.start : chunk.stop] for _, chunk in engine.outline(entity.id)]
+        chunks = [body[chunk.start : chunk.stop] for _, chunk in engine.documents.outline(entity.id)]
         passages = [f"{entity.title}\n{text}".strip() for text in chunks]
         alike = max(0.0, *(float(vector @ row) for row in Drawn().embed(passages, "passage")))
         near = proximity(away.get(int(entity.title[1:])))
@@ -179,7 +179,7 @@ def test_each_observation_of_these_is_a_chunk(sort) -> None:
     with opened(sort) as store:
         engine = kept(store, [["alpha at 1", "beta at 2", "gamma at 3"]], set())
 
-        assert len(engine.outline(engine.graph.entity("E0").id)) == 3
+        assert len(engine.documents.outline(engine.graph.entity("E0").id)) == 3
 
 
 @given(shares, shares, st.none() | st.integers(0, 10), st.floats(0, 1), st.floats(0, 1))

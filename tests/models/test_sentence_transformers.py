@@ -245,7 +245,7 @@ def test_a_folder_whose_model_was_exchanged_does_not_answer(tmp_path: Path) -> N
         answer = kept.search("zebra crossings")
         assert "same name" in answer.notices[0].text
         with pytest.raises(SpaceMismatch):
-            kept.embed() if kept.status().counts.queued else kept._embedders.configured().embed(["x"], "query")
+            kept.embed() if kept.status().counts.queued else kept.vectors.embedders.configured().embed(["x"], "query")
 
 
 def test_e9_the_documented_provider_generates_what_the_embedder_does(embedder: SentenceTransformersEmbedder) -> None:

@@ -126,7 +126,7 @@ def test_a3_fine_shows_chunks_of_at_most_450_tokens(opened: Opened, long: Made) 
 
     found = memory.search_reports_specific_chunks("alpha", limit=100)["results"]
 
-    outline = dict(memory.engine.outline(id))
+    outline = dict(memory.engine.documents.outline(id))
     assert len(found) >= 7
     assert max(one.token_count for one in outline.values()) <= 450
     for row in found:
@@ -345,7 +345,11 @@ def test_a12_a13_a29_x61_rows_are_in_the_order_of_relevance_and_similarity_is_th
     assert relevance == sorted(relevance, reverse=True)
     assert all(0 <= one <= 1 for one in relevance)
     for row in found["results"]:
-        chunks = [row["chunk_id"]] if "chunk_id" in row else [c for c, _ in memory.engine.outline(row["memory_id"])]
+        chunks = (
+            [row["chunk_id"]]
+            if "chunk_id" in row
+            else [c for c, _ in memory.engine.documents.outline(row["memory_id"])]
+        )
         assert any(row["similarity"] == pytest.approx(cosine[chunk], abs=POINTS) for chunk in chunks)
     assert found["total_results"] == 30
 
@@ -480,7 +484,7 @@ def test_a22_to_a30_medium_agrees_with_a_slow_implementation(library, mode: Mode
     every = engine.search(Query(question, 1_000, Granularity.FINE, mode))
     near = cosines(memory, HashedEmbedder(128).embed([question], "query")[0])
     likeness = {chunk: max(0.0, cosine) for chunk, cosine in near.items()}
-    found = engine._store.keyword_scores(every.terms, list(near))
+    found = engine.store.keyword_scores(every.terms, list(near))
     if mode is Mode.KEYWORD:
         likeness = {scored.chunk: coverage(every.terms, scored.matched) for scored in found}
     ranked = {hit.chunk_id: hit.keyword if mode is Mode.KEYWORD else hit.score for hit in every.hits}
@@ -491,7 +495,7 @@ def test_a22_to_a30_medium_agrees_with_a_slow_implementation(library, mode: Mode
     pieces = [
         Piece(chunk, (id, section), *scores.get(chunk, (None, 0.0)), near[chunk], chunk in said)
         for id, document in documents.items()
-        for chunk, one in engine.outline(id)
+        for chunk, one in engine.documents.outline(id)
         for section in document.sections
         if section.start <= one.start < section.stop
     ]
@@ -669,7 +673,7 @@ def test_a55_a_text_without_headings_is_shown_with_three_chunks_around(opened: O
     texts = [f"Paragraph {n}. {'word ' * 280} {0 if n == 10 else 85}°\n\n" for n in range(20)]
     id = report(memory, "".join(texts))
     memory.engine.embed()
-    assert len(memory.engine.outline(id)) == 20
+    assert len(memory.engine.documents.outline(id)) == 20
 
     (row, *_) = memory.search_reports_section_context("0°", limit=1)["results"]
 

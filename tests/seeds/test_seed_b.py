@@ -300,7 +300,7 @@ def test_b11_to_b16_the_seed_to_the_letter_keywords_that_are_enough(opened: Open
     watched = Watched()
     engine = opened(watched, **LITERALLY)
     engine.save_all(plenty())
-    assert engine.learn(anew=True)
+    assert engine.vectors.learn(anew=True)
 
     answer = engine.search("lion zoo word3 den")
 
@@ -316,7 +316,7 @@ def test_b11_to_b16_the_seed_to_the_letter_keywords_and_vectors(opened: Opened, 
     watched = Watched()
     engine = opened(watched, **LITERALLY)
     engine.save_all(plenty())
-    assert engine.learn(anew=True)
+    assert engine.vectors.learn(anew=True)
 
     answer = engine.search(query)
 
@@ -338,7 +338,7 @@ def test_b11_to_b16_the_seed_to_the_letter_keywords_and_vectors(opened: Opened, 
 def test_b11_to_b16_the_seed_to_the_letter_without_the_provider(opened: Opened) -> None:
     kept = opened(Watched(), **LITERALLY)
     kept.save_all(plenty())
-    assert kept.learn(anew=True)
+    assert kept.vectors.learn(anew=True)
 
     answer = opened(Down(64), **LITERALLY).search("zebra stripes")
 

@@ -81,7 +81,7 @@ def test_d9_to_d16_what_the_examples_store_is_kept(memory: SessionMemory, tool: 
 
     promised(tool, answer)
     assert answer["success"]
-    pieces = len(memory.engine.outline(answer["memory_id"]))
+    pieces = len(memory.engine.documents.outline(answer["memory_id"]))
     assert (answer["memory_id"], answer["chunks_created"]) == (5, pieces if pieces > 1 else 0)
 
 
@@ -164,7 +164,7 @@ def test_d43_x59_a_report_goes_from_a_search_to_a_file(memory: SessionMemory, tm
     said = (doc["title"], len(doc["content"]), doc["chunk_count"])
     written = memory.write_document_to_file(memory_id=memory_id, output_path=f"{tmp_path}/path/to/report.md")
 
-    assert said == ("Performance analysis", len(REPORT), len(memory.engine.outline(memory_id)))
+    assert said == ("Performance analysis", len(REPORT), len(memory.engine.documents.outline(memory_id)))
     assert written["file_path"] == str((tmp_path / "path" / "to" / "report.md").resolve())
 
 

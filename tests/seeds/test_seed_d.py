@@ -135,7 +135,7 @@ def test_x2_every_row_has_the_uid(memory: SessionMemory) -> None:
 def test_d4_what_has_more_than_450_tokens_is_cut(memory: SessionMemory, words: int) -> None:
     answer = stored(memory, "report", "word " * words)
 
-    sizes = [chunk.token_count for _, chunk in memory.engine.outline(answer["memory_id"])]
+    sizes = [chunk.token_count for _, chunk in memory.engine.documents.outline(answer["memory_id"])]
     assert max(sizes) <= 450
     assert (len(sizes) > 1) == (sum(sizes) > 450) == (answer["chunks_created"] > 0)
     assert answer["chunks_created"] in (0, len(sizes))
@@ -168,7 +168,7 @@ def test_d7_headings_are_kept_with_the_chunks(memory: SessionMemory) -> None:
 def test_d8_some_kinds_are_cut(memory: SessionMemory, kind: str) -> None:
     answer = stored(memory, kind, LONG)
 
-    chunks = len(memory.engine.outline(answer["memory_id"]))
+    chunks = len(memory.engine.documents.outline(answer["memory_id"]))
     assert (chunks > 1, answer["chunks_created"]) == ((True, chunks) if kind in CHUNKED else (False, 0))
     assert RULES[Kind(kind)].chunked == (kind in CHUNKED)
 
@@ -314,7 +314,7 @@ def test_d13_what_overlaps_is_embedded_and_not_kept(opened: Opened) -> None:
     id = stored(memory, "report", body)["memory_id"]
 
     memory.engine.embed()
-    chunks = [one for _, one in memory.engine.outline(id)]
+    chunks = [one for _, one in memory.engine.documents.outline(id)]
     pairs = list(pairwise(chunks))
     assert all(before.stop == after.start for before, after in pairs)
     for before, after in pairs:
@@ -518,7 +518,7 @@ def test_d27_a_session_of_which_nothing_is_kept_is_empty(memory: SessionMemory) 
 def test_d28_a_chunk_is_shown_with_its_neighbours(memory: SessionMemory, index: int, around: int, shown: range) -> None:
     texts = [f"Paragraph {n}. {'word ' * 280}\n\n" for n in range(20)]
     id = stored(memory, "report", "".join(texts))["memory_id"]
-    chunk = memory.engine.outline(id)[index][0]
+    chunk = memory.engine.documents.outline(id)[index][0]
 
     for reference in (chunk, str(chunk)):
         answer = memory.expand_chunk_context(reference, around)
@@ -551,7 +551,7 @@ def test_d29_a_document_is_what_was_given(memory: SessionMemory, kind: str, text
     promised("reconstruct_document", found)
     assert found["content"] == text
     assert (found["memory_type"], found["verified"]) == (kind, True)
-    assert found["chunk_count"] == len(memory.engine.outline(answer["memory_id"]))
+    assert found["chunk_count"] == len(memory.engine.documents.outline(answer["memory_id"]))
 
 
 def test_d29_a_document_whose_chunks_do_not_tile_it_says_so(memory: SessionMemory) -> None:
@@ -657,7 +657,7 @@ def test_d33_a_document_is_written_below_its_front_matter(memory: SessionMemory,
     assert said["memory_id"] == id
     assert said["title"] == "The: [title] & 'more' # 🦊"
     assert said["memory_type"] == "report"
-    assert said["chunk_count"] == len(memory.engine.outline(id))
+    assert said["chunk_count"] == len(memory.engine.documents.outline(id))
 
 
 def test_d33_nothing_is_overwritten_and_nothing_leaves_the_folder(memory: SessionMemory, tmp_path: Path) -> None:
@@ -944,7 +944,7 @@ def test_d47_chunks_have_the_size_that_is_set(set_to, size: int) -> None:
 
     id = stored(memory, "report", "".join(f"Sentence {n} of it. " for n in range(600)))["memory_id"]
 
-    sizes = [chunk.token_count for _, chunk in memory.engine.outline(id)]
+    sizes = [chunk.token_count for _, chunk in memory.engine.documents.outline(id)]
     assert max(sizes) <= size
     assert all(later > size / 2 for later in sizes[:-1])
 
@@ -958,7 +958,7 @@ def test_d47_passages_overlap_by_as_much_as_is_set(set_to, overlap: int) -> None
     id = stored(memory, "report", body)["memory_id"]
 
     memory.engine.embed()
-    for _, chunk in memory.engine.outline(id)[1:]:
+    for _, chunk in memory.engine.documents.outline(id)[1:]:
         own = body[chunk.start : chunk.stop].split()
         (passage,) = [text.split() for text in watched.passages if text.split()[-len(own) :] == own]
         before = len(passage) - len(own)

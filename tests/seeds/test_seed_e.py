@@ -568,7 +568,7 @@ def test_answers_are_json(graph) -> None:
 
 
 def test_an_ambiguous_reference_is_refused(graph) -> None:
-    kept(graph.engine._store, *(entity(f"E{n}", uid="abcdef12" + 24 * str(n)) for n in range(2)))
+    kept(graph.engine.store, *(entity(f"E{n}", uid="abcdef12" + 24 * str(n)) for n in range(2)))
 
     for call in (graph.open_nodes, graph.delete_entities, graph.generate_embeddings):
         with pytest.raises(Ambiguous):

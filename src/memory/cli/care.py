@@ -23,7 +23,7 @@ def init(context: click.Context, /, *, as_json: bool) -> None:
     """Make the folder, the database and a settings file with every setting explained. Changes nothing that is there."""
     config, file = _begun(context)
     with opened(context, config) as engine:
-        found = engine.status()
+        found = engine.maintenance.status()
     written = not file.exists()
     if written:
         try:
@@ -64,7 +64,7 @@ def status(context: click.Context, /, *, as_json: bool) -> None:
     config = settings(context)
     folder = (named_file(context) or Path(config.folder) / FILE).parent
     with opened(context, config) as engine:
-        found = engine.status()
+        found = engine.maintenance.status()
     found = found._replace(problems=(*found.problems, *beside(str(folder), config)))
     if as_json:
         from memory.operations.render import care_data

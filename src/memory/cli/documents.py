@@ -41,7 +41,7 @@ def expand(context: click.Context, /, chunk: str, around: int, *, as_json: bool)
         memory expand 12 -C 3
     """
     with opened(context) as engine:
-        found = engine.expand(chunk, around)
+        found = engine.documents.expand(chunk, around)
     if as_json:
         from memory.operations.render import sessions_data
 
@@ -73,8 +73,8 @@ def reconstruct(
         memory reconstruct 12 -o audit.md
     """
     with opened(context) as engine:
-        found = engine.reconstruct(reference)
-        notices = engine.accessed([found.memory.id])
+        found = engine.documents.reconstruct(reference)
+        notices = engine.documents.accessed([found.memory.id])
         home = engine.config.folder
     if not found.whole:
         why = "its chunks, put together, are not its text any more: searches may miss some of it; this is the text"
@@ -143,7 +143,7 @@ def cleanup(context: click.Context, /, days: int, kinds: tuple[str, ...], *, del
     wanted = {kind(name) for name in kinds} or SHORT_LIVED
     with opened(context) as engine:
         gone = {
-            name: engine.cleanup(days, kinds=[name], dry_run=not delete) for name in RULES if name in wanted
+            name: engine.documents.cleanup(days, kinds=[name], dry_run=not delete) for name in RULES if name in wanted
         }  # each by itself, to say how many of each
     before = datetime.now(UTC) - timedelta(days=days)
     if as_json:

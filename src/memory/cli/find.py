@@ -102,7 +102,7 @@ def _words(context: click.Context, text: tuple[str, ...]) -> str:
 
 def _nothing(engine: Engine) -> str:
     """Why nothing is shown."""
-    return "memory: no memory matches" if engine.recent(EVERYTHING, 1) else "memory: nothing is kept here yet"
+    return "memory: no memory matches" if engine.documents.recent(EVERYTHING, 1) else "memory: nothing is kept here yet"
 
 
 @click.command(short_help="Show a memory whole, with what it said before.")
@@ -112,7 +112,7 @@ def _nothing(engine: Engine) -> str:
 def details(context: click.Context, /, reference: str, *, as_json: bool) -> None:
     """Show a memory whole, with what it said before. ID is its id, its uid or the first 8 characters of it."""
     with opened(context) as engine:
-        found = engine.details(reference)
+        found = engine.documents.details(reference)
     if as_json:
         from memory.operations.render import data
 
@@ -132,7 +132,7 @@ def details(context: click.Context, /, reference: str, *, as_json: bool) -> None
 def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any) -> None:
     """Show memories, last changed first."""
     with opened(context) as engine:
-        memories, more = first(engine.recent(scope(**where), min(limit + 1, MOST)), limit)
+        memories, more = first(engine.documents.recent(scope(**where), min(limit + 1, MOST)), limit)
         missing = "" if memories else _nothing(engine)
     notices = unreadable(memories)
     if as_json:

@@ -95,7 +95,7 @@ def update(context: click.Context, /, reference: str, *, as_json: bool, details:
     if not changes:
         raise Invalid("nothing to change", hint="See `memory update --help`.")
     with opened(context) as engine:
-        result = engine.update(reference, **changes)
+        result = engine.documents.update(reference, **changes)
     if as_json:
         from memory.operations.render import data
 
@@ -128,7 +128,7 @@ def _changes(
 def delete(context: click.Context, /, reference: str, *, as_json: bool) -> None:
     """Remove a memory for good, with everything derived from it. ID is never a pattern."""
     with opened(context) as engine:
-        memory = engine.delete(reference)
+        memory = engine.documents.delete(reference)
     if as_json:
         from memory.operations.render import data
 

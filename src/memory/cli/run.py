@@ -131,7 +131,7 @@ def show_(context: click.Context, /, id: str | None, limit: int, kind: str | Non
 
     with opened(context) as engine:
         found = engine.runs.run(_named(id, engine))
-        memories = engine.recent(scope(found.id, kind), min(limit + 1, MOST))
+        memories = engine.documents.recent(scope(found.id, kind), min(limit + 1, MOST))
     memories, more = first(memories, limit)
     if as_json:
         from memory.operations.render import research_data

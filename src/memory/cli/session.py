@@ -40,7 +40,7 @@ LIMIT = click.option(
 def list_(context: click.Context, /, limit: int, agent: str | None, *, as_json: bool) -> None:
     """Show sessions, the latest activity first."""
     with opened(context) as engine:
-        found, total = engine.sessions(limit, agent=agent or None)
+        found, total = engine.sessions.latest(limit, agent=agent or None)
     if as_json:
         from memory.operations.render import sessions_data
 
@@ -69,8 +69,8 @@ def show_(
     """Show the memories of a session, the latest iteration first, and how many there are by kind and by agent."""
     scope = _scope(id, kinds, number)
     with opened(context) as engine:
-        found = engine.session(id)
-        memories = engine.by_iteration(scope, min(limit + 1, MOST))
+        found = engine.sessions.one(id)
+        memories = engine.documents.by_iteration(scope, min(limit + 1, MOST))
     memories, more = first(memories, limit)
     if as_json:
         from memory.operations.render import sessions_data
@@ -102,7 +102,7 @@ def _scope(id: str, kinds: tuple[str, ...], number: str | None) -> Scope:
 def stats(context: click.Context, /, id: str, *, as_json: bool) -> None:
     """Show how much is kept of a session: by kind, by agent, in chunks, and from when to when."""
     with opened(context) as engine:
-        found = engine.session(id)
+        found = engine.sessions.one(id)
     if as_json:
         from memory.operations.render import sessions_data
 
@@ -126,10 +126,10 @@ def context(context: click.Context, /, id: str, number: str | None, *, as_json: 
     the ids by which `memory details` shows the rest.
     """
     with opened(context) as engine:
-        found = engine.resume(id, number)
-        read, notices = engine.read([*filter(None, [found.context]), *found.prompts])
+        found = engine.sessions.resume(id, number)
+        read, notices = engine.documents.read([*filter(None, [found.context]), *found.prompts])
         if as_json:
-            more, told = engine.read([*found.reports, *found.observations, *found.working])
+            more, told = engine.documents.read([*found.reports, *found.observations, *found.working])
             read, notices = read + more, tuple(dict.fromkeys(notices + told))
     bodies = {one.memory.id: one.body for one in read}
     if as_json:

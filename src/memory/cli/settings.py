@@ -255,12 +255,12 @@ def _asked(context: click.Context, config: Config) -> tuple[Space, Forecast, Spa
 
     with opened(context, config) as engine:
         try:
-            space, plan = engine.probe(), engine.forecast()
+            space, plan = engine.vectors.probe(), engine.vectors.estimate()
         except EmbedError as error:
             why = f"{error.hint.rstrip('.')}. " if error.hint else ""
             error.hint = f"{why}Nothing was changed; with --no-check it is set all the same."
             raise
-        found = engine.status().generations
+        found = engine.maintenance.status().generations
     return space, plan, next((kept.space for kept, _ in found if kept.state is State.ACTIVE), None)
 
 

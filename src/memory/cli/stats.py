@@ -19,7 +19,7 @@ def stats(context: click.Context, /, *, days: int | None, as_json: bool) -> None
     last 10,000 at most.
     """
     with opened(context) as engine:
-        found = engine.search_statistics(days)
+        found = engine.searches.statistics(days)
     if as_json:
         from memory.operations.render import stats_data
 

@@ -66,7 +66,7 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> i
 
     def records(engine: Engine) -> Iterator[dict[str, Any]]:
         nonlocal count
-        for found in engine.exported(lost.append):
+        for found in engine.maintenance.exported(lost.append):
             count += 1
             yield data.exported(found)
         try:
@@ -160,9 +160,9 @@ def _lines(engine: Engine, path: str) -> Imported:
     try:
         with progress("importing") as report:
             for batch in _batches(plans, engine):
-                saved += engine.restore([plan for plan, _ in batch])
+                saved += engine.maintenance.restore([plan for plan, _ in batch])
                 report(len(saved), len(plans))
-        engine.link([links for _, links in plans if links is not None])
+        engine.maintenance.link([links for _, links in plans if links is not None])
         updated = sum(_grown(engine, plan, one) for (plan, _), one in zip(plans, saved, strict=True))
         ids = {plan.restored.uid: one.memory.id for (plan, _), one in zip(plans, saved, strict=True) if plan.restored}
         tied = engine.graph.tie([line for line in lines if isinstance(line, Relating | Attaching)], ids)
@@ -186,7 +186,7 @@ def _grown(engine: Engine, plan: Plan, saved: Saved) -> bool:
     if not saved.known or plan.draft.kind is not Kind.ENTITY:
         return False
     if plan.draft.keyword_only and not saved.memory.keyword_only:
-        engine.update(saved.memory.id, keyword_only=True)
+        engine.documents.update(saved.memory.id, keyword_only=True)
     if saved.memory.content_hash == content_hash(plan.draft):
         return False
     return not engine.graph.observe(saved.memory.id, observations(plan.draft.body)).saved.known
@@ -236,7 +236,7 @@ def drafted(engine: Engine, file: Path, project: str | None) -> Draft | None:
     Raises:
         Invalid: It cannot be read, or is not UTF-8 text.
     """
-    return markdown(file, name=remembered(file, project), project=project, clean=engine.clean)
+    return markdown(file, name=remembered(file, project), project=project, clean=engine.documents.clean)
 
 
 def remembered(file: Path, project: str | None) -> str:
@@ -262,12 +262,12 @@ def former(engine: Engine, project: str | None) -> dict[str, Memory]:
         projects=frozenset({project} if project else ()),
     )
     found: dict[str, Memory] = {}
-    page = engine.recent(scope, 500)
+    page = engine.documents.recent(scope, 500)
     while page:
         found |= {
             memory.related_files[0]: memory for memory in page if memory.related_files and memory.project == project
         }
-        page = engine.recent(scope, 500, after=page[-1])
+        page = engine.documents.recent(scope, 500, after=page[-1])
     return found
 
 
@@ -285,7 +285,7 @@ def keep(engine: Engine, draft: Draft, old: Memory | None) -> tuple[Saved, bool]
         return engine.save(draft), False
     if same(old, draft):
         return Saved(old, known=True), False
-    saved = engine.update(old.id, title=draft.title, body=draft.body, what="")
+    saved = engine.documents.update(old.id, title=draft.title, body=draft.body, what="")
     return saved, not saved.known  # it may differ from its file in a secret alone
 
 

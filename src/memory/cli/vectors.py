@@ -24,7 +24,7 @@ def embed(context: click.Context, /, *, as_json: bool) -> int:
     It may be interrupted at any time: what was embedded is kept.
     """
     with opened(context) as engine, progress("embedding") as report:
-        result = engine.embed(report)
+        result = engine.vectors.embed(report)
     if as_json:
         from memory.operations.render import care_data
 
@@ -74,7 +74,7 @@ def reindex(
 def _reindex(engine: Engine, *, keep: bool, as_json: bool) -> None:
     try:
         with progress("embedding") as report:
-            result = engine.reindex(report, keep=keep)
+            result = engine.vectors.reindex(report, keep=keep)
     except (KeyboardInterrupt, EmbedError):
         click.echo("memory: what was embedded is kept; `memory reindex` goes on there", err=True)
         raise
@@ -103,7 +103,7 @@ def _trouble(result: Reindexed) -> list[str]:
 
 
 def _forecast(engine: Engine, *, as_json: bool) -> None:
-    found = engine.forecast()
+    found = engine.vectors.estimate()
     from memory.operations.render import care_data, care_text
 
     if as_json:
@@ -113,7 +113,7 @@ def _forecast(engine: Engine, *, as_json: bool) -> None:
 
 
 def _roll_back(engine: Engine, *, as_json: bool) -> None:
-    result = engine.roll_back()
+    result = engine.vectors.roll_back()
     from memory.operations.render import care_data
     from memory.operations.render.text import counted
 
@@ -144,7 +144,7 @@ def ledger(context: click.Context, /, *, days: int, each: bool, as_json: bool) -
     process.
     """
     with opened(context) as engine:
-        found = engine.ledger(days, each=each)
+        found = engine.vectors.ledger(days, each=each)
     from memory.operations.render import care_data, care_text
 
     if as_json:
@@ -164,7 +164,7 @@ def doctor(context: click.Context, /, *, fix: bool, as_json: bool) -> int:
     A server is asked for one vector, also if it was left alone for giving no answer.
     """
     with opened(context) as engine:
-        findings = engine.doctor(fix=fix)
+        findings = engine.maintenance.doctor(fix=fix)
     from memory.operations.render import care_data, care_text
 
     if as_json:

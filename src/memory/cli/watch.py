@@ -112,7 +112,7 @@ class Watched:
             was = _name(memory)
             if moved := saved.known and was in before and self._is_missing(was, names):
                 del before[was]
-                memory = self._engine.update(memory.id, related_files=(name,), title=draft.title).memory
+                memory = self._engine.documents.update(memory.id, related_files=(name,), title=draft.title).memory
         except NotFound:  # its memory was deleted just now
             self.again = True
             return
@@ -144,7 +144,7 @@ class Watched:
                     yield Change("gone", name, memory)
             elif prune:
                 try:
-                    yield Change("deleted", name, self._engine.delete(memory.id))
+                    yield Change("deleted", name, self._engine.documents.delete(memory.id))
                 except NotFound:
                     continue
         self._missing = set(missing)

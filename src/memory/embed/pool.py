@@ -244,6 +244,10 @@ class Embedders:
             self._queries.put(asked, vector)
         return vector, len(windows) == 1
 
+    def forget_queries(self) -> None:
+        """Embed anew whatever is asked."""
+        self._queries = Queries()
+
     def _stamp(self, embedder: Embedder) -> bytes:
         """What tells the model of the stored vectors from another of its name; nothing if there can be none."""
         if self._given is not None or embedder.provider in LASTING:

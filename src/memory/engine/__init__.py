@@ -6,16 +6,19 @@ import os
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from memory.config.config import load
-from memory.engine.documents import Archive
-from memory.engine.maintenance import Care
+from memory.engine.delegate import Delegate
+from memory.engine.documents import Details, Documents
+from memory.engine.maintenance import Maintenance, SearchLog
+from memory.engine.sessions import Sessions
+from memory.engine.vectors import Vectors
 from memory.rank.fuse import Fusing
 from memory.rank.gate import Tuning
-from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreError
-from memory.schema.limits import short
-from memory.schema.query import ACTIVE, Answer, Gate, Merge, Mode, Notice, Query, Scope, check_limit, named_kinds
+from memory.schema.errors import Invalid, StoreError
+from memory.schema.query import ACTIVE, Answer, Gate, Merge, Mode, Query, Scope
 from memory.search.search import search
 
 if TYPE_CHECKING:
@@ -25,29 +28,21 @@ if TYPE_CHECKING:
 
     from memory.config.config import Config
     from memory.embed import Embedder
-    from memory.engine.status import Embedding
+    from memory.engine.graph import Entities
+    from memory.engine.runs import Runs
     from memory.schema.draft import Draft
-    from memory.schema.memory import Memory, MemoryId
     from memory.search.context import Beside, Context
-    from memory.store import Revision, Store
-    from memory.write.background import Background
+    from memory.search.near import Nearby, Wanted
+    from memory.store import Store
     from memory.write.save import Saved
+
+__all__ = ["Details", "Engine", "Reference"]
 
 Reference: TypeAlias = "int | str"
 """A memory's id, its uid, or at least 8 characters of the beginning of its uid."""
 
 
-class Details(NamedTuple):
-    """A memory with its body, what it said before, and whether it can be found by its meaning."""
-
-    memory: Memory
-    body: str
-    history: tuple[Revision, ...]
-    notices: tuple[Notice, ...] = ()
-    embedding: Embedding | None = None
-
-
-class Engine(Archive, Care):
+class Engine:
     """
     Memories that can be found again.
 
@@ -56,6 +51,13 @@ class Engine(Archive, Care):
         ...     engine.search("do readers block").hits[0].memory.title
 
     Safe to use from several threads, and beside other processes on the same database.
+
+    It is made of parts: `documents`, `sessions`, `graph`, `runs`, `vectors`, `searches`, `maintenance`. What takes several of
+    them is here; what one of them does is called there, or by the short names at the end of this class.
+
+    Attributes:
+        store, config: What it was made with.
+        now: The clock; whatever is stored, and compared with what is stored, is dated by it.
     """
 
     def __init__(
@@ -76,9 +78,13 @@ class Engine(Archive, Care):
             key: Of the provider, in place of that in the environment.
             lasting: Whether there is time for a thread that embeds what waits; a command has none.
         """
-        self._store, self.config, self._now = store, config, now
-        self._given, self._key = embedder, key
+        self.store, self.config, self.now = store, config, now
         settings = config.search
+        self.searches = SearchLog(store, now, settings.slow_seconds)
+        self.vectors = Vectors(store, config, now, embedder=embedder, key=key, lasting=lasting)
+        self.documents = Documents(store, config, now, vectors=self.vectors, searches=self.searches)
+        self.sessions = Sessions(store)
+        self.maintenance = Maintenance(store, config, now, documents=self.documents, vectors=self.vectors)
         self._tuning = Tuning(Gate(settings.gate), settings.min_fts_results, settings.effort)
         weights = (settings.keyword_weight, settings.vector_weight)
         self._fusing = Fusing(
@@ -90,8 +96,20 @@ class Engine(Archive, Care):
             settings.distilled == "auto",
             settings.half_life_days,
         )
-        self._lasting = lasting
-        self._background: Background | None = None
+
+    @cached_property
+    def graph(self) -> Entities:
+        """Its part for entities and what they have to do with each other."""
+        from memory.engine.graph import Entities
+
+        return Entities(self.store, self.now, documents=self.documents, search=self._nearby)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Its part for research runs."""
+        from memory.engine.runs import Runs
+
+        return Runs(self.store, self.now, documents=self.documents)
 
     @classmethod
     def open(
@@ -149,46 +167,15 @@ class Engine(Archive, Care):
         """
         from memory.write.save import Plan
 
-        old = None if supersedes is None else self.resolve(supersedes)
+        old = None if supersedes is None else self.documents.resolve(supersedes)
         about = tuple(one.id for one in self.graph.entities(entities)) if entities else ()
-        return self._keep([Plan(draft, old, entities=about)], self._backfill())[0]
+        return self.documents.keep([Plan(draft, old, entities=about)])[0]
 
     def save_all(self, drafts: Sequence[Draft]) -> list[Saved]:
         """Keep drafts in one transaction: all of them or none. Meant for some hundreds at a time."""
         from memory.write.save import Plan
 
-        return self._keep([Plan(draft) for draft in drafts], self._backfill()._replace(seconds=None))
-
-    def update(self, reference: Reference, **changes: Any) -> Saved:
-        """
-        Correct a memory in place; its history keeps what it said before.
-
-        Args:
-            changes: Fields of a `Draft` with their new values.
-
-        Raises:
-            NotFound, Ambiguous: No such memory.
-            Invalid: No such field, or a value that a draft does not take.
-        """
-        from dataclasses import fields
-
-        from memory.schema.draft import SHARED, Draft
-
-        if unknown := sorted(set(changes) - {field.name for field in fields(Draft)}):
-            raise Invalid(f"a memory has no {', '.join(unknown)}", hint=f"It has {', '.join((*SHARED, 'body'))}.")
-        return self._revised(self.resolve(reference), lambda _former: changes)
-
-    def delete(self, reference: Reference) -> Memory:
-        """
-        Remove a memory with everything derived from it. It cannot be undone.
-
-        Raises:
-            NotFound, Ambiguous: It names no memory, or several.
-        """
-        memory = self.get(reference)
-        if not self._store.delete(memory.id):
-            raise NotFound(f"no memory {short(reference)}")
-        return memory
+        return self.documents.keep([Plan(draft) for draft in drafts], patient=True)
 
     # Finding -------------------------------------------------------------
 
@@ -219,13 +206,23 @@ class Engine(Archive, Care):
             query = Query(query, limit, mode=Mode(self.config.search.mode), scope=scope)
         elif (limit, project, source) != (None, None, None):
             raise Invalid("limit, project and source belong into the Query")
-        if self._aliases:
-            query = replace(query, scope=self._known_as(query.scope))
+        if self.config.project_aliases:
+            query = replace(query, scope=self.documents.scope(query.scope))
+        vectors = self.vectors
         answer = search(
-            query, self._store, lambda: self._embedders, self._tuning, self._fusing, backfill=self._backfill_queued
+            query, self.store, lambda: vectors.embedders, self._tuning, self._fusing, backfill=vectors.backfill_queued
         )
-        self._remember(answer)
+        self.searches.record(answer.searched(self.now()), answer.steps, mode=query.mode, outcome=answer.outcome)
         return answer
+
+    def _nearby(self, wanted: Wanted) -> Nearby:
+        from memory.search.near import nearby
+
+        vectors = self.vectors
+        found = nearby(wanted, self.store, lambda: vectors.embedders, self._fusing, backfill=vectors.backfill_queued)
+        steps, outcome = found.steps, found.outcome or "not judged"
+        self.searches.record(found.searched(self.now()), steps, mode="nearby", outcome=outcome)
+        return found
 
     def context(
         self,
@@ -257,88 +254,15 @@ class Engine(Archive, Care):
             beside,
         )
         semantic = settings.semantic if semantic is None else semantic
-        scope = self._known_as(scope)
-        return context(self._store, self._embedders, self.search, scope, about=about, semantic=semantic, room=room)
-
-    def recent(self, scope: Scope = ACTIVE, limit: int = 20, *, after: Memory | None = None) -> Sequence[Memory]:
-        """
-        Memories in scope, last changed first; `after` continues behind the last one of a page.
-
-        Raises:
-            Invalid: The limit is not 1..10,000.
-        """
-        check_limit(limit)
-        return self._store.recent(self._known_as(scope), limit, after)
-
-    def project(self, name: str) -> str:
-        """The name of a project that counts, given any of them; see the setting `project_aliases`."""
-        return self._aliases.get(name, name)
-
-    def _known_as(self, scope: Scope) -> Scope:
-        """A scope that knows its kinds, and its projects by all their names."""
-        scope = named_kinds(scope)
-        if not (self._aliases and scope.projects):
-            return scope
-        from memory.config.project import names
-
-        every = (names(name, self._aliases) for name in scope.projects)
-        return scope._replace(projects=frozenset().union(*every))
-
-    def get(self, reference: Reference) -> Memory:
-        """
-        Raises:
-            NotFound, Ambiguous: It names no memory, or several.
-        """
-        id = self.resolve(reference)
-        found = self._store.memories([id]).get(id)
-        if found is None:
-            raise NotFound(f"no memory {short(reference)}")
-        return found
-
-    def details(self, reference: Reference, *, count: bool = True) -> Details:
-        """
-        A memory with its body and its history.
-
-        Args:
-            count: Whether this is an access, which the memory remembers.
-
-        Raises:
-            NotFound, Ambiguous: It names no memory, or several.
-        """
-        id = self.resolve(reference)
-        notices = self.accessed([id]) if count else ()
-        if (found := self._store.whole(id)) is None:
-            raise NotFound(f"no memory {short(reference)}")
-        return Details(*found, notices, self.embedding(id))
-
-    def resolve(self, reference: Reference) -> MemoryId:
-        """
-        The id that a reference means.
-
-        Raises:
-            NotFound, Ambiguous: None, or several. A reference is never a pattern.
-        """
-        found = list(self._store.resolve(str(reference).strip()))
-        if isinstance(reference, int):  # a number is an id, and never the beginning of a uid
-            found = [(id, uid) for id, uid in found if id == reference]
-        match found:
-            case []:
-                raise NotFound(
-                    f"no memory {short(reference)}", hint="Give its id, its uid, or at least 8 characters of the uid."
-                )
-            case [(id, _)]:
-                return id
-            case several:
-                raise Ambiguous(str(reference), [f"{uid} (id {id})" for id, uid in several])
+        scope = self.documents.scope(scope)
+        embedders = self.vectors.embedders
+        return context(self.store, embedders, self.search, scope, about=about, semantic=semantic, room=room)
 
     def close(self) -> None:
         try:
-            if self._background is not None:
-                self._background.close()
-            if "_embedders" in self.__dict__:
-                self._embedders.close()
+            self.vectors.close()
         finally:
-            self._store.close()
+            self.store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -347,3 +271,26 @@ class Engine(Archive, Care):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    # What one part does, by a short name -----------------------------------
+
+    update = Delegate("documents", Documents.update)
+    delete = Delegate("documents", Documents.delete)
+    get = Delegate("documents", Documents.get)
+    details = Delegate("documents", Documents.details)
+    recent = Delegate("documents", Documents.recent)
+    by_iteration = Delegate("documents", Documents.by_iteration)
+    expand = Delegate("documents", Documents.expand)
+    reconstruct = Delegate("documents", Documents.reconstruct)
+    cleanup = Delegate("documents", Documents.cleanup)
+    session = Delegate("sessions", Sessions.one)
+    resume = Delegate("sessions", Sessions.resume)
+    embed = Delegate("vectors", Vectors.embed)
+    reindex = Delegate("vectors", Vectors.reindex)
+    roll_back = Delegate("vectors", Vectors.roll_back)
+    forecast = Delegate("vectors", Vectors.estimate)
+    ledger = Delegate("vectors", Vectors.ledger)
+    embedding = Delegate("vectors", Vectors.embedding)
+    search_statistics = Delegate("searches", SearchLog.statistics)
+    status = Delegate("maintenance", Maintenance.status)
+    doctor = Delegate("maintenance", Maintenance.doctor)

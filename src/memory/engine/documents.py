@@ -1,35 +1,46 @@
-"""What is kept as documents and sessions, read without searching, and the parts for runs and the graph: how `Engine` goes by place and age."""
+"""Documents: memories with their bodies, kept, changed, read by reference, place and age, and removed; nothing is searched."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.schema.errors import NotFound, StoreError, StoreReadOnly
-from memory.schema.limits import iteration as numbered, short
-from memory.schema.query import ACTIVE, Granularity, Notice, Searched, check_limit, sort_of
+from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly
+from memory.schema.limits import short
+from memory.schema.query import ACTIVE, Granularity, Notice, Searched, check_limit, named_kinds, sort_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from memory.embed.pool import Embedders
-    from memory.engine.graph import Entities
-    from memory.engine.runs import Runs
-    from memory.rank.fuse import Fusing
-    from memory.schema.backfill import Backfilled
-    from memory.schema.document import Document, Expanded, Resumed
+    from memory.config.config import Config
+    from memory.engine.maintenance import SearchLog
+    from memory.engine.status import Embedding
+    from memory.engine.vectors import Vectors
+    from memory.schema.document import Document, Expanded
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId
     from memory.schema.query import Scope
-    from memory.search.near import Nearby, Wanted
-    from memory.store import Aged, Session, Store
+    from memory.store import Aged, Revision, Store, Whole
     from memory.write.backfill import Backfill
     from memory.write.sanitize import Sanitizer
-    from memory.write.save import Plan, Saved
-
+    from memory.write.save import Plan, Saved, Saving
 
 SCOPED = "scoped"
 """In place of a tier: nothing was searched for, what is in scope was shown."""
+
+UPDATES = 50
+"""How often an update begins anew when others change the memory under its hands."""
+
+
+class Details(NamedTuple):
+    """A memory with its body, what it said before, and whether it can be found by its meaning."""
+
+    memory: Memory
+    body: str
+    history: tuple[Revision, ...]
+    notices: tuple[Notice, ...] = ()
+    embedding: Embedding | None = None
 
 
 class Read(NamedTuple):
@@ -39,57 +50,179 @@ class Read(NamedTuple):
     body: str
 
 
-class Archive:
-    """Base of `memory.engine.Engine`."""
+class Documents:
+    """Memories with their bodies. `memory.engine.Engine.documents` is one."""
 
-    _store: Store
-    _now: Callable[[], datetime]
-    resolve: Callable[[int | str], MemoryId]
-    _known_as: Callable[[Scope], Scope]
-    _counted: Callable[..., None]
-    get: Callable[[int | str], Memory]
-    _revised: Callable[..., Saved]
-    _keep: Callable[[Sequence[Plan], Backfill], list[Saved]]
-    _backfill: Callable[[], Backfill]
-    _backfill_queued: Callable[[int], Backfilled | None]
-    _embedders: Embedders
-    _sanitizer: Sanitizer
-    _fusing: Fusing
+    def __init__(
+        self, store: Store, config: Config, now: Callable[[], datetime], *, vectors: Vectors, searches: SearchLog
+    ) -> None:
+        self._store, self._config, self._now = store, config, now
+        self._vectors, self._searches = vectors, searches
 
-    @property
-    def graph(self) -> Entities:
-        """Its part for entities and what they have to do with each other."""
-        from memory.engine.graph import Entities
+    @cached_property
+    def sanitizer(self) -> Sanitizer:
+        """Takes secrets out of what is kept. Made at first use: a search has none."""
+        from memory.write.sanitize import Sanitizer
 
-        parts = (self._store, self._sanitizer, self._now)
-        return Entities(*parts, get=self.get, resolve=self.resolve, revised=self._revised, search=self._nearby)
+        return Sanitizer(self._config.folder, self._aliases)
 
-    @property
-    def runs(self) -> Runs:
-        """Its part for research runs."""
-        from memory.engine.runs import Runs
+    # Keeping -------------------------------------------------------------
 
-        return Runs(self._store, self._sanitizer, self._now, keep=lambda plans: self._keep(plans, self._backfill()))
-
-    def _nearby(self, wanted: Wanted) -> Nearby:
-        from memory.search.near import nearby
-
-        found = nearby(wanted, self._store, lambda: self._embedders, self._fusing, backfill=self._backfill_queued)
-        self._counted(found.searched(self._now()), found.steps, mode="nearby", outcome=found.outcome or "not judged")
-        return found
-
-    def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
+    def keep(self, plans: Sequence[Plan], *, patient: bool = False) -> list[Saved]:
         """
-        Memories in scope, the highest iteration of the session first, then the latest; nothing is searched.
+        Keep drafts in one transaction; see `memory.write.save.save`.
 
         Args:
-            latest_first: False turns the order round.
+            patient: Embed all of it, however long that takes, where it is to be embedded at once.
+        """
+        from memory.write.save import save
+
+        backfill = self._vectors.backfill_policy()
+        if patient:
+            backfill = backfill._replace(seconds=None)
+        saved = save(plans, self._saving(backfill), moment=self._now())
+        self._vectors.saved(backfill, len(saved))
+        return saved
+
+    def update(self, /, reference: int | str, **changes: Any) -> Saved:
+        """
+        Correct a memory in place; its history keeps what it said before.
+
+        Args:
+            changes: Fields of a `Draft` with their new values.
 
         Raises:
-            Invalid: The limit is not 1..10,000.
+            NotFound, Ambiguous: No such memory.
+            Invalid: No such field, or a value that a draft does not take.
         """
-        check_limit(limit)
-        return self._store.by_iteration(self._known_as(scope), limit, latest_first=latest_first)
+        from dataclasses import fields
+
+        from memory.schema.draft import SHARED, Draft
+
+        if unknown := sorted(set(changes) - {field.name for field in fields(Draft)}):
+            raise Invalid(f"a memory has no {', '.join(unknown)}", hint=f"It has {', '.join((*SHARED, 'body'))}.")
+        return self.revise(self.resolve(reference), lambda _former: changes)
+
+    def revise(self, id: MemoryId, changes: Callable[[Whole], Mapping[str, Any]]) -> Saved:
+        """
+        Change a memory by what it says now; begin anew if others change it meanwhile.
+
+        Args:
+            changes: Fields of a draft with their new values, given what the memory says now.
+
+        Raises:
+            NotFound: No such memory.
+            Invalid: A value that a draft does not take.
+            StoreBusy: Others change it all the time.
+        """
+        from memory.write.save import update
+
+        for _ in range(UPDATES):
+            if (former := self._store.whole(id)) is None:
+                raise NotFound(f"no memory {id}")
+            backfill = self._vectors.backfill_policy()
+            if saved := update(former, changes(former), self._saving(backfill), moment=self._now()):
+                self._vectors.saved(backfill, 1)
+                return saved
+        raise StoreBusy(f"memory {id} is changed all the time by others", hint="Try again.")
+
+    def _saving(self, backfill: Backfill) -> Saving:
+        from memory.schema.kinds import sizes
+        from memory.text.tokens import tokens
+        from memory.write.save import Cutting, Saving
+
+        chunking, embedders = self._config.chunking, self._vectors.embedders
+        cutting = Cutting(chunking.size, sizes(chunking.kinds), lambda: embedders.counter or tokens)
+        return Saving(self._store, embedders, backfill, self.sanitizer, cutting)
+
+    def clean(self, text: str) -> str:
+        """
+        A text without its secrets, as a save would keep it.
+
+        Raises:
+            Invalid: A `<redacted>` in it is not closed.
+            ConfigError: A rule of `.memoryignore` cannot be used.
+        """
+        return self.sanitizer.text(text)
+
+    # Removing ------------------------------------------------------------
+
+    def delete(self, reference: int | str) -> Memory:
+        """
+        Remove a memory with everything derived from it. It cannot be undone.
+
+        Raises:
+            NotFound, Ambiguous: It names no memory, or several.
+        """
+        memory = self.get(reference)
+        if not self._store.delete(memory.id):
+            raise NotFound(f"no memory {short(reference)}")
+        return memory
+
+    def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
+        """
+        Remove memories of sessions that were made more than some days ago.
+
+        Args:
+            days: From 0.
+            kinds: In place of those that belong to a session: all session kinds but the knowledge base.
+            dry_run: Only count them.
+
+        Raises:
+            Invalid: The days are no such number, or a kind is none.
+        """
+        from memory.write.cleanup import cleanup
+
+        return cleanup(self._store, days, kinds, moment=self._now(), dry_run=dry_run)
+
+    # Reading -------------------------------------------------------------
+
+    def resolve(self, reference: int | str) -> MemoryId:
+        """
+        The id that a reference means.
+
+        Raises:
+            NotFound, Ambiguous: None, or several. A reference is never a pattern.
+        """
+        found = list(self._store.resolve(str(reference).strip()))
+        if isinstance(reference, int):  # a number is an id, and never the beginning of a uid
+            found = [(id, uid) for id, uid in found if id == reference]
+        match found:
+            case []:
+                raise NotFound(
+                    f"no memory {short(reference)}", hint="Give its id, its uid, or at least 8 characters of the uid."
+                )
+            case [(id, _)]:
+                return id
+            case several:
+                raise Ambiguous(str(reference), [f"{uid} (id {id})" for id, uid in several])
+
+    def get(self, reference: int | str) -> Memory:
+        """
+        Raises:
+            NotFound, Ambiguous: It names no memory, or several.
+        """
+        id = self.resolve(reference)
+        found = self._store.memories([id]).get(id)
+        if found is None:
+            raise NotFound(f"no memory {short(reference)}")
+        return found
+
+    def details(self, reference: int | str, *, count: bool = True) -> Details:
+        """
+        A memory with its body and its history.
+
+        Args:
+            count: Whether this is an access, which the memory remembers.
+
+        Raises:
+            NotFound, Ambiguous: It names no memory, or several.
+        """
+        id = self.resolve(reference)
+        notices = self.accessed([id]) if count else ()
+        if (found := self._store.whole(id)) is None:
+            raise NotFound(f"no memory {short(reference)}")
+        return Details(*found, notices, self._vectors.embedding(id))
 
     def read(self, memories: Sequence[Memory]) -> tuple[tuple[Read, ...], tuple[Notice, ...]]:
         """Memories with their bodies, each counted as accessed; those deleted meanwhile are left out. And notices."""
@@ -97,31 +230,6 @@ class Archive:
         notices = self.accessed(ids)
         found, bodies = self._store.memories(ids), self._store.bodies(ids)
         return tuple(Read(found[id], bodies[id]) for id in ids if id in found and id in bodies), notices
-
-    def documents(
-        self, scope: Scope, limit: int, *, latest_first: bool = True
-    ) -> tuple[tuple[Read, ...], tuple[Notice, ...]]:
-        """
-        What `by_iteration` gives, read whole, as the tools for whole documents show it; it counts as a search.
-
-        Raises:
-            Invalid: The limit is not 1..10,000.
-        """
-        begun = perf_counter()
-        found = self.read(self.by_iteration(scope, limit, latest_first=latest_first))
-        type, seconds = sort_of(Granularity.COARSE, scope), perf_counter() - begun
-        one = Searched(self._now(), type, SCOPED, seconds, limit, len(found[0]), scope.filters)
-        self._counted(one, mode=SCOPED, outcome="listed")
-        return found
-
-    def outline(self, reference: int | str) -> Sequence[tuple[ChunkId, Chunk]]:
-        """
-        The chunks of a memory, in order.
-
-        Raises:
-            NotFound, Ambiguous: It names no memory, or several.
-        """
-        return self._store.outline(self.resolve(reference))
 
     def accessed(self, ids: Sequence[MemoryId]) -> tuple[Notice, ...]:
         """Count that memories were read whole; a notice if somebody else was writing."""
@@ -134,6 +242,15 @@ class Archive:
         except StoreError as error:
             return (Notice(f"this access was not counted: {error}", error.hint),)
         return ()
+
+    def outline(self, reference: int | str) -> Sequence[tuple[ChunkId, Chunk]]:
+        """
+        The chunks of a memory, in order.
+
+        Raises:
+            NotFound, Ambiguous: It names no memory, or several.
+        """
+        return self._store.outline(self.resolve(reference))
 
     def expand(self, chunk_id: int | str, around: int = 2) -> Expanded:
         """
@@ -161,59 +278,65 @@ class Archive:
 
         return reconstruct(self._store, self.resolve(reference))
 
-    def sessions(self, limit: int = 20, *, agent: str | None = None) -> tuple[Sequence[Session], int]:
-        """
-        The sessions with the latest activity, latest first, and how many there are.
+    # By place and age ----------------------------------------------------
 
-        Args:
-            agent: Counts what this agent wrote alone.
+    def recent(self, scope: Scope = ACTIVE, limit: int = 20, *, after: Memory | None = None) -> Sequence[Memory]:
+        """
+        Memories in scope, last changed first; `after` continues behind the last one of a page.
 
         Raises:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        return self._store.sessions(limit, agent)
+        return self._store.recent(self.scope(scope), limit, after)
 
-    def session(self, id: str) -> Session:
+    def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
         """
-        What is kept of a session.
-
-        Raises:
-            NotFound: Nothing is.
-        """
-        if (found := self._store.session(id)) is None:
-            raise NotFound(
-                f"nothing is kept of session {short(id)}", hint="`memory session list` shows those there are."
-            )
-        return found
-
-    def resume(self, session: str, iteration: int | str | None = None) -> Resumed:
-        """
-        What an agent needs to go on with a session: its latest context, all prompts, recent reports and working memory.
+        Memories in scope, the highest iteration of the session first, then the latest; nothing is searched.
 
         Args:
-            iteration: 1, "1" or "v1": the context is the latest up to this one; None takes the latest of all.
+            latest_first: False turns the order round.
 
         Raises:
-            NotFound: Nothing is kept of the session.
-            Invalid: The iteration is none.
+            Invalid: The limit is not 1..10,000.
         """
-        from memory.search.documents import resume
+        check_limit(limit)
+        return self._store.by_iteration(self.scope(scope), limit, latest_first=latest_first)
 
-        return resume(self._store, self.session(session).id, numbered(iteration))
-
-    def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
+    def listed(
+        self, scope: Scope, limit: int, *, latest_first: bool = True
+    ) -> tuple[tuple[Read, ...], tuple[Notice, ...]]:
         """
-        Remove memories of sessions that were made more than some days ago.
-
-        Args:
-            days: From 0.
-            kinds: In place of those that belong to a session: all session kinds but the knowledge base.
-            dry_run: Only count them.
+        What `by_iteration` gives, read whole, as the tools for whole documents show it; it counts as a search.
 
         Raises:
-            Invalid: The days are no such number, or a kind is none.
+            Invalid: The limit is not 1..10,000.
         """
-        from memory.write.cleanup import cleanup
+        begun = perf_counter()
+        found, notices = self.read(self.by_iteration(scope, limit, latest_first=latest_first))
+        type, seconds = sort_of(Granularity.COARSE, scope), perf_counter() - begun
+        one = Searched(self._now(), type, SCOPED, seconds, limit, len(found), scope.filters)
+        self._searches.record(one, mode=SCOPED, outcome="listed")
+        return found, notices
 
-        return cleanup(self._store, days, kinds, moment=self._now(), dry_run=dry_run)
+    def scope(self, scope: Scope) -> Scope:
+        """A scope that knows its kinds, and its projects by all their names; see the setting `project_aliases`."""
+        scope = named_kinds(scope)
+        if not (self._aliases and scope.projects):
+            return scope
+        from memory.config.project import names
+
+        every = (names(name, self._aliases) for name in scope.projects)
+        return scope._replace(projects=frozenset().union(*every))
+
+    def project(self, name: str) -> str:
+        """The name of a project that counts, given any of them."""
+        return self._aliases.get(name, name)
+
+    @cached_property
+    def _aliases(self) -> Mapping[str, str]:
+        if not self._config.project_aliases:
+            return {}
+        from memory.config.project import aliases
+
+        return aliases(self._config.project_aliases)

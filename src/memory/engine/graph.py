@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.errors import Ambiguous, Error, Invalid, NotFound
 from memory.schema.kinds import Kind
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from memory.engine.documents import Documents
     from memory.schema.memory import Memory
     from memory.search.near import Nearby, Wanted
     from memory.store import GraphCounts, Store, Whole
     from memory.write.edges import Strand, Tied
-    from memory.write.sanitize import Sanitizer
     from memory.write.save import Saved
 
 NAMES = 5_000
@@ -65,16 +65,12 @@ class Entities:
     def __init__(
         self,
         store: Store,
-        sanitizer: Sanitizer,
         now: Callable[[], datetime],
         *,
-        get: Callable[[int | str], Memory],
-        resolve: Callable[[int | str], MemoryId],
-        revised: Callable[[MemoryId, Callable[[Whole], Mapping[str, Any]]], Saved],
+        documents: Documents,
         search: Callable[[Wanted], Nearby],
     ) -> None:
-        self._store, self._sanitizer, self._now = store, sanitizer, now
-        self._get, self._resolve, self._revised, self._search = get, resolve, revised, search
+        self._store, self._now, self._documents, self._search = store, now, documents, search
 
     def entity(self, name: int | str) -> Memory:
         """
@@ -112,7 +108,7 @@ class Entities:
 
     def _by_reference(self, name: int | str) -> Memory | NotFound | Ambiguous:
         try:
-            memory = self._get(name)
+            memory = self._documents.get(name)
         except NotFound:
             return NotFound(f"no entity {short(name)}")
         except Ambiguous as error:
@@ -168,7 +164,7 @@ class Entities:
         Raises:
             Invalid: One is blank, too long, or no text.
         """
-        return tuple(dict.fromkeys(self._sanitizer.text(text) for text in checked(texts)))
+        return tuple(dict.fromkeys(self._documents.clean(text) for text in checked(texts)))
 
     def observe(self, name: int | str, texts: Iterable[str]) -> Observed:
         """
@@ -194,7 +190,7 @@ class Entities:
             NotFound, Ambiguous: There is no such entity, or there are several.
             Invalid: One is blank, too long, or no text. Nothing was removed.
         """
-        clean = {text: self._sanitizer.text(text) for text in checked(texts)}
+        clean = {text: self._documents.clean(text) for text in checked(texts)}
         either = dict.fromkeys((*clean, *clean.values()))  # what was kept before a rule was made has its secret still
         found = self._observed(name, [*either], lambda known: tuple(text for text in known if text not in either))
         done = set(found.changed)
@@ -214,7 +210,7 @@ class Entities:
             after = change(known)
             return {"body": former.body if after == known else listed(after)}
 
-        saved = self._revised(entity.id, changes)
+        saved = self._documents.revise(entity.id, changes)
         changed = set(known) ^ set(after)
         some = tuple(text for text in wanted if text in changed)
         others = tuple(text for text in wanted if text not in changed)
@@ -230,13 +226,13 @@ class Entities:
             NotFound, Ambiguous: One of the entities is not there, or could be several. Nothing was related.
             Invalid: A type is blank or too long.
         """
-        found = self._relations(edges, [self._sanitizer.text(edge.type) for edge in edges])
+        found = self._relations(edges, [self._documents.clean(edge.type) for edge in edges])
         return list(zip(found, self._store.graph.relate(found), strict=True))
 
     def unrelate(self, edges: Sequence[Edge]) -> list[tuple[Relation, bool]]:
         """Take relations away; for each whether it was there. Raises what `relate` does."""
         found = self._relations(edges, [edge.type for edge in edges])
-        clean = [one._replace(type=self._sanitizer.text(one.type)) for one in found]
+        clean = [one._replace(type=self._documents.clean(one.type)) for one in found]
         gone = self._store.graph.unrelate([*clean, *found])  # as of `forget`
         return [(one, any(gone[place :: len(found)])) for place, one in enumerate(clean)]
 
@@ -304,7 +300,7 @@ class Entities:
 
     def _links(self, name: int | str, references: Sequence[int | str]) -> list[Attached]:
         entity, moment = self.entity(name), self._now()
-        return [Attached(entity.id, self._resolve(reference), moment) for reference in references]
+        return [Attached(entity.id, self._documents.resolve(reference), moment) for reference in references]
 
     def attached(self, entities: Sequence[MemoryId] = (), memories: Sequence[MemoryId] = ()) -> Sequence[Attached]:
         """The links of any of these entities, or of any of these memories."""
@@ -341,7 +337,7 @@ class Entities:
             NotFound: What is to be related is no entity. Nothing was related.
         """
         clean = [
-            one._replace(type=self._sanitizer.text(one.type)) if isinstance(one, Relating) else one for one in found
+            one._replace(type=self._documents.clean(one.type)) if isinstance(one, Relating) else one for one in found
         ]
         return tie(self._store, clean, ids)
 

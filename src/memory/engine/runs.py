@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from memory.engine.documents import Documents
     from memory.schema.draft import Draft
     from memory.schema.memory import Memory, MemoryId
     from memory.store import Run, Store
-    from memory.write.sanitize import Sanitizer
-    from memory.write.save import Plan, Saved
+    from memory.write.save import Saved
 
 PAGE = 1000  # calls, or memories, at a time
 
@@ -36,15 +36,8 @@ class Logged(NamedTuple):
 class Runs:
     """What is kept of research runs, and the tools that were used in them. `memory.engine.Engine.runs` makes it."""
 
-    def __init__(
-        self,
-        store: Store,
-        sanitizer: Sanitizer,
-        now: Callable[[], datetime],
-        *,
-        keep: Callable[[Sequence[Plan]], list[Saved]],
-    ) -> None:
-        self._store, self._sanitizer, self._now, self._keep = store, sanitizer, now, keep
+    def __init__(self, store: Store, now: Callable[[], datetime], *, documents: Documents) -> None:
+        self._store, self._now, self._documents = store, now, documents
 
     def new(self) -> str:
         """A name for a run that nothing is kept of (CAP C7): "query_1767225600_4711"."""
@@ -62,7 +55,7 @@ class Runs:
         """
         from memory.write.save import Plan
 
-        return self._keep([Plan(draft, renews=BY_AUTHOR)])[0]
+        return self._documents.keep([Plan(draft, renews=BY_AUTHOR)])[0]
 
     def memories(
         self, run: str | None, kinds: Sequence[Kind] = RESEARCH_KINDS, limit: int = 10_000
@@ -116,7 +109,7 @@ class Runs:
             Invalid: It is none, or it has the form of a secret: that would be taken out, and nothing be found under it.
         """
         found = _name("the name of the run", given)
-        if self._sanitizer.text(found) != found:
+        if self._documents.clean(found) != found:
             raise Invalid("the name of the run has the form of a secret, and none is kept", hint="Take another.")
         return found
 
@@ -197,12 +190,12 @@ class Runs:
         return checked, tuple(notices)
 
     def _clean(self, name: str, value: str) -> str:
-        return _name(name, self._sanitizer.text(_name(name, value)))
+        return _name(name, self._documents.clean(_name(name, value)))
 
     def _cut(self, name: str, text: str, notices: list[Notice]) -> str:
         """At most `BODY_LIMIT` characters of a text without its secrets; what is cut says so."""
         check_text(name, text, sys.maxsize)
-        clean = self._sanitizer.quoted(text)  # all of it: half a secret is none that can be seen
+        clean = self._documents.sanitizer.quoted(text)  # all of it: half a secret is none that can be seen
         clean = clean.encode(errors="backslashreplace").decode()  # an escape of JSON that is no character
         if len(clean) <= BODY_LIMIT:
             return clean

@@ -147,7 +147,7 @@ def _of_set(one: Judged, wanted: Chosen, others: Sequence[_Foreign], plan: Plan,
             each = _counting(total, progress)
             answers = {system.name: _asked(engine, one, system, questions, each) for system in systems}
             unanswerable = tuple(_unanswerable(engine, one, foreign, each) for foreign in others)
-        status = engine.status()
+        status = engine.maintenance.status()
     hybrid = answers.get(HYBRID)
     return OfSet(
         name=one.name,

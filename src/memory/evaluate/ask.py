@@ -54,8 +54,8 @@ class Searching:
         assert system.mode is not None  # noqa: S101  # that one is `grepped`
         self._mode = system.mode
         config = replace(engine.config, search=system.settings(engine.config.search))
-        self._engine = Engine(engine._store, config, lasting=False)
-        self._engine._embedders = engine._embedders
+        self._engine = Engine(engine.store, config, lasting=False)
+        self._engine.vectors.embedders = engine.vectors.embedders
 
     def answers(self, questions: Sequence[Question], each: Callable[[], None]) -> list[tuple[Answer, float]]:
         """The answers, with the seconds they took."""
@@ -75,9 +75,7 @@ class Searching:
         return self._engine.search(Query(question.text, LIMIT, mode=self._mode, scope=scope))
 
     def _forget(self) -> None:
-        from memory.embed.queries import Queries
-
-        self._engine._embedders._queries = Queries()
+        self._engine.vectors.embedders.forget_queries()
 
 
 def searched(engine: Engine, system: System, questions: Sequence[Question], each: Callable[[], None]) -> list[Asked]:

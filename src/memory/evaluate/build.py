@@ -68,11 +68,11 @@ def settle(engine: Engine, progress: Progress) -> None:
     Raises:
         EmbedError: The model cannot be used; what was embedded is kept.
     """
-    if engine._embedders.outdated():
-        engine.reindex(progress, keep=True)
+    if engine.vectors.embedders.outdated():
+        engine.vectors.reindex(progress, keep=True)
     else:
-        engine.embed(progress)
-        engine.learn(anew=True)
+        engine.vectors.embed(progress)
+        engine.vectors.learn(anew=True)
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def _home(judged: Judged, cache: Path | None) -> Generator[Path]:
 
 def _keep(engine: Engine, judged: Judged, watch: Watch) -> None:
     """Keep the documents that are not kept yet, in the order of their file."""
-    total, kept = len(judged.documents), engine.status().counts.memories
+    total, kept = len(judged.documents), engine.maintenance.status().counts.memories
     if kept >= total:
         return
     with watch(f"{judged.name}: keeping") as progress:
@@ -134,7 +134,7 @@ def _check(engine: Engine, judged: Judged) -> None:
     """
     kept = {name(memory) for memory in _every(engine)}
     missing = next((document for document in judged.documents if document.id not in kept), None)
-    if missing is not None and engine.clean(missing.id) != missing.id:
+    if missing is not None and engine.documents.clean(missing.id) != missing.id:
         place = f"{plain(str(judged.folder / CORPUS))}:{missing.line}"
         raise Invalid(f"{place}: the id looks like a secret, which is never kept", hint="Give it another id.")
     if missing is not None or len(kept) != len(judged.documents):
@@ -145,7 +145,7 @@ def _check(engine: Engine, judged: Judged) -> None:
 
 def _every(engine: Engine) -> Generator[Memory]:
     after = None
-    while page := engine.recent(EVERYTHING, MOST, after=after):
+    while page := engine.documents.recent(EVERYTHING, MOST, after=after):
         yield from page
         after = page[-1]
 

@@ -235,7 +235,7 @@ def _kept(project: str, since: float, config: Config) -> bool:
 
     scope = EVERYTHING._replace(projects=frozenset({project}), since=datetime.fromtimestamp(since, UTC))
     with Engine.open(_impatient(config), lasting=False) as engine:
-        return bool(engine.recent(scope, 1))
+        return bool(engine.documents.recent(scope, 1))
 
 
 def _impatient(config: Config) -> Config:

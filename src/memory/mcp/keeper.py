@@ -70,7 +70,7 @@ class Keeper:
     def _warm(self) -> None:
         try:
             with self.engine() as engine:
-                engine.warm_up()
+                engine.vectors.warm_up()
         except Error as error:  # whoever searches is told by the search
             import logging
 
@@ -92,7 +92,7 @@ class Keeper:
             return former, None
         engine = Engine.open(config)
         self._engine, self._seen = engine, seen
-        engine.wake()
+        engine.vectors.wake()
         return engine, former if former is not None and not self._users.get(id(former)) else None
 
     def _given_back(self, engine: Engine) -> None:

@@ -41,12 +41,12 @@ def _context(_uri: str, place: str | None, engine: Engine) -> str:
 
 
 def _memory(uri: str, _place: str | None, engine: Engine) -> str:
-    found = engine.details(unquote(uri.removeprefix(_BY_ID)))
+    found = engine.documents.details(unquote(uri.removeprefix(_BY_ID)))
     return recall.details(found, start=0, length=len(found.body))
 
 
 def _status(_uri: str, _place: str | None, engine: Engine) -> str:
-    return json.dumps(care_data.status(engine.status(), engine.config.database), ensure_ascii=False)
+    return json.dumps(care_data.status(engine.maintenance.status(), engine.config.database), ensure_ascii=False)
 
 
 MEMORY = Resource(

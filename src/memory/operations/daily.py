@@ -72,13 +72,13 @@ def _project(call: Call, name: str | None) -> str | None:
         Invalid: It is to be the client's, and that is not known.
     """
     if name != HERE:
-        return None if name == EVERYWHERE or not name else call.engine.project(name)
+        return None if name == EVERYWHERE or not name else call.engine.documents.project(name)
     if call.place is None:
         raise Invalid(
             "this program does not say on which project it works",
             hint='Name it: project="my-app"; project="*" is all of them.',
         )
-    return call.engine.project(call.place)
+    return call.engine.documents.project(call.place)
 
 
 def _own(call: Call, name: str | None) -> str | None:
@@ -90,9 +90,9 @@ def _own(call: Call, name: str | None) -> str | None:
 
 def nothing(call: Call, scope: Scope) -> str:
     """Why nothing is shown: nothing found is not nothing kept."""
-    if not call.engine.recent(EVERYTHING, 1):
+    if not call.engine.documents.recent(EVERYTHING, 1):
         return "Nothing is kept here yet."
-    if scope.projects and not call.engine.recent(Scope(projects=scope.projects), 1):
+    if scope.projects and not call.engine.documents.recent(Scope(projects=scope.projects), 1):
         named = ", ".join(map(short, sorted(scope.projects)))
         return f"Nothing is kept of {named} yet, though of other projects there is."
     return "There are memories, but none of them matches."
@@ -137,7 +137,7 @@ def _save(call: Call, given: Mapping[str, Any]) -> Result:
         project=_own(call, named),
         source=given.get("source") or call.client or None,
     )
-    old = None if given.get("supersedes") is None else call.engine.get(given["supersedes"])
+    old = None if given.get("supersedes") is None else call.engine.documents.get(given["supersedes"])
     result = call.engine.save(draft, supersedes=old and old.id)
     if named is None and draft.project is None:
         result = replace(result, notices=(*result.notices, UNKNOWN))
@@ -145,7 +145,7 @@ def _save(call: Call, given: Mapping[str, Any]) -> Result:
 
 
 def _details(call: Call, given: Mapping[str, Any]) -> Result:
-    found = call.engine.details(given["id"])
+    found = call.engine.documents.details(given["id"])
     start, length = given.get("start", 0), given.get("length", PAGE)
     part = found.body[start : start + length]
     values = {
@@ -160,7 +160,7 @@ def _details(call: Call, given: Mapping[str, Any]) -> Result:
 
 
 def _delete(call: Call, given: Mapping[str, Any]) -> Result:
-    memory = call.engine.delete(given["id"])
+    memory = call.engine.documents.delete(given["id"])
     gone = {"id": memory.uid, "memory_id": memory.id, "title": memory.title}
     return Result({"memory": gone, "notices": []}, f"Deleted for good: {recall.named(memory)}.\n")
 

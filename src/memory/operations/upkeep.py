@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def stats(call: Call, _given: Mapping[str, Any]) -> Result:
-    found = call.engine.status()
+    found = call.engine.maintenance.status()
     values = care_data.status(found, call.engine.config.database)
     lines = [care_text.status(found, call.engine.config.database)]
     lines += [f"Note: {problem.text}. {for_agents(problem.hint)}".rstrip() for problem in found.problems]
@@ -26,10 +26,10 @@ def stats(call: Call, _given: Mapping[str, Any]) -> Result:
 
 def _reindex(call: Call, given: Mapping[str, Any]) -> Result:
     if given.get("dry_run"):
-        plan = call.engine.forecast()
+        plan = call.engine.vectors.estimate()
         values = care_data.forecast(plan) | {"embedded": 0}
         return Result(values, f"{plan.chunks:,} chunks, about {plan.tokens:,} tokens, with {plan.model}.\n")
-    result = call.engine.reindex(call.progress)
+    result = call.engine.vectors.reindex(call.progress)
     values = care_data.reindexed(result) | {"chunks": result.embedded + result.failed}
     said = f"{result.embedded:,} chunks embedded; {result.after} answers from now on.\n"
     failed = f"Note: {result.failed:,} were not taken by the model: {result.error}\n" if result.failed else ""

@@ -93,21 +93,21 @@ def test_no_choice_is_the_settings(tmp_path):
     assert set_embedding_provider(None) is None
 
     with Engine.open(Config(home=str(tmp_path))) as engine:
-        assert engine.probe().provider == "local"
+        assert engine.vectors.probe().provider == "local"
 
 
 def test_an_embedder_given_to_an_engine_comes_first(tmp_path):
     set_embedding_provider("hashed", model="hashed-16")
 
     with Engine.open(Config(home=str(tmp_path)), embedder=HashedEmbedder(8)) as engine:
-        assert engine.probe().dimension == 8
+        assert engine.vectors.probe().dimension == 8
 
 
 def test_what_does_not_exist_is_refused_and_changes_nothing(tmp_path):
     with pytest.raises(Refused, match="nobody"):
         set_embedding_provider("nobody")
     with Engine.open(Config(home=str(tmp_path))) as engine:
-        assert engine.probe().provider == "local"
+        assert engine.vectors.probe().provider == "local"
 
 
 @pytest.mark.parametrize(

@@ -261,7 +261,7 @@ def test_a52_a53_a_search_of_ones_own_is_counted_without_what_it_was_about(tmp_p
     stats.record_query("search_fine_report", 2.5, 1)
 
     found = memory.get_search_statistics()
-    (one, _) = memory.engine._store.searches()
+    (one, _) = memory.engine.store.searches()
     memory.engine.close()
     assert (found["total_queries"], found["p95_time"], found["slow_query_rate"]) == (2, 2.5, 0.5)
     assert found["by_type"]["search_fine_report"]["mean_results"] == 2

@@ -129,7 +129,7 @@ def test_every_search_is_remembered(engine):
     engine.search(Query("zebra", granularity=Granularity.FINE, scope=Scope(projects=frozenset({"shop"}))))
     engine.context("postgres")
 
-    found = engine._store.searches()
+    found = engine.store.searches()
     assert [(one.type, one.tier, one.limit, one.results, one.filters) for one in found[:2]] == [
         ("search_coarse_all", "keyword", 5, 1, ()),
         ("search_fine_all", "keyword", 5, 0, ("projects",)),
@@ -143,7 +143,7 @@ def test_days_are_those_of_utc_and_today_counts(tmp_path, engine):
     now = at(36 * 3600 + 5)
     with Engine(SqliteStore(tmp_path / "memory.db"), engine.config, now=lambda: now) as late:
         for seconds in (-1, 3600, 24 * 3600 - 1, 24 * 3600, 36 * 3600):
-            late._store.searched(search(seconds))
+            late.store.searched(search(seconds))
 
         counted = [late.search_statistics(days).searches for days in (1, 2, 3, 10**9, None)]
 
@@ -155,8 +155,8 @@ def test_a_slow_search_is_a_warning_without_its_text(engine, caplog):
     engine.search("postgres")
     assert not caplog.records
 
-    engine.config = Config(home=engine.config.home, search=SearchSettings(slow_seconds=0))
-    engine.search("postgres")
+    impatient = Config(home=engine.config.home, search=SearchSettings(slow_seconds=0))
+    Engine(engine.store, impatient, lasting=False).search("postgres")
 
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("memory", "WARNING")

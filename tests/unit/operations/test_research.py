@@ -294,7 +294,7 @@ def test_secrets_in_a_file_are_taken_out_and_it_is_known_all_the_same(memory: Re
 
 def test_a_content_that_is_too_long_without_its_secrets_is_refused_by_its_place(memory: ResearchMemory) -> None:
     long = "password = 'k9X2vQ7m' "
-    assert len(memory.engine.clean(long)) > len(long)
+    assert len(memory.engine.documents.clean(long)) > len(long)
     content = file(memories=[line(), line(content=long + "x" * (BODY_LIMIT - len(long)))])
 
     with pytest.raises(Invalid, match=r"^x: memories\[1\]: content has 500,0"):

@@ -707,7 +707,7 @@ def test_a_document_is_reconstructed_to_the_last_byte(shared: SessionMemory, kin
     found = shared.reconstruct_document(id)
 
     assert (found["content"], found["verified"]) == (text, True)
-    first = shared.engine.outline(id)[0][0]
+    first = shared.engine.documents.outline(id)[0][0]
     assert shared.expand_chunk_context(first, 100)["expanded_content"] == text
     with TemporaryDirectory() as folder:
         kept = SessionMemory(shared.engine, folder=Path(folder)).write_document_to_file(id, "x.md", front_matter=False)
@@ -718,7 +718,7 @@ def test_a_document_is_reconstructed_to_the_last_byte(shared: SessionMemory, kin
 def test_a_note_is_expanded_with_what_it_says_in_short(memory: SessionMemory) -> None:
     details = "".join(f"Paragraph {n}. {'word ' * 280}\n\n" for n in range(4))
     id = memory.engine.save(Draft(title="T", what="In short", body=details)).memory.id
-    head, first, *_, last = (chunk for chunk, _ in memory.engine.outline(id))
+    head, first, *_, last = (chunk for chunk, _ in memory.engine.documents.outline(id))
 
     assert memory.expand_chunk_context(head, 1)["expanded_content"].startswith("In short\n\nParagraph 0.")
     assert [row["content"] for row in memory.expand_chunk_context(head, 0)["chunks"]] == ["In short"]

@@ -40,7 +40,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("taught")
     with made(folder, Watched()) as engine:
         engine.save_all(drafts(COUNT))
-        assert engine.learn(anew=True)
+        assert engine.vectors.learn(anew=True)
     return folder
 
 
@@ -359,7 +359,7 @@ def test_a_plain_search_learns_nothing(tmp_path: Path) -> None:
             engine.search(query)
             engine.context(query)
 
-        assert engine._store.term_vectors.learned(1) is None
+        assert engine.store.term_vectors.learned(1) is None
 
 
 @pytest.mark.parametrize(("setting", "learned"), [("auto", True), ("off", False)])
@@ -372,5 +372,5 @@ def test_embedding_and_reindexing_teach_unless_it_is_off(
 
         getattr(engine, call)()
 
-        assert bool(engine._store.term_vectors.size(1)) == learned
+        assert bool(engine.store.term_vectors.size(1)) == learned
         assert (engine.search(KNOWN).tier is Tier.DISTILLED) == learned

@@ -11,7 +11,7 @@ from provider import Provider
 
 from memory import Draft, Engine
 from memory.config.config import Config
-from memory.engine.embedding import LOOK
+from memory.engine.vectors import LOOK
 from memory.search.term_vectors.learn import LEAST
 from memory.store.sqlite.store import SqliteStore
 from memory.write.background import Background
@@ -105,8 +105,7 @@ def test_what_has_no_time_no_wish_or_too_little_learns_nothing(tmp_path, more):
     settings = replace(Config(), search=replace(Config().search, distilled=more.get("distilled", "auto")))
     with Engine(store, settings, embedder=Watched(), lasting=more.get("lasting", True)) as engine:
         engine.save_all(drafts(more.get("count", LEAST)))
-        if engine._background is not None:
-            engine._background.close()  # whatever was begun is done
+        engine.vectors.rest()  # whatever was begun is done
 
         assert store.term_vectors.learned(1) is None
 
@@ -118,8 +117,8 @@ def test_an_engine_that_wakes_learns_what_is_due(tmp_path):
         assert store.term_vectors.learned(1) is None
 
     with Engine(SqliteStore(tmp_path / "memory.db"), Config(), embedder=Watched()) as engine:
-        engine.wake()
-        until(lambda: engine._store.term_vectors.learned(1) is not None)
+        engine.vectors.wake()
+        until(lambda: engine.store.term_vectors.learned(1) is not None)
 
 
 def once(others):

@@ -70,14 +70,14 @@ def test_two_that_differ_in_their_secret_alone_are_the_same(engine):
 def test_an_import_is_guarded_with_its_history(engine, config, tmp_path):
     id = engine.save(Draft(title="pay", what="one")).memory.id
     engine.update(id, what="two")
-    exported = data.exported(next(iter(engine.exported())))
+    exported = data.exported(next(iter(engine.maintenance.exported())))
     exported["history"][0]["what"] = f"key {SECRET}"
     exported["history"][0]["body"] = ORDER
     exported["what"] = f"new key {SECRET}"
     plan, _ = parsed(json.dumps(exported), place="x:1")
 
     with Engine.open(replace(config, home=str(tmp_path / "other"))) as other:
-        (saved,) = other.restore([plan])
+        (saved,) = other.maintenance.restore([plan])
         details = other.details(saved.memory.id)
 
         assert SECRET.encode() not in on_disk(other)
@@ -157,7 +157,7 @@ def test_the_title_of_a_file_is_taken_when_its_secrets_are_out(engine, tmp_path,
     file = tmp_path.with_name(f"{tmp_path.name}.md")
     file.write_text(f"{head}\n\nrest\n")
 
-    draft = markdown(file, name="notes.md", project=None, clean=engine.clean)
+    draft = markdown(file, name="notes.md", project=None, clean=engine.documents.clean)
     engine.save(draft)
 
     disk = on_disk(engine)

@@ -46,9 +46,9 @@ class Embedding(Rows):
         before = self._states(list(entities.values()))
         states = WITHOUT | ({"generated"} if force_refresh else set())
         wanted = [id for id, state in before.items() if state in states]
-        result = self.engine.embed(progress, memories=wanted)
+        result = self.engine.vectors.embed(progress, memories=wanted)
         there = list(graph.there(wanted).values())
-        after = self.engine.embeddings(there)
+        after = self.engine.vectors.embeddings(there)
         failed = [one for one in there if after[one.id].state == "failed"]
         untaken = Notice(f"the model did not take {result.failed:,} of the texts: {result.error}")
         return {

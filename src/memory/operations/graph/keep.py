@@ -110,7 +110,7 @@ class Keeping(Rows):
     def _told_again(self, memory: Memory, one: Described) -> Observed:
         """Add to an entity that is there. First it is excluded, if it is to be: what is new may be for no model."""
         if one.embed is not None and one.embed is memory.keyword_only:
-            self.engine.update(memory.id, keyword_only=not one.embed)
+            self.engine.documents.update(memory.id, keyword_only=not one.embed)
         return self.engine.graph.observe(memory.id, one.observations)
 
     def create_relations(self, relations: Given) -> Values:
@@ -206,7 +206,7 @@ class Keeping(Rows):
     def _deleted(self, entity: Memory) -> bool:
         """False if it is gone already: others were faster."""
         try:
-            self.engine.delete(entity.id)
+            self.engine.documents.delete(entity.id)
         except NotFound:
             return False
         return True
@@ -222,7 +222,7 @@ class Keeping(Rows):
         entity = self.engine.graph.entity(name)
         if not isinstance(new_name, str):
             raise Invalid(f"new_name must be text, not {short(new_name)}")
-        saved = self.engine.update(entity.id, title=given.called("new_name", new_name))
+        saved = self.engine.documents.update(entity.id, title=given.called("new_name", new_name))
         (row,) = self._rows([saved.memory], observations=False)
         return {"entity": row, "former_name": entity.title, "notices": data.notices(saved.notices)}
 
@@ -243,7 +243,7 @@ class Keeping(Rows):
     def _linked(self, name: Name, references: Sequence[Name], done: str, other: str) -> Values:
         entity = self.engine.graph.entity(name)
         wanted = given.references("memory_ids", references)
-        memories = {memory.id: memory for memory in map(self.engine.get, wanted)}
+        memories = {memory.id: memory for memory in map(self.engine.documents.get, wanted)}
         change = self.engine.graph.attach if done == "linked" else self.engine.graph.detach
         rows = zip(memories.values(), change(entity.id, list(memories)), strict=True)
         sorted_out: Values = {"entity": entity.title, done: [], other: []}

@@ -37,12 +37,12 @@ class Rows:
     engine: Engine
 
     def _rows(self, entities: Sequence[Memory], *, observations: bool = True) -> list[Values]:
-        embeddings = self.engine.embeddings(entities)
+        embeddings = self.engine.vectors.embeddings(entities)
         known: Mapping[MemoryId, Sequence[str]] = self.engine.graph.known(entities) if observations else {}
         return [graph_data.entity(one, embeddings[one.id], known.get(one.id)) for one in entities]
 
     def _states(self, entities: Sequence[Memory]) -> dict[MemoryId, str]:
-        embeddings = self.engine.embeddings(entities)
+        embeddings = self.engine.vectors.embeddings(entities)
         return {one.id: graph_data.status(one, embeddings[one.id]) for one in entities}
 
     def _related(self, relations: Iterable[Relation]) -> list[Values]:

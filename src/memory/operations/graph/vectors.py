@@ -14,12 +14,10 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from memory.rank.proximity import relevance
-from memory.schema.errors import DimensionMismatch, Invalid
+from memory.schema.errors import Invalid
 from memory.schema.limits import check_distance
 from memory.schema.query import MOST, check_limit
-from memory.schema.space import Window
 from memory.search.near import ENTITIES
-from memory.store import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.engine.adapter import Generating
     from memory.schema.space import Vectors
-    from memory.store import Generation
 
 __all__ = ["ContextSearch", "SQLiteVectorStore", "VectorContextSearch", "VectorStore"]
 
@@ -74,12 +71,7 @@ class SQLiteVectorStore(VectorStore):
         entity = self.engine.graph.entity(entity_id)
         if entity.keyword_only:
             raise Invalid(f"{entity.title!r} is never embedded", hint="`memory graph add NAME --embed` allows it.")
-        vector = _unit(embedding)
-        generation = self._active() or self._begun()
-        _check_width(generation, vector)
-        store = self.engine._store
-        windows = [Window(chunk, 0, 0) for chunk, _ in store.outline(entity.id)]
-        store.set_vectors(generation.id, vector.reshape(1, -1), windows)
+        self.engine.vectors.set_vector(entity.id, _unit(embedding))
 
     def search(self, query_embedding: ArrayLike, k: int = 10, threshold: float = 0.0) -> list[tuple[str, float]]:
         """
@@ -90,11 +82,7 @@ class SQLiteVectorStore(VectorStore):
             Invalid: It is no vector, or k is not 1..10,000.
         """
         check_limit(k)
-        vector = _unit(query_embedding)
-        if (generation := self._active()) is None:
-            return []
-        _check_width(generation, vector)
-        found = self.engine._store.likeness(generation.id, vector, ENTITIES)
+        found = self.engine.vectors.similarities(_unit(query_embedding), ENTITIES)
         near = sorted((-cosine, id) for id, cosine in found.items() if cosine >= threshold)[:k]
         entities = self.engine.graph.there(id for _, id in near)
         return [(entities[id].title, -cosine) for cosine, id in near if id in entities]
@@ -106,19 +94,7 @@ class SQLiteVectorStore(VectorStore):
         Raises:
             NotFound, Ambiguous: There is no such entity, or there are several.
         """
-        entity, generation = self.engine.graph.entity(entity_id), self._active()
-        if generation is not None:
-            store = self.engine._store
-            store.clear(generation.id, [chunk for chunk, _ in store.outline(entity.id)])
-
-    def _active(self) -> Generation | None:
-        generations = self.engine._store.generations()
-        return next((found for found in generations if found.state is State.ACTIVE), None)
-
-    def _begun(self) -> Generation:
-        from memory.embed import space
-
-        return self.engine._store.begin(space(self.engine._embedders.configured()))
+        self.engine.vectors.drop_vectors(self.engine.graph.entity(entity_id).id)
 
 
 class ContextSearch:
@@ -235,8 +211,3 @@ def _unit(embedding: ArrayLike) -> Vectors:
         raise Invalid(f"an embedding is a row of finite numbers, not all 0; this has the shape {vector.shape}")
     found: Vectors = vector / np.float32(length)
     return found
-
-
-def _check_width(generation: Generation, vector: Vectors) -> None:
-    if len(vector) != generation.space.dimension:
-        raise DimensionMismatch(generation.space, generation.space._replace(dimension=len(vector)), width=len(vector))

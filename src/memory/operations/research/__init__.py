@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from typing import TYPE_CHECKING, Any, Self
 
 from memory.engine import Engine
@@ -200,7 +199,7 @@ class ResearchMemory:
         """
         from memory.engine.adapter import EmbeddingProvider
 
-        found = EmbeddingProvider(self.engine._embedders.configured()).generate(text)
+        found = EmbeddingProvider(self.engine.vectors.embedders.configured()).generate(text)
         return [float(value) for value in found]
 
     def statistics(self, query_id: str | Here = THIS) -> dict[str, Any]:
@@ -296,7 +295,7 @@ class ResearchMemory:
         try:
             if self.engine.config.research.export_memories:
                 content = transfer.exported(self.engine, self.query_id).content
-                transfer.write_beside(self.engine, content, int(time.time()))
+                transfer.write_beside(self.engine, content, int(self.engine.now().timestamp()))
         finally:
             if self._own:
                 self.engine.close()

@@ -61,10 +61,10 @@ def latest(engine: Engine, run: str | None, memory_type: str | None = None, limi
 def every(engine: Engine, run: str, memory_type: str | None = None, *, at_once: int = MOST) -> Iterator[Said]:
     """All of a run, last said first, read so many at once."""
     where = scope(run, memory_type)
-    page = engine.recent(where, at_once)
+    page = engine.documents.recent(where, at_once)
     while page:
         yield from _read(engine, page)
-        page = engine.recent(where, at_once, after=page[-1])
+        page = engine.documents.recent(where, at_once, after=page[-1])
 
 
 def _read(engine: Engine, memories: Sequence[Memory]) -> list[Said]:

@@ -78,7 +78,7 @@ def _store(call: Call, given: Mapping[str, Any]) -> Result:
         given["agent"],
         run=call.engine.runs.name(_run(call, given)),
         metadata=given.get("metadata"),
-        project=None if call.place is None else call.engine.project(call.place),
+        project=None if call.place is None else call.engine.documents.project(call.place),
         source=call.client or None,
     )
     draft = replace(draft, tags=given.get("tags", ()))

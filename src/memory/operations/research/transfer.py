@@ -69,7 +69,7 @@ def exported(engine: Engine, run: str) -> Exported:
     """
     memories = sorted(every(engine, run), key=lambda said: said.memory.id)
     calls = list(engine.runs.calls(run))
-    values = rows.export(run, memories, calls, engine._now())
+    values = rows.export(run, memories, calls, engine.now())
     content = json.dumps(values, ensure_ascii=False, indent=2).encode() + b"\n"
     return Exported(content, len(memories), len(calls))
 
@@ -139,7 +139,7 @@ def imported(engine: Engine, content: bytes, *, place: str) -> Imported:
     Args:
         place: Where it comes from, for the error.
     """
-    reading = Reading(engine.clean, lambda call: engine.runs.checked(call)[0])
+    reading = Reading(engine.documents.clean, lambda call: engine.runs.checked(call)[0])
     found = document(content, reading, place=place)
     memories = list(_new_memories(engine, found))
     calls = list(_new_calls(engine, found))
@@ -148,7 +148,7 @@ def imported(engine: Engine, content: bytes, *, place: str) -> Imported:
     try:
         rest = iter(memories)
         while batch := list(islice(rest, AT_ONCE)):
-            saved = engine.restore(batch)
+            saved = engine.maintenance.restore(batch)
             kept += sum(not one.known for one in saved)
             notices += [notice for one in saved for notice in one.notices]
         engine.runs.log_all(calls)

@@ -55,7 +55,7 @@ class SessionMemory(Keeping, Finding, Using):
 
         `by_type` has the same for each type, such as "search_fine_report"; `tiers` the share of each tier.
         """
-        found = self.engine.search_statistics()
+        found = self.engine.searches.statistics()
         return {
             "total_queries": found.searches,
             "p50_time": found.p50,

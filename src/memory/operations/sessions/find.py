@@ -236,7 +236,7 @@ class Finding:
 
     def _in_order(self, kind: Kind, place: Place, limit: int, *, latest_first: bool = True) -> Envelope:
         scope = place.scope(kind)
-        read, notices = self.engine.documents(scope, limit, latest_first=latest_first)
+        read, notices = self.engine.documents.listed(scope, limit, latest_first=latest_first)
         found = [rows.scoped(one) for one in read]
         why = "" if found else self._nothing(scope)
         return _results(found, place, kind, said(notices, why)) | {"limit": limit, "latest_first": bool(latest_first)}
@@ -250,7 +250,7 @@ class Finding:
             return self._in_order(kind, place, limit) | {"query": query}
         answer = self._answer(kind, place, query, limit, Granularity.COARSE)
         hits = self._near(answer, threshold)
-        read, notices = self.engine.read([hit.memory for hit in hits])
+        read, notices = self.engine.documents.read([hit.memory for hit in hits])
         of = {hit.memory.id: hit for hit in hits}
         found = [rows.ranked(one, of[one.memory.id]) for one in read]
         message = said((*answer.notices, *notices), self._why(answer, hits))
@@ -289,10 +289,10 @@ class Finding:
 
     def _nothing(self, scope: Scope) -> str:
         """Why there are no results: nothing found is not nothing kept."""
-        if self.engine.recent(scope, 1):
+        if self.engine.documents.recent(scope, 1):
             return "there are some in this scope, but none that matches"
         (kind,) = scope.kinds
-        if self.engine.recent(EVERYTHING._replace(kinds=scope.kinds), 1):
+        if self.engine.documents.recent(EVERYTHING._replace(kinds=scope.kinds), 1):
             return f"no {kind} is kept in this scope, though elsewhere there is"
         return f"no {kind} is kept yet"
 

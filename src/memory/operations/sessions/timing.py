@@ -88,12 +88,12 @@ class SearchStats:
         """
         record = _Record(query_type, elapsed, result_count, {} if metadata is None else metadata).searched()
         if self._engine is not None:
-            self._engine._counted(record, mode=OWN, outcome=OWN)
+            self._engine.searches.record(record, mode=OWN, outcome=OWN)
             return
         from memory.engine import Engine
 
         with Engine.open(lasting=False) as engine:
-            engine._counted(record, mode=OWN, outcome=OWN)
+            engine.searches.record(record, mode=OWN, outcome=OWN)
 
 
 class _Record(NamedTuple):

@@ -44,7 +44,7 @@ def _limit(usual: int, most: int = MOST) -> Parameter:
 
 def _run(name: str) -> Callable[[Call, Mapping[str, Any]], Result]:
     def run(call: Call, given: Mapping[str, Any]) -> Result:
-        project = None if call.place is None else call.engine.project(call.place)
+        project = None if call.place is None else call.engine.documents.project(call.place)
         memory = SessionMemory(call.engine, source=call.client or None, project=project)
         return _result(getattr(memory, name)(**given))
 

@@ -66,7 +66,7 @@ class Using:
         """
         number = iteration(session_iter)  # refused before the session is looked for
         try:
-            found = self.engine.resume(needed("session_id", session_id), number)
+            found = self.engine.sessions.resume(needed("session_id", session_id), number)
         except NotFound as error:
             return {"message": said((), str(error))}
         contexts, told = self._rows([found.context] if found.context else [])
@@ -89,13 +89,13 @@ class Using:
         }
 
     def _rows(self, memories: Iterable[Memory]) -> tuple[list[dict[str, Any]], Sequence[Notice]]:
-        read, notices = self.engine.read(list(memories))
+        read, notices = self.engine.documents.read(list(memories))
         return [rows.whole(one) for one in read], notices
 
     @answers("use", EXPANDED)
     def expand_chunk_context(self, chunk_id: int | str, surrounding_chunks: int = 2) -> Envelope:
         """A chunk with its neighbours, as many as are asked for on either side (CAP D28)."""
-        found = self.engine.expand(chunk_id, surrounding_chunks)
+        found = self.engine.documents.expand(chunk_id, surrounding_chunks)
         return {
             "memory_id": found.memory.id,
             "target_chunk_index": found.target.index,
@@ -119,8 +119,8 @@ class Using:
     @answers("use", RECONSTRUCTED)
     def reconstruct_document(self, memory_id: int | str) -> Envelope:
         """A memory's content as it was given, to the last byte, and whether its chunks still tile it (CAP D29, X33)."""
-        found = self.engine.reconstruct(memory_id)
-        self.engine.accessed([found.memory.id])
+        found = self.engine.documents.reconstruct(memory_id)
+        self.engine.documents.accessed([found.memory.id])
         torn = "" if found.whole else "its chunks do not make it up, so searches may miss parts of it"
         return {
             "memory_id": found.memory.id,
@@ -136,7 +136,7 @@ class Using:
     @answers("use", {"memory": None})
     def get_memory_by_id(self, memory_id: int | str) -> Envelope:
         """One memory whole (CAP D30)."""
-        found = self.engine.get(memory_id)
+        found = self.engine.documents.get(memory_id)
         memories, notices = self._rows([found])
         if not memories:
             raise NotFound(f"memory {memory_id} was removed just now")
@@ -148,7 +148,7 @@ class Using:
         nothing = dict.fromkeys(map(str, SESSION_KINDS), 0)
         session_id = needed("session_id", session_id)
         try:
-            found = self.engine.session(session_id)
+            found = self.engine.sessions.one(session_id)
         except NotFound as error:
             return {"session_id": session_id, "memory_counts": nothing, "message": said((), str(error))}
         return {
@@ -165,7 +165,7 @@ class Using:
     @answers("use", LISTED)
     def list_sessions(self, limit: int = 20, agent_id: Name = None) -> Envelope:
         """Sessions, the latest activity first (CAP D32). `agent_id` of each is who wrote last."""
-        found, total = self.engine.sessions(limit, agent=named("agent_id", agent_id))
+        found, total = self.engine.sessions.latest(limit, agent=named("agent_id", agent_id))
         return {"sessions": [rows.session(one) for one in found], "total_sessions": total}
 
     @answers("use", WRITTEN)
@@ -180,7 +180,7 @@ class Using:
             overwrite: Take the place of a file that is there.
             front_matter: Whether it says which memory it is; without, the file is the content byte for byte.
         """
-        document = self.engine.reconstruct(memory_id)
+        document = self.engine.documents.reconstruct(memory_id)
         settings = self.engine.config
         folder = self._folder or markdown.allowed(settings.documents, settings.folder)
         written = markdown.write(
@@ -191,7 +191,7 @@ class Using:
             overwrite=overwrite is True,
             matter=front_matter is not False,
         )
-        told = self.engine.accessed([document.memory.id])
+        told = self.engine.documents.accessed([document.memory.id])
         return {
             "file_path": str(written.path),
             "memory_id": document.memory.id,
@@ -202,7 +202,7 @@ class Using:
     @answers("use", {"memory_id": None})
     def delete_memory(self, memory_id: int | str) -> Envelope:
         """Remove a memory with its chunks and vectors, for good (CAP D34)."""
-        gone = self.engine.delete(memory_id)
+        gone = self.engine.documents.delete(memory_id)
         return {"memory_id": gone.id, "message": said((), f"memory {gone.id} was deleted")}
 
     @answers("use", CLEANED)
@@ -216,7 +216,7 @@ class Using:
         """
         kind = None if memory_type is None else needed("memory_type", memory_type)
         dry_run = dry_run is not False  # nothing but that word deletes
-        found = self.engine.cleanup(days_old, kinds=(kind,) if kind else (), dry_run=dry_run)
+        found = self.engine.documents.cleanup(days_old, kinds=(kind,) if kind else (), dry_run=dry_run)
         done = "would be deleted; dry_run=false deletes them" if dry_run else "deleted"
         memories = "1 memory" if found.memories == 1 else f"{found.memories:,} memories"
         message = f"{memories} with {found.chunks:,} {'chunk' if found.chunks == 1 else 'chunks'} {done}"

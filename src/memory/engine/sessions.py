@@ -1,0 +1,65 @@
+"""Sessions: what a team of agents works on under one name. The part of an engine that goes by session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.schema.errors import NotFound
+from memory.schema.limits import iteration as numbered, short
+from memory.schema.query import check_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.schema.document import Resumed
+    from memory.store import Session, Store
+
+
+class Sessions:
+    """What is kept of sessions. `memory.engine.Engine.sessions` is one, and calling it is `latest`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def latest(self, limit: int = 20, *, agent: str | None = None) -> tuple[Sequence[Session], int]:
+        """
+        The sessions with the latest activity, latest first, and how many there are.
+
+        Args:
+            agent: Counts what this agent wrote alone.
+
+        Raises:
+            Invalid: The limit is not 1..10,000.
+        """
+        check_limit(limit)
+        return self._store.sessions(limit, agent)
+
+    __call__ = latest
+
+    def one(self, id: str) -> Session:
+        """
+        What is kept of a session.
+
+        Raises:
+            NotFound: Nothing is.
+        """
+        if (found := self._store.session(id)) is None:
+            raise NotFound(
+                f"nothing is kept of session {short(id)}", hint="`memory session list` shows those there are."
+            )
+        return found
+
+    def resume(self, session: str, iteration: int | str | None = None) -> Resumed:
+        """
+        What an agent needs to go on with a session: its latest context, all prompts, recent reports and working memory.
+
+        Args:
+            iteration: 1, "1" or "v1": the context is the latest up to this one; None takes the latest of all.
+
+        Raises:
+            NotFound: Nothing is kept of the session.
+            Invalid: The iteration is none.
+        """
+        from memory.search.documents import resume
+
+        return resume(self._store, self.one(session).id, numbered(iteration))

@@ -1,0 +1,350 @@
+"""Vectors: embedding, reindexing, learning from both, the ledger, work in the background. What an engine knows of embedders."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from memory.schema.errors import DimensionMismatch, Error, Refused
+from memory.schema.times import midnight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+    from datetime import datetime
+
+    from memory.config.config import Config
+    from memory.embed import Embedder
+    from memory.embed.pool import Embedders
+    from memory.engine.status import Embedding
+    from memory.schema.backfill import Backfilled
+    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.query import Scope
+    from memory.schema.space import Space, Vectors as Rows
+    from memory.schema.usage import Call
+    from memory.store import Generation, Learned, Store
+    from memory.write.backfill import Backfill
+    from memory.write.background import Background
+    from memory.write.estimate import Forecast
+    from memory.write.reindex import Reindexed, RolledBack
+
+LOOK = 20
+"""Saves after which a lasting engine looks whether its term vectors are due: looking counts all vectors."""
+
+
+class Vectors:
+    """What is embedded, by whom, and when. `memory.engine.Engine.vectors` is one."""
+
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        now: Callable[[], datetime],
+        *,
+        embedder: Embedder | None = None,
+        key: str | None = None,
+        lasting: bool = True,
+    ) -> None:
+        """
+        Args:
+            embedder, key, lasting: See `memory.engine.Engine`.
+        """
+        self._store, self._config, self._now = store, config, now
+        self._given, self._key, self._lasting = embedder, key, lasting
+        self._background: Background | None = None
+        self._saves = 0
+
+    @cached_property
+    def embedders(self) -> Embedders:
+        """Made at first use: a search that keywords answer has none."""
+        from memory.embed.pool import Embedders
+
+        return Embedders(self._config.embedding, self._store, given=self._given, key=self._key)
+
+    # Making them ---------------------------------------------------------
+
+    def embed(
+        self,
+        progress: Callable[[int, int], None] = lambda _done, _total: None,
+        *,
+        memories: Sequence[MemoryId] | None = None,
+    ) -> Backfilled:
+        """
+        Embed all that waits for a vector, also what failed before.
+
+        Args:
+            progress: Told how many chunks of how many are done.
+            memories: Embed these instead, also where they have vectors.
+
+        Raises:
+            EmbedError: The model cannot be used; what was embedded is kept.
+            SpaceMismatch: The stored vectors are of another model than the configured one: `reindex` is needed.
+        """
+        from memory.embed.purpose import EMBED
+        from memory.write.backfill import drain, reembed
+
+        backfill = self.backfill_policy()._replace(seconds=None)
+        if memories is not None:
+            return reembed(self._store, self.embedders, backfill, memories, moment=self._now(), progress=progress)
+        result = drain(self._store, self.embedders, backfill, moment=self._now(), of=EMBED, progress=progress)
+        if self._learns:
+            with told("learned from"):  # what was embedded is kept
+                self.learn()
+        return result
+
+    def reindex(
+        self, progress: Callable[[int, int], None] = lambda _done, _total: None, *, keep: bool = False
+    ) -> Reindexed:
+        """
+        Embed what has no vector in the configured model's space, then let that space answer.
+
+        Args:
+            progress: Told how many chunks of how many are done.
+            keep: Take no vectors of earlier models away.
+
+        Raises:
+            EmbedError: The model cannot be used; what was embedded is kept, and the next call goes on there.
+            StoreBusy: Another reindex, to another model, took over.
+        """
+        from memory.write.reindex import reindex
+
+        batch, overlap = self._config.embedding.batch_size, self._config.chunking.overlap
+        parts = (self._store, self.embedders)
+        done = reindex(*parts, moment=self._now(), batch=batch, overlap=overlap, keep=keep, progress=progress)
+        if self._learns:
+            with told("learned from"):
+                self.learn(anew=True)
+        return done
+
+    def roll_back(self) -> RolledBack:
+        """
+        Let the vectors answer that did before the last reindex, with their own model.
+
+        Raises:
+            NotFound: None are kept.
+        """
+        from memory.write.reindex import roll_back
+
+        return roll_back(self._store)
+
+    def estimate(self) -> Forecast:
+        """
+        What `reindex` would take. Nothing is changed and nothing leaves the process.
+
+        Raises:
+            Refused: The configured model cannot be used.
+        """
+        from memory.write.estimate import forecast
+
+        if not self.embedders.enabled:
+            raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
+        return forecast(self._store, self.embedders, moment=self._now())
+
+    def learn(self, *, anew: bool = False, going: Callable[[], bool] = lambda: True) -> Learned | None:
+        """
+        Learn what the words of this store mean to its model, so that fewer searches need the model (docs/ranking.md).
+
+        Args:
+            anew: Also if it is not due.
+            going: Whether to go on; asked now and then.
+
+        Returns:
+            How it went; None if it was not due, there is too little to learn from, or somebody else was faster.
+        """
+        from memory.search.term_vectors.learn import due, learn
+
+        generation = self.active()
+        if generation is None or not (anew or due(self._store, generation.id)):
+            return None
+        return learn(self._store, generation.id, moment=self._now(), going=going)
+
+    @property
+    def _learns(self) -> bool:
+        return self._config.search.distilled != "off"
+
+    def warm_up(self) -> None:
+        """
+        Load the configured model if it runs in this process and takes seconds to load; others are asked when needed.
+
+        Raises:
+            EmbedError: It cannot be used.
+        """
+        if self.embedders.enabled and self.embedders.inside and not self.embedders.configured().warm:
+            self.probe()
+
+    def probe(self) -> Space:
+        """
+        Ask the configured model for a vector, and say in which space it is.
+
+        Raises:
+            EmbedError: It cannot be used; why, and what would help.
+        """
+        from memory.embed import PLACE, space
+        from memory.embed.purpose import PROBE, purpose
+
+        with purpose(PROBE):
+            embedder = self.embedders.fresh()
+            embedder.embed([PLACE], "passage")
+            return space(embedder)
+
+    # What is known of them -----------------------------------------------
+
+    def ledger(self, days: int = 30, *, each: bool = False) -> Sequence[Call]:
+        """
+        What was embedded, latest first: summed over each day (UTC), or each request.
+
+        Args:
+            days: How many days back, today included.
+            each: Every request instead of sums; at most 10,000.
+        """
+        self.embedders.notes.write()
+        since = midnight(self._now(), days)
+        return self._store.ledger(since) if each else self._store.spent(since)
+
+    def embedding(self, id: MemoryId) -> Embedding:
+        """Whether a memory can be found by its meaning: "generated", "pending", "failed" or "outdated", and why."""
+        from memory.engine.status import embedding
+
+        return embedding(self._store, self.embedders, id)
+
+    def embeddings(self, memories: Sequence[Memory]) -> Mapping[MemoryId, Embedding]:
+        """The same of several, by their ids."""
+        from memory.engine.status import embeddings
+
+        return embeddings(self._store, self.embedders, memories)
+
+    def active(self) -> Generation | None:
+        """The generation that answers; None if nothing was embedded yet."""
+        from memory.write.reindex import active
+
+        return active(self._store)
+
+    # Vectors that a program brings along -----------------------------------
+
+    def set_vector(self, id: MemoryId, vector: Rows) -> None:
+        """
+        Let one vector stand for all chunks of a memory, until that is changed or embedded anew.
+
+        Args:
+            vector: Shape (dimension,), float32, of length 1.
+
+        Raises:
+            DimensionMismatch: Of another width than the vectors that are kept.
+            EmbedError: Nothing is embedded yet, and the configured model cannot say in which space it embeds.
+        """
+        from memory.embed import space
+        from memory.schema.space import Window
+
+        generation = self.active() or self._store.begin(space(self.embedders.configured()))
+        _check_width(generation, vector)
+        windows = [Window(chunk, 0, 0) for chunk, _ in self._store.outline(id)]
+        self._store.set_vectors(generation.id, vector.reshape(1, -1), windows)
+
+    def drop_vectors(self, id: MemoryId) -> None:
+        """Remove the vectors of a memory; it waits for new ones."""
+        if (generation := self.active()) is not None:
+            self._store.clear(generation.id, [chunk for chunk, _ in self._store.outline(id)])
+
+    def similarities(self, vector: Rows, scope: Scope) -> Mapping[MemoryId, float]:
+        """
+        The cosines of the memories in scope with a vector, as far as they have one.
+
+        Args:
+            vector: Shape (dimension,), float32, of length 1.
+
+        Raises:
+            DimensionMismatch: Of another width than the vectors that are kept.
+        """
+        if (generation := self.active()) is None:
+            return {}
+        _check_width(generation, vector)
+        return self._store.likeness(generation.id, vector, scope)
+
+    # In passing, and in the background -------------------------------------
+
+    def backfill_policy(self) -> Backfill:
+        """When what is kept is embedded, and for how long in passing."""
+        from memory.write.backfill import Backfill
+
+        settings = self._config.embedding
+        policy = settings.fill
+        if policy == "auto":
+            policy = "eager" if self.embedders.local else "background"
+        if policy == "background" and not self._lasting:
+            policy = "lazy"
+        seconds, overlap = settings.fill_seconds, self._config.chunking.overlap
+        return Backfill(policy, seconds, settings.backfill_threshold, settings.batch_size, overlap)
+
+    def backfill_queued(self, queued: int) -> Backfilled | None:
+        """
+        Embed what waits in passing, while a search does; None if it is more than a search takes on.
+
+        Args:
+            queued: How many chunks wait.
+        """
+        from memory.write.backfill import drain
+
+        backfill = self.backfill_policy()
+        if queued > backfill.threshold:
+            return None
+        return drain(self._store, self.embedders, backfill, moment=self._now())
+
+    def wake(self) -> None:
+        """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and learn what is due."""
+        backfill = self.backfill_policy()
+        self._saves += LOOK
+        if (backfill.policy == "background" and self._store.queued()) or (self._lasting and self._learns):
+            self._start()
+
+    def saved(self, backfill: Backfill, count: int) -> None:
+        """So many memories were saved: embed them, and learn what is due, in the background if that is the way."""
+        if not self.embedders.enabled:
+            return
+        self._saves += count
+        if backfill.policy == "background" or (self._lasting and self._learns and self._saves >= LOOK):
+            self._start()
+
+    def _start(self) -> None:
+        from memory.write.background import Background
+
+        self._background = self._background or Background(self._work)
+        self._background.wake()
+
+    def _work(self, going: Callable[[], bool]) -> None:
+        from memory.write.backfill import drain
+
+        backfill = self.backfill_policy()._replace(seconds=None)
+        if backfill.policy == "background" and self.embedders.enabled:
+            with told("embedded"):
+                drain(self._store, self.embedders, backfill, moment=self._now(), going=going)
+        if self._learns and self._saves >= LOOK and going():
+            self._saves = 0
+            with told("learned from"):  # also where the model is away: then it is needed most
+                self.learn(going=going)
+
+    def rest(self) -> None:
+        """End the work in the background after the batch at hand."""
+        if self._background is not None:
+            self._background.close()
+
+    def close(self) -> None:
+        """Rest, write down what is still to be noted, and hang up."""
+        self.rest()
+        if "embedders" in self.__dict__:
+            self.embedders.close()
+
+
+def _check_width(generation: Generation, vector: Rows) -> None:
+    if len(vector) != generation.space.dimension:
+        raise DimensionMismatch(generation.space, generation.space._replace(dimension=len(vector)), width=len(vector))
+
+
+@contextmanager
+def told(done: str) -> Generator[None]:
+    """Say in the log why something was not done: whoever searches next is told by the search itself."""
+    try:
+        yield
+    except Error as error:
+        import logging
+
+        logging.getLogger("memory").info("what is kept was not %s: %s", done, error)
