@@ -5,12 +5,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memory.redact.bare import BARE, bare
-from memory.redact.rule import Rule, compiled
-from memory.redact.shape import code, expression, mixed, quoted_password, strong
+from memory.redact.detectors import Rule, compiled
+from memory.redact.letters import scrambled
+from memory.redact.shape import (
+    SHORT,
+    bare_password,
+    code,
+    expression,
+    generated,
+    mixed,
+    quoted_password,
+    strong,
+    token,
+    words,
+)
 
 if TYPE_CHECKING:
-    from memory.redact.rule import Span
+    from memory.redact.detectors import Span
 
 FIELD = "secret-field"
 """The name for what is taken out because the key of its JSON value names a secret."""
@@ -136,30 +147,30 @@ def _value(match: re.Match[str]) -> Span | None:
     if group != "element" and not _set(match, before, group):
         return None
     if match["some"] is not None:
-        held = compiled(_LONG, folded=False).match(match[group])
+        value = compiled(_LONG, folded=False).match(match[group])
         start = match.start(group)
-        return (start, start + held.end()) if held and strong(held[0]) else None
+        return (start, start + value.end()) if value and strong(value[0]) else None
     if group == "bare":
         return None if _result(match, before) else bare(match, password=password)
     return match.span(group) if _fits(match[group], match["set"] or "", password=password) else None
 
 
-def _fits(held: str, said: str, *, password: bool) -> bool:
-    """Whether a text in quotes is a secret; as an argument (`said` is `,` or `(`) a word is none."""
-    if compiled(_AFTER, folded=False).match(held) or (said in {",", "("} and not (mixed(held) or strong(held))):
+def _fits(value: str, sign: str, *, password: bool) -> bool:
+    """Whether a text in quotes is a secret; as an argument (`sign` is `,` or `(`) a word is none."""
+    if compiled(_AFTER, folded=False).match(value) or (sign in {",", "("} and not (mixed(value) or strong(value))):
         return False
-    return quoted_password(held) if password else strong(held, 8) and not code(held) and not expression(held)
+    return quoted_password(value) if password else strong(value, 8) and not code(value) and not expression(value)
 
 
 def _set(match: re.Match[str], before: str, group: str) -> bool:
     """What follows the name is its value: by a sign, as an argument, or as the value of a flag or a command."""
-    said = match["set"]
-    if said is None:
+    sign = match["set"]
+    if sign is None:
         sql = group == "quoted" and match["quote"] == "'" and match[0].startswith("PASSWORD")
         return sql or compiled(_COMMAND, folded=False).search(before) is not None
-    if said == ",":
+    if sign == ",":
         return compiled(_CALL, folded=False).search(before) is not None
-    if said == "(":
+    if sign == "(":
         return compiled(_SETTER, folded=False).search(before) is not None
     return True
 
@@ -167,3 +178,104 @@ def _set(match: re.Match[str], before: str, group: str) -> bool:
 def _result(match: re.Match[str], before: str) -> bool:
     """`PASS: TestName`, as test runners print it."""
     return match[0].startswith("PASS:") and not before[-1:].isalnum() and before[-1:] not in {"_", "-"}
+
+
+BARE = r"[\"'`]?(?P<bare>[^\s\"'`\\\u2018-\u201f\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]{1,256})"
+
+_BEHIND = 200
+"""Characters before a name in which a bracket may be open."""
+
+_LEAST = 4  # characters
+_FIRST = r"[^,;&|)\]}<>]*"
+_NEXT = r"[,;&|][A-Za-z_][\w.-]{1,40}[=:]|&&|\|\||<(?=/|!--|[A-Za-z][\w-]{0,20}/?>)|;[A-Za-z][\w.-]{1,40}(?=[ \t][\w ]{1,30}=)"
+"""Where the next pair, command or tag begins."""
+
+_NAME = r"[ \t]?[\w.\[\]-]*"
+_VARIABLE = r"(?:^|[\s\"'`(\[])[A-Z][A-Z0-9_]*=[\"']?$"
+_OPENERS = {")": "(", "]": "[", "}": "{"}
+_SLOT = r"<{1,3}(?:[A-Za-z][^<>\r\n]{0,80})?>|\[(?i:your|my|the|insert|enter|put)[^\[\]\r\n]{0,80}\]|&(?:lt|nbsp|#x3[cC]|#60|#160);"
+"""What stands for a value that whoever reads it puts there, and may have blanks: `<your password>`."""
+
+_CLOSER = r"[)\]}]"
+_SIGILS = tuple("!&*@%|>")
+"""What a value in YAML begins with that is not the value itself: a tag, an anchor, an alias, the sign of a block."""
+
+_TAIL = ".,:;|*_"
+
+
+def bare(match: re.Match[str], *, password: bool) -> Span | None:
+    """Where the value of the group `bare` is, if it looks like a secret; `set` is what stands between it and the name."""
+    text, start, sign = match.string, match.start("bare"), match["set"] or ""
+    whole = match["bare"][: _end(match)]
+    if len(whole) < _LEAST or _none(match, sign):
+        return None
+    if sign == "=" and compiled(_VARIABLE, folded=False).search(text[max(0, start - 80) : start]):
+        return _variable(match["bare"], start, password=password)
+    whole = _closed(whole.rstrip(_TAIL), text, match.start())
+    first = compiled(_FIRST, folded=False).match(whole, 1)  # a value may begin with what ends others
+    value = whole[: first.end()].rstrip(".,:!?*_") if first else ""
+    if code(whole) or code(value):
+        return None
+    fits = not value.startswith(("(", "[", "{")) and (token(value) or (password and bare_password(value)))
+    return (start, start + max(len(value), len(whole))) if fits or generated(whole) else None
+
+
+def _none(match: re.Match[str], sign: str) -> bool:
+    """It is compared with, an anchor of YAML or its like, a slot for a value, or the beginning of an expression."""
+    text, value = match.string, match["bare"]
+    if (sign.endswith("==") or sign.startswith("!")) and value.rstrip("){}]:;,").isidentifier():
+        return True  # what a name is compared with is another, or stands in quotes
+    marked = value.startswith(_SIGILS) and (sign.startswith(":") or value.startswith("&"))
+    if marked and not _secret(value.lstrip("".join(_SIGILS)), password=match["password"] is not None):
+        return True
+    slot = compiled(_SLOT, folded=False).match(text, match.start("bare"))
+    return slot is not None or expression(value, text[match.end("bare") : match.end("bare") + 10])
+
+
+def _variable(value: str, start: int, *, password: bool) -> Span | None:
+    """What is set by `NAME=value`: the value goes to the next blank or quote, and may be a word."""
+    whole = value.rstrip(",.;)")
+    first = compiled(_FIRST, folded=False).match(whole)
+    parts = {whole, first[0] if first else ""}
+    fits = quoted_password if password else _literal
+    return (start, start + len(whole)) if any(map(fits, parts)) and not code(whole) else None
+
+
+def _secret(value: str, *, password: bool) -> bool:
+    """What is behind a sign that may be of YAML, or be the first of the value."""
+    if generated(value) or strong(value) or (password and bare_password(value) and not words(value)):
+        return True
+    return scrambled(value, SHORT) and not code(value)
+
+
+def _literal(value: str) -> bool:
+    return strong(value, 8) and not code(value)
+
+
+def _end(match: re.Match[str]) -> int:
+    """How many characters of a value are before what cannot be part of it."""
+    value, before = match["bare"], match.string[max(0, match.start() - 80) : match.start()]
+    ends = [len(value)]
+    if found := compiled(_NEXT, folded=False).search(value):
+        ends.append(found.start())
+    for begins, ended in (("?&", "&#"), (";", ";")):
+        signs = [sign for sign in ended if sign in value]
+        name = before[max(map(before.rfind, begins)) :] if signs else ""
+        if name and name[0] in begins and compiled(_NAME, folded=False).fullmatch(name, 1):
+            ends += map(value.find, signs)
+    if (match["set"] or "").startswith("%"):
+        ends += [value.find(sign) for sign in ("%26", "%22", "%2C", "%7D") if sign in value]
+    return min(ends)
+
+
+def _closed(value: str, text: str, name: int) -> str:
+    """A value without what closes a bracket that was opened before its name, or that nothing opened at its end."""
+    line = text[max(0, name - _BEHIND) : name].rpartition("\n")[2]
+    for found in compiled(_CLOSER, folded=False).finditer(value):
+        at, sign = found.start(), found[0]
+        opener = _OPENERS[sign]
+        if value.count(opener, 0, at) < value.count(sign, 0, at + 1) and line.count(opener) > line.count(sign):
+            return value[:at].rstrip(_TAIL)
+    while value and value[-1] in _OPENERS and value.count(_OPENERS[value[-1]]) < value.count(value[-1]):
+        value = value[:-1].rstrip(_TAIL)
+    return value

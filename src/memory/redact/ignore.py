@@ -6,13 +6,13 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from memory.redact.rule import Rule
+from memory.redact.detectors import Rule
 from memory.schema.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memory.redact.rule import Span
+    from memory.redact.detectors import Span
 
 FILE = ".memoryignore"
 LINES = 1_000
@@ -34,12 +34,12 @@ def parsed(text: str, file: str) -> tuple[Rule, ...]:
         ConfigError: A line is no rule. Names file and line, never the line's text.
     """
     found = []
-    for number, line in enumerate(text.splitlines(), 1):
-        said = line.strip()
-        if not said or said.startswith("#"):
+    for number, whole in enumerate(text.splitlines(), 1):
+        line = whole.strip()
+        if not line or line.startswith("#"):
             continue
         try:
-            found.append(_rule(said, f"memoryignore:{number}"))
+            found.append(_rule(line, f"memoryignore:{number}"))
         except ValueError as error:
             raise ConfigError(f"{file}:{number}: {error}", hint="docs/redaction.md says what a rule is.") from error
     if len(found) > LINES:
@@ -47,20 +47,20 @@ def parsed(text: str, file: str) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def _rule(said: str, name: str) -> Rule:
-    if len(said) > LENGTH:
-        raise ValueError(f"the rule has {len(said):,} characters; at most {LENGTH} are taken")
-    if len(said) > 1 and said.startswith("/") and said.endswith("/"):
-        return Rule(name, _regex(said[1:-1]), judge=_whole)
-    parts = [part for part in said.split("*") if part]
+def _rule(line: str, name: str) -> Rule:
+    if len(line) > LENGTH:
+        raise ValueError(f"the rule has {len(line):,} characters; at most {LENGTH} are taken")
+    if len(line) > 1 and line.startswith("/") and line.endswith("/"):
+        return Rule(name, _regex(line[1:-1]), judge=_whole)
+    parts = [part for part in line.split("*") if part]
     if sum(map(len, parts)) < LEAST:
         raise ValueError(
             f"besides wildcards a rule needs at least {LEAST} characters, or it would take out most of a text"
         )
-    if said.count("*") > STARS:
-        raise ValueError(f"the rule has {said.count('*')} wildcards; at most {STARS} are taken")
-    begin = r"(?<!\S)\S*" if said.startswith("*") else ""  # only where a word begins, or each letter would be tried
-    end = r"\S*+" if said.endswith("*") else ""
+    if line.count("*") > STARS:
+        raise ValueError(f"the rule has {line.count('*')} wildcards; at most {STARS} are taken")
+    begin = r"(?<!\S)\S*" if line.startswith("*") else ""  # only where a word begins, or each letter would be tried
+    end = r"\S*+" if line.endswith("*") else ""
     first, *rest = map(re.escape, parts)
     reached = "".join(rf"(?>\S{{0,{REACH}}}?{part})" for part in rest)
     return Rule(name, begin + first + reached + end, folded=True, judge=_whole)

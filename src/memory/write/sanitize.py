@@ -19,7 +19,7 @@ from memory.text.injection import orders
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from memory.redact.rule import Rule
+    from memory.redact.detectors import Rule
     from memory.schema.memory import Memory
     from memory.store import Revision, Whole
 
