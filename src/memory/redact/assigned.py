@@ -53,10 +53,13 @@ _WORDS_ABROAD = (
     *("пароль", "비밀번호", "암호", "mật khẩu", "كلمة المرور", "סיסמה", "密", "パスワード"),
     *("mdp", "clave", "parola", "psk", "haslo", "parool"),
 )
-_MAYBE = r"(?<![a-z])(?:mdp|clave|parola|psk|haslo|parool)(?![a-z])"
+_APART = r"(?:(?<![a-z])|(?<=\\[nrt]))"
+"""Where a word begins: after no letter, or after a line end as JSON writes it."""
+
+_MAYBE = rf"{_APART}(?:mdp|clave|parola|psk|haslo|parool)(?![a-z])"
 """What may be a password or something else: its value must look generated."""
 
-_HUMAN = rf"pass(?:w(?:or)?d|wort|phrase|code)s?|pwd|kennwort|contraseñ?n?a|mot de passe|(?<![a-z])(?:{_ABROAD})|(?:(?<=bind)|(?<=root)|(?<=ldap)|(?<=admin)|(?<=user))pw(?![a-z])|(?:(?<![a-z])|(?<=\\[nrt]))pw(?![a-z])"
+_HUMAN = rf"pass(?:w(?:or)?d|wort|phrase|code)s?|pwd|kennwort|contraseñ?n?a|mot de passe|{_APART}(?:{_ABROAD})|(?:(?<=bind)|(?<=root)|(?<=ldap)|(?<=admin)|(?<=user))pw(?![a-z])|{_APART}pw(?![a-z])"
 _SOME = r"(?-i:(?<=[A-Z0-9]_)(?<!PUBLIC_)(?<!CACHE_)(?<!PRIMARY_)(?<!FOREIGN_)(?<!SORT_)(?<!GROUP_)(?<!HASH_)KEY)(?==)"
 _STEM = (
     rf"(?:(?P<password>{_HUMAN}|(?:(?<![a-z])|(?<=\\[nrt])|(?-i:(?<=[a-z])(?=P)))pass)|(?:secret|(?<!publickey)token|credential|{_MAYBE})|(?:{_BEFORE_KEY})key|(?P<some>{_SOME}))"
