@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import warnings
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -186,13 +186,10 @@ def leaves(code: int) -> NoReturn:
 
 
 def _open() -> set[str]:
-    """The files that this process has open."""
+    """The files that this process has open: no pipes, sockets and devices."""
     found = set()
     for descriptor in Path("/proc/self/fd").iterdir() if sys.platform == "linux" else ():
-        try:
-            target = str(descriptor.readlink())
-        except FileNotFoundError:  # that of the listing itself
-            continue
-        if target.startswith("/") and not target.startswith(("/dev/", "/proc/")):
-            found.add(target)
+        with suppress(FileNotFoundError):  # that of the listing itself
+            if descriptor.is_file():
+                found.add(str(descriptor.readlink()))
     return found
