@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import pytest
 from command import Ran, Shell
-from hypothesis import HealthCheck, example, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, strategies as st
+from profiles import examples
 
 from memory import Config, Draft, Engine
 from memory.cli import main
@@ -131,7 +132,7 @@ def spoiled(path: Path, cell: tuple[str, str, int], spoil: Callable[[bytes], byt
             db.execute(sql)
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(0.4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_byte_of_a_text_ends_a_command_in_a_traceback(sound: Path, tmp_path_factory, data) -> None:
     home = shutil.copytree(sound, tmp_path_factory.mktemp("spoiled") / "home")
@@ -148,7 +149,7 @@ def test_no_byte_of_a_text_ends_a_command_in_a_traceback(sound: Path, tmp_path_f
     all_called(home)
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(0.4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32), flips=st.integers(1, 20))
 def test_no_damage_of_the_file_ends_a_command_in_a_traceback(sound: Path, tmp_path_factory, seed, flips) -> None:
     home = shutil.copytree(sound, tmp_path_factory.mktemp("flipped") / "home")
@@ -277,7 +278,7 @@ def lines(ran: Ran) -> list[dict[str, Any]]:
 # A file that was cut ------------------------------------------------------
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(0.4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lacking=st.integers(1, 200_000))
 @example(lacking=777)
 @example(lacking=8192)
