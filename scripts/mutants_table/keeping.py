@@ -147,7 +147,8 @@ SERVERS = (
         "ledger-loses-notes",
         "self._calls = [*calls, *self._calls][-10 * NOTES :]",
         "self._calls = self._calls[-10 * NOTES :]",
-        "test_provider.py test_provider_faults.py test_adversary_embedding.py test_requests.py",
+        "test_adversary_embedding.py",
+        "noted",
     ),
     Mutant(
         "pause-as-long-as-it-says",

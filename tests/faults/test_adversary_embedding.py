@@ -15,12 +15,13 @@ from provider import Provider
 from faults import Hang, Refuses, Slow, Status
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
+from memory.embed.books import Notes, now
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.purpose import EMBED, purpose
 from memory.embed.requests import Requests, Terms
 from memory.engine.adapter import set_embedding_provider
 from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
-from memory.schema.usage import budget
+from memory.schema.usage import Call, budget
 from memory.store.sqlite.store import SqliteStore
 from oracle.ram import RamStore
 
@@ -444,6 +445,20 @@ def test_work_that_raises_does_not_end_all_work_for_ever():
     background.wake()
     assert again.wait(60)
     background.close()
+
+
+def test_what_is_noted_while_somebody_else_writes_is_in_the_ledger_later(tmp_path):
+    with closing(SqliteStore(tmp_path / "memory.db")) as store, closing(SqliteStore(tmp_path / "memory.db")) as other:
+        notes = Notes(store)
+        notes.add(Call(now(), "hashed", "hashed-64", "search", texts=3))
+        with other._db.write():
+            notes.write()
+        before = store.ledger()
+
+        notes.write()
+
+        assert before == []
+        assert [line.texts for line in store.ledger()] == [3]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
+from base64 import urlsafe_b64encode
 from pathlib import Path
 
 import pytest
@@ -110,6 +112,7 @@ def test_a_draft_without_secrets_is_the_same_object() -> None:
         ("postgres://user:hunter2@host/db", "postgres://user:[redacted:url-password]@host/db"),
         ("postgres://user:h%40nter2@host/db", "postgres://user:[redacted:url-password]@host/db"),
         ("postgres://user:h@nter2@host/db", "postgres://user:[redacted:url-password]@host/db"),
+        ("sshpass -phunter2 ssh host", "sshpass -p[redacted:command-password] ssh host"),
         ("Authorization: Bearer abcdef12", "Authorization: Bearer [redacted:bearer-token]"),
         ("https://u:x9Pa5word@corp.io?mail=a@b.c", "https://u:[redacted:url-password]@corp.io?mail=a@b.c"),
         ("password: Ab1!x,Zq9#rT7kLm now", "password: [redacted:assigned-secret] now"),
@@ -131,6 +134,16 @@ def test_a_draft_without_secrets_is_the_same_object() -> None:
 )
 def test_only_the_secret_is_replaced(text: str, expected: str) -> None:
     assert REDACTOR.text(text).text == expected
+
+
+def test_a_token_that_says_nothing_but_its_algorithm_is_taken_out() -> None:
+    """Its type need not be said: RFC 7515, section 4.1.9."""
+    parts = (
+        urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "HS256"}, {"sub": "1"})
+    )
+    token = ".".join((*parts, "a1B2" * 10))
+
+    assert REDACTOR.text(f"We saw {token} in the log.") == ("We saw [redacted:jwt] in the log.", ("jwt",))
 
 
 def test_names_are_told_in_order_of_place_once_for_each() -> None:
