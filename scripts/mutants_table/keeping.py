@@ -172,7 +172,7 @@ SERVERS = (
 
 SECRETS = (
     Mutant("redact-first-line-of-a-key", "return match.start(), last.end()", "return match.span()", "test_redact.py"),
-    Mutant("redact-tokens-with-a-type", '"alg" in said', '"typ" in said', "test_redact.py test_secret_forms.py"),
+    Mutant("redact-tokens-with-a-type", '"alg" in said', '"typ" in said', "test_redact.py"),
     Mutant(
         "redact-longer-tokens-alone",
         '"ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{36,}',
@@ -195,7 +195,7 @@ SECRETS = (
         "redact-command-with-a-blank",
         r'_SSHPASS = rf"sshpass[ \t]{{1,4}}-p[ \t]{{0,4}}',
         r'_SSHPASS = rf"sshpass[ \t]{{1,4}}-p[ \t]{{1,4}}',
-        "test_redact.py test_secret_forms.py",
+        "test_redact.py",
     ),
     Mutant(
         "redact-assigned-longer",
@@ -207,7 +207,7 @@ SECRETS = (
         "redact-not-what-is-split-unseen",
         r'"|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"',
         r'"|[\u00ad\u202a-\u202e\u2060-\u2064\ufeff]"',
-        "test_redact.py test_secret_forms.py test_secret_ways.py",
+        "test_redact.py",
     ),
     Mutant(
         "redact-inner-mark-alone", "start = start if depth else tag.start()", "start = tag.start()", "test_redact.py"

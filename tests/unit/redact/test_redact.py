@@ -146,6 +146,11 @@ def test_a_token_that_says_nothing_but_its_algorithm_is_taken_out() -> None:
     assert REDACTOR.text(f"We saw {token} in the log.") == ("We saw [redacted:jwt] in the log.", ("jwt",))
 
 
+@pytest.mark.parametrize("unseen", [*"\u00ad\u200b\u200f\u202a\u202e\u2060\u2064\ufeff"], ids=ascii)
+def test_what_nobody_sees_hides_no_secret(unseen: str) -> None:
+    assert REDACTOR.text(f"pass{unseen}word: hunter2").text == f"pass{unseen}word: [redacted:assigned-secret]"
+
+
 def test_names_are_told_in_order_of_place_once_for_each() -> None:
     text = 'password = "hunter2" <redacted>x</redacted> redis://:hunter2@a password=hunter3'
 
