@@ -135,7 +135,7 @@ STORE_FINDS = (
         "test_stores.py",
         "Sqlite",
     ),
-    Mutant("keyword-bound-too-low", "MOST = 2.2", "MOST = 0.4", "test_filtered.py", "keywords"),
+    Mutant("keyword-bound-too-low", "MOST = 2.2", "MOST = 1.0", "test_filtered.py", "keywords"),
     Mutant(
         "keyword-words-bare",
         'return " OR ".join(quoted(term.text)',
@@ -220,6 +220,7 @@ READERS = (
         r'text = _OURS.sub("> ", "\n".join(seen(said.body.strip()).splitlines()))',
         r'text = "\n".join(seen(said.body.strip()).splitlines())',
         "test_research.py test_adversary_runs.py",
+        "frame",
     ),
     Mutant(
         "context-forgets-its-fence",
@@ -231,7 +232,7 @@ READERS = (
         "passage-never-cut",
         'shown = text if len(text) <= PASSAGE else f"{text[:PASSAGE].rstrip()}…"',
         "shown = text",
-        "test_mcp_text.py",
+        "test_render.py",
     ),
     Mutant(
         "overlap-begins-inside-a-word",

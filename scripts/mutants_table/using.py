@@ -22,13 +22,15 @@ SESSIONS_AND_RUNS = (
         "threshold-leaves-out-the-unknown",
         "hit.similarity is None or hit.similarity >= threshold",
         "(hit.similarity or 0.0) >= threshold",
-        "test_sessions.py test_numbers.py test_adversary_sessions.py",
+        "test_seed_a.py",
+        "threshold or similarity",
     ),
     Mutant(
         "cleanup-deletes-for-any-no",
         "dry_run = dry_run is not False",
         "dry_run = bool(dry_run)",
-        "test_sessions.py test_adversary_sessions.py",
+        "test_seed_d.py",
+        "cleaning",
     ),
     Mutant(
         "document-beside-the-folder",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from entries import note, prompt, words
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from profiles import examples
 
 from memory import Config, Engine, Granularity, Kind, Mode, Query, Scope
@@ -194,6 +194,10 @@ def pairs(ranking: Ranking) -> list[tuple[ChunkId, float]]:
 # Laws --------------------------------------------------------------------------
 
 
+# A common word said often is worth more than a rarer one said once: what a bound that is too low overlooks.
+@example(["first", "delta"], "everything", 200)
+@example(["first", "gamma", "rare"], "everything", 100)
+@example(["beta", "gamma", "delta"], "everything", 1000)
 @given(queries, scopes, limits)
 def test_keywords_find_in_a_scope_what_is_left_of_the_whole_ranking(kept, texts, scope, k) -> None:
     is_the_whole_ranking_filtered(kept, texts, SCOPES[scope], k)

@@ -136,3 +136,12 @@ def test_a_section_is_labelled_with_its_own_heading_everywhere(engine):
     assert "Database › Query times" not in plain(text.answer(section))
     assert "Passage (Report > Database): " in recall.answer(section, elsewhere="")
     assert data.answer(section)["hits"][0]["header_path"] == ["# Report", "## Database"]
+
+
+def test_a_long_passage_is_cut_for_agents_and_says_so(engine):
+    engine.save(Draft(title="Report", kind=Kind.REPORT, agent_id="a", session_id="s", body=f"zebra {'rows ' * 300}"))
+
+    answer = engine.search(Query("zebra", mode=Mode.KEYWORD))
+
+    [passage] = [line for line in recall.answer(answer, elsewhere="").splitlines() if "Passage" in line]
+    assert passage == f"  Passage: {answer.hits[0].text[: recall.PASSAGE].rstrip()}…"
