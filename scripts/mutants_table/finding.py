@@ -207,7 +207,10 @@ READERS = (
         "test_fence.py",
     ),
     Mutant(
-        "orders-not-flagged", "return Guarded(clean, (INSTRUCTIONS,), ", "return Guarded(clean, (), ", "test_guard.py"
+        "orders-not-flagged",
+        "return Sanitized(clean, (INSTRUCTIONS,), ",
+        "return Sanitized(clean, (), ",
+        "test_sanitize.py",
     ),
     Mutant(
         "orders-hidden-from-us",

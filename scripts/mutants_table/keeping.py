@@ -78,8 +78,8 @@ GENERATIONS = (
     ),
     Mutant(
         "reindex-leaves-the-late-ones",
-        "late = filling.done(lambda _done, _total: None)",
-        "late = (0, *filled[1:])",
+        "late = build.embed_missing(lambda _done, _total: None)",
+        "late = (0, *counts[1:])",
         "test_adversary.py",
         "reindex",
     ),
@@ -158,7 +158,7 @@ SERVERS = (
     ),
     Mutant(
         "vectors-as-they-come",
-        "return Reply([rows[place] for place in range(given)], tokens)",
+        "return Reply([rows[index] for index in range(count)], tokens)",
         "return Reply([item.embedding for item in reply.data], tokens)",
         "test_provider.py test_requests.py",
     ),
@@ -172,7 +172,7 @@ SERVERS = (
 
 SECRETS = (
     Mutant("redact-first-line-of-a-key", "return match.start(), last.end()", "return match.span()", "test_redact.py"),
-    Mutant("redact-tokens-with-a-type", '"alg" in said', '"typ" in said', "test_redact.py"),
+    Mutant("redact-tokens-with-a-type", '"alg" in header', '"typ" in header', "test_redact.py"),
     Mutant(
         "redact-longer-tokens-alone",
         '"ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{36,}',
@@ -181,8 +181,8 @@ SECRETS = (
     ),
     Mutant(
         "redact-url-ports-first",
-        "if re.match(_PORT, held) and not _no_port(match, held):",
-        "if re.match(_PORT, held):",
+        "if re.match(_PORT, value) and not _no_port(match, value):",
+        "if re.match(_PORT, value):",
         "test_redact.py test_secret_forms.py test_secret_ways.py",
     ),
     Mutant(
@@ -199,8 +199,8 @@ SECRETS = (
     ),
     Mutant(
         "redact-assigned-longer",
-        "else strong(held, 8) and not code(held) and not expression(held)",
-        "else strong(held) and not code(held) and not expression(held)",
+        "if password else strong(value, 8)",
+        "if password else strong(value)",
         "test_redact.py test_secret_forms.py",
     ),
     Mutant(
@@ -214,15 +214,15 @@ SECRETS = (
     ),
     Mutant(
         "redact-value-by-its-own-name",
-        "_below(_name(str(key), value), held, depth)",
-        "_below(str(key), held, depth)",
+        "_below(_name(str(key), value), item, depth)",
+        "_below(str(key), item, depth)",
         "test_redact.py test_secret_forms.py",
     ),
     Mutant(
         "redact-not-the-history",
-        "history = tuple(map(guard.revision, plan.history))",
+        "history = tuple(map(sanitizer.revision, plan.history))",
         "history = plan.history",
-        "test_guard.py test_cli.py",
+        "test_sanitize.py test_cli.py",
     ),
     Mutant(
         "ignore-knows-case",
@@ -232,9 +232,9 @@ SECRETS = (
     ),
     Mutant(
         "ignore-read-once",
-        "if seen != self._seen:",
-        "if self._seen is None and seen:",
-        "test_guard.py test_redact_ignore.py",
+        "if stamp != self._stamp:",
+        "if self._stamp is None and stamp:",
+        "test_sanitize.py test_redact_ignore.py",
     ),
 )
 
