@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from entries import OTHER, SPACE, directions, note, prompt
+from entries import OTHER, SPACE, START, directions, note, prompt
 from store_suite import heads, put
 
 from memory.schema.memory import ChunkId
@@ -25,7 +25,7 @@ def chunk(store: Store) -> ChunkId:
     """One of two chunks that wait for their vectors in generation 1."""
     memory = put(store, prompt("zebra")).memory
     put(store, prompt("giraffe"))
-    store.begin(SPACE)
+    store.begin(SPACE, START)
     return heads(store, memory.id)[0]
 
 
@@ -89,7 +89,7 @@ class BegunSuite:
 
     @pytest.mark.parametrize("how", ["clear", "drop"])
     def test_it_goes_with_its_generation(self, store: Store, chunk: ChunkId, how: str) -> None:
-        other = store.begin(OTHER).id
+        other = store.begin(OTHER, START).id
         for generation in (1, other):
             store.begun.add(generation, chunk, 7, 0, VECTORS[:2])
 
@@ -100,7 +100,7 @@ class BegunSuite:
         assert store.begun.add(other, chunk, 7, 0, VECTORS) is (how == "clear")
 
     def test_two_generations_do_not_meet(self, store: Store, chunk: ChunkId) -> None:
-        other = store.begin(OTHER).id
+        other = store.begin(OTHER, START).id
         store.begun.add(1, chunk, 7, 0, VECTORS[:2])
         store.begun.add(other, chunk, 7, 0, VECTORS[2:])
         fill(store, other, chunk, VECTORS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from entries import OTHER, SPACE, at, directions, embedded, note, unit, words
+from entries import OTHER, SPACE, START, at, directions, embedded, note, unit, words
 from store_suite import heads, kept, nothing_was_kept, put
 
 from memory.schema.errors import Invalid, NotFound
@@ -285,11 +285,11 @@ class KeywordOnly:
 
     def test_no_generation_ever_asks_for_it(self, store: Store) -> None:
         kept(store, unsaid(), note("usual"))
-        first = store.begin(SPACE)
+        first = store.begin(SPACE, START)
         assert [one.what for one in store.pending(first.id, 0, 10)] == ["usual"]
         assert store.queued() == 1
 
-        second = store.begin(OTHER)
+        second = store.begin(OTHER, START)
         store.set_vectors(second.id, directions(1), [Window(heads(store, MemoryId(2))[0], 0, 0)])
         store.activate(second.id, instead_of=first.id)
         assert store.queued() == 0

@@ -1003,7 +1003,7 @@ class Vectors:
 
     def test_vectors_of_the_space_that_is_built_are_kept_there_and_stay_queued(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
-        building = store.begin(OTHER)
+        building = store.begin(OTHER, START)
 
         assert put(store, note("b", embedded=embedded([unit(1)], space=OTHER))).queued == 1
 
@@ -1097,7 +1097,7 @@ class Vectors:
     def test_filling_takes_chunks_off_the_queue_and_replaces_their_vectors(self, store: Store) -> None:
         ids = kept(store, note("a"), note("b"))
         a, b = heads(store, *ids)
-        generation = store.begin(SPACE)
+        generation = store.begin(SPACE, START)
 
         assert store.set_vectors(generation.id, directions(2), [Window(a, 0, 0), Window(a, 1, 1)]) == 1
         assert store.counts().queued == 1
@@ -1114,7 +1114,7 @@ class Vectors:
     def test_filling_skips_chunks_that_are_gone(self, store: Store) -> None:
         gone, there = kept(store, note("a"), note("b"))
         chunks = heads(store, gone, there)
-        generation = store.begin(SPACE)
+        generation = store.begin(SPACE, START)
         store.delete(gone)
 
         windows = [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)]
@@ -1127,7 +1127,7 @@ class Vectors:
 
     def test_pending_goes_on_behind_a_chunk(self, store: Store) -> None:
         kept(store, note("a", body="bcd", size=1, title="t", tags=("x",)))
-        generation = store.begin(SPACE)
+        generation = store.begin(SPACE, START)
         first = store.pending(generation.id, ChunkId(0), 2)
 
         rest = store.pending(generation.id, first[-1].id, 10)
@@ -1233,7 +1233,7 @@ class Queue:
 
     def test_only_what_is_queued_waits(self, store: Store) -> None:
         gone, filled, other = kept(store, note("a"), note("b"), note("c"))
-        store.begin(SPACE)
+        store.begin(SPACE, START)
         store.set_vectors(1, directions(1), [Window(heads(store, filled)[0], 0, 0)])
         store.delete(gone)
 
@@ -1284,7 +1284,7 @@ class Queue:
         chunk = heads(store, id)[0]
         store.failed([chunk], "down", at(1))
 
-        store.set_vectors(store.begin(SPACE).id, directions(1), [Window(chunk, 0, 0)])
+        store.set_vectors(store.begin(SPACE, START).id, directions(1), [Window(chunk, 0, 0)])
 
         assert (store.failures(9), store.unembedded([id]), store.counts().failed) == ([], {}, 0)
 
@@ -1303,25 +1303,25 @@ class Queue:
 
 class Generations:
     def test_the_first_generation_begun_is_active_and_the_next_is_built(self, store: Store) -> None:
-        first, second = store.begin(SPACE), store.begin(OTHER)
+        first, second = store.begin(SPACE, START), store.begin(OTHER, START)
 
         assert (first.state, second.state) == (State.ACTIVE, State.BUILDING)
         assert list(store.generations()) == [first, second]
         assert first.id < second.id
 
     def test_beginning_again_gives_the_living_generation(self, store: Store) -> None:
-        first, second = store.begin(SPACE), store.begin(OTHER)
+        first, second = store.begin(SPACE, START), store.begin(OTHER, START)
 
-        assert store.begin(SPACE) == first
-        assert store.begin(OTHER) == second
+        assert store.begin(SPACE, START) == first
+        assert store.begin(OTHER, START) == second
         assert len(store.generations()) == 2
 
     def test_only_one_is_being_built(self, store: Store) -> None:
-        store.begin(SPACE)
-        dropped = store.begin(OTHER)
+        store.begin(SPACE, START)
+        dropped = store.begin(OTHER, START)
         kept(store, note("a", embedded=embedded([unit(1)], space=OTHER)))
 
-        third = store.begin(OTHER._replace(recipe=2))
+        third = store.begin(OTHER._replace(recipe=2), START)
 
         assert [generation.id for generation in store.generations()] == [1, third.id]
         assert third.id > dropped.id
@@ -1330,7 +1330,7 @@ class Generations:
     def test_activating_retires_the_former_and_queues_what_is_missing(self, store: Store) -> None:
         ids = kept(store, *(note(str(n), embedded=embedded([unit(1, n)])) for n in range(3)))
         chunks = heads(store, *ids)
-        building = store.begin(OTHER)
+        building = store.begin(OTHER, START)
         store.set_vectors(building.id, directions(2), [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)])
         assert store.counts().queued == 0
 
@@ -1343,8 +1343,8 @@ class Generations:
         assert len(store.by_vector(1, unit(1), ACTIVE, 9)) == 3  # what is retired still answers who asks for it
 
     def test_activating_compares_and_sets(self, store: Store) -> None:
-        store.begin(SPACE)
-        building = store.begin(OTHER)
+        store.begin(SPACE, START)
+        building = store.begin(OTHER, START)
 
         assert store.activate(building.id, instead_of=None) is False
         assert store.activate(building.id, instead_of=building.id) is False
@@ -1364,30 +1364,30 @@ class Generations:
 
     def test_a_retired_generation_takes_no_vectors_until_it_is_begun_again(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
-        store.activate(store.begin(OTHER).id, instead_of=1)
+        store.activate(store.begin(OTHER, START).id, instead_of=1)
         assert put(store, note("b", embedded=embedded([unit(1)]))).queued == 1
         assert store.embedded_count(1) == 1
 
-        again = store.begin(SPACE)
+        again = store.begin(SPACE, START)
 
         assert (again.id, again.space, again.state) == (1, SPACE, State.BUILDING)
         assert [excerpt.text for excerpt in store.pending(1, ChunkId(0), 9)] == ["b"]
         assert len(store.generations()) == 2
 
     def test_a_retired_generation_that_is_begun_again_displaces_the_one_being_built(self, store: Store) -> None:
-        store.begin(SPACE)
-        store.activate(store.begin(OTHER).id, instead_of=1)
-        unfinished = store.begin(THIRD)
+        store.begin(SPACE, START)
+        store.activate(store.begin(OTHER, START).id, instead_of=1)
+        unfinished = store.begin(THIRD, START)
 
-        store.begin(SPACE)
+        store.begin(SPACE, START)
 
         states = [(generation.id, generation.state) for generation in store.generations()]
         assert states == [(1, State.BUILDING), (2, State.ACTIVE)]
-        assert store.begin(THIRD).id > unfinished.id
+        assert store.begin(THIRD, START).id > unfinished.id
 
     def test_the_former_generation_may_be_built_on(self, store: Store) -> None:
         first, second = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(1)])))
-        building = store.begin(OTHER)
+        building = store.begin(OTHER, START)
 
         assert store.activate(building.id, instead_of=1, former=State.BUILDING) is True
 
@@ -1402,9 +1402,9 @@ class Generations:
         assert found(store.by_vector(1, unit(1), ACTIVE, 9))[0] == first
 
     def test_a_former_generation_that_is_built_on_displaces_the_one_being_built(self, store: Store) -> None:
-        store.begin(SPACE)
-        store.activate(store.begin(OTHER).id, instead_of=1)
-        unfinished = store.begin(THIRD)
+        store.begin(SPACE, START)
+        store.activate(store.begin(OTHER, START).id, instead_of=1)
+        unfinished = store.begin(THIRD, START)
 
         assert store.activate(1, instead_of=2) is True
         assert [generation.id for generation in store.generations()] == [1, 2, unfinished.id]
@@ -1415,8 +1415,8 @@ class Generations:
 
     def test_activating_the_active_generation_keeps_the_one_being_built(self, store: Store) -> None:
         chunk = heads(store, *kept(store, note("a")))[0]
-        store.begin(SPACE)
-        store.begin(OTHER)
+        store.begin(SPACE, START)
+        store.begin(OTHER, START)
         store.failed([chunk], "down", at(1))
 
         assert store.activate(1, instead_of=1, former=State.BUILDING) is True
@@ -1426,16 +1426,16 @@ class Generations:
 
     def test_another_generation_has_not_failed_yet(self, store: Store) -> None:
         chunk = heads(store, *kept(store, note("a")))[0]
-        store.begin(SPACE)
+        store.begin(SPACE, START)
         store.failed([chunk], "down", at(1))
 
-        store.activate(store.begin(OTHER).id, instead_of=1)
+        store.activate(store.begin(OTHER, START).id, instead_of=1)
 
         assert (store.counts().queued, store.counts().failed) == (1, 0)
 
     def test_the_first_fingerprint_of_a_generation_stays(self, store: Store) -> None:
-        generation = store.begin(SPACE).id
-        other = store.begin(THIRD).id
+        generation = store.begin(SPACE, START).id
+        other = store.begin(THIRD, START).id
         assert store.fingerprint(generation) is None
 
         store.mark(generation, unit(1, 2))
@@ -1448,7 +1448,7 @@ class Generations:
 
     def test_clearing_takes_all_vectors_away_and_the_fingerprint(self, store: Store) -> None:
         ids = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(0, 1)])))
-        building = store.begin(OTHER).id
+        building = store.begin(OTHER, START).id
         for generation in (1, building):
             store.set_vectors(building, directions(1), [Window(heads(store, ids[0])[0], 0, 0)])
             store.mark(generation, unit(1))
@@ -1490,9 +1490,9 @@ class Generations:
     def test_a_fingerprint_stays_with_its_vectors(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
         store.mark(1, unit(1, 2))
-        store.activate(store.begin(OTHER).id, instead_of=1)
+        store.activate(store.begin(OTHER, START).id, instead_of=1)
 
-        again = store.begin(SPACE)
+        again = store.begin(SPACE, START)
 
         given = store.fingerprint(again.id)
         assert given is not None
@@ -1500,12 +1500,12 @@ class Generations:
         assert store.embedded_count(again.id) == 1
 
     def test_of_two_living_generations_of_a_space_the_active_one_counts(self, store: Store) -> None:
-        store.begin(SPACE)
-        store.activate(store.begin(OTHER).id, instead_of=1)
-        store.begin(SPACE)
+        store.begin(SPACE, START)
+        store.activate(store.begin(OTHER, START).id, instead_of=1)
+        store.begin(SPACE, START)
         store.activate(1, instead_of=2)
 
-        assert store.begin(SPACE).id == 1
+        assert store.begin(SPACE, START).id == 1
         assert put(store, note("a", embedded=embedded([unit(1)]))).queued == 0
 
     def test_the_active_generation_is_not_dropped(self, store: Store) -> None:
@@ -1517,7 +1517,7 @@ class Generations:
 
     def test_dropping_takes_the_vectors_along(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
-        store.activate(store.begin(OTHER).id, instead_of=1)
+        store.activate(store.begin(OTHER, START).id, instead_of=1)
 
         store.drop(1)
         store.drop(1)
@@ -1548,7 +1548,7 @@ class Generations:
     def test_spaces_of_any_width_live_side_by_side(self, store: Store) -> None:
         wide = SPACE._replace(dimension=16)
         kept(store, note("a", embedded=embedded([unit(1)])))
-        building = store.begin(wide)
+        building = store.begin(wide, START)
         vector = np.eye(16, dtype=np.float32)[3]
 
         kept(store, note("b", embedded=embedded([vector], space=wide)))
@@ -1559,7 +1559,7 @@ class Generations:
 
     def test_deleting_a_memory_takes_it_out_of_every_generation(self, store: Store) -> None:
         id = kept(store, note("a", embedded=embedded([unit(1)])))[0]
-        building = store.begin(OTHER)
+        building = store.begin(OTHER, START)
         store.set_vectors(building.id, directions(1), [Window(heads(store, id)[0], 0, 0)])
 
         store.delete(id)
@@ -1756,7 +1756,7 @@ class Care:
         assert list(store.check()) == []
         kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))
         store.failed([store.waiting(1)[0].id], "down", at(1))
-        store.activate(store.begin(OTHER).id, instead_of=1, former=State.BUILDING)
+        store.activate(store.begin(OTHER, START).id, instead_of=1, former=State.BUILDING)
         store.mark(1, unit(1))
         store.book(request())
 
@@ -1765,7 +1765,7 @@ class Care:
     def test_repairing_what_is_sound_changes_nothing(self, store: Store) -> None:
         id = kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))[0]
         store.failed([store.waiting(1)[0].id], "down", at(1))
-        store.begin(OTHER)
+        store.begin(OTHER, START)
 
         def seen() -> list[object]:
             return [

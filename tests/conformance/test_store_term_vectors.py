@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
-from entries import SPACE, note
+from entries import SPACE, START, note
 from plans import statements, steps
 from sound import sound
 from stores import OnRam, OnSqlite
@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
         store.put([note("zebra giraffe")])
-        store.begin(SPACE)
+        store.begin(SPACE, START)
         learn(store, "zebra", "zebra giraff")
     return path
 
@@ -133,7 +133,7 @@ def test_a_file_of_the_former_format_is_brought_up_to_date(tmp_path: Path) -> No
     with closing(SqliteStore(path)) as store:
         assert store.check() == ()
         assert store.texts([ChunkId(1)]) == {ChunkId(1): "zebra"}
-        store.begin(SPACE)
+        store.begin(SPACE, START)
         assert store.term_vectors.learned(1) is None
         learn(store, "zebra", "giraff")
         assert known(store, "zebra", "giraff") == ["zebra"]

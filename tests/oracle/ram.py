@@ -205,7 +205,7 @@ class RamStore:
         if (given := entry.embedded) is not None:
             generation = self._living(given.space)
             if generation is None and not data.generations:
-                generation = self.begin(given.space)
+                generation = self.begin(given.space, entry.moment)
             if generation is not None:
                 own = [window._replace(chunk=ids[window.chunk]) for window in given.windows]
                 self.set_vectors(generation.id, given.vectors, own)
@@ -539,7 +539,8 @@ class RamStore:
         found = (self._in_state(State.ACTIVE), self._in_state(State.BUILDING))
         return next((generation for generation in found if generation is not None and generation.space == space), None)
 
-    def begin(self, space: Space) -> Generation:
+    def begin(self, space: Space, moment: datetime) -> Generation:
+        del moment  # nobody is told
         with self.change() as data:
             if (found := self._living(space)) is not None:
                 return found

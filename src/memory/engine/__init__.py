@@ -209,8 +209,9 @@ class Engine:
         if self.config.project_aliases:
             query = replace(query, scope=self.documents.scope(query.scope))
         vectors = self.vectors
+        how = (self._tuning, self._fusing)
         answer = search(
-            query, self.store, lambda: vectors.embedders, self._tuning, self._fusing, backfill=vectors.backfill_queued
+            query, self.store, lambda: vectors.embedders, *how, now=self.now, backfill=vectors.backfill_queued
         )
         self.searches.record(answer.searched(self.now()), answer.steps, mode=query.mode, outcome=answer.outcome)
         return answer

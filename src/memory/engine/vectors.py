@@ -235,7 +235,7 @@ class Vectors:
         from memory.embed import space
         from memory.schema.space import Window
 
-        generation = self.active() or self._store.begin(space(self.embedders.configured()))
+        generation = self.active() or self._store.begin(space(self.embedders.configured()), self._now())
         _check_width(generation, vector)
         windows = [Window(chunk, 0, 0) for chunk, _ in self._store.outline(id)]
         self._store.set_vectors(generation.id, vector.reshape(1, -1), windows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +17,7 @@ from memory.search.retrievers import Retrievers, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
     from memory.embed.pool import Embedders
     from memory.rank.fuse import Fusing
@@ -49,6 +49,7 @@ def search(
     tuning: Tuning,
     fusing: Fusing,
     *,
+    now: Callable[[], datetime],
     backfill: Callable[[int], Backfilled | None],
 ) -> Answer:
     """
@@ -62,7 +63,7 @@ def search(
             says so in a notice.
         StoreError: The store cannot be read.
     """
-    return _Search(query, store, embedders, tuning, fusing, backfill=backfill).answer()
+    return _Search(query, store, embedders, tuning, fusing, now=now, backfill=backfill).answer()
 
 
 class _Search:
@@ -74,9 +75,10 @@ class _Search:
         tuning: Tuning,
         fusing: Fusing,
         *,
+        now: Callable[[], datetime],
         backfill: Callable[[int], Backfilled | None],
     ) -> None:
-        self._query, self._store, self._tuning, self._fusing = query, store, tuning, fusing
+        self._query, self._store, self._tuning, self._fusing, self._now = query, store, tuning, fusing, now
         self._trace = Trace()
         self._retrievers = Retrievers(query, store, embedders, fusing, backfill=backfill, trace=self._trace)
         self._stuck = False  # the vector retriever failed: looking deeper must not wait for it again
@@ -218,7 +220,7 @@ class _Search:
         memories = self._store.memories(list({scored.memory for scored in ranking}))
         if half_life:
             changed = {id: memory.updated_at for id, memory in memories.items()}
-            ranking = aged(ranking, changed, datetime.now(UTC), half_life)
+            ranking = aged(ranking, changed, self._now(), half_life)
         later = {id: memory.superseded_by for id, memory in memories.items() if memory.superseded_by is not None}
         return found._replace(ranking=corrected(ranking, later) if later else ranking, later=later)
 

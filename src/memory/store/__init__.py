@@ -284,7 +284,7 @@ class Store(Accounts, Sessions, Protocol):
         """How many chunks have a vector in it; 0 if it is gone."""
         ...
 
-    def begin(self, space: Space) -> Generation:
+    def begin(self, space: Space, moment: datetime) -> Generation:
         """
         The living (active, else building) generation of a space, made if there is none: active if no other is,
         else building. Only one is being built: another that was begun is dropped. A retired generation of the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +21,7 @@ from memory.write.gradual import SHARE, embed_on, shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
 
     from memory.embed import Embedder
     from memory.embed.pool import Embedders
@@ -159,12 +160,15 @@ def drain(
     errors: list[EmbedError] = []
     held: dict[str, Held] = {}
 
+    def now() -> datetime:
+        return moment + timedelta(seconds=perf_counter() - begun)
+
     def in_time() -> bool:
         return going() and (backfill.seconds is None or perf_counter() - begun < backfill.seconds)
 
     rounds = _Rounds(store, embedders, backfill, moment, in_time)
     with purpose(of):
-        while going() and (excerpts := _claimed(store, size, retried, held)):
+        while going() and (excerpts := _claimed(store, size, retried, held, now=now())):
             written, failures, model = rounds.embed(excerpts)
             done, errors = done + written, [*errors, *failures]
             progress(done, max(total, done))
@@ -189,7 +193,7 @@ class _Rounds(NamedTuple):
         """Embed chunks and write their vectors: how many have them now, why the model does not take others, its name."""
         written, errors, complete = 0, list[EmbedError](), False
         try:
-            generation, embedder = _founded(self.store, self.embedders)
+            generation, embedder = _founded(self.store, self.embedders, self.moment)
             for share in shares(excerpts, None if self.backfill.seconds is None else SHARE):
                 count, failures = self._embed_share(share, generation, embedder)
                 written, errors = written + count, [*errors, *failures]
@@ -239,7 +243,7 @@ def reembed(
         for start in range(0, len(chunks), backfill.batch):
             if not (excerpts := list(store.excerpts(chunks[start : start + backfill.batch]).values())):
                 continue  # they were deleted meanwhile
-            generation, embedder = _founded(store, embedders)
+            generation, embedder = _founded(store, embedders, moment)
             found = isolated(excerpts, embedder, backfill.overlap)
             done += store_isolated(found, store, generation, moment)
             failed, model = failed + len(found.failed), str(names(embedder))
@@ -249,14 +253,13 @@ def reembed(
     return Backfilled(done, failed, store.queued(), last, model=model)
 
 
-def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held]) -> Sequence[Excerpt]:
+def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held], *, now: datetime) -> Sequence[Excerpt]:
     """
     The next chunks that nobody else embeds at the moment; where there are none, those that a process left behind.
 
     Args:
         held: Gets what others have begun, where nothing else is left.
     """
-    now = datetime.now(UTC)
     claim = partial(store.claim, limit, retried, now=now, until=now + CLAIM, by=str(holder.own()))
     if found := claim():
         return found
@@ -274,11 +277,11 @@ def _held(one: Claim) -> Held:
     return Held(one.chunks, found, holder.fate(found), one.until)
 
 
-def _founded(store: Store, embedders: Embedders) -> tuple[int, Embedder]:
+def _founded(store: Store, embedders: Embedders, moment: datetime) -> tuple[int, Embedder]:
     """The generation that answers, begun if there is none, and the embedder of its space."""
     if not any(found.state is State.ACTIVE for found in store.generations()):
         embedder = embedders.configured()
-        store.begin(space(embedder))
+        store.begin(space(embedder), moment)
         embedders.remember(embedder)
     generation, embedder = embedders.answering()
     return generation.id, embedder

@@ -78,7 +78,7 @@ def reindex(
         before = active(store)
         if before is not None and before.space != wanted and not keep:
             _drop_retired(store, wanted)
-        generation = store.begin(wanted)
+        generation = store.begin(wanted, moment)
         exchanged = _exchanged(store, generation, embedder)
         try:
             build = _Build(store, generation, embedder, moment, batch, overlap)

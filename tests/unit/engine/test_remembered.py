@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from entries import SPACE, directions, embedded, note, unit, words
+from entries import SPACE, START, directions, embedded, note, unit, words
 
 from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING
@@ -89,7 +89,7 @@ def test_a_generation_that_is_too_large_is_scanned(store, monkeypatch):
 
 def test_an_empty_generation_has_no_nearest(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
-    generation = store.begin(SPACE)
+    generation = store.begin(SPACE, START)
 
     found = [store.by_vector(generation.id, np.asarray(unit(1)), EVERYTHING, 5) for _ in range(3)]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 import pytest
-from entries import OTHER, SPACE, at, directions, embedded, note, request, unit, within, words
+from entries import OTHER, SPACE, START, at, directions, embedded, note, request, unit, within, words
 from sound import sound
 
 from memory.schema.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew
@@ -149,7 +149,7 @@ def test_a_file_of_the_first_format_has_everything_after_opening(old: Path) -> N
         assert [failure.last_error for failure in store.failures(5)] == ["connection refused"]
         assert store.fingerprint(2) is None
         assert list(store.generations())[1] == Generation(2, first, State.ACTIVE)
-        assert store.begin(second) == Generation(3, second, State.BUILDING)  # the latest of those of a space
+        assert store.begin(second, START) == Generation(3, second, State.BUILDING)  # the latest of those of a space
         store.mark(3, vector)
         assert store.book(request())
         assert store.check() == ()
@@ -197,7 +197,7 @@ def test_processes_that_open_an_old_file_at_once_migrate_it_once(old: Path) -> N
 
 def test_a_fingerprint_of_another_width_is_refused(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        store.begin(SPACE)
+        store.begin(SPACE, START)
 
         with pytest.raises(StoreError, match="CHECK"):
             store.mark(1, unit(1)[:-1])
@@ -501,7 +501,7 @@ def test_a_closed_store_says_so(path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from entries import SPACE, directions, embedded, note, request
+from entries import SPACE, START, directions, embedded, note, request
 from memory.schema.usage import Budget
 from memory.schema.memory import ChunkId
 from memory.schema.space import Window
@@ -518,7 +518,7 @@ for number in range(count):
     store.put([entry])
     print("put", entry.uid, flush=True)
     if kind == "fill":
-        generation = store.begin(vectors.space if vectors else embedded(directions(1)).space)
+        generation = store.begin(vectors.space if vectors else embedded(directions(1)).space, START)
         pieces = store.pending(generation.id, ChunkId(0), 5)
         store.set_vectors(generation.id, directions(5), [Window(piece.id, 0, row) for row, piece in enumerate(pieces)])
         print(*("filled", *(piece.id for piece in pieces)), flush=True)
@@ -853,7 +853,7 @@ def test_what_cannot_be_made_again_is_synced_to_disk(path: Path) -> None:
     def write() -> None:
         id = store.put([note()])[0].memory.id
         store.replace(id, note("new"))
-        store.activate(store.begin(SPACE).id, instead_of=1)
+        store.activate(store.begin(SPACE, START).id, instead_of=1)
         store.delete(id)
 
     with closing(SqliteStore(path)) as store:

@@ -16,7 +16,6 @@ import functools
 import logging
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
@@ -86,14 +85,14 @@ class SearchStats:
         Raises:
             Invalid: One of them is no such thing. Nothing was kept.
         """
-        record = _Record(query_type, elapsed, result_count, {} if metadata is None else metadata).searched()
+        record = _Record(query_type, elapsed, result_count, {} if metadata is None else metadata)
+        fields = record.checked()  # before anything is opened
         if self._engine is not None:
-            self._engine.searches.record(record, mode=OWN, outcome=OWN)
-            return
+            return _remember(self._engine, fields)
         from memory.engine import Engine
 
         with Engine.open(lasting=False) as engine:
-            engine.searches.record(record, mode=OWN, outcome=OWN)
+            return _remember(engine, fields)
 
 
 class _Record(NamedTuple):
@@ -102,7 +101,8 @@ class _Record(NamedTuple):
     results: int
     metadata: Mapping[str, Any]
 
-    def searched(self) -> Searched:
+    def checked(self) -> tuple[str, str, float, int, int, tuple[str, ...]]:
+        """The fields of a `Searched`, all but its moment."""
         check_text("query_type", self.type, NAME_LIMIT)
         if not self.type.strip() or len(self.type.split()) > 1:  # it is a word of a line
             raise Invalid(f"query_type is one word such as search_fine_report, not {short(self.type)}")
@@ -118,7 +118,11 @@ class _Record(NamedTuple):
             if not isinstance(count, int) or isinstance(count, bool) or count < 0:
                 raise Invalid(f"{name} is a whole number, not {short(count)}")
         names = tuple("_".join(str(name).split()) for name in filters)
-        return Searched(datetime.now(UTC), self.type.strip(), OWN, float(self.elapsed), limit, self.results, names)
+        return self.type.strip(), OWN, float(self.elapsed), limit, self.results, names
+
+
+def _remember(engine: Engine, fields: tuple[str, str, float, int, int, tuple[str, ...]]) -> None:
+    engine.searches.record(Searched(engine.now(), *fields), mode=OWN, outcome=OWN)
 
 
 def _number(value: object) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memory.schema.times import iso
@@ -16,6 +15,7 @@ from memory.store.sqlite.rows import listed, outlines, where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId
@@ -187,9 +187,9 @@ class SqliteStore(SqliteAccounts, SqliteHealth):
         with self._db.read() as db:
             return vector_rows.embedded_count(db, generation)
 
-    def begin(self, space: Space) -> Generation:
+    def begin(self, space: Space, moment: datetime) -> Generation:
         with self._db.write() as db:
-            id = vector_rows.begin(db, space, iso(datetime.now(UTC)))
+            id = vector_rows.begin(db, space, iso(moment))
             return next(found for found in vector_rows.generations(db) if found.id == id)
 
     def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
