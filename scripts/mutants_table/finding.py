@@ -53,11 +53,11 @@ RANKING = (
         "weights[1] * keyword + weights[0] * vector",
         "test_rank.py",
     ),
-    Mutant("fuse-does-not-normalise", "one / nearest) for item", "one) for item", "test_rank.py"),
+    Mutant("fuse-does-not-normalise", "one / highest) for item", "one) for item", "test_rank.py"),
     Mutant(
         "fuse-no-vector-is-worst",
-        "nearness.get(item.chunk, 0.0) - floor",
-        "nearness.get(item.chunk, floor) - floor",
+        "similarities.get(item.chunk, 0.0) - floor",
+        "similarities.get(item.chunk, floor) - floor",
         "test_rank.py",
     ),
     Mutant(
@@ -187,7 +187,7 @@ GRAPH = (
         "test_store_graph.py test_graph.py",
         "not Ram",
     ),
-    Mutant("proximity-one-further", "0.5**distance", "0.5 ** (distance + 1)", "test_proximity.py test_graph.py"),
+    Mutant("proximity-one-further", "0.5**distance", "0.5 ** (distance + 1)", "test_entity_search.py test_graph.py"),
     Mutant(
         "observed-twice", "*(text for text in wanted if text not in there)", "*wanted", "test_entities.py test_graph.py"
     ),

@@ -188,8 +188,8 @@ FACES = (
     ),
     Mutant(
         "http-believes-the-first-host",
-        "if len(hosts) != 1 or not near(hosts[0]):",
-        "if not hosts or not near(hosts[0]):",
+        "if len(hosts) != 1 or not loopback(hosts[0]):",
+        "if not hosts or not loopback(hosts[0]):",
         "test_mcp_http.py",
     ),
     Mutant(

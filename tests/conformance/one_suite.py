@@ -259,7 +259,7 @@ class About:
         assert store.by_keyword(store.weigh(words("zebra")), none, 10) == ()
         for _ in range(3):
             assert store.by_vector(store.generations()[0].id, unit(1), none, 10) == ()
-            assert store.likeness(store.generations()[0].id, unit(1), none) == {}
+            assert store.memory_similarities(store.generations()[0].id, unit(1), none) == {}
         assert store.count(ACTIVE) == len([a])
 
     def test_only_of_some_memories(self, store: Store) -> None:
@@ -329,7 +329,7 @@ class KeywordOnly:
         assert store.queued() == 1
 
 
-class Likeness:
+class Similarities:
     @pytest.mark.parametrize("seed", range(3))
     def test_it_is_the_cosine_of_the_nearest_window(self, store: Store, seed: int) -> None:
         rows = directions(40, seed=seed)
@@ -342,18 +342,18 @@ class Likeness:
         wanted = {id: max(float(row @ vector) for row in rows[3 * n : 3 * n + 3]) for n, id in enumerate(ids)}
 
         for _ in range(3):  # SQLite holds the vectors from the second time on
-            assert store.likeness(generation, vector, ACTIVE) == pytest.approx(wanted, abs=1e-5)
+            assert store.memory_similarities(generation, vector, ACTIVE) == pytest.approx(wanted, abs=1e-5)
             some = EVERYTHING._replace(among=frozenset({ids[2], ids[7], alone}))
-            assert store.likeness(generation, vector, some) == pytest.approx(
+            assert store.memory_similarities(generation, vector, some) == pytest.approx(
                 {id: wanted[id] for id in (ids[2], ids[7])}, abs=1e-5
             )
-            assert store.likeness(generation, vector, Scope(projects=frozenset({"none"}))) == {}
+            assert store.memory_similarities(generation, vector, Scope(projects=frozenset({"none"}))) == {}
 
     def test_a_generation_that_is_gone_is_not_found(self, store: Store) -> None:
         with pytest.raises(NotFound):
-            store.likeness(7, unit(1), ACTIVE)
+            store.memory_similarities(7, unit(1), ACTIVE)
 
 
-class OneSuite(Renewing, Naming, Growing, About, KeywordOnly, Likeness):
+class OneSuite(Renewing, Naming, Growing, About, KeywordOnly, Similarities):
     def test_it_begins_empty(self, store: Store) -> None:
         assert nothing_was_kept(store)

@@ -15,7 +15,7 @@ from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
 from memory.store import Learned, TermVector
-from memory.store.neighbours import NEAR
+from memory.store.neighbours import REACH
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -290,7 +290,7 @@ class Forgetting:
         assert known(store, *terms) == ["a", "last"]
 
     def test_two_words_stand_together_that_are_near_or_at_the_ends_of_fields(self, store: Store) -> None:
-        between = " ".join(["of"] * (NEAR - 1))
+        between = " ".join(["of"] * (REACH - 1))
         id = kept(store, note(f"ant bee fox {between} cat", title="dog", why="elk"))[0]
         kept(store, note("ant bee cat dog elk fox of"))
         store.begin(SPACE, START)

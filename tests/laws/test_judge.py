@@ -54,10 +54,10 @@ WORDS = [Term("jwt"), Term("cookies"), Term("leave"), Term("session")]
 
 
 @given(asked(), st.builds(Tuning, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, fits)
-def test_a_verdict_says_numbers_between_0_and_1_and_a_reason(question, tuning, near, fit) -> None:
+def test_a_verdict_says_numbers_between_0_and_1_and_a_reason(question, tuning, proximity, fit) -> None:
     wanted, found = question
 
-    verdict = judge(wanted, found, tuning, near=near, fit=fit)
+    verdict = judge(wanted, found, tuning, proximity=proximity, fit=fit)
 
     assert 0 <= verdict.mass <= 1
     assert 0 <= verdict.coverage <= 1
@@ -112,47 +112,53 @@ def test_count_can_ask_for_more_results_than_the_gate_weighs() -> None:
 
 
 @given(asked(), efforts, efforts, beside, fits)
-def test_more_effort_never_goes_less_far(question, one, other, near, fit) -> None:
-    low, high = (judge(*question, Tuning(effort=effort), near=near, fit=fit).tier for effort in sorted((one, other)))
+def test_more_effort_never_goes_less_far(question, one, other, proximity, fit) -> None:
+    low, high = (
+        judge(*question, Tuning(effort=effort), proximity=proximity, fit=fit).tier for effort in sorted((one, other))
+    )
 
     assert FAR.index(low) <= FAR.index(high)
 
 
 @given(asked(), beside, fits)
-def test_no_effort_calls_no_model(question, near, fit) -> None:
+def test_no_effort_calls_no_model(question, proximity, fit) -> None:
     assert Tuning(effort=0).free
-    assert judge(*question, Tuning(effort=0), near=near, fit=fit).tier is not Tier.HYBRID
+    assert judge(*question, Tuning(effort=0), proximity=proximity, fit=fit).tier is not Tier.HYBRID
 
 
 @given(asked(), st.builds(Tuning, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, fits)
-def test_what_is_free_calls_no_model(question, tuning, near, fit) -> None:
+def test_what_is_free_calls_no_model(question, tuning, proximity, fit) -> None:
     if tuning.free:
-        assert judge(*question, tuning, near=near, fit=fit).tier is not Tier.HYBRID
+        assert judge(*question, tuning, proximity=proximity, fit=fit).tier is not Tier.HYBRID
 
 
 @given(asked(), beside, fits)
-def test_all_effort_always_calls_it(question, near, fit) -> None:
-    assert judge(*question, Tuning(effort=1), near=near, fit=fit).tier is Tier.HYBRID
+def test_all_effort_always_calls_it(question, proximity, fit) -> None:
+    assert judge(*question, Tuning(effort=1), proximity=proximity, fit=fit).tier is Tier.HYBRID
 
 
 @given(asked(), st.floats(0.5, 1), beside, st.floats(-1, 1))
-def test_term_vectors_never_make_a_search_call_the_model(question, effort, near, fit) -> None:
-    with_one, without = (judge(*question, Tuning(effort=effort), near=near, fit=known) for known in (fit, None))
+def test_term_vectors_never_make_a_search_call_the_model(question, effort, proximity, fit) -> None:
+    with_one, without = (
+        judge(*question, Tuning(effort=effort), proximity=proximity, fit=known) for known in (fit, None)
+    )
 
     if without.tier is not Tier.HYBRID:
         assert with_one.tier is not Tier.HYBRID
 
 
 @given(asked(), efforts, beside, st.floats(-1, 1), st.floats(-1, 1))
-def test_term_vectors_that_fit_better_never_make_it_go_further(question, effort, near, one, other) -> None:
-    worse, better = (judge(*question, Tuning(effort=effort), near=near, fit=fit).tier for fit in sorted((one, other)))
+def test_term_vectors_that_fit_better_never_make_it_go_further(question, effort, proximity, one, other) -> None:
+    worse, better = (
+        judge(*question, Tuning(effort=effort), proximity=proximity, fit=fit).tier for fit in sorted((one, other))
+    )
 
     assert FAR.index(better) <= FAR.index(worse)
 
 
 @given(asked(), efforts.filter(lambda effort: effort < 1), beside, fits)
-def test_keywords_answer_alone_only_what_holds_half_of_the_query(question, effort, near, fit) -> None:
-    verdict = judge(*question, Tuning(effort=effort), near=near, fit=fit)
+def test_keywords_answer_alone_only_what_holds_half_of_the_query(question, effort, proximity, fit) -> None:
+    verdict = judge(*question, Tuning(effort=effort), proximity=proximity, fit=fit)
 
     if verdict.enough and effort:
         assert verdict.coverage >= HALF - 1e-9
@@ -161,7 +167,7 @@ def test_keywords_answer_alone_only_what_holds_half_of_the_query(question, effor
 
 
 @given(asked(), efforts, beside, fits, st.randoms(use_true_random=False))
-def test_the_order_of_the_terms_does_not_matter(question, effort, near, fit, dice) -> None:
+def test_the_order_of_the_terms_does_not_matter(question, effort, proximity, fit, dice) -> None:
     wanted, found = question
     order = list(range(len(wanted)))
     dice.shuffle(order)
@@ -172,7 +178,7 @@ def test_the_order_of_the_terms_does_not_matter(question, effort, near, fit, dic
     )
 
     one, other = (
-        judge(terms, ranking, Tuning(effort=effort), near=near, fit=fit)
+        judge(terms, ranking, Tuning(effort=effort), proximity=proximity, fit=fit)
         for terms, ranking in ((wanted, found), (shuffled, moved))
     )
 
@@ -281,8 +287,8 @@ def test_a_result_that_stands_together_stands_out_more() -> None:
     found = ranking(*[7] * 8)
 
     assert judge(WORDS, found, Tuning()).tier is Tier.HYBRID
-    assert judge(WORDS, found, Tuning(), near={ChunkId(1): 1.0}).mass > judge(WORDS, found, Tuning()).mass
-    assert judge(WORDS, found, Tuning(effort=0.2), near={ChunkId(1): 1.0}).enough
+    assert judge(WORDS, found, Tuning(), proximity={ChunkId(1): 1.0}).mass > judge(WORDS, found, Tuning()).mass
+    assert judge(WORDS, found, Tuning(effort=0.2), proximity={ChunkId(1): 1.0}).enough
 
 
 @pytest.mark.parametrize("fit", [None, FIT])
@@ -294,16 +300,16 @@ def test_nothing_found_is_not_enough(fit) -> None:
 
 
 @given(asked().filter(lambda question: question[1]), beside)
-def test_the_margin_is_the_largest_share_of_the_softmax(question, near) -> None:
+def test_the_margin_is_the_largest_share_of_the_softmax(question, proximity) -> None:
     wanted, found = question
 
     best = max(item.score for item in found)
     strengths = [
-        2 * (2 * coverage(wanted, item.matched) + item.score / best + NEIGHBOURS * near.get(item.chunk, 0.0))
+        2 * (2 * coverage(wanted, item.matched) + item.score / best + NEIGHBOURS * proximity.get(item.chunk, 0.0))
         for item in found
     ]
     powers = np.exp(strengths)
-    margin = first_margin(wanted, found, near)
+    margin = first_margin(wanted, found, proximity)
     assert margin == pytest.approx(powers.max() / powers.sum())
     assert 1 / len(found) - 1e-9 <= margin <= 1
 

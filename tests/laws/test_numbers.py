@@ -64,7 +64,7 @@ def test_by_keyword_a_score_is_the_mean_of_what_a_merge_would_make_of_the_words(
     """No score stands above one before it; the first is exactly that mean."""
     chunks = count(1)
     made = [[Scored(ChunkId(next(chunks)), MemoryId(1), 0.0, held, bm25) for held, bm25, _ in row] for row in some]
-    near = {
+    proximity = {
         one.chunk: share
         for row, facts in zip(made, some, strict=True)
         for one, (*_, share) in zip(row, facts, strict=True)
@@ -72,10 +72,10 @@ def test_by_keyword_a_score_is_the_mean_of_what_a_merge_would_make_of_the_words(
     best = max((one.keyword for row in made for one in row), default=0.0)
     merged = {
         one.chunk: one.score
-        for one in fuse([one for row in made for one in row], {}, terms=TERMS, weights=(1, 0), near=near)
+        for one in fuse([one for row in made for one in row], {}, terms=TERMS, weights=(1, 0), proximity=proximity)
     }
 
-    found = by_words([Passage(row[0], 0.0, tuple(row), ()) for row in made], TERMS, best=best, near=near)
+    found = by_words([Passage(row[0], 0.0, tuple(row), ()) for row in made], TERMS, best=best, proximity=proximity)
 
     means = [sum(merged[one.chunk] for one in row) / len(row) for row in made]
     assert found == pytest.approx([min(means[: n + 1]) for n in range(len(means))])
@@ -139,7 +139,7 @@ def test_rows_are_in_the_order_of_relevance_their_similarity_is_the_cosine_and_t
         plain = memory.engine.search(Query(case.query, case.limit, case.size, case.mode, scope))
         answer = memory.engine.search(Query(case.query, case.limit, case.size, case.mode, scope, True, True))
         everything = memory.engine.search(Query(case.query, 1_000, case.size, case.mode, scope, True, True))
-        near = cosines(memory, HashedEmbedder(48).embed([case.query], "query")[0])
+        cosines_by_hand = cosines(memory, HashedEmbedder(48).embed([case.query], "query")[0])
         memory.engine.close()
 
     found = [hit for hit in answer.hits if not hit.topup]
@@ -151,9 +151,9 @@ def test_rows_are_in_the_order_of_relevance_their_similarity_is_the_cosine_and_t
     assert relevance == sorted(relevance, reverse=True)
     assert all(0 <= one <= 1 for one in relevance)
     for hit in answer.hits:
-        assert (hit.cosine is None) == (hit.chunk_id not in near)
+        assert (hit.cosine is None) == (hit.chunk_id not in cosines_by_hand)
         if hit.cosine is not None:
-            assert hit.cosine == pytest.approx(near[hit.chunk_id], abs=POINTS)
+            assert hit.cosine == pytest.approx(cosines_by_hand[hit.chunk_id], abs=POINTS)
         if case.size is not Granularity.MEDIUM:
             assert hit.similarity == hit.cosine
     shown = [hit.memory.id if case.size is Granularity.COARSE else hit.chunk_id for hit in everything.hits]

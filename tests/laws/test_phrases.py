@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.rank.neighbours import DEPTH, KEYWORD_SHARE, lifted, neighbours, together
+from memory.rank.neighbours import DEPTH, KEYWORD_SHARE, lifted, neighbours, proximities
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Scored, Term
 
@@ -18,7 +18,7 @@ shares = st.floats(0, 1)
 
 
 def share(text: str, wanted: list[Term], query: str) -> float:
-    return together(neighbours(query, wanted), {ChunkId(1): text})[ChunkId(1)]
+    return proximities(neighbours(query, wanted), {ChunkId(1): text})[ChunkId(1)]
 
 
 @st.composite
@@ -84,7 +84,7 @@ def test_a_word_that_stands_in_many_pairs_counts_no_more_than_all() -> None:
     found = neighbours(query, [Term("alpha", weight=9), Term("beta"), Term("gamma"), Term("delta")])
 
     assert sum(found.values()) > 1
-    assert together(found, {ChunkId(1): query}) == {1: 1.0}
+    assert proximities(found, {ChunkId(1): query}) == {1: 1.0}
 
 
 def test_part_of_a_word_is_not_the_word() -> None:
@@ -92,15 +92,15 @@ def test_part_of_a_word_is_not_the_word() -> None:
 
 
 @given(rankings(), st.dictionaries(st.integers(0, DEPTH + 15), shares))
-def test_lifting_keeps_every_chunk_once_and_ranks_by_the_score(ranking, near) -> None:
-    found = lifted(ranking, near)
+def test_lifting_keeps_every_chunk_once_and_ranks_by_the_score(ranking, proximity) -> None:
+    found = lifted(ranking, proximity)
 
     assert sorted(item.chunk for item in found) == sorted(item.chunk for item in ranking)
     assert list(found) == sorted(found, key=lambda item: (-item.score, item.chunk))
     assert found[DEPTH:] == ranking[DEPTH:]
     before = {item.chunk: item for item in ranking}
     for item in found:
-        gain = KEYWORD_SHARE * ranking[0].score * near.get(item.chunk, 0.0) if item in found[:DEPTH] else 0.0
+        gain = KEYWORD_SHARE * ranking[0].score * proximity.get(item.chunk, 0.0) if item in found[:DEPTH] else 0.0
         assert item == before[item.chunk]._replace(score=item.score)
         assert item.score == pytest.approx(before[item.chunk].score + gain)
 
@@ -111,10 +111,10 @@ def test_nothing_that_stands_together_changes_nothing(ranking) -> None:
 
 
 @given(rankings(), st.dictionaries(st.integers(0, DEPTH), shares), st.integers(0, DEPTH), shares)
-def test_more_that_stands_together_never_ranks_lower(ranking, near, chunk, more) -> None:
+def test_more_that_stands_together_never_ranks_lower(ranking, proximity, chunk, more) -> None:
     def place(share: float) -> int:
-        return [item.chunk for item in lifted(ranking, near | {chunk: share})].index(chunk)
+        return [item.chunk for item in lifted(ranking, proximity | {chunk: share})].index(chunk)
 
     if any(item.chunk == chunk for item in ranking[:DEPTH]):
-        low, high = sorted((near.get(chunk, 0.0), more))
+        low, high = sorted((proximity.get(chunk, 0.0), more))
         assert place(high) <= place(low)

@@ -22,19 +22,19 @@ candidates = st.lists(
     unique_by=lambda item: item.chunk,
     max_size=20,
 )
-nearness = st.dictionaries(st.integers(1, 40), cosines)
+similarities = st.dictionaries(st.integers(1, 40), cosines)
 terms = st.lists(st.floats(0.01, 10).map(lambda weight: Term("x", weight=weight)), max_size=4)
 shares = st.floats(0, 1).map(lambda share: (share, 1 - share))
 beside = st.dictionaries(st.integers(1, 40), st.floats(0, 1))
-ways = st.fixed_dictionaries({"weights": shares, "merge": st.sampled_from(Merge), "near": beside})
+ways = st.fixed_dictionaries({"weights": shares, "merge": st.sampled_from(Merge), "proximity": beside})
 
 
 # Fusion ------------------------------------------------------------------
 
 
-@given(candidates, nearness, terms, ways)
-def test_everyone_is_ranked_once_and_told_apart_by_the_score_alone(pool, near, wanted, way) -> None:
-    ranking = fuse(pool, near, terms=wanted, **way)
+@given(candidates, similarities, terms, ways)
+def test_everyone_is_ranked_once_and_told_apart_by_the_score_alone(pool, similar, wanted, way) -> None:
+    ranking = fuse(pool, similar, terms=wanted, **way)
 
     assert sorted(item.chunk for item in ranking) == sorted(item.chunk for item in pool)
     assert list(ranking) == sorted(ranking, key=lambda item: (-item.score, item.chunk))
@@ -42,37 +42,37 @@ def test_everyone_is_ranked_once_and_told_apart_by_the_score_alone(pool, near, w
     assert all(item == before[item.chunk]._replace(score=item.score) for item in ranking)
 
 
-@given(candidates, nearness, terms, st.sampled_from(Merge), st.randoms(use_true_random=False))
-def test_the_order_of_the_candidates_does_not_matter(pool, near, wanted, merge, dice) -> None:
+@given(candidates, similarities, terms, st.sampled_from(Merge), st.randoms(use_true_random=False))
+def test_the_order_of_the_candidates_does_not_matter(pool, similar, wanted, merge, dice) -> None:
     shuffled = list(pool)
     dice.shuffle(shuffled)
 
-    assert fuse(shuffled, near, terms=wanted, merge=merge) == fuse(pool, near, terms=wanted, merge=merge)
+    assert fuse(shuffled, similar, terms=wanted, merge=merge) == fuse(pool, similar, terms=wanted, merge=merge)
 
 
-@given(candidates, nearness, terms, ways)
-def test_scores_lie_between_0_and_1(pool, near, wanted, way) -> None:
-    ranking = fuse(pool, near, terms=wanted, **way)
+@given(candidates, similarities, terms, ways)
+def test_scores_lie_between_0_and_1(pool, similar, wanted, way) -> None:
+    ranking = fuse(pool, similar, terms=wanted, **way)
 
     assert all(0 <= item.score <= 1 + 1e-9 for item in ranking)
 
 
-@given(candidates, nearness, st.sampled_from(Merge), cosines, cosines)
-def test_a_chunk_that_is_nearer_never_ranks_lower(pool, near, merge, one, other) -> None:
+@given(candidates, similarities, st.sampled_from(Merge), cosines, cosines)
+def test_a_chunk_that_is_more_similar_never_ranks_lower(pool, similar, merge, one, other) -> None:
     assume(pool)
     chunk, (low, high) = pool[0].chunk, sorted((one, other))
 
     def place(value: float) -> int:
-        return [item.chunk for item in fuse(pool, near | {chunk: value}, merge=merge)].index(chunk)
+        return [item.chunk for item in fuse(pool, similar | {chunk: value}, merge=merge)].index(chunk)
 
     assert place(high) <= place(low)
 
 
-@given(candidates, nearness, terms)
-def test_a_chunk_without_a_vector_is_neither_near_nor_far(pool, near, wanted) -> None:
+@given(candidates, similarities, terms)
+def test_a_chunk_without_a_vector_is_neither_similar_nor_dissimilar(pool, similar, wanted) -> None:
     assume(pool)
     chunk = pool[0].chunk
-    without = {other: value for other, value in near.items() if other != chunk}
+    without = {other: value for other, value in similar.items() if other != chunk}
 
     assert fuse(pool, without, terms=wanted) == fuse(pool, without | {chunk: 0.0}, terms=wanted)
 
@@ -101,21 +101,23 @@ def test_minmax_takes_the_worst_possible_score_as_zero() -> None:
     assert {item.chunk: item.score for item in ranking} == pytest.approx(expected)
 
 
-@given(candidates, nearness, terms, beside, st.floats(0, 1))
-def test_what_stands_together_adds_its_share_of_the_keyword_part(pool, near, wanted, pairs, share) -> None:
+@given(candidates, similarities, terms, beside, st.floats(0, 1))
+def test_what_stands_together_adds_its_share_of_the_keyword_part(pool, similar, wanted, pairs, share) -> None:
     assume(pool)
     chunk = pool[0].chunk
 
     def score(value: float) -> float:
-        found = fuse(pool, near, terms=wanted, near=pairs | {chunk: value})
+        found = fuse(pool, similar, terms=wanted, proximity=pairs | {chunk: value})
         return next(item.score for item in found if item.chunk == chunk)
 
     assert score(share) - score(0.0) == pytest.approx(0.3 * TOGETHER * share / (3 + TOGETHER), abs=1e-9)
 
 
-@given(candidates, nearness, terms, beside, st.sampled_from([Merge.MAX, Merge.RRF]))
-def test_the_other_merges_know_nothing_of_what_stands_together(pool, near, wanted, pairs, merge) -> None:
-    assert fuse(pool, near, terms=wanted, merge=merge, near=pairs) == fuse(pool, near, terms=wanted, merge=merge)
+@given(candidates, similarities, terms, beside, st.sampled_from([Merge.MAX, Merge.RRF]))
+def test_the_other_merges_know_nothing_of_what_stands_together(pool, similar, wanted, pairs, merge) -> None:
+    assert fuse(pool, similar, terms=wanted, merge=merge, proximity=pairs) == fuse(
+        pool, similar, terms=wanted, merge=merge
+    )
 
 
 def test_reciprocal_ranks_look_at_places_only() -> None:
@@ -140,7 +142,7 @@ def test_centred_is_the_cosine_of_what_is_left_without_the_centre(seed: int, dim
     assert found == pytest.approx(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)), abs=1e-6)
 
 
-def test_a_vector_that_is_the_centre_is_near_to_nothing() -> None:
+def test_a_vector_that_is_the_centre_is_similar_to_nothing() -> None:
     assert centred(1.0, 1.0, 1.0, 1.0) == 0.0
 
 

@@ -711,7 +711,7 @@ class RamStore:
             ranked = sorted(best, key=lambda chunk: (-best[chunk], chunk))[:k]
             return tuple(Scored(id, self.data.pieces[id].memory, best[id], cosine=best[id]) for id in ranked)
 
-    def likeness(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
+    def memory_similarities(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
         with self.lock:
             self._need(generation)
             best: dict[MemoryId, float] = {}

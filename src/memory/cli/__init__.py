@@ -72,8 +72,8 @@ class Commands(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else " See `memory --help`."
+            suggestions = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {suggestions[0]!r}?" if suggestions else " See `memory --help`."
             ctx.fail(f"no command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 

@@ -132,8 +132,8 @@ def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:
         return name
     from difflib import get_close_matches
 
-    near = get_close_matches(name, CATEGORIES, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(CATEGORIES)}."
+    suggestions = get_close_matches(name, CATEGORIES, n=1)
+    hint = f"Did you mean {suggestions[0]!r}?" if suggestions else f"There are: {', '.join(CATEGORIES)}."
     raise Invalid(f"no category {name!r} of a note", hint=f"{hint} Other kinds have their own: name it with --kind.")
 
 

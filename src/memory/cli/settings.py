@@ -97,8 +97,10 @@ def _shown(key: str | None) -> list[str]:
     if not shown:
         from difflib import get_close_matches
 
-        near = get_close_matches(key, keys(), n=1)
-        raise ConfigError(f"no setting {key!r}", hint=f"Did you mean {near[0]!r}?" if near else "See `memory config`.")
+        suggestions = get_close_matches(key, keys(), n=1)
+        raise ConfigError(
+            f"no setting {key!r}", hint=f"Did you mean {suggestions[0]!r}?" if suggestions else "See `memory config`."
+        )
     return shown
 
 
@@ -199,8 +201,10 @@ def _tell_left_out(found: Adoption, config: Config) -> None:
                 "user, password and key"
             )
         click.echo(f"memory: {one.named} is not taken over: no secret is written; {held}", err=True)
-    for key, near in found.unknown:
-        click.echo(f"memory: {key} is no setting here{f'; the nearest is {near}' if near else ''}", err=True)
+    for key, suggestion in found.unknown:
+        click.echo(
+            f"memory: {key} is no setting here{f'; the nearest is {suggestion}' if suggestion else ''}", err=True
+        )
 
 
 def _taken(row: Change) -> str:

@@ -131,7 +131,7 @@ def adoption(file: str, before: Config) -> Adoption:
             secrets.append(Secret(key))
             continue
         if not (named := _ours(key, given, said, before)):
-            unknown.append((key, _nearest(key)))
+            unknown.append((key, _suggestion(key)))
         if _holds_secret(given, named):
             secrets.append(Secret(key, next(iter(named))))
             continue
@@ -198,7 +198,7 @@ def _ours(key: str, given: object, said: Mapping[str, object], before: Config) -
     return {ours: given} if ours in keys() else {}
 
 
-def _nearest(key: str) -> str:
+def _suggestion(key: str) -> str:
     """The setting of ours whose name, or whose other name, is most like a key; "" if none is."""
     from difflib import get_close_matches
 

@@ -221,7 +221,7 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
         from difflib import get_close_matches
 
         named = [k for k in known if k.endswith("." + key.rsplit(".", maxsplit=1)[-1])]
-        near = (
+        suggestions = (
             [MOVED[key]]
             if key in MOVED
             else named or get_close_matches(key, known if "." in key else [*SECTIONS, *known], n=1)
@@ -229,7 +229,7 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
         if key in SECTIONS:
             hint = f"It has settings: {', '.join(k for k in known if k.startswith(f'{key}.'))}."
             raise ConfigError(f"{origin}: {key} is a section, not a setting", hint=hint)
-        hint = f"Did you mean {near[0]!r}?" if near else ""
+        hint = f"Did you mean {suggestions[0]!r}?" if suggestions else ""
         if FOREIGN & {*key.split(".")}:
             hint += " If another program wrote it, move it away: `memory config import FILE` takes it over."
         raise ConfigError(f"{origin}: no setting {key!r}", hint=hint.strip())

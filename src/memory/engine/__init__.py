@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memory.engine.runs import Runs
     from memory.schema.draft import Draft
     from memory.search.context import Beside, Context
-    from memory.search.near import Nearby, Wanted
+    from memory.search.near import EntityAnswer, Wanted
     from memory.store import Store
     from memory.write.save import Saved
 
@@ -216,11 +216,13 @@ class Engine:
         self.searches.record(answer.searched(self.now()), answer.steps, mode=query.mode, outcome=answer.outcome)
         return answer
 
-    def _nearby(self, wanted: Wanted) -> Nearby:
-        from memory.search.near import nearby
+    def _nearby(self, wanted: Wanted) -> EntityAnswer:
+        from memory.search.near import search_entities
 
         vectors = self.vectors
-        found = nearby(wanted, self.store, lambda: vectors.embedders, self._fusing, backfill=vectors.backfill_queued)
+        found = search_entities(
+            wanted, self.store, lambda: vectors.embedders, self._fusing, backfill=vectors.backfill_queued
+        )
         steps, outcome = found.steps, found.outcome or "not judged"
         self.searches.record(found.searched(self.now()), steps, mode="nearby", outcome=outcome)
         return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from memory.engine.documents import Documents
     from memory.schema.memory import Memory
-    from memory.search.near import Nearby, Wanted
+    from memory.search.near import EntityAnswer, Wanted
     from memory.store import GraphCounts, Store, Whole
     from memory.write.edges import Strand, Tied
     from memory.write.save import Saved
@@ -68,7 +68,7 @@ class Entities:
         now: Callable[[], datetime],
         *,
         documents: Documents,
-        search: Callable[[Wanted], Nearby],
+        search: Callable[[Wanted], EntityAnswer],
     ) -> None:
         self._store, self._now, self._documents, self._search = store, now, documents, search
 
@@ -91,7 +91,7 @@ class Entities:
         found = self.looked_up(names)
         for name, one in zip(names, found, strict=True):
             if isinstance(one, Error):
-                one.hint = one.hint or self.nearest(name)
+                one.hint = one.hint or self.suggestion(name)
                 raise one
         return [one for one in found if not isinstance(one, Error)]
 
@@ -118,12 +118,12 @@ class Entities:
             return NotFound(said, hint="Entities go by their names.")
         return memory
 
-    def nearest(self, name: int | str) -> str:
+    def suggestion(self, name: int | str) -> str:
         """What to say of a name that is none."""
         known = {known.casefold()[:BEGINNING]: known for known in self._store.graph.names(limit=NAMES)}
-        near = get_close_matches(str(name).strip().casefold()[:BEGINNING], known, n=1)
-        if near:
-            return f"Did you mean {short(known[near[0]])}?"
+        suggestions = get_close_matches(str(name).strip().casefold()[:BEGINNING], known, n=1)
+        if suggestions:
+            return f"Did you mean {short(known[suggestions[0]])}?"
         return "`memory graph show` lists those there are; `memory graph add` makes one."
 
     def every(self) -> Iterator[Memory]:
@@ -341,6 +341,6 @@ class Entities:
         ]
         return tie(self._store, clean, ids)
 
-    def nearby(self, wanted: Wanted) -> Nearby:
+    def nearby(self, wanted: Wanted) -> EntityAnswer:
         """Find entities by their meaning and by how near they are to others; see `memory.search.near`."""
         return self._search(wanted)

@@ -258,7 +258,7 @@ class Vectors:
         if (generation := self.active()) is None:
             return {}
         _check_width(generation, vector)
-        return self._store.likeness(generation.id, vector, scope)
+        return self._store.memory_similarities(generation.id, vector, scope)
 
     # In passing, and in the background -------------------------------------
 

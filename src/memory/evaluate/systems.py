@@ -110,6 +110,6 @@ def chosen(names: Sequence[str]) -> Chosen:
         raise Invalid("no system is named", hint=every)
     for name in names:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            raise Invalid(f"no system {name!r}", hint=f"Did you mean {near[0]!r}?" if near else every)
+            suggestions = get_close_matches(name, known, n=1)
+            raise Invalid(f"no system {name!r}", hint=f"Did you mean {suggestions[0]!r}?" if suggestions else every)
     return Chosen(tuple(system for system in SYSTEMS if system.name in names), FRONTIER in names)

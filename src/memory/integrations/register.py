@@ -58,8 +58,8 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.agent not in NAMES:
-            near = get_close_matches(self.agent, NAMES, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(NAMES)}."
+            suggestions = get_close_matches(self.agent, NAMES, n=1)
+            hint = f"Did you mean {suggestions[0]!r}?" if suggestions else f"There are: {', '.join(NAMES)}."
             raise Invalid(f"no agent {self.agent!r}", hint=hint)
 
 

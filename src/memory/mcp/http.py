@@ -35,17 +35,17 @@ TOKEN_FILE = "mcp-token"  # noqa: S105  # its name
 TOKEN_VARIABLE = "MEMORY_MCP_TOKEN"  # noqa: S105
 SHORTEST = 16  # characters of a token
 
-_NEAR = re.compile(rb"(?:127\.0\.0\.1|localhost|\[::1\]):([0-9]{1,5})")
+_LOOPBACK = re.compile(rb"(?:127\.0\.0\.1|localhost|\[::1\]):([0-9]{1,5})")
 _SCHEME = b"http://"
 
 
-def near(authority: bytes) -> bool:
+def loopback(authority: bytes) -> bool:
     """Whether `host:port` names this machine: a name of it and a port, as a browser writes them, and nothing else."""
-    found = _NEAR.fullmatch(authority)
+    found = _LOOPBACK.fullmatch(authority)
     return found is not None and 0 < int(found[1]) <= 65_535
 
 
-class _Near:
+class _LoopbackOnly:
     """
     Lets in what names this machine as its Host, once, and comes from no page or from one of this machine.
 
@@ -61,10 +61,10 @@ class _Near:
             hosts, origins = (
                 [value for key, value in scope["headers"] if key == name] for name in (b"host", b"origin")
             )
-            if len(hosts) != 1 or not near(hosts[0]):
+            if len(hosts) != 1 or not loopback(hosts[0]):
                 await PlainTextResponse("Invalid Host header", 421)(scope, receive, send)
                 return
-            if not all(origin.startswith(_SCHEME) and near(origin.removeprefix(_SCHEME)) for origin in origins):
+            if not all(origin.startswith(_SCHEME) and loopback(origin.removeprefix(_SCHEME)) for origin in origins):
                 await PlainTextResponse("Invalid Origin header", 403)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
@@ -103,7 +103,7 @@ def serve(
     verifier = _Verifier(token)
     app = serving.server().streamable_http_app(streamable_http_path=PATH, host=HOST, token_verifier=verifier)
     app.add_middleware(AuthenticationMiddleware, backend=BearerAuthBackend(verifier))
-    app.add_middleware(_Near)  # what is added last is asked first
+    app.add_middleware(_LoopbackOnly)  # what is added last is asked first
     gc.freeze()
     gc.enable()
     ready(url)

@@ -173,7 +173,7 @@ def _fields(
     found: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:
-            raise Invalid(f"{unknown} {name[:60]!r}", hint=_nearest(name, [one.name for one in parameters]))
+            raise Invalid(f"{unknown} {name[:60]!r}", hint=_suggestion(name, [one.name for one in parameters]))
         if value is None:
             continue
         one = known[name]
@@ -199,10 +199,10 @@ def _check_name(place: str, name: str) -> None:
         raise Invalid(f"{place} is blank")
 
 
-def _nearest(name: str, known: list[str]) -> str:
+def _suggestion(name: str, known: list[str]) -> str:
     there = f"It takes {', '.join(known)}." if known else "It takes none."
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"Did you mean {near[0]!r}? {there}" if near else there
+    suggestions = get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"Did you mean {suggestions[0]!r}? {there}" if suggestions else there
 
 
 def _value(one: Parameter, value: object, notices: list[Notice], *, place: str) -> object:  # noqa: PLR0911  # one answer a case

@@ -37,10 +37,10 @@ def chosen(names: Iterable[str]) -> tuple[Tool, ...]:
     known = TOOLSETS
     for name in sorted(wanted):
         if name not in known:
-            near = get_close_matches(name, known, n=1)
+            suggestions = get_close_matches(name, known, n=1)
             raise Invalid(
                 f"no toolset {name!r}",
-                hint=f"{f'Did you mean {near[0]!r}? ' if near else ''}There are: {', '.join(known)}.",
+                hint=f"{f'Did you mean {suggestions[0]!r}? ' if suggestions else ''}There are: {', '.join(known)}.",
             )
     return tuple(
         {tool.name: tool for name in _HOMES if ALL in wanted or name in wanted for tool in _tools(name)}.values()
@@ -59,6 +59,6 @@ def unknown(name: str, known: Collection[str]) -> str:
         return (
             f"{name} is in the toolset {elsewhere}, which this server does not have. The user brings it by {brought}."
         )
-    near = get_close_matches(name, known, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
+    suggestions = get_close_matches(name, known, n=1)
+    hint = f"Did you mean {suggestions[0]!r}?" if suggestions else f"There are: {', '.join(known)}."
     return f"no tool {short(name)}. {hint}"

@@ -21,21 +21,21 @@ def coverage(terms: Sequence[Term], matched: int) -> float:
     return held / total if total else 0.0
 
 
-def said(coverage: float, keyword: float, near: float) -> float:
+def match_strength(coverage: float, keyword: float, proximity: float) -> float:
     """
     How well a chunk says what a query says, 0..1.
 
     Args:
         coverage: Share of the query's weight that it holds, 0..1.
         keyword: BM25 over the best BM25, 0..1.
-        near: Share of the query's weight that stands together in it, 0..1.
+        proximity: Share of the query's weight that stands together in it, 0..1.
     """
-    return (2 * coverage + keyword + NEIGHBOURS * near) / (3 + NEIGHBOURS)
+    return (2 * coverage + keyword + NEIGHBOURS * proximity) / (3 + NEIGHBOURS)
 
 
-def likeness(terms: Sequence[Term], scored: Scored) -> float:
+def similarity(terms: Sequence[Term], scored: Scored) -> float:
     """
-    How near a chunk is to the query, 0..1: its cosine, what is below 0 taken as 0 (CAP A13, X17); of one whose vector
+    How similar a chunk is to the query, 0..1: its cosine, what is below 0 taken as 0 (CAP A13, X17); of one whose vector
     was not looked at, the share of the terms' weight that it holds.
     """
     if scored.cosine is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.coverage import coverage, said
+from memory.rank.coverage import coverage, match_strength
 from memory.schema.query import Merge
 
 if TYPE_CHECKING:
@@ -45,29 +45,31 @@ class Fusing(NamedTuple):
 
 def fuse(
     pool: Sequence[Scored],
-    nearness: Mapping[ChunkId, float],
+    similarities: Mapping[ChunkId, float],
     *,
     terms: Sequence[Term] = (),
     weights: tuple[float, float] = (0.3, 0.7),
     merge: Merge = Merge.MINMAX,
-    near: Mapping[ChunkId, float] = MappingProxyType({}),
+    proximity: Mapping[ChunkId, float] = MappingProxyType({}),
 ) -> Ranking:
     """
     Rank candidates by what both retrievers say of them.
 
     Args:
         pool: The candidates: the union of both rankings, each chunk once, with both scores where they are known.
-        nearness: For each chunk with a vector, its cosine with the query after centring, -1..1.
+        similarities: For each chunk with a vector, its cosine with the query after centring, -1..1.
         terms: What the keyword retriever looked for; the candidates' `matched` speaks of them.
         weights: Of keywords and vectors.
-        near: For chunks the share of the query's weight that stands together in them, 0..1 (`memory.rank.neighbours`).
+        proximity: For chunks the share of the query's weight that stands together in them, 0..1 (see
+            `memory.rank.neighbours`).
 
     Returns:
         With scores 0..1 if the weights sum to 1.
-        MINMAX: `w0 · (2 · coverage + BM25 / best BM25 + 0.65 · near) / 3.65 + w1 · (n + 1) / (best n + 1)`: each
-        retriever from its theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 divided by the best makes the best 1
-        however poor it is; so how much of the query a chunk holds weighs twice as much. A chunk without a vector counts as neither
-        near nor far, n = 0: one that waits for its vector, or never gets one, is not the worst.
+        MINMAX: `w0 · (2 · coverage + BM25 / best BM25 + 0.65 · proximity) / 3.65 + w1 · (n + 1) / (best n + 1)`: each
+        retriever from its theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 divided by the best makes the
+        best 1 however poor it is; so how much of the query a chunk holds weighs twice as much. A chunk without a vector
+        counts as neither like the query nor unlike it, n = 0: one that waits for its vector, or never gets one, is not the
+        worst.
         MAX: each score divided by the best, a missing one 0 (the seed's rule).
         RRF: `w / (60 + rank)`, summed over the retrievers.
     """
@@ -75,13 +77,13 @@ def fuse(
         case Merge.MINMAX:
             held = {matched: coverage(terms, matched) for matched in {item.matched for item in pool}}
             parts = [
-                (said(held[item.matched], keyword, near.get(item.chunk, 0.0)), vector)
-                for item, (keyword, vector) in zip(pool, _relative(pool, nearness, floor=-1.0), strict=True)
+                (match_strength(held[item.matched], keyword, proximity.get(item.chunk, 0.0)), vector)
+                for item, (keyword, vector) in zip(pool, _relative(pool, similarities, floor=-1.0), strict=True)
             ]
         case Merge.MAX:
-            parts = _relative(pool, nearness, floor=0.0)
+            parts = _relative(pool, similarities, floor=0.0)
         case Merge.RRF:
-            parts = _reciprocal(pool, nearness)
+            parts = _reciprocal(pool, similarities)
     scores = (weights[0] * keyword + weights[1] * vector for keyword, vector in parts)
     scored = (item._replace(score=score) for item, score in zip(pool, scores, strict=True))
     return tuple(sorted(scored, key=lambda item: (-item.score, item.chunk)))
@@ -97,16 +99,18 @@ def shrunk(total: Vectors, count: int) -> Vectors:
     return (total / (count + SHRINK)).astype("float32")
 
 
-def _relative(pool: Sequence[Scored], nearness: Mapping[ChunkId, float], *, floor: float) -> list[tuple[float, float]]:
+def _relative(
+    pool: Sequence[Scored], similarities: Mapping[ChunkId, float], *, floor: float
+) -> list[tuple[float, float]]:
     best_keyword = max((item.keyword or 0.0 for item in pool), default=0.0) or 1.0
-    near = [max(0.0, nearness.get(item.chunk, 0.0) - floor) for item in pool]
-    nearest = max(near, default=0.0) or 1.0
-    return [((item.keyword or 0.0) / best_keyword, one / nearest) for item, one in zip(pool, near, strict=True)]
+    above = [max(0.0, similarities.get(item.chunk, 0.0) - floor) for item in pool]
+    highest = max(above, default=0.0) or 1.0
+    return [((item.keyword or 0.0) / best_keyword, one / highest) for item, one in zip(pool, above, strict=True)]
 
 
-def _reciprocal(pool: Sequence[Scored], nearness: Mapping[ChunkId, float]) -> list[tuple[float, float]]:
+def _reciprocal(pool: Sequence[Scored], similarities: Mapping[ChunkId, float]) -> list[tuple[float, float]]:
     keywords = _places({item.chunk: item.keyword for item in pool if item.keyword is not None})
-    vectors = _places({item.chunk: nearness[item.chunk] for item in pool if item.chunk in nearness})
+    vectors = _places({item.chunk: similarities[item.chunk] for item in pool if item.chunk in similarities})
     return [(keywords.get(item.chunk, 0.0), vectors.get(item.chunk, 0.0)) for item in pool]
 
 

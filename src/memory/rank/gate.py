@@ -6,7 +6,7 @@ import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.coverage import NEIGHBOURS, coverage, held_by_memory, said
+from memory.rank.coverage import NEIGHBOURS, coverage, held_by_memory, match_strength
 from memory.schema.query import Gate, Tier, Verdict
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def judge(
     ranking: Ranking,
     tuning: Tuning,
     *,
-    near: Mapping[ChunkId, float] = MappingProxyType({}),
+    proximity: Mapping[ChunkId, float] = MappingProxyType({}),
     fit: float | None = None,
 ) -> Verdict:
     """
@@ -74,14 +74,14 @@ def judge(
 
     Args:
         terms: What was looked for; `matched` of the ranking speaks of them.
-        near: For chunks the share of the query's weight that stands together in them, 0..1.
+        proximity: For chunks the share of the query's weight that stands together in them, 0..1.
         fit: How well the term vectors fit, -1..1; None if there is no distilled tier to go to.
     """
     top = ranking[:DEPTH]
     held = held_by_memory(ranking[: max(DEPTH, tuning.enough)])
     every = (1 << len(terms)) - 1
     complete = sum(bits == every for bits in held.values())
-    margin = first_margin(terms, top, near)
+    margin = first_margin(terms, top, proximity)
     best = max((coverage(terms, scored.matched) for scored in top), default=0.0)
     seen = Verdict(False, "", len(held), complete, margin, best)
     tier, why = _decided(seen, terms, top, tuning, fit)
@@ -145,11 +145,12 @@ def _memories(count: int) -> str:
 
 
 def first_margin(
-    terms: Sequence[Term], ranking: Ranking, near: Mapping[ChunkId, float] = MappingProxyType({})
+    terms: Sequence[Term], ranking: Ranking, proximity: Mapping[ChunkId, float] = MappingProxyType({})
 ) -> float:
     """
     How far the best candidate stands above the others: the largest softmax(2 · s), with
-    s = 2 · coverage + BM25 / best BM25 + 0.65 · near, over the candidates (docs/ranking.md, "The gate"). 0..1; 1 for a single candidate.
+    s = 2 · coverage + BM25 / best BM25 + 0.65 · proximity, over the candidates (docs/ranking.md, "The gate"). 0..1; 1 for a single
+    candidate.
     """
     if not ranking:
         return 0.0
@@ -159,6 +160,8 @@ def first_margin(
     for scored in ranking:
         if (held := cache.get(scored.matched)) is None:
             held = cache[scored.matched] = coverage(terms, scored.matched)
-        strengths.append((3 + NEIGHBOURS) * said(held, (scored.keyword or 0.0) / best, near.get(scored.chunk, 0.0)))
+        strengths.append(
+            (3 + NEIGHBOURS) * match_strength(held, (scored.keyword or 0.0) / best, proximity.get(scored.chunk, 0.0))
+        )
     highest = max(strengths)
     return 1 / sum(math.exp(2 * (strength - highest)) for strength in strengths)

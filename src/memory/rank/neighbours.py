@@ -39,7 +39,7 @@ def neighbours(text: str, terms: Sequence[Term]) -> Mapping[str, float]:
     return {pair: share for pair, share in pairs.items() if share > 0}
 
 
-def together(pairs: Mapping[str, float], texts: Mapping[ChunkId, str]) -> Mapping[ChunkId, float]:
+def proximities(pairs: Mapping[str, float], texts: Mapping[ChunkId, str]) -> Mapping[ChunkId, float]:
     """
     For each text the share of the query's weight whose pairs it has, 0..1 and less than 1 by the words at both ends.
 
@@ -52,16 +52,16 @@ def together(pairs: Mapping[str, float], texts: Mapping[ChunkId, str]) -> Mappin
     return found
 
 
-def lifted(ranking: Ranking, near: Mapping[ChunkId, float]) -> Ranking:
+def lifted(ranking: Ranking, proximity: Mapping[ChunkId, float]) -> Ranking:
     """
     A keyword ranking with what neighbours add: score = BM25 + 0.4 · best BM25 · share, for the first `DEPTH`; the others
     stay behind them, in their order.
     """
-    if not ranking or not near:
+    if not ranking or not proximity:
         return ranking
     best = max(scored.score for scored in ranking)
     first = [
-        scored._replace(score=scored.score + KEYWORD_SHARE * best * near.get(scored.chunk, 0.0))
+        scored._replace(score=scored.score + KEYWORD_SHARE * best * proximity.get(scored.chunk, 0.0))
         for scored in ranking[:DEPTH]
     ]
     return (*sorted(first, key=lambda scored: (-scored.score, scored.chunk)), *ranking[DEPTH:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.rank.coverage import coverage, said
+from memory.rank.coverage import coverage, match_strength
 from memory.rank.fuse import RRF_K
 from memory.schema.query import Merge, Tier
 
@@ -17,23 +17,26 @@ if TYPE_CHECKING:
 
 
 def by_words(
-    passages: Sequence[Passage], terms: Sequence[Term], *, best: float, near: Mapping[ChunkId, float]
+    passages: Sequence[Passage], terms: Sequence[Term], *, best: float, proximity: Mapping[ChunkId, float]
 ) -> list[float]:
     """
-    How well passages that words alone have found say what the query says, 0..1: what `memory.rank.coverage.said` makes of each chunk,
-    as in the merge; its mean over the chunks that match. BM25 itself tells nothing in a small store, where it is 0.000001.
+    How well passages that words alone have found say what the query says, 0..1: what `memory.rank.coverage.match_strength`
+    makes of each chunk, as in the merge; its mean over the chunks that match. BM25 itself tells nothing in a small store,
+    where it is 0.000001.
 
     None is above that of a passage before it: BM25 decides the order. One without a chunk that matches has 0.
 
     Args:
         passages: Best first.
         best: The best BM25 of all that was found.
-        near: See `memory.rank.coverage.said`.
+        proximity: See `memory.rank.coverage.match_strength`.
     """
     scores: list[float] = []
     for passage in passages:
         parts = [
-            said(coverage(terms, one.matched), (one.keyword or 0.0) / (best or 1.0), near.get(one.chunk, 0.0))
+            match_strength(
+                coverage(terms, one.matched), (one.keyword or 0.0) / (best or 1.0), proximity.get(one.chunk, 0.0)
+            )
             for one in passage.matching
         ]
         mean = sum(parts) / len(parts) if parts else 0.0

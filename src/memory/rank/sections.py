@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.coverage import likeness
+from memory.rank.coverage import similarity
 from memory.rank.rollup import SECTIONS_OF, Passage
 from memory.schema.memory import ChunkType
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 NEIGHBOURS = 3
 """Chunks shown on either side where a body has no headings (CAP X13)."""
 
-NEAR = 0.5
-"""A chunk matches from this share of the nearest one's likeness on, 0..1."""
+MATCHING_SHARE = 0.5
+"""A chunk matches from this share of the highest similarity on, 0..1."""
 
 
 class Section(NamedTuple):
@@ -108,10 +108,10 @@ def shown(
     found: Sequence[Section], scores: Mapping[ChunkId, Scored], terms: Sequence[Term], ranking: Ranking, limit: int
 ) -> list[Passage]:
     """
-    Sections by how near their matching chunks are on average (CAP A28, A29).
+    Sections by the mean score of their matching chunks (CAP A28, A29).
 
     A chunk matches if it is one of the first `SECTIONS_OF` · limit and holds a word of the query (CAP A22, A26), or
-    if its likeness is at least `NEAR` of the nearest chunk's: what is not found by words has a place in any ranking, and
+    if its similarity is at least `MATCHING_SHARE` of the highest: what is not found by words has a place in any ranking, and
     of a long section not all stands in a list of limited length.
 
     Args:
@@ -120,7 +120,7 @@ def shown(
         limit: Sections that are wanted; all that are `found` are ranked.
     """
     first = {scored.chunk for scored in ranking[: SECTIONS_OF * limit]}
-    bound = NEAR * max((likeness(terms, scored) for scored in ranking), default=0.0)
+    bound = MATCHING_SHARE * max((similarity(terms, scored) for scored in ranking), default=0.0)
     passages = []
     for one in found:
         known = [scores[id] for id in one.chunks if id in scores]
@@ -128,7 +128,7 @@ def shown(
             scored
             for scored in known
             if scored.chunk == one.best.chunk
-            or likeness(terms, scored) >= bound > 0
+            or similarity(terms, scored) >= bound > 0
             or (scored.matched and scored.chunk in first)
         )
         score = sum(scored.score for scored in matching) / len(matching)

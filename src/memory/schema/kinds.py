@@ -163,8 +163,11 @@ def kind(name: str, among: Collection[Kind] = tuple(RULES)) -> Kind:
         return Kind(found)
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [kind.value for kind in among], n=1)
-    raise Invalid(f"no kind {name!r}", hint=f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(among)}.")
+    suggestions = get_close_matches(name, [kind.value for kind in among], n=1)
+    raise Invalid(
+        f"no kind {name!r}",
+        hint=f"Did you mean {suggestions[0]!r}?" if suggestions else f"There are: {', '.join(among)}.",
+    )
 
 
 def check_kind(old: Kind, new: Kind) -> None:

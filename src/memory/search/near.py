@@ -1,4 +1,4 @@
-"""Searching entities by their meaning and by how near they are to others in the graph."""
+"""Searching entities by their meaning and by their distance from others in the graph."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.confidence import confidence
 from memory.rank.coverage import coverage, held_by_memory
-from memory.rank.proximity import relevance
+from memory.rank.graph_distance import relevance
 from memory.schema.errors import EmbedError, Invalid, NotFound, SpaceMismatch
 from memory.schema.kinds import Kind
 from memory.schema.limits import check_distance
@@ -30,9 +30,9 @@ WORDS = 200
 """Chunks whose keyword scores count, at least: a common word may stand in all."""
 
 MANY = 2000
-"""From so many entities on that are near, all are compared at once: that costs less than to look for the others first."""
+"""From so many entities within the distance on, all are compared at once: that costs less than to look for the others."""
 
-NEARBY = "search_nearby_entity"
+SEARCH_TYPE = "search_nearby_entity"
 """The type of these searches, as they are remembered."""
 
 ATTEMPTS = 5
@@ -44,11 +44,11 @@ ENTITIES = Scope(kinds=frozenset({Kind.ENTITY}))
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """
-    What is looked for near what; see `memory.rank.proximity.relevance` for the weights.
+    What is looked for, and around what; see `memory.rank.graph_distance.relevance` for the weights.
 
     Attributes:
-        around: The entities of the context; without any, nothing is near.
-        distance: Relations that count as near at most, 0..10.
+        around: The entities of the context; without any, the graph says nothing.
+        distance: Relations away that count at most, 0..10.
         vector_weight, keyword_weight: 0..1.
         judged: Say how far the answer can be trusted.
 
@@ -71,15 +71,15 @@ class Wanted:
                 raise Invalid(f"{name} is 0..1, not {weight!r}")
 
 
-class Near(NamedTuple):
+class EntityHit(NamedTuple):
     """
     One entity that was found.
 
     Attributes:
-        score: See `memory.rank.proximity.relevance`, 0..1. Where no vector was compared, the share of the query's weight that
-            it holds stands in for its likeness.
+        score: See `memory.rank.graph_distance.relevance`, 0..1. Where no vector was compared, the share of the query's
+            weight that it holds stands in for its similarity.
         cosine: With the query, -1..1; None where none was compared.
-        distance: Relations between it and the nearest entity of the context; None if it is not near.
+        distance: Relations between it and the closest entity of the context; None if there are more than count.
         keyword: Its BM25 as a share of the best, 0..1; 0 if keywords do not count.
         coverage: Share of the query's weight that it holds, 0..1; 0 if nobody looked.
     """
@@ -92,7 +92,7 @@ class Near(NamedTuple):
     coverage: float = 0.0
 
 
-class Nearby(NamedTuple):
+class EntityAnswer(NamedTuple):
     """
     Entities, best first, with how they were found.
 
@@ -101,7 +101,7 @@ class Nearby(NamedTuple):
         outcome, worth: How far they can be trusted, and why, a clause; None if that was not asked for.
     """
 
-    hits: tuple[Near, ...]
+    hits: tuple[EntityHit, ...]
     tier: Tier
     limit: int
     steps: tuple[Step, ...]
@@ -115,22 +115,22 @@ class Nearby(NamedTuple):
 
     def searched(self, moment: datetime) -> Searched:
         """How it is remembered; its limit is that of its query."""
-        return Searched(moment, NEARBY, self.tier, self.seconds, self.limit, len(self.hits), ())
+        return Searched(moment, SEARCH_TYPE, self.tier, self.seconds, self.limit, len(self.hits), ())
 
 
-def nearby(
+def search_entities(
     wanted: Wanted,
     store: Store,
     embedders: Callable[[], Embedders],
     fusing: Fusing,
     *,
     backfill: Callable[[int], Backfilled | None],
-) -> Nearby:
+) -> EntityAnswer:
     """
     The entities that come first by `relevance`, exactly: as if every entity had been scored, by keyword the first `WORDS`.
 
-    Without an embedder, or when it fails, the share of the query's weight stands in for the likeness, and a notice
-    says so (CAP E28).
+    Without an embedder, or when it fails, the share of the query's weight stands in for the similarity, and a
+    notice says so (CAP E28).
 
     Raises:
         StoreError: The store cannot be read.
@@ -152,7 +152,7 @@ class _Search:
         self._trace = Trace()
         self._retrievers = Retrievers(wanted.query, store, embedders, fusing, backfill=backfill, trace=self._trace)
 
-    def answer(self) -> Nearby:
+    def answer(self) -> EntityAnswer:
         self._retrievers.plan()
         distances = self._store.graph.distances(self._wanted.around, self._wanted.distance)
         self._trace.step("graph", len(distances))
@@ -171,9 +171,9 @@ class _Search:
         self._trace.step("read", len(hits))
         outcome, why = self._confidence(hits, tier) if wanted.judged else (None, "")
         steps, notices = tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices))
-        return Nearby(hits, tier, wanted.query.limit, steps, notices, outcome, why)
+        return EntityAnswer(hits, tier, wanted.query.limit, steps, notices, outcome, why)
 
-    def _confidence(self, hits: Sequence[Near], tier: Tier) -> tuple[Outcome, str]:
+    def _confidence(self, hits: Sequence[EntityHit], tier: Tier) -> tuple[Outcome, str]:
         if not hits and self._retrievers.bare():
             return Outcome.NOTHING_SAVED, "there are no entities"
         outcome, why = confidence(
@@ -190,7 +190,7 @@ class _Search:
         return found
 
     def _by_meaning(self, distances: Mapping[MemoryId, int], words: Ranking) -> Mapping[MemoryId, float] | None:
-        """The likeness of all that could come first; None if the meaning cannot be looked at, which is said."""
+        """The similarity of all that could come first; None if the meaning cannot be looked at, which is said."""
         if not self._retrievers.two:
             self._trace.notices.append(Notice("by keyword, not by meaning: no embedder is configured"))
             return None
@@ -200,51 +200,59 @@ class _Search:
         try:
             for _ in range(ATTEMPTS - 1):
                 try:
-                    return self._likeness(known)
+                    return self._similarities(known)
                 except NotFound:  # the generation
                     self._retrievers.renew(vector=True)
-            return self._likeness(known)
+            return self._similarities(known)
         except (EmbedError, SpaceMismatch) as error:
             self._trace.notices.append(Notice(f"by keyword, not by meaning: {error}", error.hint))
             return None
 
-    def _likeness(self, known: Collection[MemoryId]) -> Mapping[MemoryId, float]:
-        """Of these entities, and of as many others as are asked for: the most alike, for they have nothing else."""
+    def _similarities(self, known: Collection[MemoryId]) -> Mapping[MemoryId, float]:
+        """Of these entities, and of as many others as are asked for: the most similar, for they have nothing else."""
         if len(known) >= MANY and self._wanted.vector_weight:
-            return self._retrievers.likeness(ENTITIES)
-        alike = dict(self._retrievers.likeness(EVERYTHING._replace(among=frozenset(known)))) if known else {}
+            return self._retrievers.memory_similarities(ENTITIES)
+        similarities = (
+            dict(self._retrievers.memory_similarities(EVERYTHING._replace(among=frozenset(known)))) if known else {}
+        )
         if not self._wanted.vector_weight:
-            return alike
-        found = self._retrievers.nearest(self._depth)
+            return similarities
+        found = self._retrievers.by_vector(self._depth)
         others = [scored for scored in found if scored.memory not in known]
         if len(found) == self._depth and len({scored.memory for scored in others}) < self._wanted.query.limit:
-            return self._retrievers.likeness(ENTITIES)  # most of what there is, is known
-        return alike | {scored.memory: scored.score for scored in reversed(others)}  # the best chunk of each is first
+            return self._retrievers.memory_similarities(ENTITIES)  # most of what there is, is known
+        return similarities | {
+            scored.memory: scored.score for scored in reversed(others)
+        }  # the best chunk of each is first
 
     def _hits(
-        self, distances: Mapping[MemoryId, int], likeness: Mapping[MemoryId, float], words: Ranking
-    ) -> tuple[Near, ...]:
+        self, distances: Mapping[MemoryId, int], similarities: Mapping[MemoryId, float], words: Ranking
+    ) -> tuple[EntityHit, ...]:
         """The best, read; what was deleted meanwhile is left out, and so is what nothing speaks for."""
         wanted = self._wanted
         keywords: dict[MemoryId, float] = {}
         if wanted.keyword_weight and words:
             keywords = {scored.memory: scored.score / words[0].score for scored in reversed(words)}
         found: list[tuple[float, MemoryId, tuple[int | None, float]]] = []
-        for id in {*_foremost(distances, likeness, wanted.query.limit), *keywords}:
-            alike = min(1.0, max(0.0, likeness.get(id, 0.0)))
+        for id in {*_foremost(distances, similarities, wanted.query.limit), *keywords}:
+            similarity = min(1.0, max(0.0, similarities.get(id, 0.0)))
             facts = (distances.get(id), keywords.get(id, 0.0))
-            score = relevance(alike, *facts, vector_weight=wanted.vector_weight, keyword_weight=wanted.keyword_weight)
+            score = relevance(
+                similarity, *facts, vector_weight=wanted.vector_weight, keyword_weight=wanted.keyword_weight
+            )
             if score > 0:
                 found.append((-score, id, facts))
         first = sorted(found)[: wanted.query.limit]
         memories = self._store.memories([id for _, id, _ in first])
-        return tuple(Near(memories[id], -score, None, *facts) for score, id, facts in first if id in memories)
+        return tuple(EntityHit(memories[id], -score, None, *facts) for score, id, facts in first if id in memories)
 
 
-def _foremost(distances: Mapping[MemoryId, int], likeness: Mapping[MemoryId, float], limit: int) -> Iterator[MemoryId]:
-    """At each distance the most alike: no other of that distance can come before them."""
-    rings: dict[int | None, list[MemoryId]] = {None: [id for id in likeness if id not in distances]}
+def _foremost(
+    distances: Mapping[MemoryId, int], similarities: Mapping[MemoryId, float], limit: int
+) -> Iterator[MemoryId]:
+    """At each distance the most similar: no other of that distance can come before them."""
+    rings: dict[int | None, list[MemoryId]] = {None: [id for id in similarities if id not in distances]}
     for id, distance in distances.items():
         rings.setdefault(distance, []).append(id)
     for ring in rings.values():
-        yield from (id for _, id in nsmallest(limit, [(min(0.0, -likeness.get(id, 0.0)), id) for id in ring]))
+        yield from (id for _, id in nsmallest(limit, [(min(0.0, -similarities.get(id, 0.0)), id) for id in ring]))

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from memory.rank.fuse import centred, fuse, shrunk
-from memory.rank.neighbours import DEPTH, lifted, neighbours, together
+from memory.rank.neighbours import DEPTH, lifted, neighbours, proximities
 from memory.schema.errors import EmbedError, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Merge, Notice, Scored, Step
 from memory.store import State
@@ -75,8 +75,8 @@ class Retrievers:
         self._ranked: tuple[int, Ranking] | None = None
         self._words: tuple[int, Ranking] | None = None
         self._pairs: Mapping[str, float] = {}
-        self._near: dict[ChunkId, float] = {}
-        self.partial = False  # many chunks have no vector yet: what is nearest may be among them
+        self._proximity: dict[ChunkId, float] = {}
+        self.partial = False  # many chunks have no vector yet: the most similar may be among them
 
     @property
     def two(self) -> bool:
@@ -100,7 +100,7 @@ class Retrievers:
             vector: Also with the query's vector: another generation may answer by now.
         """
         self._ranked = self._words = None
-        self._near = {}
+        self._proximity = {}
         if vector:
             self._vector = None
             for name in ("_fit", "_term_embedder"):
@@ -136,7 +136,7 @@ class Retrievers:
         """The best chunks by keyword; looked for once at each depth."""
         if self._words is None or self._words[0] != depth:
             found = self._best(depth)
-            self._words = (depth, lifted(found, self.near(found)))
+            self._words = (depth, lifted(found, self.proximity(found)))
             self._trace.step("keyword", len(found))
         return self._words[1]
 
@@ -149,14 +149,14 @@ class Retrievers:
             self._ranked = (known, found)
         return found[:depth]
 
-    def near(self, ranking: Ranking) -> Mapping[ChunkId, float]:
+    def proximity(self, ranking: Ranking) -> Mapping[ChunkId, float]:
         """What share of the query's weight stands together in the first chunks of a ranking."""
         if not self._pairs:
             return {}
         first = [scored.chunk for scored in ranking[:DEPTH]]
-        if unknown := [chunk for chunk in first if chunk not in self._near]:
-            self._near |= together(self._pairs, self._store.texts(unknown))
-        return {chunk: share for chunk in first if (share := self._near.get(chunk, 0.0))}
+        if unknown := [chunk for chunk in first if chunk not in self._proximity]:
+            self._proximity |= proximities(self._pairs, self._store.texts(unknown))
+        return {chunk: share for chunk in first if (share := self._proximity.get(chunk, 0.0))}
 
     def costly(self) -> bool:
         """Whether the keyword retriever has so much to rank that it should not do it again for more candidates."""
@@ -190,7 +190,7 @@ class Retrievers:
         self._asked = (self._fit[0], asked.vector)
         return self._compared("distilled", depth)
 
-    def nearest(self, depth: int) -> Ranking:
+    def by_vector(self, depth: int) -> Ranking:
         """The vector retriever; the query is embedded once however deep the search goes."""
         generation, vector = self._embedded()
         self._asked = (generation.id, vector)
@@ -202,10 +202,10 @@ class Retrievers:
         self._trace.step(retriever, len(ranking))
         return ranking
 
-    def likeness(self, scope: Scope) -> Mapping[MemoryId, float]:
+    def memory_similarities(self, scope: Scope) -> Mapping[MemoryId, float]:
         """The cosines of memories with the query, as far as they have vectors."""
         generation, vector = self._embedded()
-        found = self._store.likeness(generation.id, vector, scope)
+        found = self._store.memory_similarities(generation.id, vector, scope)
         self._trace.step("likeness", len(found))
         return found
 
@@ -276,44 +276,48 @@ class Retrievers:
             said = f"{backfilled.left:,} chunks have no vector yet and are found by keyword only"
             self._trace.notices.append(Notice(said, "The next searches go on with them; `memory embed` does it now."))
 
-    def fused(self, near: Ranking, words: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
+    def fused(self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
         """Both rankings as one, with `others` in it, which neither retriever found."""
         fusing = self._fusing
         if fusing.merge is Merge.MAX:
-            candidates, nearness = self._as_listed(near, words)
+            candidates, similarities = self._as_listed(vector_ranking, keyword_ranking)
         else:
-            candidates, nearness = self._looked_up(near, words, others)
-        ranking = fuse(candidates, nearness, terms=self.terms, weights=fusing.weights, merge=fusing.merge)
-        if fusing.merge is not Merge.MINMAX or not (together := self.near(ranking)):
+            candidates, similarities = self._looked_up(vector_ranking, keyword_ranking, others)
+        ranking = fuse(candidates, similarities, terms=self.terms, weights=fusing.weights, merge=fusing.merge)
+        if fusing.merge is not Merge.MINMAX or not (proximity := self.proximity(ranking)):
             return ranking
-        return fuse(candidates, nearness, terms=self.terms, weights=fusing.weights, near=together)
+        return fuse(candidates, similarities, terms=self.terms, weights=fusing.weights, proximity=proximity)
 
     def _looked_up(
-        self, near: Ranking, words: Ranking, others: Mapping[ChunkId, MemoryId]
+        self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]
     ) -> tuple[list[Scored], dict[ChunkId, float]]:
-        """Both retrievers, and for what only one of them found the other's score: a missing score is not a zero."""
-        known = {scored.chunk for scored in words}
-        unknown = [*(scored.chunk for scored in near if scored.chunk not in known), *others]
-        every = self._words is not None and len(words) < self._words[0]  # that holds a term is among the words
+        """Both rankings, and for what only one of them found the other's score: a missing score is not a zero."""
+        known = {scored.chunk for scored in keyword_ranking}
+        unknown = [*(scored.chunk for scored in vector_ranking if scored.chunk not in known), *others]
+        every = self._words is not None and len(keyword_ranking) < self._words[0]  # all that hold a term are in it
         more = () if every else self._store.keyword_scores(self.terms, unknown)
         neither = (Scored(chunk, memory, 0.0) for chunk, memory in others.items())
-        pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*neither, *near, *more, *words)}
-        cosines, nearness = self._nearness(list(pool))
+        pool: dict[ChunkId, Scored] = {
+            scored.chunk: scored for scored in (*neither, *vector_ranking, *more, *keyword_ranking)
+        }
+        cosines, similarities = self._similarities(list(pool))
         shown = cosines if self._compares_model else {}  # of a vector that was guessed, only the order tells
-        return [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()], nearness
+        return [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()], similarities
 
     @property
     def _compares_model(self) -> bool:
         return self._vector is not None and self._asked is not None and self._asked[1] is self._vector[1]
 
-    def _as_listed(self, near: Ranking, words: Ranking) -> tuple[list[Scored], dict[ChunkId, float]]:
-        """Both retrievers as the seed system takes them (CAP B16): what a list does not hold has no score in it."""
-        nearness = {scored.chunk: scored.score for scored in near}
-        pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*near, *words)}
-        shown = nearness if self._compares_model else {}
-        return [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()], nearness
+    def _as_listed(
+        self, vector_ranking: Ranking, keyword_ranking: Ranking
+    ) -> tuple[list[Scored], dict[ChunkId, float]]:
+        """Both rankings as the seed system takes them (CAP B16): what a list does not hold has no score in it."""
+        similarities = {scored.chunk: scored.score for scored in vector_ranking}
+        pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*vector_ranking, *keyword_ranking)}
+        shown = similarities if self._compares_model else {}
+        return [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()], similarities
 
-    def _nearness(self, chunks: Sequence[ChunkId]) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
+    def _similarities(self, chunks: Sequence[ChunkId]) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
         """The cosines of chunks with the query, as they are and after centring."""
         assert self._asked is not None  # noqa: S101  # a retriever came first
         generation, vector = self._asked
@@ -323,11 +327,11 @@ class Retrievers:
         found = self._store.cosines(generation, vector, other, chunks)
         query_centre = float(vector @ centre)
         cosines = {chunk: cosine for chunk, (cosine, _) in found.items()}
-        nearness = {
+        similarities = {
             chunk: centred(cosine, query_centre, with_other * length**0.5, length)
             for chunk, (cosine, with_other) in found.items()
         }
-        return cosines, nearness
+        return cosines, similarities
 
     def scored(self, rankings: Mapping[str, Ranking], chunks: Mapping[ChunkId, MemoryId]) -> Ranking:
         """What the retrievers that made these rankings say of chunks that are in none of them."""
@@ -335,8 +339,8 @@ class Retrievers:
             case ["keyword"]:
                 return self._store.keyword_scores(self.terms, list(chunks))
             case ["vector"]:
-                cosines, _ = self._nearness(list(chunks))
+                cosines, _ = self._similarities(list(chunks))
                 return tuple(Scored(id, chunks[id], cosine, cosine=cosine) for id, cosine in cosines.items())
-            case [near, "keyword"] | ["keyword", near]:
-                return self.fused(rankings[near], rankings["keyword"], chunks)
+            case [other, "keyword"] | ["keyword", other]:
+                return self.fused(rankings[other], rankings["keyword"], chunks)
         return ()

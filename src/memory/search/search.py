@@ -198,7 +198,7 @@ class _Search:
                 return _Found(Tier(self._query.mode), (), {}, more=False)
             case Mode.VECTOR:
                 depth = max(depth, self._fusing.candidates)
-                ranking = self._retrievers.nearest(depth)
+                ranking = self._retrievers.by_vector(depth)
                 return _Found(Tier.VECTOR, ranking, {"vector": ranking}, len(ranking) >= depth)
             case Mode.HYBRID:
                 return self._hybrid(depth, None)
@@ -232,7 +232,7 @@ class _Search:
             self._retrievers.terms,
             ranking,
             self._tuning,
-            near=self._retrievers.near(ranking),
+            proximity=self._retrievers.proximity(ranking),
             fit=self._retrievers.fit,
         )
         if not ranking and verdict.tier is not Tier.KEYWORD and self._retrievers.bare():
@@ -263,26 +263,30 @@ class _Search:
     def _distilled(self, depth: int, verdict: Verdict | None) -> _Found | None:
         """Both rankings that call no model, merged; None if there are no term vectors for the query."""
         depth = max(depth, self._fusing.candidates)
-        if (near := self._retrievers.distilled(depth)) is None:
+        if (vector_ranking := self._retrievers.distilled(depth)) is None:
             return None
-        return self._merged(Tier.DISTILLED, "distilled", near, depth, verdict)
+        return self._merged(Tier.DISTILLED, "distilled", vector_ranking, depth, verdict)
 
     def _hybrid(self, depth: int, verdict: Verdict | None) -> _Found:
         depth = max(depth, self._fusing.candidates)
-        return self._merged(Tier.HYBRID, "vector", self._retrievers.nearest(depth), depth, verdict)
+        return self._merged(Tier.HYBRID, "vector", self._retrievers.by_vector(depth), depth, verdict)
 
-    def _merged(self, tier: Tier, retriever: str, near: Ranking, depth: int, verdict: Verdict | None) -> _Found:
+    def _merged(
+        self, tier: Tier, retriever: str, vector_ranking: Ranking, depth: int, verdict: Verdict | None
+    ) -> _Found:
         words = self._retrievers.keywords(depth)
-        ranking = self._retrievers.fused(near, words, {})
+        ranking = self._retrievers.fused(vector_ranking, words, {})
         self._trace.step("fuse", len(ranking))
-        deeper = max(len(near), len(words)) >= depth
-        return _Found(tier, ranking, {"keyword": words, retriever: near}, deeper, verdict)
+        deeper = max(len(vector_ranking), len(words)) >= depth
+        return _Found(tier, ranking, {"keyword": words, retriever: vector_ranking}, deeper, verdict)
 
     def _scores(self, passages: Sequence[Passage], found: _Found) -> list[float]:
         if found.tier is not Tier.KEYWORD:
             return [passage.score for passage in passages]
         best = max((scored.keyword or 0.0 for scored in found.ranking), default=0.0)
-        return by_words(passages, self._retrievers.terms, best=best, near=self._retrievers.near(found.ranking))
+        return by_words(
+            passages, self._retrievers.terms, best=best, proximity=self._retrievers.proximity(found.ranking)
+        )
 
     def _hits(self, passages: Sequence[Passage], found: _Found) -> tuple[Hit, ...]:
         """Passages with their memories; what was deleted since it was ranked is left out."""

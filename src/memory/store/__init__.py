@@ -391,24 +391,24 @@ class Store(Accounts, Sessions, Protocol):
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
         """
-        The k nearest chunks in scope, exactly: scope narrows before k counts, any k. A chunk's best window counts.
+        The k most similar chunks in scope, exactly: scope narrows before k counts, any k. A chunk's best window counts.
 
         Args:
             vector: Shape (dimension,), length 1.
         """
         ...
 
-    def likeness(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
+    def memory_similarities(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
         """
-        Cosine of each memory in scope with `vector`, by its window that is nearest, up to 1e-5; what has no vector is
-        left out.
+        Cosine of each memory in scope with `vector`, by its most similar window, up to 1e-5; what has no vector is left
+        out.
         """
         ...
 
     def cosines(
         self, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]
     ) -> Mapping[ChunkId, tuple[float, float]]:
-        """Cosine of each chunk's window that is nearest to `vector`: with it, and with `other`."""
+        """Cosine of each chunk's window that is most similar to `vector`: with it, and with `other`."""
         ...
 
     def centre(self, generation: int) -> tuple[Vectors, int]:

@@ -103,8 +103,10 @@ def parsed(line: str, *, place: str) -> Line:
     if values.get("schema", SCHEMA) != SCHEMA:
         raise Invalid(f"{place}: schema {values['schema']!r} is not {SCHEMA}", hint="Was it made by a newer version?")
     if unknown := sorted(set(values) - _KNOWN):
-        near = get_close_matches(unknown[0], _KNOWN, n=1)
-        raise Invalid(f"{place}: no field {unknown[0][:60]!r}", hint=f"Did you mean {near[0]!r}?" if near else "")
+        suggestions = get_close_matches(unknown[0], _KNOWN, n=1)
+        raise Invalid(
+            f"{place}: no field {unknown[0][:60]!r}", hint=f"Did you mean {suggestions[0]!r}?" if suggestions else ""
+        )
     try:
         draft = _draft(values)
         if "uid" not in values:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.graph.embed import Embedding
 from memory.operations.graph.find import Finding
 from memory.operations.graph.keep import Keeping
-from memory.rank.proximity import relevance
+from memory.rank.graph_distance import relevance
 
 if TYPE_CHECKING:
     from memory.engine import Engine
@@ -48,7 +48,7 @@ class EntityGraph(Keeping, Finding, Embedding):
 
 
 def hybrid_relevance(vector_score: float, graph_distance: int | None, vector_weight: float = 0.5) -> float:
-    """The documented name (CAP E17) of `memory.rank.proximity.relevance`."""
+    """The documented name (CAP E17) of `memory.rank.graph_distance.relevance`."""
     return relevance(vector_score, graph_distance, vector_weight=vector_weight)
 
 

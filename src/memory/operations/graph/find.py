@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from memory.operations.graph.rows import Name, Values
     from memory.schema.memory import Memory
-    from memory.search.near import Near, Nearby
+    from memory.search.near import EntityAnswer, EntityHit
     from memory.store import Relation
 
 RELATIONS = 1000
@@ -255,7 +255,7 @@ def _cosine(threshold: float) -> float:
     return threshold
 
 
-def likely(found: Nearby) -> tuple[Near, ...]:
+def likely(found: EntityAnswer) -> tuple[EntityHit, ...]:
     """Nothing if nothing seems to fit; else those that are at least half as near as the nearest. See docs/decisions/0016."""
     if found.outcome is Outcome.NOTHING_RELEVANT:
         return ()
@@ -263,12 +263,12 @@ def likely(found: Nearby) -> tuple[Near, ...]:
     return tuple(hit for hit in found.hits if hit.score >= HALF * best)
 
 
-def alike(found: Nearby, least: float) -> tuple[Near, ...]:
+def alike(found: EntityAnswer, least: float) -> tuple[EntityHit, ...]:
     """Those whose cosine is at least so much; what nobody compared stays."""
     return tuple(hit for hit in found.hits if hit.cosine is None or hit.cosine >= least)
 
 
-def _left_out(found: Nearby, hits: Sequence[Near], least: float | None) -> tuple[Notice, ...]:
+def _left_out(found: EntityAnswer, hits: Sequence[EntityHit], least: float | None) -> tuple[Notice, ...]:
     """What to say where a threshold decided otherwise than it seems, or left nothing."""
     if least is not None and found.tier is Tier.KEYWORD and found.hits:
         return (Notice("the threshold leaves nothing out: no cosine is known"),)
@@ -282,7 +282,7 @@ def _left_out(found: Nearby, hits: Sequence[Near], least: float | None) -> tuple
     return (Notice(f"no entity reaches the threshold of {least}: the nearest has a cosine of {nearest:.2f}"),)
 
 
-def _found(found: Nearby, rows: Sequence[Values], hits: Sequence[Near], *, hybrid: bool) -> Values:
+def _found(found: EntityAnswer, rows: Sequence[Values], hits: Sequence[EntityHit], *, hybrid: bool) -> Values:
     scored = [row | graph_data.scores(hit, hybrid=hybrid) for row, hit in zip(rows, hits, strict=True)]
     return {"tier": str(found.tier), "entities": scored, "notices": data.notices(found.notices)}
 

@@ -53,8 +53,8 @@ class Rows:
 
     def _unknown(self, names: Sequence[Name]) -> list[Values]:
         """Notices of names that are none, with the nearest that there is."""
-        nearest = self.engine.graph.nearest
-        return data.notices(tuple(Notice(f"no entity {short(name)}", nearest(name)) for name in names[:HINTS]))
+        suggestion = self.engine.graph.suggestion
+        return data.notices(tuple(Notice(f"no entity {short(name)}", suggestion(name)) for name in names[:HINTS]))
 
 
 def unique(notices: Iterable[Notice]) -> tuple[Notice, ...]:

@@ -89,7 +89,7 @@ def adopted(
         "dry_run": dry_run,
         "settings": [row._asdict() for row in rows],
         "secrets": [{"named": one.named, "variable": one.variable(config)} for one in found.secrets],
-        "unknown": [{"named": key, "nearest": near or None} for key, near in found.unknown],
+        "unknown": [{"named": key, "nearest": suggestion or None} for key, suggestion in found.unknown],
         "notices": notices(found.notices),
         "space": space and space._asdict(),
         "reindex": plan and plan._asdict(),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from memory.engine.status import Embedding
     from memory.schema.memory import Memory, MemoryId
-    from memory.search.near import Near
+    from memory.search.near import EntityHit
     from memory.store import GraphCounts, Relation
 
 DIGITS = 4  # of a score (CAP X39)
@@ -51,21 +51,21 @@ def status(memory: Memory, embedding: Embedding) -> str:
     return "outdated" if state == "pending" and memory.updated_at > memory.created_at else state
 
 
-def scores(near: Near, *, hybrid: bool) -> dict[str, Any]:
+def scores(hit: EntityHit, *, hybrid: bool) -> dict[str, Any]:
     """
     What speaks for an entity that was found.
 
     Args:
         hybrid: Also by the graph.
     """
-    similarity = None if near.cosine is None else round(near.cosine, DIGITS)
+    similarity = None if hit.cosine is None else round(hit.cosine, DIGITS)
     if not hybrid:
-        return {"score": round(near.score, DIGITS), "similarity": similarity}
-    keyword = round(near.keyword, DIGITS)
+        return {"score": round(hit.score, DIGITS), "similarity": similarity}
+    keyword = round(hit.keyword, DIGITS)
     return {
-        "score": round(near.score, DIGITS),
+        "score": round(hit.score, DIGITS),
         "similarity": similarity,
-        "distance": near.distance,
+        "distance": hit.distance,
         "keyword": keyword,
     }
 

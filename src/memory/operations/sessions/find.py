@@ -249,7 +249,7 @@ class Finding:
         if not (query and query.strip()) or rank is not True:
             return self._in_order(kind, place, limit) | {"query": query}
         answer = self._answer(kind, place, query, limit, Granularity.COARSE)
-        hits = self._near(answer, threshold)
+        hits = self._reaching(answer, threshold)
         read, notices = self.engine.documents.read([hit.memory for hit in hits])
         of = {hit.memory.id: hit for hit in hits}
         found = [rows.ranked(one, of[one.memory.id]) for one in read]
@@ -261,7 +261,7 @@ class Finding:
     ) -> Envelope:
         answer = self._answer(kind, place, query, limit, size)
         shape = rows.chunk if size is Granularity.FINE else rows.section
-        hits = self._near(answer, threshold)
+        hits = self._reaching(answer, threshold)
         found = [shape(hit) for hit in hits]
         message = said(answer.notices, self._why(answer, hits))
         return {"results": found, "total_results": len(found), **_worth(answer), "message": message}
@@ -270,7 +270,7 @@ class Finding:
         mode = Mode(self.engine.config.search.mode)
         return self.engine.search(Query(query, limit, size, mode, place.scope(kind), compared=True, topup=True))
 
-    def _near(self, answer: Answer, threshold: float | None) -> list[Hit]:
+    def _reaching(self, answer: Answer, threshold: float | None) -> list[Hit]:
         if threshold is None or not self.engine.config.search.threshold_filtering:
             return list(answer.hits)
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):

@@ -48,7 +48,7 @@ class _Held(NamedTuple):
 
 class Matrix:
     """
-    Says which chunks may be among the nearest; their exact cosines are the database's to compute.
+    Says which chunks may be among the most similar; their exact cosines are the database's to compute.
 
     A scan of 10,000 vectors takes SQLite 10 ms, a product with this matrix 0.3. It is read when a search finds the
     vectors as the search before it did, so that neither a single search nor one after each save pays for it.
@@ -59,11 +59,11 @@ class Matrix:
         self._seen: tuple[int, int] | None = None
         self._held: _Held | None = None
 
-    def nearest(
+    def most_similar(
         self, db: apsw.Connection, generation: int, vector: Vectors, count: int, *, scope: Scope | None = None
     ) -> list[int] | None:
         """
-        At least `count` chunks: the nearest, and all that tie with the last of them. None if the matrix is not held,
+        At least `count` chunks: the most similar, and all that tie with the last of them. None if the matrix is not held,
         or so many are asked for or tie that a scan costs less.
 
         Args:
@@ -73,14 +73,14 @@ class Matrix:
         held = self._current(db, generation)
         if held is None:
             return None
-        return _nearest(held, vector, count, None if scope is None else within(db, scope))
+        return _most_similar(held, vector, count, None if scope is None else within(db, scope))
 
-    def likeness(
+    def memory_similarities(
         self, db: apsw.Connection, generation: int, vector: Vectors, memories: Sequence[int]
     ) -> dict[int, float] | None:
         """The best product of each of these memories, up to `LAST_DIGITS`; None if the matrix is not held."""
         held = self._current(db, generation)
-        return None if held is None else _likeness(held, vector, memories)
+        return None if held is None else _memory_similarities(held, vector, memories)
 
     def _current(self, db: apsw.Connection, generation: int) -> _Held | None:
         vectors, changes, dimension = db.execute(
@@ -113,9 +113,9 @@ def _read(db: apsw.Connection, generation: int, changes: int, dimension: int) ->
     return _Held(generation, changes, chunks, memories, rows)
 
 
-def _nearest(held: _Held, vector: Vectors, count: int, inside: Sequence[int] | None) -> list[int] | None:
+def _most_similar(held: _Held, vector: Vectors, count: int, inside: Sequence[int] | None) -> list[int] | None:
     """
-    See `Matrix.nearest`.
+    See `Matrix.most_similar`.
 
     Args:
         inside: The memories to look at; None takes all.
@@ -139,7 +139,7 @@ def _nearest(held: _Held, vector: Vectors, count: int, inside: Sequence[int] | N
     return None
 
 
-def _likeness(held: _Held, vector: Vectors, memories: Sequence[int]) -> dict[int, float]:
+def _memory_similarities(held: _Held, vector: Vectors, memories: Sequence[int]) -> dict[int, float]:
     import numpy as np
 
     among = np.flatnonzero(np.isin(held.memories, memories))

@@ -264,9 +264,9 @@ class SqliteStore(SqliteAccounts, SqliteHealth):
         with self._db.read_vectors() as db:
             return vector_rows.by_vector(db, generation, vector, scope, k, matrix=self._matrix)
 
-    def likeness(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
+    def memory_similarities(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
         with self._db.read_vectors() as db:
-            return vector_rows.likeness(db, generation, vector, scope, matrix=self._matrix)
+            return vector_rows.memory_similarities(db, generation, vector, scope, matrix=self._matrix)
 
     def cosines(
         self, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]

@@ -258,7 +258,7 @@ def by_vector(
     need(db, generation)
     query = vector.tobytes()
     count, narrowed = (k + SLACK, None) if broad(scope) else (k, scope)
-    among = matrix.nearest(db, generation, vector, count, scope=narrowed)
+    among = matrix.most_similar(db, generation, vector, count, scope=narrowed)
     if narrowed is None or among is not None:
         ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, count, among=among)
         if exhausted or len(ranking) >= k:
@@ -280,10 +280,10 @@ def _ranked_then_filtered(
     db: apsw.Connection, generation: int, query: bytes, scope: Scope, k: int, *, among: Sequence[int] | None
 ) -> tuple[Ranking, bool]:
     """
-    The nearest k of all chunks, less those out of scope; and whether there were no more than k.
+    The k most similar of all chunks, less those out of scope; and whether there were no more than k.
 
     Args:
-        among: Chunks that are known to hold the nearest k; None looks at all.
+        among: Chunks that are known to hold the k most similar; None looks at all.
     """
     condition, values = where(scope)
     named = [] if among is None else [listed(among)]
@@ -307,14 +307,14 @@ def _ranking(rows: Iterable[Row]) -> Ranking:
     return tuple(Scored(id, memory, cosine, cosine=cosine) for id, memory, cosine in rows)
 
 
-def likeness(
+def memory_similarities(
     db: apsw.Connection, generation: int, vector: Vectors, scope: Scope, *, matrix: Matrix
 ) -> Mapping[MemoryId, float]:
-    """See `Store.likeness`."""
+    """See `Store.memory_similarities`."""
     need(db, generation)
     exactly = scope.among is not None and scope == EVERYTHING._replace(among=scope.among)
     ids = list(scope.among or ()) if exactly else within(db, scope) or []
-    found = matrix.likeness(db, generation, vector, ids)
+    found = matrix.memory_similarities(db, generation, vector, ids)
     if found is None:
         rows: Iterable[Row] = db.execute(
             f"""select c.memory_id, 1 - min(vec_distance_cosine(v.embedding, ?))

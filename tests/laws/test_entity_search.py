@@ -1,4 +1,4 @@
-"""What is near in meaning and in the graph is what one finds who scores every entity by hand."""
+"""What is similar in meaning and close in the graph is what one finds who scores every entity by hand."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from hypothesis import example, given, strategies as st
 from memory import Config, Engine, Kind, Query
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.operations.graph import EntityGraph
-from memory.rank.proximity import proximity, relevance
+from memory.rank.graph_distance import distance_score, relevance
 from memory.schema.limits import LINE_LIMIT
-from memory.search import near as proximity_search
+from memory.search import near as entity_search
 from memory.search.near import ENTITIES, Wanted
 from memory.store.sqlite.store import SqliteStore
 from memory.text.observations import listed, observations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from memory.embed import Role
     from memory.schema.space import Vectors
-    from memory.search.near import Near
+    from memory.search.near import EntityHit
     from memory.store import Store
 
 TOLERANCE = 1e-4  # vectors may be compared in halves
@@ -97,7 +97,7 @@ def steps(count: int, edges: set[tuple[int, int]], around: Sequence[int], most: 
 
 
 def by_hand(engine: Engine, wanted: Wanted, away: Mapping[int, int]) -> dict[str, tuple[float, ...]]:
-    """Score, likeness, proximity and keywords of every entity that anything speaks for."""
+    """Score, similarity, closeness in the graph and keywords of every entity that anything speaks for."""
     query = wanted.query.text
     vector = Drawn().embed([query], "query")[0]
     store = engine.store
@@ -108,30 +108,30 @@ def by_hand(engine: Engine, wanted: Wanted, away: Mapping[int, int]) -> dict[str
         body = engine.details(entity.id, count=False).body
         chunks = [body[chunk.start : chunk.stop] for _, chunk in engine.documents.outline(entity.id)]
         passages = [f"{entity.title}\n{text}".strip() for text in chunks]
-        alike = max(0.0, *(float(vector @ row) for row in Drawn().embed(passages, "passage")))
-        near = proximity(away.get(int(entity.title[1:])))
+        similarity = max(0.0, *(float(vector @ row) for row in Drawn().embed(passages, "passage")))
+        closeness = distance_score(away.get(int(entity.title[1:])))
         keyword = max([one.score / best for one in words if one.memory == entity.id], default=0.0)
         w, k = wanted.vector_weight, wanted.keyword_weight
-        score = (1 - k) * (w * alike + (1 - w) * near) + k * keyword
+        score = (1 - k) * (w * similarity + (1 - w) * closeness) + k * keyword
         if score > TOLERANCE:
-            found[entity.title] = (score, alike, near, keyword)
+            found[entity.title] = (score, similarity, closeness, keyword)
     return found
 
 
-def are_the_best(hits: Sequence[Near], scores: Mapping[str, tuple[float, ...]], wanted: Wanted) -> None:
+def are_the_best(hits: Sequence[EntityHit], scores: Mapping[str, tuple[float, ...]], wanted: Wanted) -> None:
     """But for places of those that differ by less than the tolerance."""
     shown = [hit for hit in hits if hit.score > TOLERANCE]
     best = sorted((score for score, *_ in scores.values()), reverse=True)[: wanted.query.limit]
     assert [hit.score for hit in shown] == pytest.approx(best, abs=TOLERANCE)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     for hit in shown:
-        score, alike, near, keyword = scores[hit.memory.title]
+        score, similarity, closeness, keyword = scores[hit.memory.title]
         assert hit.score == pytest.approx(score, abs=TOLERANCE)
-        assert proximity(hit.distance) == near
+        assert distance_score(hit.distance) == closeness
         if wanted.keyword_weight:
             assert hit.keyword == pytest.approx(keyword, abs=TOLERANCE)
         if wanted.vector_weight and wanted.keyword_weight < 1:
-            assert max(0.0, hit.cosine) == pytest.approx(alike, abs=TOLERANCE)
+            assert max(0.0, hit.cosine) == pytest.approx(similarity, abs=TOLERANCE)
 
 
 @contextmanager
@@ -147,7 +147,7 @@ SORTS = pytest.mark.parametrize("sort", ["ram", "sqlite"])
 
 
 @SORTS
-@pytest.mark.parametrize("many", [3, proximity_search.MANY])
+@pytest.mark.parametrize("many", [3, entity_search.MANY])
 @given(
     graphs(),
     st.tuples(st.integers(0, 40), st.sampled_from(["", "alpha", "alpha beta"])),
@@ -166,7 +166,7 @@ def test_a_hybrid_search_is_every_entity_scored_and_the_best_taken(  # noqa: PLR
         wanted = Wanted(Query(f"{query[1]} at {query[0]}", limit, scope=ENTITIES), ids, distance, *shares)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(proximity_search, "MANY", many)
+            patch.setattr(entity_search, "MANY", many)
             found = engine.graph.nearby(wanted)
 
         assert not found.notices
@@ -191,7 +191,7 @@ def test_relevance_is_0_to_1_and_grows_with_all_that_speaks_for_it(w, k, distanc
     assert score(similarity=1.0) >= score() - 1e-12
     assert score(keyword=1.0) >= score() - 1e-12
     assert score(distance=0) >= score() - 1e-12
-    assert all(proximity(near) == 2 * proximity(far) for near, far in pairwise(range(11)))
+    assert all(distance_score(closeness) == 2 * distance_score(far) for closeness, far in pairwise(range(11)))
 
 
 # Observations --------------------------------------------------------------------------

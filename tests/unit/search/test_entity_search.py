@@ -1,4 +1,4 @@
-"""The score of nearness, and what a search of entities says when it cannot do all it could."""
+"""The score of graph distance, and what a search of entities says when it cannot do all it could."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sessions_made import Compass
 
 from memory import Draft, Query
 from memory.operations.graph import hybrid_relevance
-from memory.rank.proximity import proximity, relevance
+from memory.rank.graph_distance import distance_score, relevance
 from memory.schema.errors import Invalid
 from memory.search.near import ENTITIES, Wanted
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     ("similarity", "distance", "weight", "score"),
     [(0.8, 0, 0.5, 0.9), (0.8, 1, 0.5, 0.65), (0.8, 3, 0.25, 0.29375), (0.8, None, 0.5, 0.4), (0.8, 2, 1.0, 0.8)],
 )
-def test_likeness_and_proximity_are_weighed(similarity, distance, weight, score) -> None:
+def test_similarity_and_graph_distance_are_weighed(similarity, distance, weight, score) -> None:
     assert relevance(similarity, distance, vector_weight=weight) == pytest.approx(score)
     assert hybrid_relevance(similarity, distance, weight) == pytest.approx(score)
 
@@ -33,8 +33,8 @@ def test_keywords_take_their_share_of_the_whole() -> None:
     assert relevance(0.8, 1, 0.3, keyword_weight=1.0) == pytest.approx(0.3)
 
 
-def test_proximity_halves_with_each_relation() -> None:
-    assert [proximity(n) for n in (0, 1, 2, 10, None)] == [1.0, 0.5, 0.25, 2**-10, 0.0]
+def test_the_score_of_a_distance_halves_with_each_relation() -> None:
+    assert [distance_score(n) for n in (0, 1, 2, 10, None)] == [1.0, 0.5, 0.25, 2**-10, 0.0]
 
 
 @pytest.mark.parametrize("weight", [-0.1, 1.1, "0.5", True, None, float("nan")])
