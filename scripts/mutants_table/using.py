@@ -99,7 +99,7 @@ SETTINGS = (
         "config-other-names-first",
         "(variable(key), *ALIASES.get(key, ()))",
         "(*ALIASES.get(key, ()), variable(key))",
-        "test_config.py",
+        "test_adopt.py",
     ),
     Mutant(
         "config-environment-before-flag",
