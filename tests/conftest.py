@@ -19,7 +19,7 @@ profiles.load()
 
 MEMORY = Path("/dev/shm")  # where Linux keeps files in memory
 MOUNTS = Path("/proc/self/mounts")
-ROOM = 2 << 30  # bytes; a run of everything takes up a fifth of it at most
+ROOM = 2 << 30  # bytes: what a run takes up and more; a container usually has 64 MB
 
 
 def pytest_configure(config: pytest.Config) -> None:
