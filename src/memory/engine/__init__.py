@@ -10,13 +10,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from memory.config.config import load
-from memory.engine.delegate import Delegate
 from memory.engine.documents import Details, Documents
 from memory.engine.maintenance import Maintenance, SearchLog
 from memory.engine.sessions import Sessions
 from memory.engine.vectors import Vectors
 from memory.rank.fuse import Fusing
 from memory.rank.gate import Tuning
+from memory.schema.delegate import Delegate
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.query import ACTIVE, Answer, Gate, Merge, Mode, Query, Scope
 from memory.search.search import search

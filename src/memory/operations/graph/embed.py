@@ -12,13 +12,17 @@ from memory.schema.query import Notice
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from memory.engine import Engine
     from memory.operations.graph.rows import Name, Values
 
 WITHOUT = frozenset({"pending", "failed", "outdated"})
 
 
-class Embedding(Rows):
-    """Base of `memory.operations.graph.EntityGraph`."""
+class Embedding:
+    """Of `memory.operations.graph.EntityGraph`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self._rows = engine, Rows(engine)
 
     def generate_embeddings(
         self,
@@ -43,7 +47,7 @@ class Embedding(Rows):
         given.flag("force_refresh", force_refresh)
         graph, chosen = self.engine.graph, given.references("entity_ids", entity_ids)
         entities = {one.id: one for one in (graph.entities(chosen) if chosen else graph.every())}
-        before = self._states(list(entities.values()))
+        before = self._rows.states(list(entities.values()))
         states = WITHOUT | ({"generated"} if force_refresh else set())
         wanted = [id for id, state in before.items() if state in states]
         result = self.engine.vectors.embed(progress, memories=wanted)

@@ -15,6 +15,7 @@ from memory.search.near import ENTITIES, Wanted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.engine import Engine
     from memory.operations.graph.rows import Name, Values
     from memory.schema.memory import Memory
     from memory.search.near import EntityAnswer, EntityHit
@@ -29,8 +30,11 @@ HALF = 0.5
 """Share of the nearest one's likeness from which another one fits too, if that one does."""
 
 
-class Finding(Rows):
-    """Base of `memory.operations.graph.EntityGraph`."""
+class Finding:
+    """Of `memory.operations.graph.EntityGraph`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self._rows = engine, Rows(engine)
 
     def open_nodes(self, names: Sequence[Name]) -> Values:
         """Entities by name or id, with their observations and all relations they have; unknown names are reported."""
@@ -48,10 +52,10 @@ class Finding(Rows):
         found = list(entities.values())
         relations = self.engine.graph.relations([one.id for one in found])
         return {
-            "entities": self._rows(found),
+            "entities": self._rows.entities(found),
             **self._most(relations, len(relations)),
             "unknown": unknown,
-            "notices": [*self._unknown(unknown), *_cut(relations)],
+            "notices": [*self._rows.unknown(unknown), *_cut(relations)],
         }
 
     def read_graph(self, limit: int = 100, offset: int = 0) -> Values:
@@ -69,7 +73,7 @@ class Finding(Rows):
         ids = {one.id for one in entities}
         relations = [one for one in graph.relations(list(ids)) if one.source in ids]
         return {
-            "entities": self._rows(entities),
+            "entities": self._rows.entities(entities),
             **self._most(relations, counts.relations),
             "total_entities": counts.entities,
             "offset": offset,
@@ -77,7 +81,7 @@ class Finding(Rows):
         }
 
     def _most(self, relations: Sequence[Relation], total: int) -> Values:
-        return {"relations": self._related(relations[:RELATIONS]), "total_relations": total}
+        return {"relations": self._rows.relations(relations[:RELATIONS]), "total_relations": total}
 
     # Searching -----------------------------------------------------------
 
@@ -91,7 +95,7 @@ class Finding(Rows):
         settings = self.engine.config
         limit = settings.graph.limit if limit is None else limit
         found = self.engine.search(Query(query, limit, mode=Mode(settings.search.mode), scope=ENTITIES))
-        rows = self._rows([hit.memory for hit in found.hits])
+        rows = self._rows.entities([hit.memory for hit in found.hits])
         relations = self.engine.graph.relations([hit.memory.id for hit in found.hits], inside=True)
         return {
             "query": query,
@@ -99,7 +103,7 @@ class Finding(Rows):
             "outcome": str(found.outcome),
             "worth": found.worth,
             "entities": [row | {"score": round(hit.score, 4)} for row, hit in zip(rows, found.hits, strict=True)],
-            "relations": self._related(relations[:RELATIONS]),
+            "relations": self._rows.relations(relations[:RELATIONS]),
             "notices": [*data.notices(found.notices), *_cut(relations)],
         }
 
@@ -131,7 +135,7 @@ class Finding(Rows):
         least = usual if threshold is None else _cosine(threshold)
         found = self.engine.graph.nearby(Wanted(query_, distance=0, vector_weight=1.0, judged=least is None))
         hits = likely(found) if least is None else alike(found, least)
-        rows = self._rows([hit.memory for hit in hits], observations=include_observations)
+        rows = self._rows.entities([hit.memory for hit in hits], observations=include_observations)
         values = _found(found, rows, hits, hybrid=False)
         values["notices"] += data.notices(_left_out(found, hits, least))
         said = {"outcome": found.outcome and str(found.outcome), "worth": found.worth}
@@ -171,7 +175,7 @@ class Finding(Rows):
             settings.keyword_weight if keyword_weight is None else keyword_weight,
         )
         found = self.engine.graph.nearby(wanted)
-        rows = self._rows([hit.memory for hit in found.hits])
+        rows = self._rows.entities([hit.memory for hit in found.hits])
         context = [one.title for one in around]
         return _found(found, rows, found.hits, hybrid=True) | {"query": query, "context_nodes": context}
 
@@ -207,7 +211,7 @@ class Finding(Rows):
         ends = self.engine.graph.entities([source, target])
         path = self.engine.graph.path(ends[0].id, ends[1].id)
         names = [ends[0].title]
-        rows = self._related(path or ())
+        rows = self._rows.relations(path or ())
         for row in rows:
             names.append(row["to"] if row["from"] == names[-1] else row["from"])
         return {
@@ -240,7 +244,7 @@ class Finding(Rows):
         observations, states = 0, dict.fromkeys(graph_data.STATES, 0)
         for page in paged(self.engine.graph.every()):
             observations += sum(map(len, self.engine.graph.known(page).values()))
-            for state in self._states(page).values():
+            for state in self._rows.states(page).values():
                 states[state] += 1
         return graph_data.stats(self.engine.graph.counts(), observations, states) | {"notices": []}
 

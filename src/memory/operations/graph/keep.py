@@ -18,6 +18,7 @@ from memory.text.observations import listed, together
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from memory.engine import Engine
     from memory.engine.graph import Observed
     from memory.operations.graph.given import Rows as Given
     from memory.operations.graph.rows import Name, Values
@@ -39,11 +40,12 @@ class Created(NamedTuple):
     notices: tuple[Notice, ...]
 
 
-class Keeping(Rows):
-    """Base of `memory.operations.graph.EntityGraph`."""
+class Keeping:
+    """Of `memory.operations.graph.EntityGraph`."""
 
-    _source: str | None
-    _agent: str | None
+    def __init__(self, engine: Engine, *, source: str | None, agent: str | None) -> None:
+        self.engine, self._rows = engine, Rows(engine)
+        self._source, self._agent = source, agent
 
     def create_entities(self, entities: Given) -> Values:
         """
@@ -59,10 +61,10 @@ class Keeping(Rows):
             Invalid: One of them is none, or too long. Nothing was kept.
         """
         found = self.create_described(given.entities(entities))
-        duplicates = self._rows([one.saved.memory for one in found.known], observations=False)
+        duplicates = self._rows.entities([one.saved.memory for one in found.known], observations=False)
         more = [_observed(one.changed, one.others) for one in found.known]
         return {
-            "created": self._rows(found.created, observations=False),
+            "created": self._rows.entities(found.created, observations=False),
             "duplicates": [row | said for row, said in zip(duplicates, more, strict=True)],
             "notices": data.notices(found.notices),
         }
@@ -131,7 +133,7 @@ class Keeping(Rows):
         return self._relations(self.engine.graph.unrelate(given.relations(relations)), "deleted", "unknown")
 
     def _relations(self, found: Sequence[tuple[Any, bool]], done: str, other: str) -> Values:
-        rows = self._related([relation for relation, _ in found])
+        rows = self._rows.relations([relation for relation, _ in found])
         sorted_out: Values = {done: [], other: []}
         for row, (_, changed) in zip(rows, found, strict=True):
             sorted_out[done if changed else other].append(row)
@@ -155,7 +157,7 @@ class Keeping(Rows):
             texts[entity.title] = texts.get(entity.title, ()) + one.texts
         self._check_room(texts)
         found = [self.engine.graph.observe(entity.id, one.texts) for entity, one in zip(entities, wanted, strict=True)]
-        rows = self._rows([one.saved.memory for one in found], observations=False)
+        rows = self._rows.entities([one.saved.memory for one in found], observations=False)
         more = [_observed(one.changed, one.others) for one in found]
         return {
             "results": [row | said for row, said in zip(rows, more, strict=True)],
@@ -176,7 +178,7 @@ class Keeping(Rows):
         wanted = given.told("deletions", deletions)
         entities = self.engine.graph.entities([one.entity for one in wanted])
         found = [self.engine.graph.forget(entity.id, one.texts) for entity, one in zip(entities, wanted, strict=True)]
-        rows = self._rows([one.saved.memory for one in found], observations=False)
+        rows = self._rows.entities([one.saved.memory for one in found], observations=False)
         more = [{"deleted": list(one.changed), "unknown": list(one.others)} for one in found]
         return {"results": [row | said for row, said in zip(rows, more, strict=True)], "notices": []}
 
@@ -201,7 +203,7 @@ class Keeping(Rows):
             else:
                 seen.add(one.id)
                 deleted.append({"id": one.id, "uid": one.uid, "name": one.title})
-        return {"deleted": deleted, "unknown": unknown, "notices": self._unknown(unknown)}
+        return {"deleted": deleted, "unknown": unknown, "notices": self._rows.unknown(unknown)}
 
     def _deleted(self, entity: Memory) -> bool:
         """False if it is gone already: others were faster."""
@@ -223,7 +225,7 @@ class Keeping(Rows):
         if not isinstance(new_name, str):
             raise Invalid(f"new_name must be text, not {short(new_name)}")
         saved = self.engine.documents.update(entity.id, title=given.called("new_name", new_name))
-        (row,) = self._rows([saved.memory], observations=False)
+        (row,) = self._rows.entities([saved.memory], observations=False)
         return {"entity": row, "former_name": entity.title, "notices": data.notices(saved.notices)}
 
     def link_memories(self, entity: Name, memory_ids: Sequence[Name]) -> Values:

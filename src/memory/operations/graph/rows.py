@@ -32,28 +32,29 @@ HINTS = 3
 
 
 class Rows:
-    """Base of what answers in rows."""
+    """What is asked of an engine to answer in rows."""
 
-    engine: Engine
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
-    def _rows(self, entities: Sequence[Memory], *, observations: bool = True) -> list[Values]:
-        embeddings = self.engine.vectors.embeddings(entities)
-        known: Mapping[MemoryId, Sequence[str]] = self.engine.graph.known(entities) if observations else {}
+    def entities(self, entities: Sequence[Memory], *, observations: bool = True) -> list[Values]:
+        embeddings = self._engine.vectors.embeddings(entities)
+        known: Mapping[MemoryId, Sequence[str]] = self._engine.graph.known(entities) if observations else {}
         return [graph_data.entity(one, embeddings[one.id], known.get(one.id)) for one in entities]
 
-    def _states(self, entities: Sequence[Memory]) -> dict[MemoryId, str]:
-        embeddings = self.engine.vectors.embeddings(entities)
+    def states(self, entities: Sequence[Memory]) -> dict[MemoryId, str]:
+        embeddings = self._engine.vectors.embeddings(entities)
         return {one.id: graph_data.status(one, embeddings[one.id]) for one in entities}
 
-    def _related(self, relations: Iterable[Relation]) -> list[Values]:
+    def relations(self, relations: Iterable[Relation]) -> list[Values]:
         found = list(relations)
-        ends = self.engine.graph.there(end for one in found for end in (one.source, one.target))
+        ends = self._engine.graph.there(end for one in found for end in (one.source, one.target))
         names = {id: memory.title for id, memory in ends.items()}
         return [graph_data.relation(one, names) for one in found]
 
-    def _unknown(self, names: Sequence[Name]) -> list[Values]:
+    def unknown(self, names: Sequence[Name]) -> list[Values]:
         """Notices of names that are none, with the nearest that there is."""
-        suggestion = self.engine.graph.suggestion
+        suggestion = self._engine.graph.suggestion
         return data.notices(tuple(Notice(f"no entity {short(name)}", suggestion(name)) for name in names[:HINTS]))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.sessions.find import Finding
 from memory.operations.sessions.keep import Keeping
 from memory.operations.sessions.use import Using
+from memory.schema.delegate import Delegate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["SearchStats", "SessionMemory", "log_timing", "search_stats"]
 
 
-class SessionMemory(Keeping, Finding, Using):
+class SessionMemory:
     """
     The 28 documented tools over an engine (CAP D9 to D35).
 
@@ -46,8 +47,10 @@ class SessionMemory(Keeping, Finding, Using):
             folder: Where documents may be written; None is as configured (`documents`).
             raises: Raise a `memory.operations.sessions.errors.SessionError` instead of answering an error.
         """
-        self.engine, self.raises = engine, raises
-        self._source, self._project, self._folder = source, project, folder
+        self.engine = engine
+        self._keeping = Keeping(engine, source=source, project=project, raises=raises)
+        self._finding = Finding(engine, raises=raises)
+        self._using = Using(engine, folder=folder, raises=raises)
 
     def get_search_statistics(self) -> dict[str, Any]:
         """
@@ -75,6 +78,37 @@ class SessionMemory(Keeping, Finding, Using):
                 for one in found.types
             },
         }
+
+    store_session_context = Delegate("_keeping", Keeping.store_session_context)
+    store_input_prompt = Delegate("_keeping", Keeping.store_input_prompt)
+    store_system_memory = Delegate("_keeping", Keeping.store_system_memory)
+    store_report = Delegate("_keeping", Keeping.store_report)
+    store_report_observation = Delegate("_keeping", Keeping.store_report_observation)
+    store_working_memory = Delegate("_keeping", Keeping.store_working_memory)
+    store_knowledge_base = Delegate("_keeping", Keeping.store_knowledge_base)
+
+    search_session_context = Delegate("_finding", Finding.search_session_context)
+    search_input_prompts = Delegate("_finding", Finding.search_input_prompts)
+    search_system_memory = Delegate("_finding", Finding.search_system_memory)
+    search_reports_specific_chunks = Delegate("_finding", Finding.search_reports_specific_chunks)
+    search_reports_section_context = Delegate("_finding", Finding.search_reports_section_context)
+    search_reports_full_documents = Delegate("_finding", Finding.search_reports_full_documents)
+    search_working_memory_specific_chunks = Delegate("_finding", Finding.search_working_memory_specific_chunks)
+    search_working_memory_section_context = Delegate("_finding", Finding.search_working_memory_section_context)
+    search_working_memory_full_documents = Delegate("_finding", Finding.search_working_memory_full_documents)
+    search_knowledge_base_specific_chunks = Delegate("_finding", Finding.search_knowledge_base_specific_chunks)
+    search_knowledge_base_section_context = Delegate("_finding", Finding.search_knowledge_base_section_context)
+    search_knowledge_base_full_documents = Delegate("_finding", Finding.search_knowledge_base_full_documents)
+
+    load_session_context_for_task = Delegate("_using", Using.load_session_context_for_task)
+    expand_chunk_context = Delegate("_using", Using.expand_chunk_context)
+    reconstruct_document = Delegate("_using", Using.reconstruct_document)
+    get_memory_by_id = Delegate("_using", Using.get_memory_by_id)
+    get_session_stats = Delegate("_using", Using.get_session_stats)
+    list_sessions = Delegate("_using", Using.list_sessions)
+    write_document_to_file = Delegate("_using", Using.write_document_to_file)
+    delete_memory = Delegate("_using", Using.delete_memory)
+    cleanup_old_memories = Delegate("_using", Using.cleanup_old_memories)
 
 
 def __getattr__(name: str) -> Any:

@@ -39,7 +39,7 @@ COARSE = SEARCHED | _granular(Granularity.COARSE)
 
 class Finding:
     """
-    Base of `memory.operations.sessions.SessionMemory`.
+    Of `memory.operations.sessions.SessionMemory`.
 
     Searches for chunks and sections answer a GranularSearchResult, the others a SearchMemoriesResult (CAP D36). They go
     through the engine's pipeline: keywords first, vectors when those are not enough. `tier` says which answered.
@@ -55,7 +55,8 @@ class Finding:
         rank: Of the tools for whole documents: rank them by their best chunk instead of by iteration.
     """
 
-    engine: Engine
+    def __init__(self, engine: Engine, *, raises: bool) -> None:
+        self.engine, self.raises = engine, raises
 
     @answers("search", SEARCHED)
     def search_session_context(

@@ -29,11 +29,11 @@ STORED = {
 
 
 class Keeping:
-    """Base of `memory.operations.sessions.SessionMemory`. Every method answers a StoreMemoryResult (CAP D9, D36)."""
+    """Of `memory.operations.sessions.SessionMemory`. Every method answers a StoreMemoryResult (CAP D9, D36)."""
 
-    engine: Engine
-    _source: str | None
-    _project: str | None
+    def __init__(self, engine: Engine, *, source: str | None, project: str | None, raises: bool) -> None:
+        self.engine, self.raises = engine, raises
+        self._source, self._project = source, project
 
     @answers("store", STORED)
     def store_session_context(

@@ -53,10 +53,10 @@ CLEANED = {"memories_deleted": 0, "chunks_deleted": 0, "dry_run": True}
 
 
 class Using:
-    """Base of `memory.operations.sessions.SessionMemory`. A `memory_id` may be a number, its digits, a uid or the start of one."""
+    """Of `memory.operations.sessions.SessionMemory`. A `memory_id` may be a number, its digits, a uid or the start of one."""
 
-    engine: Engine
-    _folder: Path | None
+    def __init__(self, engine: Engine, *, folder: Path | None, raises: bool) -> None:
+        self.engine, self.raises, self._folder = engine, raises, folder
 
     @answers("use", LOADED)
     def load_session_context_for_task(self, session_id: str, session_iter: Iteration) -> Envelope:
