@@ -123,10 +123,10 @@ def cold(plan: Plan, root: Path, raw: dict[str, object]) -> list[Figure]:
     }
     heavy = {}
     for tier, command in searches.items():
-        given = json.loads(run(command, home).stdout)
+        given = json.loads(run_command(command, home).stdout)
         assert (given["tier"], given["notices"]) == (tier, []), given
         heavy[f"memory search, {tier} tier"] = imported(command[1:], home)
-    sides = {name: lambda _, command=command: run(command, home) for name, command in commands.items()}
+    sides = {name: lambda _, command=command: run_command(command, home) for name, command in commands.items()}
     taken = turns(sides, [""] * (plan.starts + 1))
     raw["cold"] = taken = {name: times[1:] for name, times in taken.items()}  # the first start reads from disk
     return [_start(name, taken, heavy.get(name), len(kept)) for name in commands]
@@ -141,7 +141,7 @@ def environment(root: Path) -> dict[str, str]:
     return plain | {"MEMORY_HOME": str(root / "cold"), "PYTHONPYCACHEPREFIX": str(root / "compiled")}
 
 
-def run(command: Sequence[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+def run_command(command: Sequence[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, env=dict(env), capture_output=True, check=True)
 
 
@@ -152,7 +152,7 @@ def imported(arguments: Sequence[str], env: Mapping[str, str]) -> list[str]:
         f"atexit.register(lambda: print(*[m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)); "
         f"main({list(arguments)!r})"
     )
-    return run([sys.executable, "-c", code], env).stderr.decode().split()
+    return run_command([sys.executable, "-c", code], env).stderr.decode().split()
 
 
 def _start(name: str, taken: Mapping[str, Sequence[float]], heavy: Sequence[str] | None, size: int) -> Figure:

@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
     seconds: float = 0.0
 
 
-def run(*command: object, **environment: str) -> int:
+def run_command(*command: object, **environment: str) -> int:
     """The exit code of a command of this checkout; what it says is for whoever looks on."""
     words = [str(word) for word in command]
     print("+", *words, flush=True)
@@ -104,7 +104,7 @@ def _made(environment: Path, python: Path) -> None:
     stamp, sources = environment / ".installed", [HERE / "pyproject.toml", HERE / "scripts/setup"]
     if stamp.exists() and all(stamp.stat().st_mtime >= source.stat().st_mtime for source in sources):
         return
-    code = run("sh", "scripts/setup", PYTHON=str(python), VENV=environment.name, PIP_OF=str(OWN))
+    code = run_command("sh", "scripts/setup", PYTHON=str(python), VENV=environment.name, PIP_OF=str(OWN))
     if code == NO_ENVIRONMENT:
         raise Skipped(f"{python} makes no virtual environments")
     if code:
@@ -122,7 +122,7 @@ def benches() -> None:
 
 
 def _checked(*command: object, **environment: str) -> None:
-    code = run(*command, **environment)
+    code = run_command(*command, **environment)
     if code:
         raise subprocess.CalledProcessError(code, [str(word) for word in command])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from entries import OTHER, SPACE, START, directions, note, prompt
-from store_suite import heads, put
+from store_suite import heads, write
 
 from memory.schema.memory import ChunkId
 from memory.schema.space import Window
@@ -23,8 +23,8 @@ VECTORS = directions(5)
 @pytest.fixture
 def chunk(store: Store) -> ChunkId:
     """One of two chunks that wait for their vectors in generation 1."""
-    memory = put(store, prompt("zebra")).memory
-    put(store, prompt("giraffe"))
+    memory = write(store, prompt("zebra")).memory
+    write(store, prompt("giraffe"))
     store.begin(SPACE, START)
     return heads(store, memory.id)[0]
 
@@ -111,5 +111,5 @@ class BegunSuite:
     def test_nothing_is_known_of_what_never_was(self, store: Store) -> None:
         assert store.begun.vectors(99, ChunkId(99), 0) is None
         assert not store.begun.add(99, ChunkId(99), 0, 0, np.zeros((1, 8), np.float32))
-        put(store, note("zebra"))
+        write(store, note("zebra"))
         assert not store.begun.add(99, ChunkId(1), 0, 0, VECTORS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from entries import START, at, note
-from store_suite import BEYOND, kept, put
+from store_suite import BEYOND, kept, write
 
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
@@ -285,7 +285,7 @@ class Paths:
 
     def test_there_is_no_path_to_what_is_not_joined_or_not_there(self, store: Store) -> None:
         a, b, c, d, alone = entities(store, "a", "b", "c", "d", "alone")
-        memory = put(store, note()).memory.id
+        memory = write(store, note()).memory.id
         chained(store, a, b)
         chained(store, c, d)
 
@@ -418,7 +418,7 @@ class Counting:
             entity("e"),
             note("no entity", category="bug"),
         )
-        memory = put(store, note()).memory.id
+        memory = write(store, note()).memory.id
         store.graph.relate([related(a, b, "x"), related(b, a, "y"), related(b, b, "y"), related(c, c, "b")])
         store.graph.attach([linked(d, memory), linked(a, memory)])
 

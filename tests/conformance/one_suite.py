@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from entries import OTHER, SPACE, START, at, directions, embedded, note, unit, words
-from store_suite import heads, kept, nothing_was_kept, put
+from store_suite import heads, kept, nothing_was_kept, write
 
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import BY_AUTHOR, Kind
@@ -40,8 +40,8 @@ def feedbacks(store: Store, **fields: Any) -> Sequence[str]:
 
 class Renewing:
     def test_what_an_author_says_again_takes_the_place_of_what_was_said(self, store: Store) -> None:
-        first = put(store, feedback("one", moment=1))
-        second = put(store, feedback("two", moment=2, metadata={"iteration": 3}))
+        first = write(store, feedback("one", moment=1))
+        second = write(store, feedback("two", moment=2, metadata={"iteration": 3}))
 
         assert (first.known, first.renewed, second.known, second.renewed) == (False, False, False, True)
         assert second.memory.id == first.memory.id
@@ -55,7 +55,7 @@ class Renewing:
         for round in ("old", "new"):
             for agent in ("a", "b", None):
                 for run in ("r", "s"):
-                    put(store, feedback(f"{round} {agent} {run}", agent, run))
+                    write(store, feedback(f"{round} {agent} {run}", agent, run))
 
         assert sorted(feedbacks(store)) == ["new None r", "new None s", "new a r", "new a s", "new b r", "new b s"]
 
@@ -66,17 +66,17 @@ class Renewing:
         assert feedbacks(store) == ["three"]
 
     def test_the_same_words_once_more_bring_the_new_time_and_metadata(self, store: Store) -> None:
-        put(store, feedback("same", moment=1))
-        again = put(store, feedback("same", moment=9, metadata={"iteration": 2}))
+        write(store, feedback("same", moment=1))
+        again = write(store, feedback("same", moment=9, metadata={"iteration": 2}))
 
         assert (again.renewed, again.memory.updated_at, again.memory.metadata) == (True, at(9), {"iteration": 2})
         assert list(store.history(again.memory.id)) == []
 
     def test_the_index_and_the_vectors_are_those_of_what_is_said_now(self, store: Store) -> None:
         before = unit(1)
-        put(store, feedback("zebra", embedded=embedded([before] * 2)))
+        write(store, feedback("zebra", embedded=embedded([before] * 2)))
         generation = store.generations()[0].id
-        put(store, feedback("giraffe"))
+        write(store, feedback("giraffe"))
 
         assert store.by_keyword(store.weigh(words("zebra")), ACTIVE, 5) == ()
         assert len(store.by_keyword(store.weigh(words("giraffe")), ACTIVE, 5)) == 2
@@ -91,58 +91,58 @@ class Renewing:
         ids = kept(store, *plain)
         renewed = note("new", body="new", kind=Kind.DISCOVERY, agent_id="a", query_id="r", moment=at(9))
 
-        assert put(store, renewed._replace(renews=BY_AUTHOR)).memory.id == ids[1]
+        assert write(store, renewed._replace(renews=BY_AUTHOR)).memory.id == ids[1]
         assert [store.body(id) for id in ids] == ["x", "new", "z"]
 
     def test_one_that_says_the_same_is_renewed_first(self, store: Store) -> None:
         said = {"kind": Kind.INSIGHT, "agent_id": "a", "query_id": "r"}
         x, y = kept(store, *(note(body, body=body, moment=at(n), **said) for n, body in enumerate("xy")))
-        again = put(store, note("x", body="x", moment=at(9), **said)._replace(renews=BY_AUTHOR))
+        again = write(store, note("x", body="x", moment=at(9), **said)._replace(renews=BY_AUTHOR))
 
         assert (again.memory.id, again.renewed, again.memory.updated_at) == (x, True, at(9))
         assert [store.body(id) for id in (x, y)] == ["x", "y"]
 
     def test_what_was_superseded_is_not_renewed(self, store: Store) -> None:
-        old = put(store, feedback("one")).memory.id
-        put(store, note("instead", supersedes=old))
+        old = write(store, feedback("one")).memory.id
+        write(store, note("instead", supersedes=old))
 
-        assert put(store, feedback("two")).memory.id != old
+        assert write(store, feedback("two")).memory.id != old
         assert sorted(feedbacks(store)) == ["one", "two"]
 
     @pytest.mark.parametrize("later", [True, False])
     def test_an_import_brings_back_what_is_newer_only(self, store: Store, later: bool) -> None:
-        here = put(store, feedback("here", moment=5)).memory
+        here = write(store, feedback("here", moment=5)).memory
         there = here._replace(id=MemoryId(0), uid="ab" * 16, updated_at=at(9 if later else 1))
         entry = feedback("there", uid=there.uid)._replace(restored=there, unless_known=False)
 
-        found = put(store, entry)
+        found = write(store, entry)
 
         assert (found.memory.id, found.known) == (here.id, not later)
         assert feedbacks(store) == ["there" if later else "here"]
 
     def test_a_parent_that_is_not_there_changes_nothing(self, store: Store) -> None:
-        put(store, feedback("one"))
+        write(store, feedback("one"))
 
         with pytest.raises(NotFound):
-            put(store, feedback("two", parent_id=MemoryId(99)))
+            write(store, feedback("two", parent_id=MemoryId(99)))
 
         assert feedbacks(store) == ["one"]
 
 
 class Naming:
     def test_a_name_is_known_whatever_is_said_of_it(self, store: Store) -> None:
-        first = put(store, entity("Python", "- a language"))
-        second = put(store, entity("Python", "- a snake", category="animal"))
+        first = write(store, entity("Python", "- a language"))
+        second = write(store, entity("Python", "- a snake", category="animal"))
 
         assert (second.known, second.memory.id) == (True, first.memory.id)
         assert store.known([entity("Python"), entity("python")]) == [first.memory.id, None]
         assert store.body(first.memory.id) == "- a language"
 
     def test_another_kind_may_have_the_title(self, store: Store) -> None:
-        put(store, note(title="Python"))
+        write(store, note(title="Python"))
 
-        assert not put(store, entity("Python")).known
-        assert not put(store, note("another", title="Python")).known
+        assert not write(store, entity("Python")).known
+        assert not write(store, note("another", title="Python")).known
 
     def test_a_name_in_use_is_not_taken(self, store: Store) -> None:
         python, java = kept(store, entity("Python"), entity("Java"))
@@ -163,13 +163,13 @@ class Naming:
         (id,) = kept(store, entity("Python"))
         store.delete(id)
 
-        assert not put(store, entity("Python")).known
+        assert not write(store, entity("Python")).known
 
     def test_an_import_of_a_known_name_changes_nothing(self, store: Store) -> None:
-        here = put(store, entity("Python", "- a language")).memory
+        here = write(store, entity("Python", "- a language")).memory
         there = here._replace(id=MemoryId(0), uid="ab" * 16)
 
-        found = put(store, entity("Python", "- a snake", uid=there.uid)._replace(restored=there, unless_known=False))
+        found = write(store, entity("Python", "- a snake", uid=there.uid)._replace(restored=there, unless_known=False))
 
         assert (found.known, found.memory.id) == (True, here.id)
 
@@ -177,7 +177,7 @@ class Naming:
         (id,) = kept(store, entity("Python"))
 
         with pytest.raises(Invalid, match="entity"):
-            put(store, note("instead", supersedes=id))
+            write(store, note("instead", supersedes=id))
 
         assert store.counts().memories == 1
 
@@ -192,20 +192,20 @@ class Naming:
         (python,) = kept(store, entity("Python"))
 
         with pytest.raises(Invalid, match="not about"):
-            put(store, entity("Java")._replace(entities=(python,)))
+            write(store, entity("Java")._replace(entities=(python,)))
         assert store.counts().memories == 1
 
 
 class Growing:
     def test_what_has_only_grown_leaves_no_history(self, store: Store) -> None:
-        id = put(store, entity("Python", "- a")).memory.id
+        id = write(store, entity("Python", "- a")).memory.id
         after = store.replace(id, entity("Python", "- a\n- b", moment=3)._replace(grown=True))
 
         assert after is not None
         assert (after.memory.updated_at, store.body(id), list(store.history(id))) == (at(3), "- a\n- b", [])
 
     def test_somebody_who_was_faster_is_noticed_without_a_history(self, store: Store) -> None:
-        id = put(store, entity("Python", "- a")).memory.id
+        id = write(store, entity("Python", "- a")).memory.id
         former = store.whole(id)
         store.replace(id, entity("Python", "- a\n- b")._replace(grown=True), former=former)
 
@@ -213,7 +213,7 @@ class Growing:
         assert store.body(id) == "- a\n- b"
 
     def test_somebody_who_went_back_is_noticed_by_the_history(self, store: Store) -> None:
-        id = put(store, entity("Python", "- a")).memory.id
+        id = write(store, entity("Python", "- a")).memory.id
         former = store.whole(id)
         store.replace(id, entity("Python", "- b"))
         store.replace(id, entity("Python", "- a"))
@@ -224,7 +224,7 @@ class Growing:
 class About:
     def test_a_memory_is_linked_to_entities_as_it_is_kept(self, store: Store) -> None:
         python, java = kept(store, entity("Python"), entity("Java"))
-        new = put(store, note("x", moment=at(4))._replace(entities=(java, python)))
+        new = write(store, note("x", moment=at(4))._replace(entities=(java, python)))
 
         links = store.graph.attached(memories=[new.memory.id])
         assert [(link.entity, link.memory, link.created_at) for link in links] == [
@@ -234,19 +234,19 @@ class About:
 
     def test_one_that_is_known_is_linked_too(self, store: Store) -> None:
         (python,) = kept(store, entity("Python"))
-        first = put(store, note("x"))
-        again = put(store, note("x")._replace(entities=(python,), unless_known=True))
+        first = write(store, note("x"))
+        again = write(store, note("x")._replace(entities=(python,), unless_known=True))
 
         assert again.known
         assert [link.memory for link in store.graph.attached([python])] == [first.memory.id]
 
     @pytest.mark.parametrize("wrong", ["gone", "a note"])
     def test_what_is_no_entity_keeps_nothing(self, store: Store, wrong: str) -> None:
-        id = MemoryId(99) if wrong == "gone" else put(store, note("a note")).memory.id
+        id = MemoryId(99) if wrong == "gone" else write(store, note("a note")).memory.id
         before = store.counts()
 
         with pytest.raises(NotFound):
-            put(store, note("x")._replace(entities=(id,)))
+            write(store, note("x")._replace(entities=(id,)))
 
         assert store.counts() == before
         assert store.graph.attached([id]) == []
@@ -274,8 +274,8 @@ class About:
 
 class KeywordOnly:
     def test_it_is_neither_queued_nor_embedded(self, store: Store) -> None:
-        put(store, note("usual"))
-        made = put(store, unsaid(embedded=embedded(directions(2))))
+        write(store, note("usual"))
+        made = write(store, unsaid(embedded=embedded(directions(2))))
 
         assert (made.queued, made.memory.keyword_only) == (0, True)
         assert store.queued() == 1
@@ -298,7 +298,7 @@ class KeywordOnly:
         assert [one.what for one in store.waiting(10)] == ["usual"]
 
     def test_a_vector_that_came_too_late_is_not_kept(self, store: Store) -> None:
-        id = put(store, note("said", embedded=embedded([unit(1)]))).memory.id
+        id = write(store, note("said", embedded=embedded([unit(1)]))).memory.id
         generation = store.generations()[0].id
         store.replace(id, unsaid("said"))
 
@@ -309,14 +309,14 @@ class KeywordOnly:
         assert store.by_vector(generation, unit(1), EVERYTHING, 5) == ()
 
     def test_it_may_be_embedded_later(self, store: Store) -> None:
-        id = put(store, unsaid()).memory.id
+        id = write(store, unsaid()).memory.id
         after = store.replace(id, note("said", body="said"))
 
         assert after is not None
         assert (after.queued, store.queued(), after.memory.keyword_only) == (2, 2, False)
 
     def test_its_history_says_what_it_was(self, store: Store) -> None:
-        id = put(store, unsaid()).memory.id
+        id = write(store, unsaid()).memory.id
         store.replace(id, note("said"))
 
         assert [old.memory.keyword_only for old in store.history(id)] == [True]
@@ -334,7 +334,7 @@ class Similarities:
     def test_it_is_the_cosine_of_the_nearest_window(self, store: Store, seed: int) -> None:
         rows = directions(40, seed=seed)
         ids = [
-            put(store, note(f"m{n}", body="x", embedded=embedded(rows[n : n + 3], (0, 1, 1)))).memory.id
+            write(store, note(f"m{n}", body="x", embedded=embedded(rows[n : n + 3], (0, 1, 1)))).memory.id
             for n in range(0, 36, 3)
         ]
         (alone,) = kept(store, note("without a vector"))

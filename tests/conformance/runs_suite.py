@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from entries import SPACE, at, directions, embedded, note, prompt, unit, words
 from graph_suite import entity, linked
-from store_suite import found, kept, put
+from store_suite import found, kept, write
 
 from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.memory import MemoryId, Status
@@ -50,7 +50,7 @@ class OneRun:
         )
         store.runs.log([used(99), used(0, success=False), used(7, success=False), used(8, run="other"), used(run=None)])
 
-        assert store.runs.run("r") == Run(
+        assert store.runs.summary("r") == Run(
             id="r",
             memories=3,
             calls=3,
@@ -66,14 +66,14 @@ class OneRun:
         kept(store, finding())
         store.runs.log([used(), used(run=None)])
 
-        assert store.runs.run(absent) is None
+        assert store.runs.summary(absent) is None
 
     def test_only_the_research_kinds_make_a_run(self, store: Store) -> None:
         kept(store, note("of a run, but a note", query_id="n", agent_id="a"), finding("x", run="r"))
-        put(store, prompt("continue", query_id="r"))
+        write(store, prompt("continue", query_id="r"))
 
-        assert store.runs.run("n") is None
-        run = store.runs.run("r")
+        assert store.runs.summary("n") is None
+        run = store.runs.summary("r")
         assert (run.memories, run.agents) == (1, ())
 
     def test_whether_there_is_anything_of_a_run(self, store: Store) -> None:
@@ -91,39 +91,39 @@ class OneRun:
     def test_every_research_kind_counts(self, store: Store, kind: Kind) -> None:
         kept(store, finding("x", kind=kind))
 
-        assert store.runs.run("r").kinds == ((str(kind), 1),)
+        assert store.runs.summary("r").kinds == ((str(kind), 1),)
 
     def test_a_run_may_be_of_calls_alone(self, store: Store) -> None:
         store.runs.log([used(5), used(2, success=False), used(3)])
 
-        assert store.runs.run("r") == Run("r", 0, 3, 1, at(2), at(5), (), ())
+        assert store.runs.summary("r") == Run("r", 0, 3, 1, at(2), at(5), (), ())
 
     def test_what_changed_last_is_its_latest_moment(self, store: Store) -> None:
         first = kept(store, finding("old", 1), finding("other", 5))[0]
 
         store.replace(first, finding("corrected", 20))
 
-        run = store.runs.run("r")
+        run = store.runs.summary("r")
         assert (run.earliest, run.latest) == (at(1), at(20))
 
     def test_what_was_superseded_counts_too(self, store: Store) -> None:
         old = kept(store, finding("old"))[0]
-        put(store, finding("new")._replace(supersedes=old))
+        write(store, finding("new")._replace(supersedes=old))
 
-        assert store.runs.run("r").memories == 2
+        assert store.runs.summary("r").memories == 2
 
 
 class Latest:
     def test_runs_are_listed_by_their_latest_activity_then_by_name(self, store: Store) -> None:
         moments = {"b": 5, "a": 5, "c": 7, "é": 5, "d": 1}
-        first = {name: put(store, finding("x", moment, run=name)).memory.id for name, moment in moments.items()}
+        first = {name: write(store, finding("x", moment, run=name)).memory.id for name, moment in moments.items()}
         store.runs.log([used(6, run="calls"), used(5, run="aa"), used(99, run="d"), used(99, run=None)])
         kept(store, note("no research", query_id="n", moment=at(99)))
 
         runs, total = store.runs.latest(10)
         assert [one.id for one in runs] == ["c", "calls", "a", "aa", "b", "é", "d"]
         assert total == 7
-        assert list(runs) == [store.runs.run(one.id) for one in runs]
+        assert list(runs) == [store.runs.summary(one.id) for one in runs]
         for limit in (1, 3, 7):
             assert store.runs.latest(limit) == (runs[:limit], 7)
 
@@ -201,21 +201,21 @@ class Calls:
 
         store.delete(id)
 
-        assert store.runs.run("r") == Run("r", 0, 1, 0, at(0), at(0), (), ())
+        assert store.runs.summary("r") == Run("r", 0, 1, 0, at(0), at(0), (), ())
 
 
 class Clearing:
     def test_a_run_is_cleared_alone(self, store: Store) -> None:
         kept(store, *(finding("x", kind=kind, agent_id=kind) for kind in RESEARCH_KINDS))
         stay = kept(store, finding("x", run="s"), note("a note", query_id="r"), note("of none"), entity("e"))
-        stay.append(put(store, prompt("continue", query_id="r")).memory.id)
+        stay.append(write(store, prompt("continue", query_id="r")).memory.id)
         store.runs.log([used(), used(run="s"), used(run=None)])
 
         assert store.runs.clear("r") == Cleared(7, 0)
 
         assert memories(store) == stay
         assert len(logged(store)) == 3
-        assert store.runs.run("r").memories == 0
+        assert store.runs.summary("r").memories == 0
         assert store.runs.clear("r") == store.runs.clear("none", calls=True) == Cleared(0, 0)
 
     def test_all_runs_are_cleared_and_nothing_else(self, store: Store) -> None:
@@ -275,7 +275,7 @@ class Clearing:
 
     def test_what_a_cleared_memory_superseded_holds_again(self, store: Store) -> None:
         old = kept(store, finding("old", run="s"))[0]
-        put(store, finding("new")._replace(supersedes=old))
+        write(store, finding("new")._replace(supersedes=old))
 
         store.runs.clear("r")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from entries import SPACE, START, at, directions, embedded, note, prompt, unit, words
-from store_suite import SCOPES, admitted, found, heads, kept, narrowed, put, varied
+from store_suite import SCOPES, admitted, found, heads, kept, narrowed, varied, write
 
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId, Status
@@ -117,7 +117,7 @@ class Sessions:
             note("of none", moment=at(9), agent_id="four"),
         ]
         kept(store, *entries)
-        put(store, prompt("continue", agent_id="one"))
+        write(store, prompt("continue", agent_id="one"))
 
         session = store.session("s")
 
@@ -155,7 +155,7 @@ class Sessions:
 
     def test_sessions_are_listed_by_their_latest_activity_then_by_name(self, store: Store) -> None:
         moments = {"b": 5, "a": 5, "c": 7, "é": 5, "d": 1}
-        first = {name: put(store, said(1, moment, session_id=name)).memory.id for name, moment in moments.items()}
+        first = {name: write(store, said(1, moment, session_id=name)).memory.id for name, moment in moments.items()}
         kept(store, note("of none", moment=at(99)))
 
         sessions, total = store.sessions(10)
@@ -184,7 +184,7 @@ class Sessions:
 
     def test_what_was_superseded_counts_too(self, store: Store) -> None:
         old = kept(store, said(1, 1, what="old"))[0]
-        put(store, said(2, 2, what="new")._replace(supersedes=old))
+        write(store, said(2, 2, what="new")._replace(supersedes=old))
 
         assert store.session("s").memories == 2
 
@@ -250,7 +250,7 @@ class Forgetting:
 
     def test_what_a_forgotten_memory_superseded_holds_again(self, store: Store) -> None:
         old = kept(store, said(1, 9, what="old"))[0]
-        put(store, said(1, 1, what="new")._replace(supersedes=old))
+        write(store, said(1, 1, what="new")._replace(supersedes=old))
 
         store.forget(EVERYTHING, at(5), 10)
 
@@ -259,8 +259,8 @@ class Forgetting:
 
     def test_a_link_taken_out_of_a_chain_leaves_a_chain(self, store: Store) -> None:
         first = kept(store, said(1, 9, what="first"))[0]
-        second = put(store, said(1, 1, what="second")._replace(supersedes=first)).memory.id
-        third = put(store, said(1, 9, what="third")._replace(supersedes=second)).memory.id
+        second = write(store, said(1, 1, what="second")._replace(supersedes=first)).memory.id
+        third = write(store, said(1, 9, what="third")._replace(supersedes=second)).memory.id
 
         store.forget(EVERYTHING, at(5), 10)
 
@@ -269,7 +269,7 @@ class Forgetting:
 
     def test_a_chain_is_forgotten_as_a_whole(self, store: Store) -> None:
         first = kept(store, said(1, 1, what="first"))[0]
-        put(store, said(1, 2, what="second")._replace(supersedes=first))
+        write(store, said(1, 2, what="second")._replace(supersedes=first))
 
         assert store.forget(EVERYTHING, at(5), 10) == Aged(2, 2)
         assert store.counts().memories == 0
@@ -294,7 +294,7 @@ class Forgetting:
 
     def test_a_kind_can_be_forgotten_alone(self, store: Store) -> None:
         stays = kept(store, said(1, -9))[0]
-        put(store, prompt("continue"))
+        write(store, prompt("continue"))
 
         assert store.forget(Scope(kinds=frozenset({Kind.INPUT_PROMPT})), at(1), 10) == Aged(1, 1)
         assert ids(store.page(MemoryId(0), 9)) == [stays]

@@ -44,12 +44,12 @@ BEYOND = 1 << 70  # no store counts that far
 TOLERANCE = 1e-5  # of cosines in 32 bits
 
 
-def put(store: Store, entry: Entry) -> Kept:
-    return store.put([entry])[0]
+def write(store: Store, entry: Entry) -> Kept:
+    return store.write_entries([entry])[0]
 
 
 def kept(store: Store, *entries: Entry) -> list[MemoryId]:
-    return [one.memory.id for one in store.put(entries)]
+    return [one.memory.id for one in store.write_entries(entries)]
 
 
 def heads(store: Store, *ids: MemoryId) -> list[ChunkId]:
@@ -86,7 +86,7 @@ class Keeping:
             query_id="q",
         )
 
-        memory = put(store, entry).memory
+        memory = write(store, entry).memory
 
         assert store.memories([memory.id]) == {memory.id: memory}
         for name in ("title", "what", "why", "impact", "description", "category", "tags", "related_files", "metadata"):
@@ -102,12 +102,12 @@ class Keeping:
     def test_a_body_comes_back_to_the_last_code_point(self, store: Store) -> None:
         body = "a\r\n\u2028 naïve e\u0301 数据库 🦊\x07 \t\n"
 
-        id = put(store, note(body=body, size=3)).memory.id
+        id = write(store, note(body=body, size=3)).memory.id
 
         assert store.body(id) == body
 
     def test_an_entry_may_say_only_what_it_must(self, store: Store) -> None:
-        memory = put(store, prompt("continue")).memory
+        memory = write(store, prompt("continue")).memory
 
         assert (memory.title, memory.category, memory.project, memory.tags, memory.parent_id) == (
             "",
@@ -140,13 +140,13 @@ class Keeping:
             assert store.delete(absent) is False
         assert store.excerpts([ChunkId(99), ChunkId(BEYOND)]) == {}
         assert store.memories([]) == {}
-        assert list(store.put([])) == []
+        assert list(store.write_entries([])) == []
 
     def test_chunks_come_back_in_order_and_tile_the_body(self, store: Store) -> None:
         body = "0123456789" * 5
         chunks = cut(body, 7)
 
-        id = put(store, note(body=body, size=7)).memory.id
+        id = write(store, note(body=body, size=7)).memory.id
 
         outline = store.outline(id)
         assert {one: list(run) for one, run in store.outlines([id, MemoryId(10**6)]).items()} == {id: list(outline)}
@@ -156,7 +156,7 @@ class Keeping:
 
     def test_an_excerpt_is_a_chunk_with_what_stands_around_it(self, store: Store) -> None:
         body = "é" * 150 + "数" * 150 + "tail"
-        id = put(
+        id = write(
             store, note("the head", body=body, size=300, title="t", why="w", impact="i", tags=("x", "y"))
         ).memory.id
         head, first, last = (chunk for chunk, _ in store.outline(id))
@@ -184,7 +184,7 @@ class Keeping:
         good = note("first", embedded=embedded([unit(1)]))
 
         with pytest.raises(NotFound):
-            store.put([good, note("second", supersedes=MemoryId(99))])
+            store.write_entries([good, note("second", supersedes=MemoryId(99))])
 
         assert nothing_was_kept(store)
         assert list(store.generations()) == []
@@ -192,20 +192,20 @@ class Keeping:
     @pytest.mark.parametrize("missing", [0, 99, BEYOND])
     def test_an_entry_that_descends_from_nothing_is_refused(self, store: Store, missing: int) -> None:
         with pytest.raises(NotFound):
-            store.put([note("a"), note("b", parent_id=MemoryId(missing))])
+            store.write_entries([note("a"), note("b", parent_id=MemoryId(missing))])
 
         assert nothing_was_kept(store)
 
     def test_an_entry_that_supersedes_nothing_is_refused(self, store: Store) -> None:
         with pytest.raises(NotFound):
-            put(store, note(supersedes=MemoryId(BEYOND)))
+            write(store, note(supersedes=MemoryId(BEYOND)))
 
         assert nothing_was_kept(store)
 
     def test_the_same_is_known_and_not_kept_twice(self, store: Store) -> None:
-        first = put(store, note("same", unless_known=True))
+        first = write(store, note("same", unless_known=True))
 
-        again = put(store, note("same", unless_known=True, moment=at(5)))
+        again = write(store, note("same", unless_known=True, moment=at(5)))
 
         assert (first.known, again.known) == (False, True)
         assert again.memory == first.memory
@@ -213,7 +213,7 @@ class Keeping:
         assert store.counts().memories == 1
 
     def test_the_same_is_known_within_one_put(self, store: Store) -> None:
-        first, second = store.put([note("same", unless_known=True), note("same", unless_known=True)])
+        first, second = store.write_entries([note("same", unless_known=True), note("same", unless_known=True)])
 
         assert (first.known, second.known) == (False, True)
         assert first.memory.id == second.memory.id
@@ -230,28 +230,28 @@ class Keeping:
         ],
     )
     def test_the_same_in_another_scope_is_another_memory(self, store: Store, field: dict[str, str]) -> None:
-        one, other = store.put([note("same", unless_known=True), note("same", unless_known=True, **field)])
+        one, other = store.write_entries([note("same", unless_known=True), note("same", unless_known=True, **field)])
 
         assert (one.known, other.known) == (False, False)
 
     def test_the_same_is_kept_again_when_asked_for(self, store: Store) -> None:
-        assert [one.known for one in store.put([note("same"), note("same")])] == [False, False]
+        assert [one.known for one in store.write_entries([note("same"), note("same")])] == [False, False]
 
     def test_a_kind_that_repeats_is_never_known(self, store: Store) -> None:
         again = prompt("continue")._replace(unless_known=True)
 
-        assert [one.known for one in store.put([prompt("continue"), again])] == [False, False]
+        assert [one.known for one in store.write_entries([prompt("continue"), again])] == [False, False]
 
     def test_what_was_superseded_is_not_known(self, store: Store) -> None:
         old = kept(store, note("same"))[0]
-        put(store, note("new", supersedes=old))
+        write(store, note("new", supersedes=old))
 
-        assert put(store, note("same", unless_known=True)).known is False
+        assert write(store, note("same", unless_known=True)).known is False
 
     def test_a_uid_that_is_there_is_known_whatever_it_says(self, store: Store) -> None:
-        first = put(store, note("one", uid="ab" * 16)).memory
+        first = write(store, note("one", uid="ab" * 16)).memory
 
-        again = put(store, note("two", uid="ab" * 16))
+        again = write(store, note("two", uid="ab" * 16))
 
         assert (again.known, again.memory) == (True, first)
 
@@ -268,14 +268,14 @@ class Keeping:
         assert store.counts().memories == 1
 
     def test_a_restored_memory_has_its_former_times_and_counts(self, store: Store) -> None:
-        former = put(store, note("x", moment=at(1))).memory
+        former = write(store, note("x", moment=at(1))).memory
         former = former._replace(uid="ef" * 16, updated_at=at(2), accessed_at=at(3), access_count=7)
         former = former._replace(status=Status.SUPERSEDED, superseded_by=MemoryId(99))
         revision = Revision(at(2), former._replace(id=MemoryId(0), what="before"), "old body")
         older = Revision(at(1), former._replace(id=MemoryId(0), what="at first"), "")
         entry = note("x", uid=former.uid, moment=at(50))._replace(restored=former, history=(revision, older))
 
-        memory = put(store, entry).memory
+        memory = write(store, entry).memory
 
         assert (memory.created_at, memory.updated_at, memory.accessed_at) == (at(1), at(2), at(3))
         assert (memory.access_count, memory.status) == (7, Status.SUPERSEDED)
@@ -289,7 +289,7 @@ class Keeping:
     def test_links_are_made_by_uid_and_change_nothing_that_is_set(self, store: Store) -> None:
         a, b, c = (digit * 32 for digit in "abc")
         first, second, third = kept(store, note("1", uid=a), note("2", uid=b), note("3", uid=c))
-        old = put(store, note("4", uid="d" * 32)._replace(restored=_superseded(store, first))).memory.id
+        old = write(store, note("4", uid="d" * 32)._replace(restored=_superseded(store, first))).memory.id
 
         store.link([Links(b, parent=a), Links("d" * 32, a, c), Links(c, superseded_by=a), Links("e" * 32, a, a)])
         store.link([Links(b, parent=c), Links("d" * 32, b, b), Links(a, "f" * 32, None), Links(b)])
@@ -306,9 +306,9 @@ def _superseded(store: Store, id: MemoryId):
 class Changing:
     def test_superseding_by_the_same_once_more_is_no_mistake(self, store: Store) -> None:
         old = kept(store, note("old"))[0]
-        new = put(store, note("new", supersedes=old, unless_known=True)).memory.id
+        new = write(store, note("new", supersedes=old, unless_known=True)).memory.id
 
-        again = put(store, note("new", supersedes=old, unless_known=True))
+        again = write(store, note("new", supersedes=old, unless_known=True))
 
         assert (again.known, again.memory.id) == (True, new)
         assert store.memories([old])[old].superseded_by == new
@@ -327,7 +327,7 @@ class Changing:
     def test_superseding_retires_the_old_in_the_same_step(self, store: Store) -> None:
         old = kept(store, note("port 80"))[0]
 
-        new = put(store, note("port 443", supersedes=old)).memory
+        new = write(store, note("port 443", supersedes=old)).memory
 
         former = store.memories([old])[old]
         assert (former.status, former.superseded_by) == (Status.SUPERSEDED, new.id)
@@ -336,7 +336,7 @@ class Changing:
     def test_what_is_known_supersedes_too(self, store: Store) -> None:
         known, old = kept(store, note("same"), note("old"))
 
-        again = put(store, note("same", unless_known=True, supersedes=old))
+        again = write(store, note("same", unless_known=True, supersedes=old))
 
         assert (again.known, again.memory.id) == (True, known)
         assert store.memories([old])[old].superseded_by == known
@@ -344,21 +344,21 @@ class Changing:
     def test_nothing_supersedes_itself(self, store: Store) -> None:
         id = kept(store, note("same"))[0]
 
-        put(store, note("same", unless_known=True, supersedes=id))
+        write(store, note("same", unless_known=True, supersedes=id))
 
         assert store.memories([id])[id].status is Status.ACTIVE
 
     def test_nothing_is_superseded_twice(self, store: Store) -> None:
         old = kept(store, note("old"))[0]
-        put(store, note("new", supersedes=old))
+        write(store, note("new", supersedes=old))
 
         with pytest.raises(Invalid):
-            store.put([note("other"), note("newer", supersedes=old)])
+            store.write_entries([note("other"), note("newer", supersedes=old)])
 
         assert store.counts().memories == 2
 
     def test_a_replaced_memory_keeps_its_identity(self, store: Store) -> None:
-        before = put(store, note("old", body="old body", project="p", uid="ab" * 16)).memory
+        before = write(store, note("old", body="old body", project="p", uid="ab" * 16)).memory
         store.touch([before.id], at(1))
 
         after = store.replace(before.id, note("new", body="new", moment=at(9), project="q")).memory
@@ -370,7 +370,7 @@ class Changing:
 
     def test_a_replaced_memory_stays_superseded(self, store: Store) -> None:
         old = kept(store, note("old"))[0]
-        new = put(store, note("new", supersedes=old)).memory.id
+        new = write(store, note("new", supersedes=old)).memory.id
 
         after = store.replace(old, note("old, corrected")).memory
 
@@ -378,7 +378,7 @@ class Changing:
 
     def test_history_holds_what_was_replaced_latest_first(self, store: Store) -> None:
         metadata = {"a": [1, {"b": None}], "ü": "数"}
-        first = put(store, note("one", body="é🦊", tags=("x",), metadata=metadata, related_files=("f",))).memory
+        first = write(store, note("one", body="é🦊", tags=("x",), metadata=metadata, related_files=("f",))).memory
         second = store.replace(first.id, note("two", moment=at(1))).memory
         store.replace(first.id, note("three", moment=at(2)))
 
@@ -441,7 +441,7 @@ class Changing:
 
     def test_what_a_deleted_memory_superseded_holds_again(self, store: Store) -> None:
         old = kept(store, note("old"))[0]
-        new = put(store, note("new", supersedes=old)).memory.id
+        new = write(store, note("new", supersedes=old)).memory.id
 
         store.delete(new)
 
@@ -450,8 +450,8 @@ class Changing:
 
     def test_a_link_taken_out_of_a_chain_leaves_a_chain(self, store: Store) -> None:
         first = kept(store, note("first"))[0]
-        second = put(store, note("second", supersedes=first)).memory.id
-        third = put(store, note("third", supersedes=second)).memory.id
+        second = write(store, note("second", supersedes=first)).memory.id
+        third = write(store, note("third", supersedes=second)).memory.id
 
         store.delete(second)
 
@@ -647,8 +647,8 @@ def varied(store: Store) -> None:
         entry = note(f"word {'word ' * (n % 4)}{n}", moment=at(n), tags=tags, **fields, embedded=embedded([vectors[n]]))
         if n % 6 == 5:
             entry = entry._replace(supersedes=store.page(MemoryId(0), 100)[-1].id)
-        put(store, entry)
-    put(store, prompt("word of a prompt", project="p0"))
+        write(store, entry)
+    write(store, prompt("word of a prompt", project="p0"))
 
 
 class Scopes:
@@ -677,7 +677,7 @@ class Scopes:
         entries = [note("word", title="word word", embedded=embedded([unit(1, n / 1000)])) for n in range(150)]
         ids = kept(store, *entries)
         kept(store, *(note(f"other {id}", title="none", supersedes=id) for id in ids[:-1]))
-        last = put(store, note("some word at the very end of a long text", embedded=embedded([unit(0, 1)]))).memory.id
+        last = write(store, note("some word at the very end of a long text", embedded=embedded([unit(0, 1)]))).memory.id
 
         assert found(store.by_keyword(words("word"), ACTIVE, 5)) == [ids[-1], last]
         assert found(store.by_vector(1, unit(1), ACTIVE, 5)) == [ids[-1], last]
@@ -699,7 +699,7 @@ class Keywords:
             value, word = "pattern", "patterns"
         else:
             word = "zebra"
-        id = put(store, note(**{column: value, "unless_known": False})).memory.id
+        id = write(store, note(**{column: value, "unless_known": False})).memory.id
         kept(store, note("else", body="and more"))
 
         assert found(store.by_keyword(words(word), ACTIVE, 5)) == [id]
@@ -978,15 +978,15 @@ class Weighing:
 
 class Vectors:
     def test_the_first_vectors_found_the_active_generation(self, store: Store) -> None:
-        one = put(store, note("a", embedded=embedded([unit(1)])))
+        one = write(store, note("a", embedded=embedded([unit(1)])))
 
         [generation] = store.generations()
         assert (generation.id, generation.space, generation.state) == (1, SPACE, State.ACTIVE)
         assert (one.queued, store.counts().queued, store.embedded_count(1)) == (0, 0, 1)
 
     def test_chunks_without_vectors_are_queued(self, store: Store) -> None:
-        assert put(store, note("a", body="bc", size=1)).queued == 3
-        assert put(store, note("d", body="e", embedded=embedded([unit(1)], [1]))).queued == 1
+        assert write(store, note("a", body="bc", size=1)).queued == 3
+        assert write(store, note("d", body="e", embedded=embedded([unit(1)], [1]))).queued == 1
 
         assert store.counts().queued == 4
         assert [excerpt.text for excerpt in store.pending(1, ChunkId(0), 10)] == ["a", "b", "c", "d"]
@@ -994,7 +994,7 @@ class Vectors:
     def test_vectors_of_another_space_are_not_kept(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
 
-        foreign = put(store, note("b", embedded=embedded([unit(1)], space=OTHER)))
+        foreign = write(store, note("b", embedded=embedded([unit(1)], space=OTHER)))
 
         assert foreign.queued == 1
         assert [generation.space for generation in store.generations()] == [SPACE]
@@ -1005,7 +1005,7 @@ class Vectors:
         kept(store, note("a", embedded=embedded([unit(1)])))
         building = store.begin(OTHER, START)
 
-        assert put(store, note("b", embedded=embedded([unit(1)], space=OTHER))).queued == 1
+        assert write(store, note("b", embedded=embedded([unit(1)], space=OTHER))).queued == 1
 
         assert (store.embedded_count(1), store.embedded_count(building.id)) == (1, 1)
         assert [excerpt.text for excerpt in store.pending(building.id, ChunkId(0), 10)] == ["a"]
@@ -1365,7 +1365,7 @@ class Generations:
     def test_a_retired_generation_takes_no_vectors_until_it_is_begun_again(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
         store.activate(store.begin(OTHER, START).id, instead_of=1)
-        assert put(store, note("b", embedded=embedded([unit(1)]))).queued == 1
+        assert write(store, note("b", embedded=embedded([unit(1)]))).queued == 1
         assert store.embedded_count(1) == 1
 
         again = store.begin(SPACE, START)
@@ -1393,7 +1393,7 @@ class Generations:
 
         assert [generation.state for generation in store.generations()] == [State.BUILDING, State.ACTIVE]
         assert store.counts().queued == 2
-        assert put(store, note("c", embedded=embedded([unit(1)]))).queued == 1
+        assert write(store, note("c", embedded=embedded([unit(1)]))).queued == 1
         assert store.embedded_count(1) == 3
         store.delete(second)
         assert store.activate(1, instead_of=building.id, former=State.BUILDING) is True
@@ -1506,7 +1506,7 @@ class Generations:
         store.activate(1, instead_of=2)
 
         assert store.begin(SPACE, START).id == 1
-        assert put(store, note("a", embedded=embedded([unit(1)]))).queued == 0
+        assert write(store, note("a", embedded=embedded([unit(1)]))).queued == 0
 
     def test_the_active_generation_is_not_dropped(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
@@ -1799,12 +1799,12 @@ class Threads:
 
     def test_calls_may_come_from_any_thread(self, store: Store) -> None:
         def work(number: int) -> int:
-            id = put(store, note(f"thread {number}", embedded=embedded([unit(1, number)]))).memory.id
+            id = write(store, note(f"thread {number}", embedded=embedded([unit(1, number)]))).memory.id
             store.by_keyword(words("thread"), ACTIVE, 5)
             store.by_vector(1, unit(1), ACTIVE, 5)
             return id
 
-        put(store, note("first", embedded=embedded([unit(1)])))
+        write(store, note("first", embedded=embedded([unit(1)])))
         with ThreadPoolExecutor(4) as pool:
             ids = list(pool.map(work, range(24)))
 

@@ -327,7 +327,7 @@ class Forgetting:
         self.taught(store)
 
         with pytest.raises(NotFound):
-            store.put([note("lion")._replace(renews=("title",)), note(supersedes=99)])
+            store.write_entries([note("lion")._replace(renews=("title",)), note(supersedes=99)])
 
         assert known(store, *self.TERMS) == sorted(self.TERMS)
 

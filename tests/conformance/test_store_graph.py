@@ -10,7 +10,7 @@ import pytest
 from entries import note
 from graph_suite import GraphSuite, entities, linked, related
 from plans import statements, steps
-from store_suite import put
+from store_suite import write
 from stores import OnRam, OnSqlite
 
 from memory.schema.memory import MemoryId
@@ -45,7 +45,7 @@ def star(store: SqliteStore, spokes: int) -> list[MemoryId]:
     near, far = ids[:spokes], ids[spokes:]
     store.graph.relate([related(*((hub, id) if id % 2 else (id, hub))) for id in near])
     store.graph.relate([related(*pair) for pair in zip(near, far, strict=True)])
-    memory = put(store, note()).memory.id
+    memory = write(store, note()).memory.id
     store.graph.attach([linked(id, memory) for id in ids])
     return [hub, *ids]
 

@@ -29,7 +29,7 @@ class TestSqliteStore(OnSqlite, RunsSuite):
 
 
 CALLS: dict[str, Callable[[Runs], object]] = {
-    "run": lambda runs: runs.run("r"),
+    "summary": lambda runs: runs.summary("r"),
     "latest": lambda runs: runs.latest(5),
     "log": lambda runs: runs.log([used(), used()]),
     "calls": lambda runs: runs.calls(after=3),
@@ -44,7 +44,7 @@ CALLS: dict[str, Callable[[Runs], object]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_sqlite_reads_nothing_but_what_belongs_to_the_runs(tmp_path: Path, name: str) -> None:
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
-        store.put([finding("x"), finding("y", run="s"), note()])
+        store.write_entries([finding("x"), finding("y", run="s"), note()])
         store.runs.log([used(), used(run="s"), used(run="calls alone")])
 
         found = steps(store, lambda: CALLS[name](store.runs))
@@ -55,7 +55,7 @@ def test_sqlite_reads_nothing_but_what_belongs_to_the_runs(tmp_path: Path, name:
     assert [step for step in found if step.startswith("SEARCH")]
     assert not [step for step in whole if "delete from tool_calls" not in step]
     of_calls = [step.split(" <- ")[0] for step in found if step.startswith("SEARCH tool_calls")]
-    if name in {"run", "latest"}:  # what tools gave may be long
+    if name in {"summary", "latest"}:  # what tools gave may be long
         assert set(of_calls) <= {
             "SEARCH tool_calls USING COVERING INDEX tool_calls_by_run (query_id=?)",
             "SEARCH tool_calls USING COVERING INDEX tool_calls_by_run (query_id>?)",

@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
     """A store with a memory and term vectors of it."""
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
-        store.put([note("zebra giraffe")])
+        store.write_entries([note("zebra giraffe")])
         store.begin(SPACE, START)
         learn(store, "zebra", "zebra giraff")
     return path
@@ -87,7 +87,7 @@ def test_a_store_without_term_vectors_asks_once_and_does_nothing_more(path: Path
 
 def test_a_save_knows_nothing_of_term_vectors(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        told = [sql for sql, _ in statements(store, lambda: store.put([note("lion")]))]
+        told = [sql for sql, _ in statements(store, lambda: store.write_entries([note("lion")]))]
 
     assert not [sql for sql in told if "lexicon" in sql]
 
@@ -178,7 +178,7 @@ def test_a_repair_leaves_sound_term_vectors(path: Path) -> None:
 
 def test_chunks_that_another_program_orphaned_take_all_that_was_learned_along(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        store.put([note("giraffe or zebra")])  # both words stay
+        store.write_entries([note("giraffe or zebra")])  # both words stay
     with closing(apsw.Connection(str(path))) as db:
         db.execute("drop trigger memory_removed; delete from memories where id = 1")
 

@@ -129,11 +129,11 @@ def test_a_reindex_embeds_what_is_kept_at_its_last_moment(tmp_path):
         """Somebody else keeps something after the last batch, right before the new vectors answer."""
 
         def activate(self, generation, **how):
-            self.put([note("late")])
+            self.write_entries([note("late")])
             return super().activate(generation, **how)
 
     with closing(Late(tmp_path / "memory.db")) as store:
-        store.put([note("early")])
+        store.write_entries([note("early")])
         reindex(store, given(store, HashedEmbedder(32)), moment=MOMENT)
 
         result = reindex(store, given(store, HashedEmbedder(64)), moment=MOMENT)
@@ -164,7 +164,7 @@ def test_who_loses_a_race_of_reindexes_is_told_so(engine):
 def test_many_ties_give_the_same_answer_however_often_it_is_asked(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
     rows = np.eye(8, dtype=np.float32)
-    store.put([note(str(i), embedded=embedded([rows[i % 4]])) for i in range(1500)])
+    store.write_entries([note(str(i), embedded=embedded([rows[i % 4]])) for i in range(1500)])
     vector = np.asarray([0.5] * 4 + [0] * 4, np.float32)
 
     answers = [[found.chunk for found in store.by_vector(1, vector, EVERYTHING, 8)] for _ in range(4)]

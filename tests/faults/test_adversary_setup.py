@@ -323,7 +323,7 @@ def test_what_a_command_started_ends_with_it(home: Path) -> None:
     environment = machine(home, PATH=f"{home / 'bin'}:/usr/bin:/bin")
 
     with pytest.raises(Error, match="did not end within"):
-        own.run(own.removing(str(script)), environment, lambda: None, timeout_seconds=5)
+        own.run_calls(own.removing(str(script)), environment, lambda: None, timeout_seconds=5)
 
     assert os.read(reader, 3) == b"up\n"
     assert select.select([reader], [], [], 60)[0], "what it started still has the pipe"
@@ -473,15 +473,15 @@ OURS = '[mcp_servers.memory]\ncommand = "/opt/memory"\nargs = ["mcp"]\n'
 def test_comments_around_our_table_stay(text: str, left: str | None) -> None:
     if left is None:
         with pytest.raises(Fault):
-            TomlEdit("mcp_servers", SERVER).take(text, None)
+            TomlEdit("mcp_servers", SERVER).uninstall(text, None)
     else:
-        assert TomlEdit("mcp_servers", SERVER).take(text, None) == left
+        assert TomlEdit("mcp_servers", SERVER).uninstall(text, None) == left
 
 
 def test_comments_behind_a_table_that_is_replaced_stay() -> None:
     text = '[mcp_servers.memory]\ncommand = "npx"\n# mine\n\n# of z\n[z]\na = 1\n'
 
-    after = TomlEdit("mcp_servers", SERVER).put(text, force=True)
+    after = TomlEdit("mcp_servers", SERVER).install(text, force=True)
 
     assert after == f"# mine\n\n# of z\n[z]\na = 1\n\n{OURS}"
 
@@ -489,10 +489,10 @@ def test_comments_behind_a_table_that_is_replaced_stay() -> None:
 def test_a_number_that_is_none_is_kept() -> None:
     edit = TomlEdit("mcp_servers", SERVER)
 
-    after = edit.put("a = nan\nb = [inf, nan]\n", force=False)
+    after = edit.install("a = nan\nb = [inf, nan]\n", force=False)
 
     assert tomllib.loads(after)["mcp_servers"]["memory"] == SERVER
-    assert edit.take(after, None) == "a = nan\nb = [inf, nan]\n"
+    assert edit.uninstall(after, None) == "a = nan\nb = [inf, nan]\n"
 
 
 # AGENTS.md
@@ -520,14 +520,14 @@ def test_a_damaged_mark_is_refused(text: str, remove: bool) -> None:
     block = Block("Use it more.")
 
     with pytest.raises(Fault):
-        block.take(text, None) if remove else block.put(text, force=False)
+        block.uninstall(text, None) if remove else block.install(text, force=False)
 
 
 @pytest.mark.parametrize("text", ["# Rules\n", "# Rules\n\n\n", "# Rules\r\n", ""])
 def test_a_block_goes_to_the_byte_without_a_copy(text: str) -> None:
     block = Block("Use memory.")
 
-    assert block.take(block.put(text, force=False), None) == text
+    assert block.uninstall(block.install(text, force=False), None) == text
 
 
 # Files, homes, entries

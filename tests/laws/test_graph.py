@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from profiles import examples
 from sound import sound
-from store_suite import put
+from store_suite import write
 
 from memory.schema.errors import NotFound
 from memory.schema.kinds import Kind
@@ -70,7 +70,7 @@ class Graphs(RuleBasedStateMachine):
         self.graph = nx.MultiGraph()
         self.moments: dict[tuple, object] = {}  # of each edge
         self.links: dict[tuple[int, int], object] = {}
-        self.memory = self.same(lambda store: put(store, note(uid=f"{0:032x}")).memory.id)
+        self.memory = self.same(lambda store: write(store, note(uid=f"{0:032x}")).memory.id)
         self.named = 0
 
     def same(self, act):
@@ -96,7 +96,7 @@ class Graphs(RuleBasedStateMachine):
     def add(self) -> None:
         self.named += 1
         made = entity(f"e{self.named}", uid=f"{self.named:032x}")
-        self.graph.add_node(self.same(lambda store: put(store, made).memory.id))
+        self.graph.add_node(self.same(lambda store: write(store, made).memory.id))
 
     @rule(data=st.data(), size=st.integers(1, 6))
     def relate(self, data, size) -> None:
@@ -226,7 +226,7 @@ def test_what_is_near_and_the_shortest_paths_are_those_of_networkx(shape, data, 
     with tempfile.TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "memory.db")) as sqlite:
         stores = (RamStore(), sqlite)
         for store in stores:
-            ids = [kept.memory.id for kept in store.put([entity(f"e{node}") for node in range(len(shape))])]
+            ids = [kept.memory.id for kept in store.write_entries([entity(f"e{node}") for node in range(len(shape))])]
         graph.add_nodes_from(ids)
         for a, b in shape.edges:
             ends = (ids[a], ids[b]) if data.draw(st.booleans()) else (ids[b], ids[a])

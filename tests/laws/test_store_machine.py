@@ -151,7 +151,7 @@ class Stores(RuleBasedStateMachine):
 
     @initialize(data=st.data())
     def begin_with_something(self, data) -> None:
-        self.both("put", data.draw(st.lists(entries(self.uids), max_size=4)))
+        self.both("write_entries", data.draw(st.lists(entries(self.uids), max_size=4)))
 
     def both(self, name, *args, **options):
         """The answer of both, or the kind of error of both."""
@@ -191,17 +191,17 @@ class Stores(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def save(self, data) -> None:
-        self.same("put", data.draw(st.lists(entries(self.uids), max_size=3)))
+        self.same("write_entries", data.draw(st.lists(entries(self.uids), max_size=3)))
 
     @rule(data=st.data())
     def supersede(self, data) -> None:
         entry = data.draw(entries(self.uids))._replace(supersedes=self.some_id(data))
-        self.same("put", [data.draw(entries(self.uids)), entry])
+        self.same("write_entries", [data.draw(entries(self.uids)), entry])
 
     @rule(data=st.data())
     def descend(self, data) -> None:
         entry = data.draw(entries(self.uids))
-        self.same("put", [entry._replace(draft=replace(entry.draft, parent_id=self.some_id(data)))])
+        self.same("write_entries", [entry._replace(draft=replace(entry.draft, parent_id=self.some_id(data)))])
 
     @rule(data=st.data())
     def replace_one(self, data) -> None:
@@ -235,7 +235,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def save_entities(self, data) -> None:
-        self.same("put", data.draw(st.lists(observed(self.uids), min_size=1, max_size=3)))
+        self.same("write_entries", data.draw(st.lists(observed(self.uids), min_size=1, max_size=3)))
 
     @rule(data=st.data(), size=st.integers(1, 4))
     def relate(self, data, size) -> None:

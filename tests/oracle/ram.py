@@ -159,11 +159,11 @@ class RamStore:
 
     # Memories ------------------------------------------------------------
 
-    def put(self, entries: Sequence[Entry]) -> Sequence[Kept]:
+    def write_entries(self, entries: Sequence[Entry]) -> Sequence[Kept]:
         with self.change():
-            return [self._put(entry) for entry in entries]
+            return [self._write_entry(entry) for entry in entries]
 
-    def _put(self, entry: Entry) -> Kept:
+    def _write_entry(self, entry: Entry) -> Kept:
         data = self.data
         if (same := self._known(entry)) is not None:
             self._around(same, entry)

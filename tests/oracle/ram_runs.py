@@ -25,7 +25,7 @@ class RamRuns:
     def latest(self, limit: int) -> tuple[Sequence[Run], int]:
         with self._store.lock:
             names = {one.query_id for one in self._memories(None)} | {call.run for _, call in self._calls(None)}
-            found = [run for name in names if name is not None and (run := self.run(name)) is not None]
+            found = [run for name in names if name is not None and (run := self.summary(name)) is not None]
         return sorted(sorted(found, key=lambda one: one.id), key=lambda one: one.latest, reverse=True)[:limit], len(
             found
         )
@@ -34,7 +34,7 @@ class RamRuns:
         with self._store.lock:
             return bool(self._memories(None))
 
-    def run(self, id: str) -> Run | None:
+    def summary(self, id: str) -> Run | None:
         with self._store.lock:
             memories = self._memories(id)
             calls = [call for _, call in self._calls(id)]

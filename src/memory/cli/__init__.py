@@ -29,7 +29,7 @@ COMMANDS = {
     "list": "memory.cli.find:list_",
     "context": "memory.cli.find:context",
     "session": "memory.cli.session:session",
-    "run": "memory.cli.run:run",
+    "run": "memory.cli.run:runs",
     "graph": "memory.cli.graph:graph",
     "import": "memory.cli.transfer:import_",
     "watch": "memory.cli.watch:watch",

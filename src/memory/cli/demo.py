@@ -63,14 +63,14 @@ def demo(keep: str | None, *, as_json: bool) -> None:
     Uses a temporary folder: your own memory is not touched.
     """
     if keep:
-        _run(keep, as_json=as_json)
+        _show_demo(keep, as_json=as_json)
         click.echo(f"\nThe demo's memory is in {keep}: memory --home {keep} search ...", err=True)
         return
     with tempfile.TemporaryDirectory(prefix="memory-demo-") as home:
-        _run(home, as_json=as_json)
+        _show_demo(home, as_json=as_json)
 
 
-def _run(home: str, *, as_json: bool) -> None:
+def _show_demo(home: str, *, as_json: bool) -> None:
     with Engine.open(replace(Config(), home=home)) as engine:
         kept = _keep(engine)
         answers = [(engine.search(question, limit=3), _by_words(engine, question)) for question in QUESTIONS]

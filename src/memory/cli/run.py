@@ -32,8 +32,8 @@ LEADER = "lead_coordinator"
 """Who writes the plan of a run unless somebody else is named."""
 
 
-@click.group(cls=usually("list"), short_help="Research runs: start, list, show, context, export, import, clear.")
-def run() -> None:
+@click.group("run", cls=usually("list"), short_help="Research runs: start, list, show, context, export, import, clear.")
+def runs() -> None:
     """
     Research runs: what several agents find out together.
 
@@ -65,7 +65,7 @@ def _named(id: str | None, engine: Engine) -> str:
     )
 
 
-@run.command("start", short_help="Name a new run.")
+@runs.command("start", short_help="Name a new run.")
 @click.option(
     "--plan", callback=not_blank, metavar="TEXT|-", help="What it is to find out, and how; - reads standard input."
 )
@@ -96,7 +96,7 @@ def start(context: click.Context, /, plan: str | None, agent: str, *, as_json: b
     tell(notices)
 
 
-@run.command("list", short_help="Show runs, the latest activity first.")
+@runs.command("list", short_help="Show runs, the latest activity first.")
 @LIMIT
 @as_json
 @click.pass_context
@@ -119,7 +119,7 @@ def list_(context: click.Context, /, limit: int, *, as_json: bool) -> None:
         click.echo(f"memory: {total - len(found):,} more; -n {total} shows all", err=True)
 
 
-@run.command("show", short_help="Show what a run found out, the latest first.")
+@runs.command("show", short_help="Show what a run found out, the latest first.")
 @ID
 @LIMIT
 @click.option("--kind", metavar="KIND", help="Only of a kind: discovery, insight, deadend, ...")
@@ -147,7 +147,7 @@ def show_(context: click.Context, /, id: str | None, limit: int, kind: str | Non
         click.echo(f"memory: {more}", err=True)
 
 
-@run.command("context", short_help="Show what a worker of a run should know.")
+@runs.command("context", short_help="Show what a worker of a run should know.")
 @ID
 @click.option("--agent", metavar="NAME", help="The worker: its own discoveries are left out.")
 @click.option("--tokens", type=int, metavar="N", help="Size at most.")
@@ -176,7 +176,7 @@ def context(context: click.Context, /, id: str | None, agent: str | None, tokens
         click.echo("memory: nothing is kept of this run yet", err=True)
 
 
-@run.command("export", short_help="Write a run as JSON.")
+@runs.command("export", short_help="Write a run as JSON.")
 @ID
 @click.option(
     "--output", "-o", type=PATH, metavar="FILE", help="Write to a file, which must not be there; else to stdout."
@@ -198,7 +198,7 @@ def export(context: click.Context, /, id: str | None, output: str | None, *, as_
         from memory.operations.render import data, research_data
 
         numbers = {"file": output, "exported_memories": memories, "exported_tool_calls": calls}
-        show(data.document("run-export", numbers | research_data.run(found)))
+        show(data.document("run-export", numbers | research_data.run_row(found)))
     else:
         from memory.operations.render import research_text
 
@@ -207,7 +207,7 @@ def export(context: click.Context, /, id: str | None, output: str | None, *, as_
         tell([Notice(f"{found.memories - memories:,} that no longer hold are not in it", "`memory export` has all.")])
 
 
-@run.command("import", short_help="Keep what an export of a run has.")
+@runs.command("import", short_help="Keep what an export of a run has.")
 @click.argument("file", type=PATH, metavar="FILE|-")
 @as_json
 @click.pass_context
@@ -239,7 +239,7 @@ def import_(context: click.Context, /, file: str, *, as_json: bool) -> None:
     tell(found.notices)
 
 
-@run.command("clear", short_help="Remove what a run found out, for good.")
+@runs.command("clear", short_help="Remove what a run found out, for good.")
 @ID
 @click.option("--calls", is_flag=True, help="Also its tool calls.")
 @click.option("--all", "every", is_flag=True, help="Of all runs.")

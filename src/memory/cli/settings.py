@@ -126,7 +126,7 @@ def set_(context: click.Context, /, pairs: tuple[str, ...], *, no_check: bool, a
     changes, config = _changed(before, named)
     asked = not no_check and ASKED & set(changes) and config.embedding.provider != "none"
     space, plan, stored = _asked(context, config) if asked else (None, None, None)
-    file = _put(context, before, changes)
+    file = _write_settings(context, before, changes)
     if as_json:
         from memory.operations.render import care_data
 
@@ -163,7 +163,7 @@ def import_(context: click.Context, /, foreign: str, *, dry_run: bool, no_check:
     changes, config = _changed(before, {one.key: one.value for one in found.changes}, foreign)
     asked = not (no_check or dry_run) and ASKED & set(changes) and config.embedding.provider != "none"
     space, plan, stored = _asked(context, config) if asked else (None, None, None)
-    file = _file(context, before) if dry_run or not changes else _put(context, before, changes)
+    file = _file(context, before) if dry_run or not changes else _write_settings(context, before, changes)
     rows = _rows(found, changes, before)
     if as_json:
         from memory.operations.render import care_data
@@ -215,7 +215,7 @@ def _taken(row: Change) -> str:
     )
 
 
-def _put(context: click.Context, before: Config, changes: dict[str, object]) -> Path:
+def _write_settings(context: click.Context, before: Config, changes: dict[str, object]) -> Path:
     """Write settings into the file, which it returns."""
     from memory.config.edit import written
 

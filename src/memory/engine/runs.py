@@ -43,7 +43,7 @@ class Runs:
         """A name for a run that nothing is kept of (CAP C7): "query_1767225600_4711"."""
         while True:
             number = int.from_bytes(os.urandom(4)) % 1_000_000
-            if self._store.runs.run(name := f"query_{self._now().timestamp():.0f}_{number}") is None:
+            if self._store.runs.summary(name := f"query_{self._now().timestamp():.0f}_{number}") is None:
                 return name
 
     def renew(self, draft: Draft) -> Saved:
@@ -97,7 +97,7 @@ class Runs:
             Invalid: No run can have such a name.
         """
         check_text("run", id, NAME_LIMIT)
-        if (found := self._store.runs.run(id)) is None:
+        if (found := self._store.runs.summary(id)) is None:
             raise NotFound(f"nothing is kept of run {short(id)}", hint="`memory run list` shows those there are.")
         return found
 

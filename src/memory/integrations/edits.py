@@ -26,7 +26,7 @@ class Occupied(ConfigError):
 class Edit(Protocol):
     """What is ours in one file. All but `snippet` raise `Fault` for a text that cannot be read."""
 
-    def put(self, text: str, *, force: bool) -> str:
+    def install(self, text: str, *, force: bool) -> str:
         """
         The text with ours in it, as it should be now; the same text if it is so already. An empty text is a new file.
 
@@ -34,7 +34,7 @@ class Edit(Protocol):
             Occupied: Somebody else's stands there, and `force` is not given.
         """
 
-    def take(self, text: str, before: str | None) -> str:
+    def uninstall(self, text: str, before: str | None) -> str:
         """
         The text without ours; the same text if it has nothing of ours.
 
@@ -55,8 +55,8 @@ class Edit(Protocol):
 class Slot(Protocol):
     """A place in a JSON file."""
 
-    def put(self, document: Document, *, force: bool) -> str: ...
-    def take(self, document: Document) -> str: ...
+    def insert(self, document: Document, *, force: bool) -> str: ...
+    def remove(self, document: Document) -> str: ...
     def found(self, document: Document) -> Slot | None: ...
     @property
     def containers(self) -> tuple[tuple[str, ...], ...]:
@@ -73,19 +73,19 @@ class JsonEdit:
     slots: tuple[Slot, ...]
     comments: bool = False
 
-    def put(self, text: str, *, force: bool) -> str:
+    def install(self, text: str, *, force: bool) -> str:
         if blank(text):
             text = MARK * text.startswith(MARK) + "{}\n"
         for slot in self.slots:
-            text = slot.put(parsed(text, comments=self.comments), force=force)
+            text = slot.insert(parsed(text, comments=self.comments), force=force)
         return text
 
-    def take(self, text: str, before: str | None) -> str:
+    def uninstall(self, text: str, before: str | None) -> str:
         if blank(text):
             return text
         after = text
         for slot in self.slots:
-            after = slot.take(parsed(after, comments=self.comments))
+            after = slot.remove(parsed(after, comments=self.comments))
         return after if after == text or before is None else self._swept(after, before)
 
     def _swept(self, text: str, before: str) -> str:
@@ -110,12 +110,12 @@ class JsonEdit:
 
     def current(self, text: str) -> bool:
         try:
-            return self.put(text, force=False) == text
+            return self.install(text, force=False) == text
         except Occupied:
             return False
 
     def snippet(self) -> str:
-        return self.put("", force=False)
+        return self.install("", force=False)
 
     @property
     def server(self) -> Json:
@@ -157,7 +157,7 @@ class Server:
                 return deeper
         return self.keys
 
-    def put(self, document: Document, *, force: bool) -> str:
+    def insert(self, document: Document, *, force: bool) -> str:
         keys = self._keys(document)
         node, missing = descended(document.root, keys)
         if missing:
@@ -187,7 +187,7 @@ class Server:
             document = parsed(text, comments=document.comments)
         return document.text
 
-    def take(self, document: Document) -> str:
+    def remove(self, document: Document) -> str:
         keys = self._keys(document)
         node, missing = descended(document.root, keys)
         member = None if missing else child(node, NAME)
@@ -238,7 +238,7 @@ class Hook:
     def containers(self) -> tuple[tuple[str, ...], ...]:
         return tuple(self.keys[:depth] for depth in range(len(self.keys), 0, -1))
 
-    def put(self, document: Document, *, force: bool) -> str:
+    def insert(self, document: Document, *, force: bool) -> str:
         node, missing = descended(document.root, self.keys)
         if missing:
             return inserted(document, node, missing[0], _wrapped(missing[1:], [self.value]))
@@ -255,7 +255,7 @@ class Hook:
         handler = inner[0] if isinstance(inner, list) else self.value
         return handler["command"] if isinstance(handler, dict) else None
 
-    def take(self, document: Document) -> str:
+    def remove(self, document: Document) -> str:
         while True:
             node, missing = descended(document.root, self.keys)
             handler = None if missing else next(self._handlers(node), None)
@@ -309,12 +309,12 @@ class Needed:
     value: Json
     containers: tuple[tuple[str, ...], ...] = ()
 
-    def put(self, document: Document, *, force: bool) -> str:
+    def insert(self, document: Document, *, force: bool) -> str:
         if child(document.root, self.name):
             return document.text
         return inserted(document, document.root, self.name, self.value)
 
-    def take(self, document: Document) -> str:
+    def remove(self, document: Document) -> str:
         return document.text
 
     def found(self, document: Document) -> Needed:

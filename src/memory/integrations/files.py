@@ -123,7 +123,7 @@ def write(file: Seen, text: str, *, private: bool) -> None:
     try:
         _make_folder(file.target.parent, private=private)
         like = file.target if file.data is not None else None
-        _fill(beside, text.encode(), mode=0o600 if private or like else 0o666, like=like)
+        _write_new(beside, text.encode(), mode=0o600 if private or like else 0o666, like=like)
         _check_unchanged(file)
         beside.replace(file.target)
     except OSError as error:
@@ -137,7 +137,7 @@ def _beside(target: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}.new")
 
 
-def _fill(path: Path, data: bytes, *, mode: int, like: Path | None = None) -> None:
+def _write_new(path: Path, data: bytes, *, mode: int, like: Path | None = None) -> None:
     """Make a file that is on the disk when this returns, with the mode and the owner of another one if there is one."""
     with suppress(FileNotFoundError):
         path.unlink()
@@ -176,7 +176,7 @@ def keep(file: Seen) -> Path | None:
     copy = backup(file.path)
     beside = _beside(copy)
     try:
-        _fill(beside, file.data, mode=0o600)
+        _write_new(beside, file.data, mode=0o600)
         beside.replace(copy)
     except OSError as error:
         raise ConfigError(f"cannot write {copy}: {error.strerror}") from error

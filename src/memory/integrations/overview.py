@@ -72,7 +72,7 @@ def _state(part: Part) -> str:
             return "no"
         if part.edit.standing(text):
             return "yes" if part.edit.current(text) else "old"
-        part.edit.put(text, force=False)
+        part.edit.install(text, force=False)
     except Occupied:
         return "other"
     except (Fault, ConfigError):

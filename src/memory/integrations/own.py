@@ -82,7 +82,7 @@ def shown(argv: Sequence[str]) -> str:
     return subprocess.list2cmdline(argv) if sys.platform == "win32" else shlex.join(argv)
 
 
-def run(
+def run_calls(
     calls: Calls,
     environment: Environment,
     standing: Callable[[], Json],
@@ -99,20 +99,20 @@ def run(
     """
     try:
         for argv in calls.argvs:
-            _run(argv, environment, timeout_seconds)
+            _run_call(argv, environment, timeout_seconds)
     except BaseException as error:  # Ctrl-C between the two calls must not cost the entry either
         if calls.undo and standing() is None:
             try:
-                _run(calls.undo, environment, timeout_seconds)
+                _run_call(calls.undo, environment, timeout_seconds)
             except Error as second:
                 raise Error(f"{error or 'interrupted'}; and the old entry did not come back: {second}") from error
         raise
 
 
-def _run(argv: tuple[str, ...], environment: Environment, timeout_seconds: float) -> None:
+def _run_call(argv: tuple[str, ...], environment: Environment, timeout_seconds: float) -> None:
     line = shown((PROGRAM, *masked(argv)[1:]))
     try:
-        code, said = _ran(argv, environment, timeout_seconds)
+        code, said = _outcome(argv, environment, timeout_seconds)
     except subprocess.TimeoutExpired as error:
         raise Error(f"`{line}` did not end within {timeout_seconds:g} seconds") from error
     except OSError as error:
@@ -125,7 +125,7 @@ def _run(argv: tuple[str, ...], environment: Environment, timeout_seconds: float
         raise Error(f"`{line}` failed with exit code {code}: {words or 'it said nothing'}")
 
 
-def _ran(argv: tuple[str, ...], environment: Environment, timeout_seconds: float) -> tuple[int, bytes]:
+def _outcome(argv: tuple[str, ...], environment: Environment, timeout_seconds: float) -> tuple[int, bytes]:
     """The exit code and what was said."""
     process = subprocess.Popen(  # noqa: S603  # the program is the one the user has on PATH
         argv,

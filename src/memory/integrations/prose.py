@@ -36,7 +36,7 @@ class Block:
     def text(self) -> str:
         return f"{BEGIN}\n{self.body.strip()}\n{END}"
 
-    def put(self, text: str, *, force: bool) -> str:
+    def install(self, text: str, *, force: bool) -> str:
         lines = "\r\n" if "\r\n" in text else "\n"
         block = self.text.replace("\n", lines)
         if found := self._found(text):
@@ -45,7 +45,7 @@ class Block:
         gap = (lines * (2 - rest.endswith("\n"))) if rest.strip() else ""
         return text + gap + block + lines
 
-    def take(self, text: str, before: str | None) -> str:
+    def uninstall(self, text: str, before: str | None) -> str:
         found = self._found(text)
         if not found:
             return text
@@ -64,7 +64,7 @@ class Block:
         return type(self)(inside.partition("\n")[2].removesuffix(END))
 
     def current(self, text: str) -> bool:
-        return self.put(text, force=False) == text
+        return self.install(text, force=False) == text
 
     def snippet(self) -> str:
         return self.text + "\n"
@@ -102,12 +102,12 @@ class Whole:
         body = self.body.strip() + "\n"
         return f"{body}\n<!-- written by `memory setup`, {_sum(body)} -->\n"
 
-    def put(self, text: str, *, force: bool) -> str:
+    def install(self, text: str, *, force: bool) -> str:
         if blank(text) or force or _unchanged(text):
             return self.text
         raise Occupied("it was changed by somebody", hint="Replace it: --force.")
 
-    def take(self, text: str, before: str | None) -> str:
+    def uninstall(self, text: str, before: str | None) -> str:
         return "" if _unchanged(text) else text
 
     def standing(self, text: str) -> Self | None:

@@ -169,7 +169,7 @@ def _planned(part: Part, request: Request) -> _Change:
         standing = part.edit.standing(text)
         if request.remove:
             return _without(part, file, standing)
-        state, after = _put(part.edit, text, force=request.force)
+        state, after = _installed(part.edit, text, force=request.force)
     except Fault as fault:
         raise ConfigError(
             f"{part.path}:{_place(text, fault.at)}: {fault}",
@@ -184,19 +184,19 @@ def _planned(part: Part, request: Request) -> _Change:
     return _Change(part, file, "updated" if standing else state, after, keep=standing is None and part.private)
 
 
-def _put(edit: Edit, text: str, *, force: bool) -> tuple[str, str]:
+def _installed(edit: Edit, text: str, *, force: bool) -> tuple[str, str]:
     """What becomes of something that is not there yet, and the text."""
     try:
-        return "added", edit.put(text, force=False)
+        return "added", edit.install(text, force=False)
     except Occupied:
         if not force:
             raise
-        return "replaced", edit.put(text, force=True)
+        return "replaced", edit.install(text, force=True)
 
 
 def _occupied(edit: Edit, text: str) -> bool:
     try:
-        edit.put(text, force=False)
+        edit.install(text, force=False)
     except Occupied:
         return True
     return False
@@ -212,9 +212,9 @@ def _without(part: Part, file: Seen, standing: Edit | None) -> _Change:
     before = _before(part)
     known = before is not None or not part.path.is_symlink()  # a link is the user's, so its file was
     with suppress(Fault, Occupied):
-        if known and standing.put(before or "", force=True) == text:
+        if known and standing.install(before or "", force=True) == text:
             return _Change(part, file, "removed", before, undone=True)
-    return _Change(part, file, "removed", part.edit.take(text, before) or (None if known else ""))
+    return _Change(part, file, "removed", part.edit.uninstall(text, before) or (None if known else ""))
 
 
 def _before(part: Part) -> str | None:
@@ -310,7 +310,7 @@ def _asked(change: _Change, calls: Calls, environment: Environment) -> _Change:
     old = standing()
     copy = files.keep(change.file) if change.keep else None
     try:
-        own.run(calls, environment, standing)
+        own.run_calls(calls, environment, standing)
     except Error as error:
         way = "take out of" if change.state == "removed" else "put into"
         now = "Nothing was changed." if standing() == old else f"What was there before is in {copy or part.path}."

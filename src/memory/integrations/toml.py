@@ -38,7 +38,7 @@ class TomlEdit:
     key: str
     value: dict[str, Json]
 
-    def put(self, text: str, *, force: bool) -> str:
+    def install(self, text: str, *, force: bool) -> str:
         said = _said(text)
         entry = self._entry(said, text)
         if entry is None:
@@ -90,7 +90,7 @@ class TomlEdit:
                         entry[key] = value
             return _like(text, document.as_string())
 
-    def take(self, text: str, before: str | None) -> str:
+    def uninstall(self, text: str, before: str | None) -> str:
         said = _said(text)
         if not ours(self._entry(said, text)):
             return text
@@ -135,7 +135,7 @@ class TomlEdit:
 
     def current(self, text: str) -> bool:
         try:
-            return self.put(text, force=False) == text
+            return self.install(text, force=False) == text
         except Occupied:
             return False
 

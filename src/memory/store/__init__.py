@@ -129,7 +129,7 @@ class Store(Accounts, Sessions, Protocol):
 
     # Memories ------------------------------------------------------------
 
-    def put(self, entries: Sequence[Entry]) -> Sequence[Kept]:
+    def write_entries(self, entries: Sequence[Entry]) -> Sequence[Kept]:
         """
         Keep entries, all in one transaction. The first vectors of a store found its active generation.
 
@@ -145,7 +145,7 @@ class Store(Accounts, Sessions, Protocol):
         ...
 
     def known(self, entries: Sequence[Entry]) -> Sequence[MemoryId | None]:
-        """For each entry the memory that `put` would answer it with instead of keeping it, as things stand now."""
+        """For each entry the memory that `write_entries` would answer it with instead of keeping it, as things stand now."""
         ...
 
     def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Kept | None:

@@ -26,7 +26,7 @@ class Runs(Protocol):
         """Whether there is a memory of a research kind."""
         ...
 
-    def run(self, id: str) -> Run | None:
+    def summary(self, id: str) -> Run | None:
         """What is kept of a run; None if nothing is."""
         ...
 

@@ -31,7 +31,7 @@ class Background:
         with self._lock:
             self._again = True
             if self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._run, name="memory-fill", daemon=True)
+                self._thread = threading.Thread(target=self._loop, name="memory-fill", daemon=True)
                 self._thread.start()
 
     def close(self) -> None:
@@ -44,7 +44,7 @@ class Background:
         if thread is not None:
             thread.join(PATIENCE)
 
-    def _run(self) -> None:
+    def _loop(self) -> None:
         while True:
             with self._lock:
                 if not self._again or self._closed:

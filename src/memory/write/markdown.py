@@ -90,7 +90,7 @@ def write(
     text = ((front(document) if matter else "") + document.body).encode()
     try:
         with _folders(target):
-            put(target, text, overwrite=overwrite)
+            write_file(target, text, overwrite=overwrite)
     except FileExistsError as error:
         raise Invalid(f"{plain(str(target))} is there already", hint="Choose another name, or overwrite it.") from error
     except OSError as error:
@@ -148,7 +148,7 @@ def _folders(target: Path) -> Generator[None]:
         raise
 
 
-def put(target: Path, text: bytes, *, overwrite: bool, private: bool = False) -> None:
+def write_file(target: Path, text: bytes, *, overwrite: bool, private: bool = False) -> None:
     """
     Beside it first, then in its place: whoever reads it finds what was there or all that is new, whatever happens.
 

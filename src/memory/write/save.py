@@ -120,7 +120,7 @@ def save(plans: Sequence[Plan], saving: Saving, *, moment: datetime) -> list[Sav
     known = store.known(drafted)
     new, told = _embed([one for one, id in zip(drafted, known, strict=True) if id is None], saving)
     fresh = iter(new)
-    kept = store.put([next(fresh) if id is None else one for one, id in zip(drafted, known, strict=True)])
+    kept = store.write_entries([next(fresh) if id is None else one for one, id in zip(drafted, known, strict=True)])
     notices = _filled(kept, told, saving, moment=moment)
     return [
         Saved(

@@ -17,7 +17,7 @@ def store(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
     rows = directions(600)
     rows[300] = rows[100]  # ties
-    store.put([note(str(i), embedded=embedded([rows[i]])) for i in range(600)])
+    store.write_entries([note(str(i), embedded=embedded([rows[i]])) for i in range(600)])
     yield store
     store.close()
 
@@ -47,7 +47,7 @@ def test_ties_go_by_id_with_the_copy_too(store):
 
 
 def test_several_windows_of_a_chunk_count_once(store):
-    store.put([note("many", embedded=embedded([unit(1, i / 1000) for i in range(300)], [0] * 300))])
+    store.write_entries([note("many", embedded=embedded([unit(1, i / 1000) for i in range(300)], [0] * 300))])
     for _ in range(3):
         found = store.by_vector(1, unit(1), ACTIVE, 100)
 
@@ -60,7 +60,7 @@ def test_a_change_by_another_process_is_seen_at_once(store):
     assert store._matrix._held is not None
     other = SqliteStore(store.path)
     vector = directions(1, seed=7)[0]
-    [kept] = other.put([note("new", embedded=embedded([vector]))])
+    [kept] = other.write_entries([note("new", embedded=embedded([vector]))])
 
     assert asked(store)[0].memory == kept.memory.id
 
@@ -74,7 +74,7 @@ def test_a_single_search_or_one_after_each_change_makes_no_copy(store):
     asked(store)
     assert store._matrix._held is None
 
-    store.put([note("new", embedded=embedded([unit(1)]))])
+    store.write_entries([note("new", embedded=embedded([unit(1)]))])
     asked(store)
     assert store._matrix._held is None
 
@@ -104,9 +104,9 @@ def test_counts_of_words_follow_every_write(store):
         return [found.weigh(words("zebra"))[0].rows for found in (store, other)]
 
     assert rows() == rows() == [0, 0]
-    id = store.put([note("zebra")])[0].memory.id
+    id = store.write_entries([note("zebra")])[0].memory.id
     assert rows() == rows() == [1, 1]
-    other.put([note("zebra again")])
+    other.write_entries([note("zebra again")])
     assert rows() == rows() == [2, 2]
     other.delete(id)
     assert rows() == rows() == [1, 1]

@@ -545,13 +545,13 @@ def test_a_skill_that_somebody_changed_stays(home: Path) -> None:
 
 
 def test_a_skill_of_an_older_version_is_updated_and_removed() -> None:
-    old = Whole("# Old\n").put("", force=False)
-    new = Whole("# New\n").put(old, force=False)
+    old = Whole("# Old\n").install("", force=False)
+    new = Whole("# New\n").install(old, force=False)
 
     assert new.startswith("# New\n")
-    assert Whole("# New").take(old, None) == ""
+    assert Whole("# New").uninstall(old, None) == ""
     with pytest.raises(Occupied):
-        Whole("# New\n").put(old.replace("Old", "Mine"), force=False)
+        Whole("# New\n").install(old.replace("Old", "Mine"), force=False)
 
 
 # Files that cannot be changed safely
@@ -862,7 +862,7 @@ def test_a_command_that_hangs_is_given_up(claude: Callable[..., Environment], ho
     calls = own.removing(environment.program("claude"))
 
     with pytest.raises(Error, match=r"`claude mcp remove --scope user memory` did not end within 0\.2 seconds"):
-        own.run(calls, environment, lambda: None, timeout_seconds=0.2)
+        own.run_calls(calls, environment, lambda: None, timeout_seconds=0.2)
 
 
 def test_a_projects_file_is_edited_even_with_the_command(claude: Callable[..., Environment], home: Path) -> None:
@@ -968,14 +968,14 @@ def test_adding_says_the_same_and_ours_and_touches_nothing(comments: bool) -> No
     def law(pair: tuple[dict, str]) -> None:
         document, text = pair
 
-        after = edit.put(text, force=False)
+        after = edit.install(text, force=False)
 
         said = parsed(after, comments=comments).root.value
         assert said == {**document, "mcpServers": {**document.get("mcpServers", {}), "memory": ENTRY}}
         assert added_to(text, after)
         if not comments:
             assert json.loads(after.removeprefix(MARK)) == said
-        assert edit.put(after, force=False) == after
+        assert edit.install(after, force=False) == after
         assert edit.standing(text) is None
         assert edit.standing(after) is not None
 
@@ -990,10 +990,10 @@ def test_removing_says_the_same_without_ours(comments: bool) -> None:
     def law(pair: tuple[dict, str]) -> None:
         document, text = pair
 
-        left = edit.take(edit.put(text, force=False), text)
+        left = edit.uninstall(edit.install(text, force=False), text)
 
         assert parsed(left, comments=comments).root.value == document
-        assert edit.take(left, text) == left
+        assert edit.uninstall(left, text) == left
 
     law()
 
@@ -1001,7 +1001,7 @@ def test_removing_says_the_same_without_ours(comments: bool) -> None:
 @given(written())
 def test_what_is_put_in_is_one_span(pair: tuple[dict, str]) -> None:
     _, text = pair
-    after = JsonEdit((Server(("mcpServers",), ENTRY),)).put(text, force=False)
+    after = JsonEdit((Server(("mcpServers",), ENTRY),)).install(text, force=False)
     head = next((at for at, (one, other) in enumerate(zip(text, after, strict=False)) if one != other), len(text))
     span = len(after) - len(text)
 
@@ -1013,7 +1013,7 @@ def test_an_entry_that_somebody_moved_is_taken_from_where_it_stands(pair: tuple[
     document, text = pair
     edit = JsonEdit((Server(("mcpServers",), ENTRY),), comments=True)
 
-    left = edit.take(text, None)
+    left = edit.uninstall(text, None)
 
     rest = {name: value for name, value in document["mcpServers"].items() if name != "memory"}
     assert parsed(left, comments=True).root.value == {**document, "mcpServers": rest}
@@ -1036,7 +1036,7 @@ def test_an_entry_that_somebody_moved_is_taken_from_where_it_stands(pair: tuple[
 def test_what_is_left_when_ours_is_cut_out(text: str, left: str) -> None:
     edit = JsonEdit((Server(("s",), ENTRY),), comments=True)
 
-    assert edit.take(text.replace("@", json.dumps(ENTRY)), None) == left
+    assert edit.uninstall(text.replace("@", json.dumps(ENTRY)), None) == left
 
 
 @given(written(comments=True))
@@ -1050,17 +1050,17 @@ def test_hooks_are_put_and_taken(pair: tuple[dict, str]) -> None:
     )
     edit = JsonEdit((hook,), comments=True)
 
-    after = edit.put(text, force=False)
+    after = edit.install(text, force=False)
 
     assert parsed(after, comments=True).root.value == {**document, "hooks": {"Stop": [hook.value]}}
-    assert parsed(edit.take(after, text), comments=True).root.value == document
+    assert parsed(edit.uninstall(after, text), comments=True).root.value == document
 
 
 @given(st.text(alphabet='{}[]",:/*\\ \n1ae-', max_size=30))
 def test_any_text_is_changed_or_refused(text: str) -> None:
     edit = JsonEdit((Server(("mcpServers",), ENTRY),), comments=True)
     try:
-        after = edit.put(text, force=False)
+        after = edit.install(text, force=False)
     except (Fault, Occupied):
         return
     assert edit.standing(after) is not None
@@ -1071,11 +1071,11 @@ def test_a_block_is_put_and_taken(text: str, lines: str) -> None:
     text = "\n".join(text.split()).replace("\n", lines)
     block = Block("Use memory.\n")
 
-    after = block.put(text, force=False)
+    after = block.install(text, force=False)
 
-    assert block.put(after, force=False) == after
-    assert Block("Use it more.").put(after, force=False).count("memory:begin") == 1
-    assert block.take(after, None).strip() == text.strip()
+    assert block.install(after, force=False) == after
+    assert Block("Use it more.").install(after, force=False).count("memory:begin") == 1
+    assert block.uninstall(after, None).strip() == text.strip()
 
 
 TOMLS = st.lists(
@@ -1102,15 +1102,15 @@ def test_toml_keeps_every_line_and_its_comments(parts: list[str], lines: str, en
     text = text.replace("\n", lines)
     edit = TomlEdit("mcp_servers", ENTRY)
 
-    after = edit.put(text, force=False)
-    left = edit.take(after, text)
+    after = edit.install(text, force=False)
+    left = edit.uninstall(after, text)
 
     said = tomllib.loads(text)
     assert tomllib.loads(after) == {**said, "mcp_servers": {**said.get("mcp_servers", {}), "memory": ENTRY}}
     assert after.startswith(text if text.strip() else "")
     assert tomllib.loads(left) == said
     assert left.count("#") == text.count("#")
-    assert edit.put(after, force=False) == after
+    assert edit.install(after, force=False) == after
 
 
 @pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])

@@ -390,15 +390,15 @@ def test_an_export_takes_the_place_of_the_former(memory: ResearchMemory, tmp_pat
 
 
 class Busy(RamStore):
-    """Somebody else writes, from the second put on."""
+    """Somebody else writes, from the second write on."""
 
-    puts = 0
+    writes = 0
 
-    def put(self, entries):
-        self.puts += 1
-        if self.puts > 1:
+    def write_entries(self, entries):
+        self.writes += 1
+        if self.writes > 1:
             raise StoreBusy("somebody else is writing")
-        return super().put(entries)
+        return super().write_entries(entries)
 
 
 def test_an_interrupted_import_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -409,7 +409,7 @@ def test_an_interrupted_import_goes_on_where_it_was(tmp_path: Path) -> None:
             imported(engine, content, place="x")
         assert stopped.value.hint.startswith("500 of 700 memories were kept")
 
-        store.puts = -10
+        store.writes = -10
         assert imported(engine, content, place="x")[1:5] == (200, 500, 1, 0)
 
 

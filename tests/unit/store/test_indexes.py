@@ -57,7 +57,7 @@ def test_the_latest_of_an_agent_or_a_kind_are_read_and_no_others(store: SqliteSt
     """Steps of SQLite's machine: as many for the latest twenty of 1,600 memories as of 100."""
     worked = {}
     for more in (100, 300, 1200):
-        store.put([note(f"{more} {number}", agent_id="a") for number in range(more)])
+        store.write_entries([note(f"{more} {number}", agent_id="a") for number in range(more)])
         worked[more] = steps_taken(store, filters)
 
     assert worked[1200] < 1.2 * worked[100]
@@ -83,7 +83,7 @@ def steps_taken(store: SqliteStore, filters: dict[str, str]) -> int:
 def test_what_there_is_one_of_is_looked_up_by_what_names_it(store: SqliteStore) -> None:
     named = steps(store, lambda: store.graph.named(["a", "b"]))
     names = steps(store, lambda: store.graph.names("a", 5))
-    saved = steps(store, lambda: store.put([entity("c"), feedback("well done")]))
+    saved = steps(store, lambda: store.write_entries([entity("c"), feedback("well done")]))
 
     assert [step.split(" <- ")[0] for step in (*named, *names)][::2] == [
         "SEARCH memories USING COVERING INDEX one_entity_a_name (title=?)",

@@ -44,7 +44,9 @@ def path(tmp_path: Path) -> Path:
 def filled(path: Path) -> Path:
     """A database of some pages, closed."""
     with closing(SqliteStore(path)) as store:
-        store.put([note(f"word {n}", body="text " * 200, embedded=embedded(directions(2, n))) for n in range(40)])
+        store.write_entries(
+            [note(f"word {n}", body="text " * 200, embedded=embedded(directions(2, n))) for n in range(40)]
+        )
     return path
 
 
@@ -62,7 +64,7 @@ def notes(store: SqliteStore) -> set[str]:
 
 def test_only_its_owner_may_read_the_file(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        store.put([note()])
+        store.write_entries([note()])
 
         modes = {item.name: stat.S_IMODE(item.stat().st_mode) for item in path.parent.iterdir()}
     assert modes == {"memory.db": 0o600, "memory.db-wal": 0o600, "memory.db-shm": 0o600}
@@ -79,7 +81,7 @@ def test_rights_that_the_owner_gave_stay(path: Path) -> None:
 
 def test_what_was_put_is_there_after_opening_again(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        memory = store.put([note("word", embedded=embedded(directions(1)))])[0].memory
+        memory = store.write_entries([note("word", embedded=embedded(directions(1)))])[0].memory
 
     with closing(SqliteStore(path)) as store:
         assert store.memories([memory.id]) == {memory.id: memory}
@@ -350,13 +352,13 @@ def mounted(folder: Path, size: str) -> Iterator[Path]:
 def test_a_read_only_folder_is_said(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "4m") as disk:
         with closing(SqliteStore(disk / "memory.db")) as store:
-            store.put([note("word")])
+            store.write_entries([note("word")])
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
 
         for name in ("memory.db", "new.db"):
             with pytest.raises(StoreError, match=name) as caught:
                 with closing(SqliteStore(disk / name)) as store:
-                    store.put([note("more")])
+                    store.write_entries([note("more")])
             assert "read-only for you" in caught.value.hint
 
 
@@ -369,7 +371,7 @@ def put_until_full(store: SqliteStore) -> set[str]:
     def put_on() -> None:
         for number in range(10_000):
             entry = note(f"word {number}", body="some text " * 500, embedded=embedded(directions(2, number)))
-            store.put([entry])
+            store.write_entries([entry])
             acknowledged.add(entry.uid)
 
     with pytest.raises(StoreFull, match="no room") as caught:
@@ -388,7 +390,7 @@ def test_a_full_file_keeps_all_that_was_acknowledged(path: Path) -> None:
         assert len(acknowledged) > 5
         sound(path)
         store._db.connection.pragma("max_page_count", 100_000)
-        store.put([note("room again")])
+        store.write_entries([note("room again")])
     sound(path)
 
 
@@ -404,7 +406,7 @@ def test_a_full_disk_keeps_all_that_was_acknowledged(tmp_path: Path) -> None:
         subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
         with closing(SqliteStore(path)) as store:
             assert notes(store) == acknowledged
-            store.put([note("room again")])
+            store.write_entries([note("room again")])
         sound(path)
 
 
@@ -423,7 +425,7 @@ def test_two_threads_lose_nothing(path: Path) -> None:
     def work(thread: int) -> set[str]:
         entries = [note(f"thread {thread} says {n}", embedded=embedded(directions(1, n))) for n in range(25)]
         for entry in entries:
-            store.put([entry])
+            store.write_entries([entry])
         return {entry.uid for entry in entries}
 
     with closing(SqliteStore(path)) as store:
@@ -447,11 +449,11 @@ def test_who_waits_too_long_for_the_lock_is_told_so(path: Path) -> None:
     with closing(SqliteStore(path)) as holder, closing(SqliteStore(path, busy_seconds=0.05)) as store:
         with holder._db.write():
             with pytest.raises(StoreBusy, match="another process") as caught:
-                store.put([note()])
+                store.write_entries([note()])
             assert store.counts().memories == 0  # readers need not wait
 
         assert caught.value.retryable
-        store.put([note()])
+        store.write_entries([note()])
 
 
 def test_what_is_not_worth_waiting_for_is_not_waited_for(path: Path) -> None:
@@ -515,7 +517,7 @@ for number in range(count):
         continue
     vectors = embedded(directions(2, number)) if kind == "put" else None
     entry = note(f"word {number}", body="some text " * 100, embedded=vectors)
-    store.put([entry])
+    store.write_entries([entry])
     print("put", entry.uid, flush=True)
     if kind == "fill":
         generation = store.begin(vectors.space if vectors else embedded(directions(1)).space, START)
@@ -682,7 +684,7 @@ def test_a_memory_that_lost_a_part_is_told_of(filled: Path, table: str, told: st
 
 def test_repairing_keeps_what_is_known_of_failures(filled: Path) -> None:
     with closing(SqliteStore(filled)) as store:
-        store.put([note("waits"), note("waits too")])
+        store.write_entries([note("waits"), note("waits too")])
         [first, second] = (excerpt.id for excerpt in store.waiting(9))
         store.failed([first], "down", at(1))
         before = store.failures(9)
@@ -697,7 +699,7 @@ def test_repairing_keeps_what_is_known_of_failures(filled: Path) -> None:
 
 def test_a_repair_is_noticed_by_those_who_hold_a_copy_of_the_vectors(path: Path) -> None:
     with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
-        store.put([note(str(n), embedded=embedded(directions(1, n))) for n in range(200)])
+        store.write_entries([note(str(n), embedded=embedded(directions(1, n))) for n in range(200)])
 
         def nearest() -> list[ChunkId]:
             return [scored.chunk for scored in store.by_vector(1, unit(1), EVERYTHING, 1)]
@@ -774,7 +776,7 @@ def test_an_index_of_sqlite_that_lost_a_row_is_made_anew(filled: Path) -> None:
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     """3,000 memories that all say "word", in an order that has nothing to do with their scores."""
     store = SqliteStore(tmp_path_factory.mktemp("many") / "memory.db")
-    store.put(
+    store.write_entries(
         [note("word " * (1 + n * 7919 % 13) + "x " * (n * 104_729 % 50), project=f"p{n % 50}") for n in range(3_000)]
     )
     yield store
@@ -837,7 +839,7 @@ def test_what_a_row_holds_is_asked_only_of_rows_that_enter_the_best(many: Sqlite
 
 def test_a_write_looks_up_only_what_it_needs(many: SqliteStore) -> None:
     def write() -> None:
-        id = many.put([note("new", unless_known=True, embedded=embedded(directions(1)))])[0].memory.id
+        id = many.write_entries([note("new", unless_known=True, embedded=embedded(directions(1)))])[0].memory.id
         many.replace(id, note("newer", embedded=embedded(directions(1))))
         many.delete(id)
 
@@ -851,7 +853,7 @@ def test_a_write_looks_up_only_what_it_needs(many: SqliteStore) -> None:
 
 def test_what_cannot_be_made_again_is_synced_to_disk(path: Path) -> None:
     def write() -> None:
-        id = store.put([note()])[0].memory.id
+        id = store.write_entries([note()])[0].memory.id
         store.replace(id, note("new"))
         store.activate(store.begin(SPACE, START).id, instead_of=1)
         store.delete(id)
@@ -891,7 +893,7 @@ def test_asking_for_an_outage_is_one_look_up(path: Path) -> None:
 
 def test_what_waits_and_what_was_spent_is_looked_up_in_an_index(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        id = store.put([note("word")])[0].memory.id
+        id = store.write_entries([note("word")])[0].memory.id
 
         def ask() -> None:
             store.waiting(5)

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 MOST = 100  # results of a search (CAP X23)
 
 
-def _run(name: str) -> Callable[[Call, Mapping[str, Any]], Result]:
-    def run(call: Call, arguments: Mapping[str, Any]) -> Result:
+def _runner(name: str) -> Callable[[Call, Mapping[str, Any]], Result]:
+    def answer(call: Call, arguments: Mapping[str, Any]) -> Result:
         graph = EntityGraph(call.engine, source=call.client or None)
         more = {"progress": call.progress} if name == "generate_embeddings" else {}
         values = getattr(graph, name)(**arguments, **more)
         return Result({**values, "about": INTRODUCTION}, graph_text.answer(values))
 
-    return run
+    return answer
 
 
 def _tool(
@@ -38,7 +38,7 @@ def _tool(
         description=description,
         parameters=parameters,
         output=output,
-        run=_run(name),
+        run=_runner(name),
         placed="",  # there is one graph, whatever the project
         problem=None,
         **hints,

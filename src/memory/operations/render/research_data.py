@@ -58,7 +58,7 @@ def listed(run: str, found: Iterable[tuple[Memory, str]], *, more: bool) -> dict
     return {"query_id": run, "memories": [row(*said) for said in found], "more": more, "notices": []}
 
 
-def run(found: Run) -> dict[str, Any]:
+def run_row(found: Run) -> dict[str, Any]:
     """The numbers of a run."""
     return {
         "query_id": found.id,
@@ -77,11 +77,11 @@ def started(id: str, plan: Memory | None, said: tuple[Notice, ...]) -> dict[str,
 
 
 def runs(found: Sequence[Run], total: int) -> dict[str, Any]:
-    return document("run-list", {"runs": [run(one) for one in found], "total_runs": total})
+    return document("run-list", {"runs": [run_row(one) for one in found], "total_runs": total})
 
 
 def shown(found: Run, memories: Sequence[Memory]) -> dict[str, Any]:
-    return document("run-show", run(found) | {"memories": [whole(memory) for memory in memories]})
+    return document("run-show", run_row(found) | {"memories": [whole(memory) for memory in memories]})
 
 
 def context(id: str, text: str, tokens: int, memories: Sequence[Memory], omitted: int) -> dict[str, Any]:

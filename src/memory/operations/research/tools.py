@@ -56,7 +56,7 @@ def _named(call: Call, given: Mapping[str, Any]) -> str:
     raise Invalid('no research run is known: name it, query_id="query_1767225600_4711"', hint=hint)
 
 
-def _run(call: Call, given: Mapping[str, Any]) -> str:
+def _one_run(call: Call, given: Mapping[str, Any]) -> str:
     """
     The run that is meant.
 
@@ -76,7 +76,7 @@ def _store(call: Call, given: Mapping[str, Any]) -> Result:
         given["type"],
         given["content"],
         given["agent"],
-        run=call.engine.runs.name(_run(call, given)),
+        run=call.engine.runs.name(_one_run(call, given)),
         metadata=given.get("metadata"),
         project=None if call.place is None else call.engine.documents.project(call.place),
         source=call.client or None,
@@ -87,7 +87,7 @@ def _store(call: Call, given: Mapping[str, Any]) -> Result:
 
 
 def _log(call: Call, given: Mapping[str, Any]) -> Result:
-    run = call.engine.runs.name(_run(call, given))
+    run = call.engine.runs.name(_one_run(call, given))
     logged = call.engine.runs.log(
         run=run,
         agent=given["agent"],
@@ -151,7 +151,7 @@ def _scope(call: Call, given: Mapping[str, Any], run: str | None) -> Scope:
 
 def _getting(wanted: Kind, usual: int) -> Callable[[Call, Mapping[str, Any]], Result]:
     def get(call: Call, given: Mapping[str, Any]) -> Result:
-        run, limit = _run(call, given), given.get("limit", usual)
+        run, limit = _one_run(call, given), given.get("limit", usual)
         found = find.latest(call.engine, run, wanted, limit + 1)
         more, found = len(found) > limit, found[:limit]
         values = research_data.listed(run, found, more=more) | {"about": INTRODUCTION}
@@ -164,7 +164,7 @@ def _getting(wanted: Kind, usual: int) -> Callable[[Call, Mapping[str, Any]], Re
 
 
 def _context(call: Call, given: Mapping[str, Any]) -> Result:
-    run = _run(call, given)
+    run = _one_run(call, given)
     room = Room(agent=given.get("agent"))
     found = briefing(call.engine, run, replace(room, tokens=given.get("tokens", room.tokens)))
     return Result(research_data.context(run, *found) | {"notices": []}, found.text)
@@ -178,7 +178,7 @@ def _stats(call: Call, given: Mapping[str, Any]) -> Result:
         found = call.engine.runs.run(run)
     except NotFound as error:
         return Result(values | {"run": None}, f"{text}Note: {error}.\n")
-    return Result(values | {"run": research_data.run(found)}, text + fenced(research_text.stats(found)))
+    return Result(values | {"run": research_data.run_row(found)}, text + fenced(research_text.stats(found)))
 
 
 # The tools ---------------------------------------------------------------

@@ -15,7 +15,7 @@ from memory.operations.research.find import every
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.kinds import BY_AUTHOR, RULES
 from memory.schema.limits import plain
-from memory.write.markdown import put
+from memory.write.markdown import write_file
 from memory.write.save import Plan
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def write(engine: Engine, path: str | Path, content: bytes, *, overwrite: bool =
         # A link that is still one points to itself, in the end: since Python 3.13 `resolve` says nothing of it.
         if file.is_symlink() or (file.exists() and not file.is_file()):
             raise Invalid(f"cannot write {plain(str(path))}: it is no ordinary file", hint="Choose another name.")
-        put(file, content, overwrite=overwrite, private=True)
+        write_file(file, content, overwrite=overwrite, private=True)
     except FileExistsError:
         return False
     except UNUSABLE as error:

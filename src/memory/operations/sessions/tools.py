@@ -42,13 +42,13 @@ def _limit(usual: int, most: int = MOST) -> Parameter:
     return Parameter("limit", "integer", f"Results at most; default {usual}.", low=1, high=most)
 
 
-def _run(name: str) -> Callable[[Call, Mapping[str, Any]], Result]:
-    def run(call: Call, given: Mapping[str, Any]) -> Result:
+def _runner(name: str) -> Callable[[Call, Mapping[str, Any]], Result]:
+    def answer(call: Call, given: Mapping[str, Any]) -> Result:
         project = None if call.place is None else call.engine.documents.project(call.place)
         memory = SessionMemory(call.engine, source=call.client or None, project=project)
         return _result(getattr(memory, name)(**given))
 
-    return run
+    return answer
 
 
 def _result(values: dict[str, Any]) -> Result:
@@ -90,7 +90,7 @@ def _tool(
         description=description,
         parameters=parameters,
         output=output,
-        run=_run(name),
+        run=_runner(name),
         placed="project" if placed else "",
         always=placed,
         problem=_problem(name),

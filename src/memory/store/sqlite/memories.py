@@ -51,8 +51,8 @@ _WHOLE = """
 """
 
 
-def put(db: apsw.Connection, entry: Entry) -> Kept:
-    """See `Store.put`."""
+def write_entry(db: apsw.Connection, entry: Entry) -> Kept:
+    """See `Store.write_entries`."""
     if (same := sameness.known(db, entry)) is not None:
         _around(db, same, entry)
         return Kept(fetched(db, same), known=True, queued=0)
@@ -73,7 +73,7 @@ def put(db: apsw.Connection, entry: Entry) -> Kept:
     db.execute("insert into bodies (memory_id, body) values (?, ?)", (id, entry.draft.body))
     for revision in reversed(entry.history):
         _remember(db, id, revision)
-    queued = _put_chunks(db, id, entry)
+    queued = _write_chunks(db, id, entry)
     _around(db, id, entry)
     return Kept(new, known=False, queued=queued)
 
@@ -105,7 +105,7 @@ def _replaced(db: apsw.Connection, old: Memory, entry: Entry) -> Kept:
             f"update memories set {', '.join(f'{name} = ?' for name in values)} where id = ?", (*values.values(), id)
         )
         db.execute("update bodies set body = ? where memory_id = ?", (entry.draft.body, id))
-        queued = _put_chunks(db, id, entry)
+        queued = _write_chunks(db, id, entry)
     return Kept(fetched(db, id), known=False, queued=queued)
 
 
@@ -295,7 +295,7 @@ def _supersede(db: apsw.Connection, id: MemoryId, *, by: MemoryId) -> None:
     db.execute("update memories set status = 'superseded', superseded_by = ? where id = ?", (by, id))
 
 
-def _put_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> int:
+def _write_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> int:
     """Write the chunks, which indexes them, and their vectors or their place in the queue."""
     rows = [_chunk(id, entry, number) for number in range(len(entry.chunks))]
     names = ", ".join(rows[0])

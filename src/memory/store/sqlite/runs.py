@@ -43,7 +43,7 @@ class SqliteRuns:
                     order by active desc, run"""
             )
             ids: list[str] = [run for run, _ in rows]
-            found = [_run(db, id) for id in ids[:limit]]
+            found = [_summary(db, id) for id in ids[:limit]]
             return [one for one in found if one is not None], len(ids)
 
     def any(self) -> bool:
@@ -53,9 +53,9 @@ class SqliteRuns:
             )
             return db.execute(first).get is not None
 
-    def run(self, id: str) -> Run | None:
+    def summary(self, id: str) -> Run | None:
         with self._database.read() as db:
-            return _run(db, id)
+            return _summary(db, id)
 
     def log(self, calls: Sequence[ToolCall]) -> Sequence[int]:
         with self._database.write() as db:
@@ -100,8 +100,8 @@ class SqliteRuns:
             return Cleared(removed, _remove_calls(db, run, limit) if calls and left is None else 0)
 
 
-def _run(db: apsw.Connection, id: str) -> Run | None:
-    """See `Runs.run`."""
+def _summary(db: apsw.Connection, id: str) -> Run | None:
+    """See `Runs.summary`."""
     of = f"query_id = ? and {_RESEARCH}"
     kept, *times = db.execute(f"select count(*), min(created_at), max(updated_at) from memories where {of}", (id,)).get
     used, failed, *times_of_calls = db.execute(

@@ -75,9 +75,9 @@ class SqliteStore(SqliteAccounts, SqliteHealth):
 
     # Memories ------------------------------------------------------------
 
-    def put(self, entries: Sequence[Entry]) -> Sequence[Kept]:
+    def write_entries(self, entries: Sequence[Entry]) -> Sequence[Kept]:
         with self._db.write() as db:
-            return [memories.put(db, entry) for entry in entries]
+            return [memories.write_entry(db, entry) for entry in entries]
 
     def known(self, entries: Sequence[Entry]) -> Sequence[MemoryId | None]:
         with self._db.read() as db:
