@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 import yaml
-from command import COMMAND, Shell
+from command import COMMAND, Ran, Shell
 
 from memory import Config, Engine
 from memory.operations.sessions.drafts import draft
@@ -413,14 +413,6 @@ def test_what_names_no_chunk_is_refused(kept: Shell, arguments: list[str], code:
 # Whole -------------------------------------------------------------------
 
 
-def printed(shell: Shell, *arguments: str) -> bytes:
-    run = subprocess.run(
-        [COMMAND, *arguments], env=shell.env, cwd=shell.folder, capture_output=True, check=True, timeout=60
-    )
-    assert run.stderr == b""
-    return run.stdout
-
-
 @pytest.mark.parametrize(
     "text", [ODD, "\ufeff", "a\r\nb\rc\n", "no end", "\n\n\n", "---\na: 1\n---\n\nx", REPORT], ids=range(7)
 )
@@ -430,7 +422,7 @@ def test_a_text_comes_back_byte_for_byte(shell: Shell, text: str) -> None:
     (shell.folder / "in.md").write_bytes(text.encode())
     shell("store", "report", "in.md", "--session", "s", "--agent", "a")
 
-    assert printed(shell, "reconstruct", "1") == text.encode()
+    assert shell("reconstruct", "1") == Ran(0, text, "")
     shell("reconstruct", "1", "-o", "bare.md", "--no-front-matter")
     assert (shell.folder / "bare.md").read_bytes() == text.encode()
     shell("reconstruct", "1", "-o", "out.md")
