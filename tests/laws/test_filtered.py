@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
     from memory.store import Entry
 
-COUNT = 5_000  # more than the 4,096 neighbours that sqlite-vec's own tables give
+COUNT = 10_000
 ALL = 1 << 30
 TOLERANCE = 1e-6  # cosines in 32 bits
 EMBEDDER = HashedEmbedder(16)
@@ -199,6 +199,7 @@ def pairs(ranking: Ranking) -> list[tuple[ChunkId, float]]:
 @example(["first", "gamma", "rare"], "everything", 100)
 @example(["beta", "gamma", "delta"], "everything", 1000)
 @given(queries, scopes, limits)
+@examples(4)  # a bound that is a little too low loses a hit in few of them
 def test_keywords_find_in_a_scope_what_is_left_of_the_whole_ranking(kept, texts, scope, k) -> None:
     is_the_whole_ranking_filtered(kept, texts, SCOPES[scope], k)
 
