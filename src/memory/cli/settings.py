@@ -255,7 +255,7 @@ def _changed(
 
 def _asked(context: click.Context, config: Config) -> tuple[Space, Forecast, Space | None]:
     """Where the model's vectors are, what a reindex to it would take, and where the stored ones are."""
-    from memory.store import State
+    from memory.store import active
 
     with opened(context, config) as engine:
         try:
@@ -265,7 +265,8 @@ def _asked(context: click.Context, config: Config) -> tuple[Space, Forecast, Spa
             error.hint = f"{why}Nothing was changed; with --no-check it is set all the same."
             raise
         found = engine.maintenance.status().generations
-    return space, plan, next((kept.space for kept, _ in found if kept.state is State.ACTIVE), None)
+    stored = active(generation for generation, _ in found)
+    return space, plan, stored and stored.space
 
 
 def _next(space: Space | None, plan: Forecast | None, stored: Space | None) -> list[str]:

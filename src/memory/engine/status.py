@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.errors import EmbedError, SpaceMismatch
 from memory.schema.query import Notice
-from memory.store import State
+from memory.schema.times import midnight
+from memory.store import State, active
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,9 +87,10 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
                 "`memory embed` tries them again.",
             )
         )
-    today = tuple(store.spent(moment.replace(hour=0, minute=0, second=0, microsecond=0)))
-    answering = next((found.id for found, _ in generations if found.state is State.ACTIVE), 0)
-    learned = store.term_vectors.size(answering), store.term_vectors.fit(answering)
+    today = tuple(store.spent(midnight(moment)))
+    answering = active(found for found, _ in generations)
+    answering_id = answering.id if answering else 0
+    learned = store.term_vectors.size(answering_id), store.term_vectors.fit(answering_id)
     return Status(counts, generations, configured, tuple(store.failures(FAILURES)), today, tuple(problems), *learned)
 
 

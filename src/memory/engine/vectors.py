@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import DimensionMismatch, Error, Refused
 from memory.schema.times import midnight
+from memory.store import active
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -151,12 +152,11 @@ class Vectors:
         Returns:
             How it went; None if it was not due, there is too little to learn from, or somebody else was faster.
         """
-        from memory.search.term_vectors.learn import due, learn
+        from memory.search.term_vectors.learn import learn
 
-        generation = self.active()
-        if generation is None or not (anew or due(self._store, generation.id)):
+        if (generation := self.active()) is None:
             return None
-        return learn(self._store, generation.id, moment=self._now(), going=going)
+        return learn(self._store, generation.id, moment=self._now(), if_due=not anew, going=going)
 
     @property
     def _learns(self) -> bool:
@@ -215,9 +215,7 @@ class Vectors:
 
     def active(self) -> Generation | None:
         """The generation that answers; None if nothing was embedded yet."""
-        from memory.write.reindex import active
-
-        return active(self._store)
+        return active(self._store.generations())
 
     # Vectors that a program brings along -----------------------------------
 

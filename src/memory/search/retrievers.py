@@ -10,7 +10,7 @@ from memory.rank.fuse import centred, fuse, shrunk
 from memory.rank.neighbours import DEPTH, lifted, neighbours, proximities
 from memory.schema.errors import EmbedError, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Merge, Notice, Scored, Step
-from memory.store import State
+from memory.store import active
 from memory.text.terms import terms
 
 if TYPE_CHECKING:
@@ -170,8 +170,9 @@ class Retrievers:
     @cached_property
     def _fit(self) -> tuple[int, float | None]:
         """The generation that answers, and the fit of its term vectors."""
-        active = next((found.id for found in self._store.generations() if found.state == State.ACTIVE), 0)
-        return active, self._store.term_vectors.fit(active)
+        answering = active(self._store.generations())
+        id = answering.id if answering else 0
+        return id, self._store.term_vectors.fit(id)
 
     @cached_property
     def _term_embedder(self) -> TermEmbedder:

@@ -28,6 +28,7 @@ from memory.store.values import (
     ToolCall,
     Waiting,
     Whole,
+    active,
 )
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ __all__ = [
     "ToolCall",
     "Waiting",
     "Whole",
+    "active",
 ]
 
 SPARSE = 3

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from memory.schema.draft import Draft
@@ -32,6 +33,11 @@ class Generation(NamedTuple):
     id: int
     space: Space
     state: State
+
+
+def active(generations: Iterable[Generation]) -> Generation | None:
+    """The generation that answers; None if nothing was embedded yet."""
+    return next((generation for generation in generations if generation.state is State.ACTIVE), None)
 
 
 class Whole(NamedTuple):

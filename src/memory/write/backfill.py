@@ -15,7 +15,7 @@ from memory.schema.errors import EmbedError, Garbled, Raised, Unfit
 from memory.schema.holder import Fate
 from memory.schema.limits import plain
 from memory.schema.space import Window
-from memory.store import State
+from memory.store import active
 from memory.text.passage import passage
 from memory.write.gradual import SHARE, embed_on, shares
 
@@ -279,7 +279,7 @@ def _held(one: Claim) -> Held:
 
 def _founded(store: Store, embedders: Embedders, moment: datetime) -> tuple[int, Embedder]:
     """The generation that answers, begun if there is none, and the embedder of its space."""
-    if not any(found.state is State.ACTIVE for found in store.generations()):
+    if active(store.generations()) is None:
         embedder = embedders.configured()
         store.begin(space(embedder), moment)
         embedders.remember(embedder)

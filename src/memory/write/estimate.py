@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.embed.purpose import PROBE, purpose
 from memory.embed.windows import estimated
 from memory.schema.query import Scope
+from memory.store import active
 from memory.text.passage import passage
 
 if TYPE_CHECKING:
@@ -59,9 +60,8 @@ def forecast(store: Store, embedders: Embedders, *, moment: datetime) -> Forecas
     passages = _sample(store)
     mean = sum(map(estimated, passages)) / len(passages) if passages else 0.0
     tokens = round(mean * chunks)
-    before = next(
-        (f"{found.space.provider}:{found.space.model}" for found in store.generations() if found.state == "active"), ""
-    )
+    answering = active(store.generations())
+    before = f"{answering.space.provider}:{answering.space.model}" if answering else ""
     price = embedders.price
     free = embedders.inside or provider == "ollama"
     cost = tokens * price / 1_000_000 if price or free else None

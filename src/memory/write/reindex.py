@@ -11,7 +11,7 @@ from memory.embed.purpose import REINDEX, purpose
 from memory.embed.registry import LASTING
 from memory.schema.errors import NotFound, StoreBusy
 from memory.schema.memory import ChunkId
-from memory.store import State
+from memory.store import State, active
 from memory.write.backfill import isolated, store_isolated
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def reindex(
     with purpose(REINDEX):
         embedder = embedders.fresh()
         wanted = space(embedder)  # the first time that a server is asked
-        before = active(store)
+        before = active(store.generations())
         if before is not None and before.space != wanted and not keep:
             _drop_retired(store, wanted)
         generation = store.begin(wanted, moment)
@@ -83,7 +83,7 @@ def reindex(
         try:
             build = _Build(store, generation, embedder, moment, batch, overlap)
             counts = build.embed_missing(progress)
-            while (answering := active(store)) is None or answering.id != generation.id:
+            while (answering := active(store.generations())) is None or answering.id != generation.id:
                 if store.activate(generation.id, instead_of=answering.id if answering else None):
                     late = build.embed_missing(lambda _done, _total: None)
                     counts = (counts[0] + late[0], late[1], late[2])
@@ -124,7 +124,7 @@ def roll_back(store: Store) -> RolledBack:
         StoreBusy: A reindex took over at this moment.
     """
     retired = [found for found in store.generations() if found.state is State.RETIRED]
-    answering = active(store)
+    answering = active(store.generations())
     if not retired or answering is None:
         hint = "Those that answered before are kept until the next reindex to another model; with `--keep`, all are."
         raise NotFound("no vectors of an earlier model are kept", hint=hint)
@@ -132,11 +132,6 @@ def roll_back(store: Store) -> RolledBack:
     if not store.activate(former.id, instead_of=answering.id, former=State.BUILDING):
         raise StoreBusy("another process reindexed at this moment", hint="Look at `memory status`.")
     return RolledBack(answering.space, former.space, store.queued())
-
-
-def active(store: Store) -> Generation | None:
-    """The generation that answers."""
-    return next((generation for generation in store.generations() if generation.state is State.ACTIVE), None)
 
 
 def _exchanged(store: Store, generation: Generation, embedder: Embedder) -> bool:

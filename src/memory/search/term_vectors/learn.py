@@ -72,18 +72,19 @@ class _Material(NamedTuple):
     last: ChunkId
 
 
-def due(store: Store, generation: int) -> bool:
-    """Whether term vectors should be learned: there are none, too much came or went since, or they fit what came badly."""
-    passages = store.embedded_count(generation)
-    if passages < LEAST:
-        return False
-    learned = store.term_vectors.learned(generation)
-    if learned is None or abs(passages - learned.passages) > GROWN * learned.passages:
+def due(store: Store, generation: int, passages: int, former: Learned | None) -> bool:
+    """
+    Whether term vectors should be learned: there are none, too much came or went since, or they fit what came badly.
+
+    Args:
+        passages: That have a vector now.
+    """
+    if former is None or abs(passages - former.passages) > GROWN * former.passages:
         return True
-    fresh = store.term_vectors.lessons(generation, learned.last, HELD)
+    fresh = store.term_vectors.lessons(generation, former.last, HELD)
     if len(fresh) * 20 < HELD:
         return False
-    return _fit(TermEmbedder(store, generation), fresh) < learned.fit - DRIFT
+    return _fit(TermEmbedder(store, generation), fresh) < former.fit - DRIFT
 
 
 def learn(
@@ -91,24 +92,25 @@ def learn(
     generation: int,
     *,
     moment: datetime,
+    if_due: bool = False,
     going: Callable[[], bool] = lambda: True,
 ) -> Learned | None:
     """
     Learn the term vectors of a generation from all its vectors, and keep them in place of the former.
 
     Args:
+        if_due: Only then; see `due`.
         going: Whether to go on; asked now and then.
 
     Returns:
-        None if there are fewer than `LEAST` passages, it was stopped, the generation is gone, or somebody else has
-        learned meanwhile.
+        None if it was not due, there are fewer than `LEAST` passages, it was stopped, the generation is gone, or
+        somebody else has learned meanwhile.
     """
     try:
-        former = store.term_vectors.learned(generation)
-        total, passages = store.centre(generation), store.embedded_count(generation)
-        if passages < LEAST:
+        former, passages = store.term_vectors.learned(generation), store.embedded_count(generation)
+        if passages < LEAST or (if_due and not due(store, generation, passages, former)):
             return None
-        centre = shrunk(*total)
+        centre = shrunk(*store.centre(generation))
         material = _read(store, generation, passages, centre, going)
     except NotFound:
         return None
