@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 from seen import agents, commands, made, outside, public, refused
@@ -23,7 +22,8 @@ FIXED = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def main(folder: Path) -> None:
-    place = Path(tempfile.mkdtemp(prefix="seen-", dir="/tmp"))  # as long a path wherever it runs
+    place = Path(f"/tmp/seen-{os.getpid():07}")  # noqa: S108  # as many letters and words in any run: paths are kept
+    place.mkdir()
     try:  # no TemporaryDirectory: each forked command would remove it at its end
         record = Record(place)
         store = made.store(Shell.made(record, place / "store"))

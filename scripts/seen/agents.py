@@ -186,6 +186,8 @@ def see(store: Shell) -> None:
         with Server(shell, f"mcp/{toolset}-{structured}", "--toolset", toolset, *more) as server:
             tools = server.ask("tools/list")["result"]["tools"]
             for name, arguments in calls:
+                if name.startswith("delete_"):
+                    shell.tell()
                 server.ask("tools/call", name=name, arguments=arguments)
             if toolset == "core":
                 _others(server)
@@ -193,10 +195,12 @@ def see(store: Shell) -> None:
             raise RuntimeError(f"no call of {missed}")
         shell(f"mcp/{toolset}-{structured}-export", "export")
         if structured == "never" and toolset != "all":
-            with Server(store.copy(f"mcp-{toolset}-wrong"), f"mcp/{toolset}-wrong", "--toolset", toolset) as server:
+            shell = store.copy(f"mcp-{toolset}-wrong")
+            with Server(shell, f"mcp/{toolset}-wrong", "--toolset", toolset) as server:
                 for tool in tools:
                     for arguments in _wrong(tool["inputSchema"]):
                         server.ask("tools/call", name=tool["name"], arguments=arguments)
+            shell.tell()
     with Server(store.copy("mcp-new"), "mcp/new-era", era=NEW) as server:
         server.ask("tools/list")
         server.ask("tools/call", name="memory_search", arguments=FOUND)

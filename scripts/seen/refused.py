@@ -189,6 +189,7 @@ def see(store: Shell) -> None:
         if words not in SLOW:
             for more in _bad(text):
                 shell("errors/options", *words, *ARGUMENTS.get(words, []), *more)
+    shell.tell()
     for key, value in SETTINGS.items():
         other = shell.given(**{f"MEMORY_{key}": value})
         for words in (["status"], ["search", "ledger"], ["list", "--json"], ["config", "--json"]):
@@ -229,7 +230,7 @@ def _models(store: Shell) -> None:
         shell = store.copy(name).given(**{f"MEMORY_{key}": value for key, value in settings.items()})
         shell.lines(f"errors/{name}", ASKING)
         Shell.made(store.record, store.record.place / f"only-{name}", **shell.settings).lines(
-            f"errors/{name}-from-the-start", "save Old --what ledger\n" + ASKING + "details 1\ngraph add x"
+            f"errors/{name}-from-the-start", "save Old --what ledger" + ASKING + "details 1\ngraph add x"
         )
     shell.given(MEMORY_EMBEDDING_MODEL="hashed-32", MEMORY_EMBEDDING_PROVIDER="hashed").lines(
         "errors/other-model", "reindex\nsearch ledger --mode vector\nstatus\nreindex --rollback\nstatus"
@@ -258,7 +259,9 @@ def _damaged(store: Shell) -> None:
     shell = store.copy("nothing")
     for path in shell.home.iterdir():
         path.unlink()
-    shell.lines("errors/nothing", ASKING + "session\nrun\ngraph\nstats\nledger\ncontext\ndetails 1\nhook session-start")
+    shell.lines(
+        "errors/nothing", "stats" + ASKING + "session\nrun\ngraph\nledger\ncontext\ndetails 1\nhook session-start"
+    )
 
 
 def _text(path: str) -> None:

@@ -14,7 +14,7 @@ CHANGING = (
     (re.compile(r"(memories )[0-9a-f]{12}\b"), r"\1<boundary>"),
     (re.compile(r"\b1[789]\d{8}\.\d+"), "<epoch.fraction>"),
     (re.compile(r"\b1[789]\d{8}\b"), "<epoch>"),
-    (re.compile(r"""(\\?"tokens\\?": ?)\d+"""), r"\1<tokens>"),  # of text with uids and boundaries
+    (re.compile(r"""(\\?"tokens\\?": ?|\btokens=)\d+"""), r"\1<tokens>"),  # of text with uids and boundaries
     (re.compile(r"<function [^\n]*? at 0x[0-9a-f]+>"), "<function>"),
     (re.compile(r" at 0x[0-9a-f]+"), " at <address>"),
     (re.compile(r"datetime\.datetime\(20[23]\d(?:, \d+)+"), "datetime.datetime(<moment>"),
@@ -27,20 +27,22 @@ SPENT = (
     (re.compile(r" +\d+\.\d(?= +(-|\$\d))"), " <seconds>"),
     (re.compile(r" \d+\.\d \| \d+\.\d \|$", re.MULTILINE), " <p50> | <p95> |"),
     (re.compile(r"""("(?:p50|p95|milliseconds|ms)\w*": )[\d.]+(e-\d+)?"""), r"\1<time>"),
+    (re.compile(r"(the slowest step was )\w+"), r"\1<step>"),
     (re.compile(r"\b\d+\.\d{3} s\b"), "<seconds> s"),
 )
 """How long something took; not in files whose times were given."""
 
 
-def same(files: dict[str, str], place: Path, given: frozenset[str]) -> dict[str, str]:
+def same(files: dict[str, str], place: Path, *, given: set[str], told: str) -> dict[str, str]:
     """
     The files with what changes from run to run replaced. Uids and runs are numbered within each file as they come.
 
     Args:
         place: The temporary folder of the run.
         given: Files that show only times that were put in.
+        told: What names, in full, uids that files may show the beginning of alone.
     """
-    known = {uid[:8] for text in files.values() for uid in UID.findall(text)}
+    known = {uid[:8] for text in (*files.values(), told) for uid in UID.findall(text)}
     days = [datetime.now(UTC) - timedelta(days=back) for back in (0, 1, 90, 91)]
     today = re.compile(
         "(?:" + "|".join(f"{day:%Y-%m-%d}" for day in days) + r")((?:[T ]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d+)?)?)?)"

@@ -50,6 +50,7 @@ class Record:
     def __init__(self, place: Path) -> None:
         self.place = place
         self.given: set[str] = set()
+        self.told = ""
         self._files: dict[str, list[str]] = {}
 
     def add(self, to: str, text: str) -> None:
@@ -57,7 +58,7 @@ class Record:
 
     def same(self) -> dict[str, str]:
         files = {name: "".join(blocks) for name, blocks in self._files.items()}
-        return same(files, self.place, frozenset(f"{name}.txt" for name in self.given))
+        return same(files, self.place, given={f"{name}.txt" for name in self.given}, told=self.told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +120,13 @@ class Shell:
             print(f"memory {shlex.join(arguments)} ended with {ran.code}: {ran.err}", file=sys.stderr)
         return ran
 
+    def tell(self) -> None:
+        """Make known all uids that there are now, since text names them by their beginning."""
+        self.record.told += self.asked("export").out
+
     def lines(self, to: str, text: str, *, forms: Sequence[tuple[str, ...]] = BOTH) -> None:
         """Run each line in each of the forms."""
-        for line in text.strip().splitlines():
+        for line in filter(None, text.splitlines()):
             words, _, stdin = line.partition(" <<< ")
             arguments = shlex.split(words)
             for more in forms:
