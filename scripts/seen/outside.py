@@ -227,10 +227,9 @@ def _logs(store: Shell) -> None:
         return started
 
     def library() -> None:
+        from memory import Engine, SessionMemory
         from memory.research import ResearchMemory
         from memory.sessions import log_timing
-
-        from memory import Engine, SessionMemory
 
         with Engine.open() as engine:
             sessions = SessionMemory(engine)

@@ -115,9 +115,8 @@ def _told(value: Any) -> str:
 
 def _used() -> None:
     """Answers of the library, as Python shows them."""
-    from memory.research import ResearchMemory
-
     from memory import Draft, Engine, EntityGraph, Error, Granularity, Mode, Query, Scope, SessionMemory
+    from memory.research import ResearchMemory
 
     with Engine.open() as engine:
         saved = engine.save(Draft(title="By Python", what="password = qXvTbKpw93zL", tags=("a",)))
