@@ -67,6 +67,7 @@ def test_anything_is_either_taken_as_the_schema_says_or_refused_with_a_sentence(
     are_as_the_schema_says(found, tool.parameters)
     given = {called[name]: value for name, value in arguments.items()}
     whole = {one.name for one in tool.parameters if one.sort == "integer"} & set(found)
+    assert not any(isinstance(given[name], bool) for name in whole)
     assert len(notices) == sum(found[name] != given[name] for name in whole)
 
 
@@ -111,6 +112,18 @@ def test_a_name_has_no_nul(tool):
 
     with pytest.raises(Invalid, match=f"{name} has a NUL at position 1"):
         checked(tool, {name: "a\0"})
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize(
+    "name", sorted({tool.name for tool in EVERY if any(one.sort == "integer" for one in tool.parameters)})
+)
+def test_true_and_false_are_no_numbers(name, value):
+    (tool,) = (tool for tool in EVERY if tool.name == name)
+    (whole, *_) = (one.name for one in tool.parameters if one.sort == "integer")
+
+    with pytest.raises(Invalid, match=f"{whole} must be a whole number"):
+        checked(tool, {whole: value})
 
 
 @given(LISTING, st.data())
