@@ -97,6 +97,7 @@ def test_a_secret_among_other_texts_is_gone_and_they_stay(
 @example([("pgpass-password db.internal:5432:app:owner:⟨{a14}⟩", ("\\n", "\\n"))], random.Random(0))
 @example([("assigned-secret 密码：⟨x9!{p14}⟩", ("\\n", "\\n"))], random.Random(0))
 @example([("assigned-secret mdp: ⟨{a24}⟩", ("\\n", "\\n"))], random.Random(0))
+@example([("assigned-secret --db-password ⟨{a12}⟩ --force", ("\\n", "\\n"))], random.Random(0))
 @examples(3)
 def test_secrets_side_by_side_are_all_gone(parts: list[tuple[str, tuple[str, str]]], dice: random.Random) -> None:
     several = [(made(shape, dice), pair) for shape, pair in parts]

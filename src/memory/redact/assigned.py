@@ -104,7 +104,9 @@ _AFTER = r"[)\],;:}.]{1,3}\s"
 
 _CALL = r"\(\s{0,8}(?:[\w.]{1,40},\s{0,4})?[\"'`][\w .-]{0,80}$"
 _SETTER = r"(?:^|[^A-Za-z])(?:[Ss]et|[Ww]ith)[A-Za-z]{0,40}$"
-_COMMAND = r"(?:(?<![\w-])--?[\w-]*|(?:(?<![\w-])|(?<=\\[nrt]))(?:ENV|setx|setenv|set -[gxU]{1,3}|configure set)[ \t]{1,4}[\w.]*)$"
+_COMMAND = (
+    r"(?:(?<![\w-])|(?<=\\[nrt]))(?:--?[\w-]*|(?:ENV|setx|setenv|set -[gxU]{1,3}|configure set)[ \t]{1,4}[\w.]*)$"
+)
 
 
 def assigned() -> tuple[Rule, ...]:
