@@ -166,7 +166,7 @@ FACES = (
         "mcp-always-structured",
         "more = recall.seen_all(values) if structured else None",
         "more = recall.seen_all(values)",
-        "test_mcp.py",
+        "test_mcp_text.py",
     ),
     Mutant(
         "mcp-failure-looks-done",
@@ -184,12 +184,13 @@ FACES = (
         "tool-takes-true-for-one",
         "if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):",
         "if isinstance(value, float) and not value.is_integer():",
-        "test_arguments.py",
+        "test_mcp.py",
+        "wrong or argument",
     ),
     Mutant(
-        "http-believes-the-first-host",
-        "if len(hosts) != 1 or not loopback(hosts[0]):",
-        "if not hosts or not loopback(hosts[0]):",
+        "http-host-that-begins-so",
+        "found = _LOOPBACK.fullmatch(authority)",
+        "found = _LOOPBACK.match(authority)",
         "test_mcp_http.py",
     ),
     Mutant(
