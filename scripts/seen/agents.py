@@ -30,7 +30,7 @@ FOUND = {"query": "lock of the ledger"}
 CALLS: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
     "core": [
         ("memory_context", {}),
-        ("memory_context", {"query": "the pool is exhausted", "project": "*", "semantic": "always", "tokens": 900}),
+        ("memory_context", {"query": "the pool is exhausted", "project": "*", "semantic": "always", "tokens": 550}),
         *(
             ("memory_search", FOUND | {"granularity": g, "mode": m})
             for g in ("fine", "medium", "coarse")
@@ -91,7 +91,7 @@ CALLS: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
         ("memory_get_discoveries", {"limit": 1}),
         ("memory_get_discoveries", {"query_id": "nope"}),
         ("memory_build_context", {}),
-        ("memory_build_context", {"agent": "worker-1", "tokens": 400}),
+        ("memory_build_context", {"agent": "worker-1", "tokens": 300}),
         ("memory_stats", {}),
         (
             "memory_log_tool_call",

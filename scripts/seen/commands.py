@@ -58,7 +58,7 @@ run list -n 1
 run show {RUN}
 run show {RUN} --kind discovery -n 1
 run context {RUN}
-run context {RUN} --agent worker-1 --tokens 400
+run context {RUN} --agent worker-1 --tokens 300
 run export {RUN}
 """,
     "graph": """

@@ -16,7 +16,8 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seen.shell import COMMAND, HASHED, PLAIN, Shell
+from seen.public import named
+from seen.shell import COMMAND, HASHED, PLAIN, Shell, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,11 +163,11 @@ def _statistics(store: Shell) -> None:
     shell = Shell.made(store.record, store.record.place / "statistics")
 
     def record() -> None:
-        from memory.sessions import search_stats
-
         for n in range(40):
-            search_stats.record_query(f"search_{('fine', 'medium')[n % 2]}_report", 0.004 * n, n % 7, {"limit": 10})
-        search_stats.record_query("slow", 3.5, 0, {"filters": {"agent_id": "a"}})
+            named("search_stats").record_query(
+                f"search_{('fine', 'medium')[n % 2]}_report", 0.004 * n, n % 7, {"limit": 10}
+            )
+        named("search_stats").record_query("slow", 3.5, 0, {"filters": {"agent_id": "a"}})
 
     ran = shell.child(record)
     shell.record.given.add("statistics")
@@ -228,21 +229,19 @@ def _logs(store: Shell) -> None:
 
     def library() -> None:
         from memory import Engine, SessionMemory
-        from memory.research import ResearchMemory
-        from memory.sessions import log_timing
 
         with Engine.open() as engine:
             sessions = SessionMemory(engine)
-            log_timing("seen")(sessions.search_reports_specific_chunks)("lock of the ledger")
+            named("log_timing")("seen")(sessions.search_reports_specific_chunks)("lock of the ledger")
             engine.search("lock of the ledger")
-            ResearchMemory("query_1700000000_1", engine).store_memory("insight", "password = qXvTbKpw93zL", "w")
+            named("ResearchMemory")("query_1700000000_1", engine).store_memory(
+                "insight", "password = qXvTbKpw93zL", "w"
+            )
 
-    def command() -> None:
-        from memory.cli import main
+    def asked() -> None:
+        command("search", "lock of the ledger", "--mode", "hybrid")
 
-        main(["search", "lock of the ledger", "--mode", "hybrid"])
-
-    for name, run in (("library", library), ("command", command)):
+    for name, run in (("library", library), ("command", asked)):
         ran = shell.child(logged(run))
         shell.record.add("logs", f"{name}: exit {ran.code}\n--- stdout\n{ran.out}--- stderr\n{ran.err}")
 

@@ -11,22 +11,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from seen.shell import Shell
 
 ROOT = Path(__file__).parents[2]
 IMPORTS = re.compile(r"^\s*from (memory[\w.]*) import ([\w, ]+)", re.MULTILINE)
 MENTIONED = re.compile(r"`(?:\w+ )?(memory(?:\.\w+)+)[(`]")
-MODULES = (
-    "memory.errors",
-    "memory.sessions.errors",
-    "memory.sessions",
-    "memory.graph",
-    "memory.research",
-    "memory.adapter",
-)
-"""Modules that the documentation names as places to find things."""
+PLACES = {
+    "memory.adapter": ("EmbeddingProvider", "SentenceTransformerProvider", "set_embedding_provider"),
+    "memory.embed": ("Embedder",),
+    "memory.embed.hashed": ("HashedEmbedder",),
+    "memory.embed.remote": ("Remote",),
+    "memory.entities": ("Edge", "Entities"),
+    "memory.errors": (),
+    "memory.graph": ("EntityGraph", "SQLiteVectorStore", "VectorContextSearch", "VectorStore", "hybrid_relevance"),
+    "memory.proximity": ("ENTITIES", "Wanted"),
+    "memory.redact": ("Redactor",),
+    "memory.research": ("ResearchMemory",),
+    "memory.sessions": ("SearchStats", "SessionMemory", "log_timing", "search_stats"),
+    "memory.sessions.errors": ("ValidationError",),
+    "memory.settings": ("EmbeddingSettings",),
+}
+"""What the documentation has said to import, and from where: programs have it."""
+
+
+def named(name: str) -> Any:
+    """A documented name: one of `memory`, or at the place where it was."""
+    return _found(f"memory.{name}") or next(
+        _found(f"{module}.{name}") for module, names in PLACES.items() if name in names
+    )
 
 
 def see(store: Shell) -> None:
@@ -36,8 +50,8 @@ def see(store: Shell) -> None:
         print("memory.__all__", memory.__all__, memory.__doc__)
         for name in memory.__all__:
             print("\n".join(_described(f"memory.{name}", getattr(memory, name))))
-        for module in MODULES:
-            _module(module)
+        for module, names in PLACES.items():
+            _module(module, names)
         _documented()
 
     def answers() -> None:
@@ -58,13 +72,16 @@ def _documented() -> None:
         print(f"mentioned {path}: {'is there' if _found(path) is not None else 'is none'}")
 
 
-def _module(name: str) -> None:
-    module = importlib.import_module(name)
+def _module(name: str, names: Sequence[str]) -> None:
+    module = _found(name)
     public = getattr(module, "__all__", None)
-    print(f"\n## {name}: __all__ {public}")
-    for one in sorted(public or (one for one in vars(module) if not one.startswith("_"))):
+    print(f"\n## {name}: {'is none' if module is None else f'__all__ {public}'}")
+    for one in names:
+        if not hasattr(module, one):
+            print(f"{name}:{one} is none")
+    for one in sorted(public or (one for one in vars(module or object) if not one.startswith("_"))):
         value = getattr(module, one)
-        if public or (isinstance(value, type) and value.__module__.startswith("memory")):
+        if one in names or public or (isinstance(value, type) and value.__module__ == name):
             print("\n".join(_described(f"{name}:{one}", value)))
 
 
@@ -77,7 +94,8 @@ def _found(path: str) -> Any:
             value = getattr(value, name) if hasattr(value, name) else importlib.import_module(module)
         except ImportError:
             return None
-    return value
+    hollow = inspect.ismodule(value) and value.__file__ is None  # a folder that was left behind
+    return None if hollow else value
 
 
 def _described(path: str, value: Any) -> Iterator[str]:
@@ -116,20 +134,19 @@ def _told(value: Any) -> str:
 def _used() -> None:
     """Answers of the library, as Python shows them."""
     from memory import Draft, Engine, EntityGraph, Error, Granularity, Mode, Query, Scope, SessionMemory
-    from memory.research import ResearchMemory
 
     with Engine.open() as engine:
         saved = engine.save(Draft(title="By Python", what="password = qXvTbKpw93zL", tags=("a",)))
         query = Query(
             "ledger", mode=Mode.HYBRID, granularity=Granularity.MEDIUM, scope=Scope(sessions=frozenset({"login"}))
         )
-        runs = ResearchMemory("query_1700000000_1", engine)
+        runs = named("ResearchMemory")("query_1700000000_1", engine)
         asked = {
             "save": lambda: saved,
             "search": lambda: engine.search("lock of the ledger", limit=2),
             "query": lambda: engine.search(query),
             "details": lambda: engine.details(2),
-            "context": lambda: engine.context("the pool", tokens=900),
+            "context": lambda: engine.context("the pool", tokens=2000),
             "expand": lambda: engine.expand(20, around=1),
             "reconstruct": lambda: engine.reconstruct(11),
             "sessions": lambda: (engine.sessions(), engine.session("login"), engine.resume("login", "v1")),

@@ -29,7 +29,11 @@ PATIENCE = 100
 CRASHED = 99
 ENDS = (0, 1, 2)
 """Exit codes that a command may have here; others are said at once."""
-CALM = {"MEMORY_SEARCH_SLOW_SECONDS": "600", "MEMORY_EMBEDDING_FILL_SECONDS": "600"}
+CALM = {
+    "MEMORY_SEARCH_SLOW_SECONDS": "600",
+    "MEMORY_EMBEDDING_FILL_SECONDS": "600",
+    "MEMORY_EMBEDDING_PAUSE_SECONDS": "3600",
+}
 """Limits of time that a slow machine would reach."""
 HASHED = {"MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_EMBEDDING_MODEL": "hashed-64"}
 
@@ -110,12 +114,7 @@ class Shell:
 
     def asked(self, *arguments: str, stdin: str = "") -> Ran:
         """Run a command."""
-
-        def run() -> None:
-            sys.argv = [str(COMMAND), *arguments]
-            _command()
-
-        ran = self.child(run, stdin)
+        ran = self.child(lambda: command(*arguments), stdin)
         if ran.code not in ENDS:
             print(f"memory {shlex.join(arguments)} ended with {ran.code}: {ran.err}", file=sys.stderr)
         return ran
@@ -151,8 +150,11 @@ class Shell:
                 stream.flush()
             process = os.fork()
             if not process:
-                _become(self, given.fileno(), out.fileno(), err.fileno())
-                _finish(run, imported)
+                try:
+                    _become(self, given.fileno(), out.fileno(), err.fileno())
+                    _finish(run, imported)
+                finally:  # whatever went wrong: the rest is the parent's
+                    os._exit(CRASHED)
             _, status = os.waitpid(process, 0)
             imported.seek(0)
             for name in imported.read().split():
@@ -162,6 +164,12 @@ class Shell:
                 file.seek(0)
                 texts.append(file.read().decode())
             return Ran(os.waitstatus_to_exitcode(status), *texts)
+
+
+def command(*arguments: str) -> None:
+    """What the program `memory` does."""
+    sys.argv = [str(COMMAND), *arguments]
+    _command()
 
 
 def _become(shell: Shell, *streams: int) -> None:
