@@ -1,5 +1,5 @@
 """
-Break the product in one place at a time, and look whether the tests see it. By hand: all of it takes some 15 minutes.
+Break the product in one place at a time, and look whether the tests see it. By hand: all of it takes some 20 minutes.
 
     .venv/bin/python scripts/mutants.py               every mutant of `mutants_table`
     .venv/bin/python scripts/mutants.py NAME ...      these
@@ -263,6 +263,7 @@ def main() -> int:
     chosen = [known[name] for name in dict.fromkeys(given.names)] or list(MUTANTS)
     if given.list:
         return 1 if listed(chosen) else 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what runs is ended, and the copies go
     begun = time.monotonic()
     outcomes = tried(chosen)
     counts = {state: sum(one.state == state for one in outcomes) for state in (*CAUGHT, "survived")}
