@@ -31,7 +31,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import OVERLAP, ChunkId, MemoryId, Status
 from memory.schema.query import ACTIVE, EVERYTHING, Scope, Term
 from memory.schema.space import Window
-from memory.schema.usage import Budget, Outage
+from memory.schema.usage import Budget, OpenCircuit
 from memory.store import SEARCHES, Claim, Links, Revision, State, Waiting
 
 if TYPE_CHECKING:
@@ -1570,33 +1570,33 @@ class Generations:
 
 
 class Ledger:
-    def test_a_request_is_entered_before_it_is_made_and_settled_after(self, store: Store) -> None:
+    def test_a_request_is_reserved_before_it_is_made_and_recorded_after(self, store: Store) -> None:
         call = request(1, calls=1, texts=3, tokens=30, bytes_out=120, cost=0.5)
 
-        id = store.book(call)
+        id = store.reserve_call(call)
 
         assert id is not None
-        assert list(store.ledger()) == [call._replace(id=id)]
-        store.settle(id, tokens=25, seconds=0.25, cost=0.125, error="cut off")
-        settled = call._replace(id=id, tokens=25, seconds=0.25, cost=0.125, error="cut off")
-        assert list(store.ledger()) == [settled]
-        store.settle(id, tokens=26, seconds=0.5, cost=0.25)
-        assert [line.error for line in store.ledger()] == [""]
+        assert list(store.usage()) == [call._replace(id=id)]
+        store.record_call(id, tokens=25, seconds=0.25, cost=0.125, error="cut off")
+        recorded = call._replace(id=id, tokens=25, seconds=0.25, cost=0.125, error="cut off")
+        assert list(store.usage()) == [recorded]
+        store.record_call(id, tokens=26, seconds=0.5, cost=0.25)
+        assert [line.error for line in store.usage()] == [""]
 
     def test_settling_what_is_gone_is_no_matter(self, store: Store) -> None:
-        id = store.book(request())
-        before = list(store.ledger())
+        id = store.reserve_call(request())
+        before = list(store.usage())
 
         for gone in (0, -1, (id or 0) + 1, BEYOND):
-            store.settle(gone, tokens=1, seconds=1, cost=1)
+            store.record_call(gone, tokens=1, seconds=1, cost=1)
 
-        assert list(store.ledger()) == before
+        assert list(store.usage()) == before
 
-    def test_what_stays_in_the_process_is_not_booked(self, store: Store) -> None:
+    def test_what_stays_in_the_process_is_not_reserved(self, store: Store) -> None:
         with pytest.raises(Invalid, match="noted"):
-            store.book(within())
+            store.reserve_call(within())
 
-        assert list(store.ledger()) == []
+        assert list(store.usage()) == []
 
     @pytest.mark.parametrize(
         ("budget", "fit"),
@@ -1612,65 +1612,67 @@ class Ledger:
         ],
     )
     def test_a_budget_is_used_up_and_not_exceeded(self, store: Store, budget: Budget, fit: int) -> None:
-        booked = [store.book(request(n), budget) for n in range(5)]
+        ids = [store.reserve_call(request(n), budget) for n in range(5)]
 
-        assert [id is not None for id in booked] == [n < fit for n in range(5)]
-        assert len(store.ledger()) == fit
+        assert [id is not None for id in ids] == [n < fit for n in range(5)]
+        assert len(store.usage()) == fit
 
     def test_a_budget_is_of_one_host_and_one_day(self, store: Store) -> None:
         budget = Budget(calls=1)
 
-        assert store.book(request(0), budget)
-        assert store.book(request(0, host="https://two.example"), budget)
-        assert store.book(request(DAY), budget)
-        assert store.book(request(-0.000001), budget)
-        assert store.book(request(DAY - 0.000001), budget) is None
-        assert store.book(request(0, provider="voyage", model="large", purpose="search"), budget) is None
+        assert store.reserve_call(request(0), budget)
+        assert store.reserve_call(request(0, host="https://two.example"), budget)
+        assert store.reserve_call(request(DAY), budget)
+        assert store.reserve_call(request(-0.000001), budget)
+        assert store.reserve_call(request(DAY - 0.000001), budget) is None
+        assert store.reserve_call(request(0, provider="voyage", model="large", purpose="search"), budget) is None
 
     def test_a_day_is_one_of_utc(self, store: Store) -> None:
         east = START.astimezone(timezone(timedelta(hours=9)))
-        store.book(request()._replace(moment=east + timedelta(hours=23)))
+        store.reserve_call(request()._replace(moment=east + timedelta(hours=23)))
 
-        assert store.book(request(), Budget(calls=1)) is None
-        assert [line.moment for line in store.spent()] == [START]
+        assert store.reserve_call(request(), Budget(calls=1)) is None
+        assert [line.moment for line in store.daily_usage()] == [START]
 
     def test_a_budget_counts_what_was_estimated_until_it_is_known(self, store: Store) -> None:
         budget = Budget(tokens=100)
-        id = store.book(request(tokens=90), budget)
-        assert store.book(request(tokens=20), budget) is None
+        id = store.reserve_call(request(tokens=90), budget)
+        assert store.reserve_call(request(tokens=20), budget) is None
 
-        store.settle(id or 0, tokens=80, seconds=1, cost=0, error="failed, and was counted")
+        store.record_call(id or 0, tokens=80, seconds=1, cost=0, error="failed, and was counted")
 
-        assert store.book(request(tokens=20), budget)
-        assert store.book(request(tokens=1), budget) is None
+        assert store.reserve_call(request(tokens=20), budget)
+        assert store.reserve_call(request(tokens=1), budget) is None
 
     def test_a_request_without_a_budget_counts_for_those_with_one(self, store: Store) -> None:
-        assert store.book(request())
+        assert store.reserve_call(request())
 
-        assert store.book(request(), Budget(calls=1)) is None
+        assert store.reserve_call(request(), Budget(calls=1)) is None
 
     def test_what_stays_in_the_process_is_added_up_by_day(self, store: Store) -> None:
         one = within(50, calls=2, texts=3, tokens=5, seconds=0.5)
-        store.note([one, within(20, calls=1, texts=4, tokens=6, seconds=0.25, cost=0.5, error="odd")])
-        store.note([within(70, calls=1, texts=1, tokens=1, error="odder")])
-        store.note([within(70, calls=1, tokens=0)])
-        store.note([within(70, purpose="search"), within(70, model="large"), within(DAY), within(70, provider="x")])
-        store.note([])
+        store.add_calls([one, within(20, calls=1, texts=4, tokens=6, seconds=0.25, cost=0.5, error="odd")])
+        store.add_calls([within(70, calls=1, texts=1, tokens=1, error="odder")])
+        store.add_calls([within(70, calls=1, tokens=0)])
+        store.add_calls(
+            [within(70, purpose="search"), within(70, model="large"), within(DAY), within(70, provider="x")]
+        )
+        store.add_calls([])
 
-        day = next(line for line in store.ledger() if line.calls == 5)
+        day = next(line for line in store.usage() if line.calls == 5)
         assert day._replace(id=0) == within(20, calls=5, texts=8, tokens=12, seconds=0.75, cost=0.5, error="odder")
-        assert len(store.ledger()) == 5
-        assert len({line.id for line in store.ledger()}) == 5
+        assert len(store.usage()) == 5
+        assert len({line.id for line in store.usage()}) == 5
 
     def test_lines_come_latest_first_then_by_id(self, store: Store) -> None:
-        ids = [store.book(request(n)) for n in (2, 5, 2, 1)]
+        ids = [store.reserve_call(request(n)) for n in (2, 5, 2, 1)]
 
-        assert [line.id for line in store.ledger()] == [ids[1], ids[2], ids[0], ids[3]]
-        assert [line.id for line in store.ledger(limit=2)] == [ids[1], ids[2]]
-        assert [line.id for line in store.ledger(since=at(2))] == [ids[1], ids[2], ids[0]]
-        assert list(store.ledger(since=at(6))) == list(store.spent(since=at(6))) == []
+        assert [line.id for line in store.usage()] == [ids[1], ids[2], ids[0], ids[3]]
+        assert [line.id for line in store.usage(limit=2)] == [ids[1], ids[2]]
+        assert [line.id for line in store.usage(since=at(2))] == [ids[1], ids[2], ids[0]]
+        assert list(store.usage(since=at(6))) == list(store.daily_usage(since=at(6))) == []
 
-    def test_what_was_spent_is_summed_by_day_and_names(self, store: Store) -> None:
+    def test_usage_is_summed_by_day_and_names(self, store: Store) -> None:
         for call in (
             request(1, texts=2, tokens=5, bytes_out=7, seconds=0.5, cost=0.25),
             request(9, texts=1, tokens=1, bytes_out=1, seconds=0.25, cost=0.5, error="down"),
@@ -1680,10 +1682,10 @@ class Ledger:
             request(9, provider="a", host="z"),
             request(DAY + 5),
         ):
-            store.book(call)
-        store.note([within(3, calls=5)])
+            store.reserve_call(call)
+        store.add_calls([within(3, calls=5)])
 
-        given = list(store.spent())
+        given = list(store.daily_usage())
 
         assert [(line.moment, line.provider, line.model, line.host, line.purpose) for line in given] == [
             (at(DAY), "openai", "small", "https://one.example", "save"),
@@ -1699,21 +1701,21 @@ class Ledger:
         )
         assert [line.error for line in given] == ["", "", "", "", "", "1 failed", "1 failed"]
         assert given[2].calls == 5
-        assert [line.calls for line in store.spent(since=at(9))] == [1, 1, 1, 1, 1, 1]
+        assert [line.calls for line in store.daily_usage(since=at(9))] == [1, 1, 1, 1, 1, 1]
 
     def test_a_host_that_gave_no_answer_is_remembered_until_it_does(self, store: Store) -> None:
-        assert store.outage("https://one.example") is None
-        first, last = (Outage("https://one.example", at(n), f"down at {n}") for n in (9, 5))
-        other = Outage("https://two.example", at(1), "")
+        assert store.circuit("https://one.example") is None
+        first, last = (OpenCircuit("https://one.example", at(n), f"down at {n}") for n in (9, 5))
+        other = OpenCircuit("https://two.example", at(1), "")
 
-        for outage in (first, other, last):
-            store.suspend(outage)
+        for circuit in (first, other, last):
+            store.open_circuit(circuit)
 
-        assert store.outage("https://one.example") == last
-        store.resume("https://one.example")
-        store.resume("https://one.example")
-        assert store.outage("https://one.example") is None
-        assert store.outage("https://two.example") == other
+        assert store.circuit("https://one.example") == last
+        store.close_circuit("https://one.example")
+        store.close_circuit("https://one.example")
+        assert store.circuit("https://one.example") is None
+        assert store.circuit("https://two.example") == other
 
 
 class Searches:
@@ -1758,7 +1760,7 @@ class Care:
         store.failed([store.waiting(1)[0].id], "down", at(1))
         store.activate(store.begin(OTHER, START).id, instead_of=1, former=State.BUILDING)
         store.mark(1, unit(1))
-        store.book(request())
+        store.reserve_call(request())
 
         assert list(store.check()) == []
 
@@ -1787,9 +1789,9 @@ class Care:
 class Threads:
     def test_a_budget_holds_among_many_that_ask_at_once(self, store: Store) -> None:
         with ThreadPoolExecutor(8) as pool:
-            booked = list(pool.map(lambda n: store.book(request(n), Budget(calls=20, tokens=150)), range(80)))
+            ids = list(pool.map(lambda n: store.reserve_call(request(n), Budget(calls=20, tokens=150)), range(80)))
 
-        assert len([id for id in booked if id is not None]) == len(store.ledger()) == 15
+        assert len([id for id in ids if id is not None]) == len(store.usage()) == 15
 
     def test_searches_are_remembered_from_any_thread(self, store: Store) -> None:
         with ThreadPoolExecutor(8) as pool:

@@ -8,10 +8,10 @@ from asking import embedders
 from embedder_suite import EmbedderSuite
 from provider import Provider
 
-from memory.embed.books import Notes
-from memory.embed.counted import Counted
 from memory.embed.local.embedder import LocalEmbedder
+from memory.embed.metered import Metered
 from memory.embed.providers.hashed import HashedEmbedder
+from memory.embed.usage import ProcessCalls
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ class TestHashedEmbedder(EmbedderSuite):
         return HashedEmbedder(request.param)
 
 
-class TestCounted(EmbedderSuite):
+class TestMetered(EmbedderSuite):
     @pytest.fixture
-    def embedder(self) -> Counted:
+    def embedder(self) -> Metered:
         store = RamStore()
-        return Counted(HashedEmbedder(64), store, Notes(store), sealed=lambda _embedder, _place: None)
+        return Metered(HashedEmbedder(64), store, ProcessCalls(store), check=lambda _embedder, _fingerprint: None)
 
 
 class TestOllama(EmbedderSuite):

@@ -15,10 +15,9 @@ from provider import Provider
 from faults import Hang, Refuses, Slow, Status
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
-from memory.embed.books import Notes, now
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.purpose import EMBED, purpose
 from memory.embed.requests import Requests, Terms
+from memory.embed.usage import EMBED, ProcessCalls, now, purpose
 from memory.engine.adapter import set_embedding_provider
 from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
 from memory.schema.usage import Call, budget
@@ -170,8 +169,8 @@ def test_a_process_with_the_former_model_does_not_write_into_its_successors_vect
     def engine(sign):
         made = Engine(store, Config())
         pool = Embedders(Config().embedding, store)
-        pool._given = pool._maker.counted(Swapped(sign), sealed=pool._seal)  # as those of plug-ins are
-        pool.fresh = lambda: pool._maker.counted(Swapped(sign))
+        pool._given = pool._maker.metered(Swapped(sign), check=pool._check)  # as those of plug-ins are
+        pool.fresh = lambda: pool._maker.metered(Swapped(sign))
         made.vectors.embedders = pool
         return made
 
@@ -252,7 +251,7 @@ def test_a_count_of_tokens_that_is_none_is_not_believed(tokens):
     made.embed(["one two three"], "passage")
     made.close()
 
-    [line] = store.ledger()
+    [line] = store.usage()
     assert 5 <= line.tokens <= 50
     assert line.error == ""
 
@@ -294,8 +293,8 @@ def test_no_server_is_left_alone_for_longer_than_a_quarter_of_an_hour(tmp_path, 
     with opened(tmp_path, provider) as engine:
         engine.save(Draft(title="a"))
         assert engine.search(QUESTION).tier == "keyword"
-        outage = engine.store.outage(provider.url)
-    assert outage.until < datetime.now(UTC) + timedelta(minutes=16)
+        circuit = engine.store.circuit(provider.url)
+    assert circuit.until < datetime.now(UTC) + timedelta(minutes=16)
 
 
 @pytest.mark.parametrize("text", ["9" * 400 + " calls", "1e400 tokens", "9" * 40 + "m calls"])
@@ -342,10 +341,10 @@ def test_what_waits_is_not_embedded_longer_than_a_search_may_take(tmp_path, prov
 class Locked(RamStore):
     """Somebody else writes, from the first request on."""
 
-    def settle(self, id, **what):
+    def record_call(self, id, **what):
         raise StoreBusy("locked")
 
-    resume = suspend = settle
+    open_circuit = close_circuit = record_call
 
 
 def test_an_answer_at_hand_is_not_lost_to_a_lock():
@@ -353,10 +352,10 @@ def test_an_answer_at_hand_is_not_lost_to_a_lock():
     made = Requests(Answers(), Terms(), store)
 
     assert made.embed(["a"], "passage").shape == (1, 16)
-    assert store.ledger()[0].error == "no answer yet"
-    store.settle = RamStore.settle.__get__(store)
+    assert store.usage()[0].error == "no answer yet"
+    store.record_call = RamStore.record_call.__get__(store)
     made.close()
-    assert store.ledger()[0].error == ""
+    assert store.usage()[0].error == ""
 
 
 def test_closing_closes_the_store_whatever_happens(tmp_path):
@@ -449,16 +448,16 @@ def test_work_that_raises_does_not_end_all_work_for_ever():
 
 def test_what_is_noted_while_somebody_else_writes_is_in_the_ledger_later(tmp_path):
     with closing(SqliteStore(tmp_path / "memory.db")) as store, closing(SqliteStore(tmp_path / "memory.db")) as other:
-        notes = Notes(store)
-        notes.add(Call(now(), "hashed", "hashed-64", "search", texts=3))
+        calls = ProcessCalls(store)
+        calls.add(Call(now(), "hashed", "hashed-64", "search", texts=3))
         with other._db.write():
-            notes.write()
-        before = store.ledger()
+            calls.write()
+        before = store.usage()
 
-        notes.write()
+        calls.write()
 
         assert before == []
-        assert [line.texts for line in store.ledger()] == [3]
+        assert [line.texts for line in store.usage()] == [3]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
@@ -472,7 +471,7 @@ def test_a_child_can_close_what_its_parent_filled(tmp_path, provider):
         if child == 0:
             with suppress(Error):
                 engine.vectors.rest()
-                engine.vectors.embedders.notes.write()
+                engine.vectors.embedders.calls.write()
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 

@@ -22,7 +22,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, MemoryId, Status
 from memory.schema.query import Scope, Term
 from memory.schema.space import Window
-from memory.schema.usage import Budget, Outage
+from memory.schema.usage import Budget, OpenCircuit
 from memory.store import Learned, Links, State, TermVector
 from memory.store.sqlite.store import SqliteStore
 from memory.store.stems import stems
@@ -330,23 +330,23 @@ class Stores(RuleBasedStateMachine):
             assert left.tolist() == right.tolist()
 
     @rule(call=calls, budget=budgets)
-    def book(self, call, budget) -> None:
-        self.same("book", call, budget)
+    def reserve_call(self, call, budget) -> None:
+        self.same("reserve_call", call, budget)
 
     @rule(id=st.integers(0, 9), tokens=st.integers(0, 9), number=eighths, error=st.sampled_from(["", "slow"]))
-    def settle(self, id, tokens, number, error) -> None:
-        self.same("settle", id, tokens=tokens, seconds=number, cost=number, error=error)
+    def record_call(self, id, tokens, number, error) -> None:
+        self.same("record_call", id, tokens=tokens, seconds=number, cost=number, error=error)
 
     @rule(some=st.lists(calls.map(lambda call: call._replace(host="")), max_size=3))
-    def take_note(self, some) -> None:
-        self.same("note", some)
+    def add_calls(self, some) -> None:
+        self.same("add_calls", some)
 
     @rule(host=hosts, until=st.none() | days.map(at), error=st.sampled_from(["", "down"]))
-    def suspend_or_resume(self, host, until, error) -> None:
+    def open_or_close_a_circuit(self, host, until, error) -> None:
         if until is None:
-            self.same("resume", host)
+            self.same("close_circuit", host)
         else:
-            self.same("suspend", Outage(host, until, error))
+            self.same("open_circuit", OpenCircuit(host, until, error))
 
     @rule()
     def repair(self) -> None:
@@ -440,9 +440,9 @@ class Stores(RuleBasedStateMachine):
         self.same("claims", at(now))
 
     @rule(since=st.none() | days.map(at), limit=limits)
-    def ask_what_was_spent(self, since, limit) -> None:
-        self.same("ledger", since, limit)
-        self.same("spent", since)
+    def ask_for_the_usage(self, since, limit) -> None:
+        self.same("usage", since, limit)
+        self.same("daily_usage", since)
 
     # Always ----------------------------------------------------------------
 
@@ -475,10 +475,10 @@ class Stores(RuleBasedStateMachine):
             assert all(held.issuperset(term.split(" ")) for term in every)
 
     @invariant()
-    def have_spent_the_same(self) -> None:
-        self.same("ledger")
+    def have_the_same_usage(self) -> None:
+        self.same("usage")
         for host in ("a", "b"):
-            self.same("outage", host)
+            self.same("circuit", host)
 
     @invariant()
     def have_the_same_vectors(self) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from memory.embed.unkept import Unkept
+from memory.embed.usage import ProcessUsageLog
 from memory.schema.draft import SHARED
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind, check_kind
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 
     from memory.schema.query import Ranking, Scope, Searched, Term
     from memory.schema.space import Space, Vectors, Window
-    from memory.schema.usage import Budget, Call, Outage
     from memory.store import Entry, Learned, Links, TermVector, ToolCall
 
 K1, B = 1.2, 0.75  # of FTS5's bm25()
@@ -122,12 +121,12 @@ class Data:
         return self.used[sort]
 
 
-class RamStore:
-    """The store in dictionaries. Every method's promise stands in `memory.store.Store`."""
+class RamStore(ProcessUsageLog):
+    """The store in dictionaries, with the usage log of an embedder without one. See `memory.store.Store`."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.data = Data()
-        self._ledger = Unkept()
         self._searches: list[Searched] = []
         self.lock = RLock()
 
@@ -783,32 +782,6 @@ class RamStore:
 
     def _sizes(self, memories: Iterable[Memory]) -> list[int]:
         return [len(self.outline(one.id)) for one in memories]
-
-    # What embedding costs ------------------------------------------------
-
-    def book(self, call: Call, budget: Budget | None = None) -> int | None:
-        return self._ledger.book(call, budget)
-
-    def settle(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
-        self._ledger.settle(id, tokens=tokens, seconds=seconds, cost=cost, error=error)
-
-    def note(self, calls: Sequence[Call]) -> None:
-        self._ledger.note(calls)
-
-    def ledger(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
-        return self._ledger.ledger(since, limit)
-
-    def spent(self, since: datetime | None = None) -> Sequence[Call]:
-        return self._ledger.spent(since)
-
-    def outage(self, host: str) -> Outage | None:
-        return self._ledger.outage(host)
-
-    def suspend(self, outage: Outage) -> None:
-        self._ledger.suspend(outage)
-
-    def resume(self, host: str) -> None:
-        self._ledger.resume(host)
 
     # Searches ------------------------------------------------------------
 

@@ -14,12 +14,8 @@ if TYPE_CHECKING:
 Role: TypeAlias = Literal["query", "passage"]
 """Some models want to know which side of the search a text is on."""
 
-
-PLACE = "The quick brown fox jumps over the lazy dog."
-"""A text whose vector says where a model's space lies: another one after months is another model of the same name."""
-
-AGAIN = 600.0
-"""Seconds after which a living process looks again whether that is so."""
+FINGERPRINT_TEXT = "The quick brown fox jumps over the lazy dog."
+"""A text that every model takes: its vector is a model's fingerprint."""
 
 
 class Embedder(Protocol):

@@ -31,8 +31,8 @@ class WithFallback:
         self.passage_prefix = first.passage_prefix
 
     @property
-    def place(self) -> Vectors | None:
-        return self._second.place if self._first.place is None else self._first.place
+    def fingerprint(self) -> Vectors | None:
+        return self._second.fingerprint if self._first.fingerprint is None else self._first.fingerprint
 
     @property
     def dimension(self) -> int:

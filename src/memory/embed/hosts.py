@@ -6,13 +6,10 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import Refused, Unreachable
+from memory.schema.errors import Refused
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from memory.config.settings import EmbeddingSettings
-    from memory.schema.usage import Outage
 
 OPENAI = "https://api.openai.com/v1"
 OLLAMA_PORT = 11434
@@ -66,11 +63,3 @@ def host_of(provider: str, settings: EmbeddingSettings) -> str:
         case "openai":
             return shown(openai_url(settings.openai_base_url), "embedding.openai_base_url")
     return ""
-
-
-def resting(outage: Outage, moment: datetime) -> Unreachable | None:
-    """The error for a server that is to be left alone at a moment; None if it may be asked."""
-    left = (outage.until - moment).total_seconds()
-    if left <= 0:
-        return None
-    return Unreachable(outage.error, hint=f"It is asked again in {left:.0f} s, or by `memory embed`.")

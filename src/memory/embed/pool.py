@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from memory.embed import Names, host, names, space
+from memory.embed import Names, fingerprint, host, names, space
 from memory.embed.counter import configured, guarded
 from memory.embed.maker import Maker
 from memory.embed.queries import Asked, Queries
@@ -21,30 +20,27 @@ if TYPE_CHECKING:
 
     from memory.config.settings import EmbeddingSettings
     from memory.embed import Embedder
-    from memory.embed.books import Books, Stored
+    from memory.embed.fingerprint import Generations
     from memory.embed.models import Known
     from memory.schema.space import Space, Vectors
-
-Found = TypeVar("Found", bound="Stored")
-
-SAME = 0.98  # cosine of a model with itself, at least: runtimes and batches move it in the fourth digit
+    from memory.store import Generation
 
 
 class Embedders:
     """Which embedder answers for which space."""
 
     def __init__(
-        self, settings: EmbeddingSettings, books: Books, *, given: Embedder | None = None, key: str | None = None
+        self, settings: EmbeddingSettings, store: Generations, *, given: Embedder | None = None, key: str | None = None
     ) -> None:
         """
         Args:
             given: An embedder that was made elsewhere takes the place of the configured one.
             key: In place of that in the environment.
         """
-        self._settings, self._books, self._key = settings, books, key
-        self._maker = Maker(settings, books)
-        self.notes = self._maker.notes
-        self._given = None if given is None else self._maker.counted(given)
+        self._settings, self._store, self._key = settings, store, key
+        self._maker = Maker(settings, store)
+        self.calls = self._maker.calls
+        self._given = None if given is None else self._maker.metered(given)
         self._tokens: Callable[[str], int] | None = getattr(given, "tokens", None)
         self._made: dict[tuple[str, Wanted], tuple[Embedder, int]] = {}  # with the width it was made for
         self._queries = Queries()
@@ -83,9 +79,9 @@ class Embedders:
             return configured(self._settings)
         return None if self._tokens is None else guarded(self._tokens)
 
-    def let(self, text: str) -> None:
+    def check_circuit(self, text: str) -> None:
         """
-        Look, before anything is made or imported, whether the server that is to embed a query is to be left alone.
+        Look, before anything is made or imported, whether the server that would embed a query is left alone.
 
         Raises:
             Unreachable: It is, there is no second one, and the query was not asked before.
@@ -98,11 +94,10 @@ class Embedders:
             active.space.provider != settings.provider or self._queries.known(active.space, text)
         ):
             return
-        from memory.embed.hosts import host_of, resting
+        from memory.embed.breaker import check
+        from memory.embed.hosts import host_of
 
-        outage = self._books.outage(host_of(settings.provider, settings))
-        if outage is not None and (error := resting(outage, datetime.now(UTC))) is not None:
-            raise error
+        check(self._store.circuit(host_of(settings.provider, settings)))
 
     def configured(self) -> Embedder:
         """
@@ -116,7 +111,7 @@ class Embedders:
 
     def fresh(self) -> Embedder:
         """
-        The configured embedder, without a belief about its width or its place: what a reindex begins with.
+        The configured embedder, without a belief about its width or its fingerprint: what a reindex begins with.
 
         Raises:
             Refused: There is none, or it cannot be used.
@@ -126,7 +121,7 @@ class Embedders:
         provider, settings = self._settings.provider, self._settings
         return self._maker.made(provider, self._wanted(provider, settings, known_of(provider, settings)))
 
-    def answering(self) -> tuple[Stored, Embedder]:
+    def answering(self) -> tuple[Generation, Embedder]:
         """
         The active generation and the embedder that made it. While its successor is being built that is still the
         former model, whatever the settings name.
@@ -204,7 +199,7 @@ class Embedders:
         found = (host(embedder), str(getattr(embedder, "fallback", "")))
         return tuple(filter(None, found))
 
-    def named(self, generations: Iterable[Found]) -> Found | None:
+    def named(self, generations: Iterable[Generation]) -> Generation | None:
         """Of generations the one that the configured model would go on with, without asking it for its width."""
         own, wide = self._names(), self._settings.dimensions
         return next(
@@ -221,14 +216,9 @@ class Embedders:
         """US dollars for a million tokens of the configured model; 0 if none is known."""
         return self._settings.price or known_of(self._settings.provider, self._settings).price
 
-    def remember(self, embedder: Embedder) -> None:
-        """Keep with its generation where a model puts `PLACE`, if it has been asked and nobody has done so yet."""
-        place = getattr(embedder, "place", None)
-        if place is None:
-            return
-        for generation in self._books.generations():
-            if generation.space == space(embedder) and self._books.fingerprint(generation.id) is None:
-                self._books.mark(generation.id, place)
+    def keep_fingerprint(self, embedder: Embedder) -> None:
+        """Keep the fingerprint of an embedder with its generation, if it was taken and none is kept yet."""
+        fingerprint.keep(self._store, embedder)
 
     def query(self, embedder: Embedder, text: str) -> tuple[Vectors, bool]:
         """
@@ -249,16 +239,13 @@ class Embedders:
         self._queries = Queries()
 
     def _stamp(self, embedder: Embedder) -> bytes:
-        """What tells the model of the stored vectors from another of its name; nothing if there can be none."""
+        """What tells the model of the stored vectors from another of its name; empty if there can be none."""
         if self._given is not None or embedder.provider in LASTING:
             return b""
-        found = (
-            self._books.fingerprint(kept.id) for kept in self._books.generations() if kept.space == space(embedder)
-        )
-        return b"".join(place.tobytes() for place in found if place is not None)
+        return fingerprint.stamp(self._store, space(embedder))
 
     def close(self) -> None:
-        """Write down what is still to be noted, and hang up."""
+        """Record what is not recorded yet, and hang up."""
         self._maker.close()
 
     # Making them ---------------------------------------------------------
@@ -276,9 +263,10 @@ class Embedders:
             made = self._made.get((provider, wanted))
             # One that was asked since knows its width, which may have been stored by now.
             if made is None or not (
-                made[1] == dimension or (getattr(made[0], "place", None) is not None and made[0].dimension == dimension)
+                made[1] == dimension
+                or (getattr(made[0], "fingerprint", None) is not None and made[0].dimension == dimension)
             ):
-                made = (self._maker.made(provider, wanted._replace(dimension=dimension), self._seal), dimension)
+                made = (self._maker.made(provider, wanted._replace(dimension=dimension), self._check), dimension)
                 self._made[provider, wanted] = made
             return made[0]
 
@@ -287,9 +275,9 @@ class Embedders:
 
     # What is stored ------------------------------------------------------
 
-    def _living(self) -> tuple[Stored | None, Stored | None]:
+    def _living(self) -> tuple[Generation | None, Generation | None]:
         """The active generation, and the one being built."""
-        found = {str(generation.state): generation for generation in self._books.generations()}
+        found = {str(generation.state): generation for generation in self._store.generations()}
         return found.get("active"), found.get("building")
 
     def _is_of(self, embedder: Embedder, space: Space) -> bool:
@@ -301,8 +289,8 @@ class Embedders:
         """
         if names(embedder) != names(space) or embedder.dimension != space.dimension:
             return False
-        if (place := getattr(embedder, "place", None)) is not None:
-            self._seal(embedder, place)
+        if (vector := getattr(embedder, "fingerprint", None)) is not None:
+            self._check(embedder, vector)
         return True
 
     def _mismatch(self, stored: Space, embedder: Embedder) -> SpaceMismatch:
@@ -326,23 +314,11 @@ class Embedders:
             hint="Set `embedding.expected_dimension` ($EMBEDDING_DIM) to that, to 0, or name another model.",
         )
 
-    def _seal(self, embedder: Embedder, place: Vectors) -> None:
+    def _check(self, embedder: Embedder, vector: Vectors) -> None:
         """
-        Compare where a model puts `PLACE` with where it was when the first vectors were stored.
-
         Raises:
-            SpaceMismatch: It is another model of the same name and width.
+            Refused: The settings expect another width of the model.
+            SpaceMismatch: Its fingerprint is not the one that is kept with the vectors of its space.
         """
-        self._expect(embedder, len(place))
-        given = space(embedder)
-        for generation in self._books.generations():
-            if generation.space != given:
-                continue
-            was = self._books.fingerprint(generation.id)
-            if was is None:
-                self._books.mark(generation.id, place)
-            elif float(was @ place) < SAME:
-                where = f" at {host(embedder)}" if host(embedder) else ""
-                error = SpaceMismatch(given, f"other vectors under the same name{where}")
-                error.hint = "Was the model exchanged? `memory reindex` embeds all with it."
-                raise error
+        self._expect(embedder, len(vector))
+        fingerprint.compare(self._store, embedder, vector)

@@ -1,7 +1,7 @@
 """
 Texts into vectors by requests to a server, which may be slow, dead, busy, dear or wrong.
 
-Everything around a request is here and nowhere else: booked before it is sent, bounded in time, made again where
+Everything around a request is here and nowhere else: reserved before it is sent, bounded in time, made again where
 that can help, checked when it is answered, and left out for a while where nobody answers.
 """
 
@@ -13,23 +13,24 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memory.embed import AGAIN, PLACE, space
-from memory.embed.books import now
-from memory.embed.desk import Desk
+from memory.embed import FINGERPRINT_TEXT, space
+from memory.embed.breaker import CircuitBreaker
+from memory.embed.fingerprint import RECHECK_SECONDS
 from memory.embed.models import Known
-from memory.embed.purpose import current
 from memory.embed.third_party import third_party, unit_rows
+from memory.embed.usage import HostCalls, current, now
 from memory.embed.windows import estimated, windows
-from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, Refused, SpaceMismatch, TooLong, Unreachable
+from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, Refused, TooLong, Unreachable
 from memory.schema.usage import Budget, Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from memory.embed import Embedder, Role
-    from memory.embed.books import Books
+    from memory.embed import Role
+    from memory.embed.fingerprint import Check
     from memory.embed.remote import Remote, Reply
     from memory.schema.space import Vectors
+    from memory.store.usage import UsageLog
 
 __all__ = ["Requests", "Terms"]
 
@@ -68,24 +69,24 @@ class Requests:
         self,
         remote: Remote,
         terms: Terms,
-        books: Books,
+        log: UsageLog,
         *,
         dimension: int | None = None,
-        sealed: Callable[[Embedder, Vectors], None] = lambda _embedder, _place: None,
+        check: Check = lambda _embedder, _fingerprint: None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """
         Args:
             dimension: What the stored vectors of this model have; None asks the server when it is needed.
-            sealed: Told now and then, before vectors are given away, where the model puts `PLACE`; it raises
-                `SpaceMismatch` if that is not where it was.
+            check: Gets the model's fingerprint now and then, before vectors are given away.
         """
         self._remote, self._terms = remote, terms
-        self._desk = Desk(remote.host, books, budget=terms.budget, pause_seconds=terms.pause_seconds)
+        self._calls = HostCalls(remote.host, log, budget=terms.budget, price=terms.price)
+        self._breaker = CircuitBreaker(remote.host, log, terms.pause_seconds)
         self._stored = self._dimension = dimension
-        self._sealed, self._sleep = sealed, sleep
-        self._sealed_at = -AGAIN
-        self.place: Vectors | None = None
+        self._check, self._sleep = check, sleep
+        self._checked_at = -RECHECK_SECONDS
+        self.fingerprint: Vectors | None = None
         self.provider, self.model, self.host = remote.provider, remote.model, remote.host
         self.passage_prefix = terms.known.passage_prefix
 
@@ -99,7 +100,7 @@ class Requests:
     @property
     def warm(self) -> bool:
         try:
-            self._desk.let()
+            self._breaker.check()
             with third_party(self.host):
                 return self._remote.loaded(min(1.0, self._terms.query_seconds))
         except EmbedError:
@@ -125,32 +126,32 @@ class Requests:
             OverBudget: The day's budget would not take it.
             DimensionMismatch, SpaceMismatch: The model is not the one that the stored vectors are of.
         """
-        self._desk.let()  # before numpy is imported: a search that finds the server resting is as quick as one by keyword
+        self._breaker.check()  # before numpy is imported: a search that finds the circuit open is as quick as one by keyword
         import numpy as np
 
-        blank = [place for place, text in enumerate(texts) if not text.strip()]
-        made = [
-            (places, self._fitted([texts[place] for place in places], role))
-            for places in self._batches(texts, set(blank))
+        blank = [index for index, text in enumerate(texts) if not text.strip()]
+        batches = [
+            (indices, self._fitted([texts[index] for index in indices], role))
+            for indices in self._batches(texts, set(blank))
         ]
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         vectors[blank] = np.eye(1, self.dimension, dtype=np.float32)
-        for places, rows in made:
-            vectors[places] = rows
+        for indices, rows in batches:
+            vectors[indices] = rows
         return vectors
 
     def _batches(self, texts: Sequence[str], without: set[int]) -> Iterator[list[int]]:
-        """Places of texts that fit one request, in order."""
+        """Indices of texts that fit one request, in order."""
         batch: list[int] = []
         tokens = 0
-        for place, text in enumerate(texts):
-            if place in without:
+        for index, text in enumerate(texts):
+            if index in without:
                 continue
             size = estimated(text)
             if batch and (len(batch) == self._remote.most_texts or tokens + size > self._remote.most_tokens):
                 yield batch
                 batch, tokens = [], 0
-            batch.append(place)
+            batch.append(index)
             tokens += size
         if batch:
             yield batch
@@ -172,11 +173,11 @@ class Requests:
             return unit_rows(mean, 1, f"{self.host}: two parts of a text")
 
     def _asked(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Unit rows for texts, perhaps one more for `PLACE`. Asks again where that may help and there is time."""
+        """Unit rows for texts, perhaps one more for the fingerprint. Asks again where that may help and there is time."""
         reason = current()
         patience = reason.patience
         for attempt in range(self._terms.retries + 1):
-            self._desk.let()
+            self._breaker.check()
             begun = time.monotonic()
             try:
                 vectors = self._once(texts, role)
@@ -186,47 +187,35 @@ class Requests:
                 # Who asks for just this has time for slow tries; a search that waited for one has waited enough.
                 patience -= wait + (0 if reason.asked else time.monotonic() - begun)
                 if attempt == self._terms.retries or patience < 0:
-                    self._desk.give_up(error)
+                    self._breaker.open(error)
                     raise
                 self._sleep(wait)
             else:
-                self._desk.answered()
+                self._breaker.close()
                 return vectors
         raise AssertionError("the last try returns or raises")
 
     def _once(self, texts: Sequence[str], role: Role) -> Vectors:
-        """One request, entered in the ledger before it is sent."""
+        """One request, in the log before it is sent."""
         known = self._terms.known
         before = known.query_prefix if role == "query" else known.passage_prefix
-        sent = [before + text for text in texts]
+        inputs = [before + text for text in texts]
         # With all passages, and with a query now and then: a model may be exchanged while this process lives.
-        sealing = role == "passage" or time.monotonic() - self._sealed_at >= AGAIN
-        if sealing:
-            sent.append(known.passage_prefix + PLACE)
-        call = self._call(sent)
-        call = call._replace(id=self._desk.book(call))
+        rechecks = role == "passage" or time.monotonic() - self._checked_at >= RECHECK_SECONDS
+        if rechecks:
+            inputs.append(known.passage_prefix + FINGERPRINT_TEXT)
         seconds = self._terms.timeout_seconds if current().asked else self._terms.query_seconds
-        begun = time.perf_counter()
-        tokens, failure = call.tokens, "interrupted"
-        try:
+        with self._calls.reserved(self._call(inputs)) as outcome:
             with third_party(self.host):
-                reply = self._remote.ask(sent, seconds, self._most(len(sent)))
-            tokens = _counted(reply.tokens) or call.tokens
-            vectors = self._checked(reply, len(sent))
-            failure = ""
-        except (EmbedError, SpaceMismatch) as error:
-            failure = str(error)
-            raise
-        finally:
-            spent = time.perf_counter() - begun
-            self._desk.settle(call.id, tokens=tokens, seconds=spent, cost=self._cost(tokens), error=failure)
-        if sealing:
-            self._sealed(self, vectors[-1])
-            self.place, self._sealed_at = vectors[-1].copy(), time.monotonic()
+                reply = self._remote.ask(inputs, seconds, self._most(len(inputs)))
+            outcome.tokens = _token_count(reply.tokens) or outcome.tokens
+            vectors = self._checked(reply, len(inputs))
+        if rechecks:
+            self._check(self, vectors[-1])
+            self.fingerprint, self._checked_at = vectors[-1].copy(), time.monotonic()
         return vectors
 
     def _call(self, texts: Sequence[str]) -> Call:
-        tokens = sum(map(estimated, texts))
         return Call(
             now(),
             self.provider,
@@ -234,18 +223,13 @@ class Requests:
             current().name,
             self.host,
             texts=len(texts),
-            tokens=tokens,
+            tokens=sum(map(estimated, texts)),
             bytes_out=sum(len(text.encode()) for text in texts),
-            cost=self._cost(tokens),
-            error="no answer yet",
         )
 
     def _most(self, count: int) -> int:
         """Bytes that an answer with so many vectors has at most."""
         return NUMBER_BYTES * count * (self._dimension or self._terms.width or WIDEST) + MORE_BYTES
-
-    def _cost(self, tokens: int) -> float:
-        return tokens * self._terms.price / 1_000_000
 
     def _checked(self, reply: Reply, count: int) -> Vectors:
         """
@@ -269,13 +253,13 @@ class Requests:
         return vectors
 
     def close(self) -> None:
-        """Write down what is still owed, and hang up."""
-        self._desk.close()
+        """Record what is not recorded yet, and hang up."""
+        self._calls.write()
         with suppress(Refused), third_party(self.host):
             self._remote.close()
 
 
-def _counted(tokens: object) -> int:
+def _token_count(tokens: object) -> int:
     """What a server says it counted, if that is a number of tokens; else 0."""
     return tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and 0 < tokens < 1 << 53 else 0
 

@@ -204,9 +204,9 @@ def set_embedding_provider(
         return EmbeddingProvider(adapted)
     from memory.config.config import load
     from memory.embed.pool import Embedders
-    from memory.embed.unkept import Unkept
+    from memory.embed.usage import ProcessUsageLog
 
     settings = replace(load().embedding, provider=provider, model=model, dimensions=dimensions or 0)
-    made = Embedders(settings, Unkept(), key=api_key).configured()
+    made = Embedders(settings, ProcessUsageLog(), key=api_key).configured()
     _chosen, _provider = Choice(settings, api_key), EmbeddingProvider(made)
     return _provider

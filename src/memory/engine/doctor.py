@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import PLACE
-from memory.embed.purpose import EMBED, PROBE, purpose
+from memory.embed import FINGERPRINT_TEXT
+from memory.embed.usage import EMBED, PROBE, purpose
 from memory.engine.status import chunks
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN, State
@@ -144,7 +144,7 @@ def _model(embedders: Embedders) -> Iterator[Finding]:
     try:
         with purpose(PROBE):
             embedder = embedders.configured()
-            width = embedder.embed([PLACE], "passage").shape[1]
+            width = embedder.embed([FINGERPRINT_TEXT], "passage").shape[1]
     except (EmbedError, SpaceMismatch) as error:
         yield Finding("model", False, str(error), error.hint)
     else:

@@ -87,7 +87,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
                 "`memory embed` tries them again.",
             )
         )
-    today = tuple(store.spent(midnight(moment)))
+    today = tuple(store.daily_usage(midnight(moment)))
     answering = active(found for found, _ in generations)
     answering_id = answering.id if answering else 0
     learned = store.term_vectors.size(answering_id), store.term_vectors.fit(answering_id)
@@ -107,13 +107,13 @@ def _halted(store: Store, embedders: Embedders, moment: datetime) -> list[Notice
         hosts = embedders.hosts() if embedders.enabled else ()
     except EmbedError:
         return []  # said already
-    outages = [outage for outage in map(store.outage, hosts) if outage is not None and outage.until > moment]
+    circuits = [circuit for circuit in map(store.circuit, hosts) if circuit is not None and circuit.until > moment]
     return [
         Notice(
-            f"{outage.host} is left alone until {outage.until:%Y-%m-%d %H:%M:%S} UTC: {outage.error}",
+            f"{circuit.host} is left alone until {circuit.until:%Y-%m-%d %H:%M:%S} UTC: {circuit.error}",
             "Searches go on by keyword. `memory doctor` asks it now.",
         )
-        for outage in outages
+        for circuit in circuits
     ]
 
 

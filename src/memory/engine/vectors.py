@@ -81,7 +81,7 @@ class Vectors:
             EmbedError: The model cannot be used; what was embedded is kept.
             SpaceMismatch: The stored vectors are of another model than the configured one: `reindex` is needed.
         """
-        from memory.embed.purpose import EMBED
+        from memory.embed.usage import EMBED
         from memory.write.backfill import drain, reembed
 
         backfill = self.backfill_policy()._replace(seconds=None)
@@ -179,12 +179,12 @@ class Vectors:
         Raises:
             EmbedError: It cannot be used; why, and what would help.
         """
-        from memory.embed import PLACE, space
-        from memory.embed.purpose import PROBE, purpose
+        from memory.embed import FINGERPRINT_TEXT, space
+        from memory.embed.usage import PROBE, purpose
 
         with purpose(PROBE):
             embedder = self.embedders.fresh()
-            embedder.embed([PLACE], "passage")
+            embedder.embed([FINGERPRINT_TEXT], "passage")
             return space(embedder)
 
     # What is known of them -----------------------------------------------
@@ -197,9 +197,9 @@ class Vectors:
             days: How many days back, today included.
             each: Every request instead of sums; at most 10,000.
         """
-        self.embedders.notes.write()
+        self.embedders.calls.write()
         since = midnight(self._now(), days)
-        return self._store.ledger(since) if each else self._store.spent(since)
+        return self._store.usage(since) if each else self._store.daily_usage(since)
 
     def embedding(self, id: MemoryId) -> Embedding:
         """Whether a memory can be found by its meaning: "generated", "pending", "failed" or "outdated", and why."""

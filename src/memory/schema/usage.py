@@ -1,4 +1,4 @@
-"""What embedding costs: the calls of a day, what they may cost at most, and hosts that give no answer."""
+"""What embedding costs: the calls of a day, what they may cost at most, and hosts that are left alone."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class Budget(NamedTuple):
         return " and ".join(f"{limit:,} {unit}" for limit, unit in named if limit is not None) or "no limit"
 
 
-class Outage(NamedTuple):
+class OpenCircuit(NamedTuple):
     """
-    A host that is not asked for a while, since it gave no answer.
+    A host that is left alone for a while, since it gave no answer: a circuit breaker that is open.
 
     Attributes:
         until: When it may be asked again.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from memory.embed import Embedder
-    from memory.embed.books import Stored
     from memory.embed.pool import Embedders
     from memory.rank.fuse import Fusing
     from memory.schema.backfill import Backfilled
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from memory.schema.query import Query, Ranking, Scope, Term
     from memory.schema.space import Vectors
     from memory.search.term_vectors.ask import TermEmbedder
-    from memory.store import Store
+    from memory.store import Generation, Store
 
 TERMS = 64
 """Terms the keyword retriever takes; of a longer query the most telling."""
@@ -70,7 +69,7 @@ class Retrievers:
         self._query, self._store, self._fusing = query, store, fusing
         self._made, self._backfill, self._trace = embedders, backfill, trace
         self.terms: tuple[Term, ...] = ()
-        self._vector: tuple[Stored, Vectors] | None = None
+        self._vector: tuple[Generation, Vectors] | None = None
         self._asked: tuple[int, Vectors] | None = None  # the generation and the vector that are compared
         self._ranked: tuple[int, Ranking] | None = None
         self._words: tuple[int, Ranking] | None = None
@@ -231,10 +230,10 @@ class Retrievers:
         except (EmbedError, SpaceMismatch) as error:
             self._trace.notices.append(Notice(f"no similarity is known: {error}", error.hint))
 
-    def _embedded(self) -> tuple[Stored, Vectors]:
+    def _embedded(self) -> tuple[Generation, Vectors]:
         """The generation that answers, and the query in its space."""
         if self._vector is None:
-            self._embedders.let(self._query.text)
+            self._embedders.check_circuit(self._query.text)
             generation, embedder = self._answering()
             vector, whole = self._embedders.query(embedder, self._query.text)
             if not whole:
@@ -246,7 +245,7 @@ class Retrievers:
             self._try_embed_queue()
         return self._vector
 
-    def _answering(self) -> tuple[Stored, Embedder]:
+    def _answering(self) -> tuple[Generation, Embedder]:
         """The active generation and its embedder; what waits is embedded first if nothing else was yet."""
         try:
             return self._embedders.answering()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from memory.schema.usage_store import Accounts
 from memory.store.sessions import Sessions
+from memory.store.usage import UsageLog
 from memory.store.values import (
     Aged,
     Attached,
@@ -94,7 +94,7 @@ SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id
 """Where the same content is the same memory (CAP X25)."""
 
 
-class Store(Accounts, Sessions, Protocol):
+class Store(UsageLog, Sessions, Protocol):
     """
     Where memories, their chunks and their vectors live.
 

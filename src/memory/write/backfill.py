@@ -7,8 +7,8 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import PLACE, embedded, names, space
-from memory.embed.purpose import BACKFILL, EMBED, purpose
+from memory.embed import FINGERPRINT_TEXT, embedded, names, space
+from memory.embed.usage import BACKFILL, EMBED, purpose
 from memory.schema import holder
 from memory.schema.backfill import Backfilled, Held
 from memory.schema.errors import EmbedError, Garbled, Raised, Unfit
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from memory.embed import Embedder
     from memory.embed.pool import Embedders
-    from memory.embed.purpose import Purpose
+    from memory.embed.usage import Purpose
     from memory.schema.memory import Chunk, ChunkId, Excerpt, MemoryId
     from memory.schema.space import Embedded
     from memory.store import Claim, Store
@@ -107,14 +107,14 @@ def isolated(excerpts: Sequence[Excerpt], embedder: Embedder, overlap: int) -> I
             made = embedded(embedder, [passage(excerpt, overlap) for excerpt in some])
         except (Unfit, Garbled, Raised) as error:
             if isinstance(error, Raised) and (len(some) == 1 or not (parts or stack)):
-                embedded(embedder, [PLACE])  # raises if it is the model, and not these texts
+                embedded(embedder, [FINGERPRINT_TEXT])  # raises if it is the model, and not these texts
             if len(some) > 1:
                 middle = len(some) // 2
                 stack += [some[middle:], some[:middle]]
                 continue
             failed.append((some[0].id, error))
             if len(failed) == HOPELESS and not parts:
-                embedded(embedder, [PLACE])
+                embedded(embedder, [FINGERPRINT_TEXT])
             continue
         named = tuple(Window(some[window.chunk].id, window.window, window.row) for window in made.windows)
         parts.append(made._replace(windows=named))
@@ -174,7 +174,7 @@ def drain(
             progress(done, max(total, done))
             if not in_time() or not (written or failures):  # its generation was replaced meanwhile
                 break
-    embedders.notes.write()
+    embedders.calls.write()
     left, last = store.queued(), str(errors[-1]) if errors else ""
     more = passing and not in_time() and left > len(errors)
     return Backfilled(done, len(errors), left, last, more=more, model=model, held=tuple(held.values()))
@@ -215,7 +215,7 @@ class _Rounds(NamedTuple):
         try:
             return int(embed_on(store, embedder, generation, excerpt, overlap, going=self.going)), []
         except (Unfit, Garbled, Raised) as error:
-            embedded(embedder, [PLACE])  # raises if it is the model, and not this text
+            embedded(embedder, [FINGERPRINT_TEXT])  # raises if it is the model, and not this text
             store.failed([excerpt.id], plain(str(error)), self.moment)
             return 0, [error]
 
@@ -249,7 +249,7 @@ def reembed(
             failed, model = failed + len(found.failed), str(names(embedder))
             last = str(found.failed[-1][1]) if found.failed else last
             progress(start + len(excerpts), len(chunks))
-    embedders.notes.write()
+    embedders.calls.write()
     return Backfilled(done, failed, store.queued(), last, model=model)
 
 
@@ -282,6 +282,6 @@ def _founded(store: Store, embedders: Embedders, moment: datetime) -> tuple[int,
     if active(store.generations()) is None:
         embedder = embedders.configured()
         store.begin(space(embedder), moment)
-        embedders.remember(embedder)
+        embedders.keep_fingerprint(embedder)
     generation, embedder = embedders.answering()
     return generation.id, embedder

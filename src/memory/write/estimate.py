@@ -6,7 +6,7 @@ from datetime import timedelta
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed.purpose import PROBE, purpose
+from memory.embed.usage import PROBE, purpose
 from memory.embed.windows import estimated
 from memory.schema.query import Scope
 from memory.store import active
@@ -84,7 +84,7 @@ def _seconds(
     embedder = embedders.configured()
     lines = [
         line
-        for line in store.spent(moment - WINDOW)
+        for line in store.daily_usage(moment - WINDOW)
         if (line.provider, line.model) == (embedder.provider, embedder.model) and line.purpose in {"fill", "reindex"}
     ]
     done, took = sum(line.tokens for line in lines), sum(line.seconds for line in lines)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import PLACE, space
-from memory.embed.pool import SAME
-from memory.embed.purpose import REINDEX, purpose
+from memory.embed import FINGERPRINT_TEXT, space
+from memory.embed.fingerprint import same_model
 from memory.embed.registry import LASTING
+from memory.embed.usage import REINDEX, purpose
 from memory.schema.errors import NotFound, StoreBusy
 from memory.schema.memory import ChunkId
 from memory.store import State, active
@@ -90,7 +90,7 @@ def reindex(
         except NotFound as error:
             hint = "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
             raise StoreBusy("another reindex, to another model, took over", hint=hint) from error
-    embedders.notes.write()
+    embedders.calls.write()
     return Reindexed(before.space if before else None, wanted, *counts, exchanged)
 
 
@@ -142,13 +142,13 @@ def _exchanged(store: Store, generation: Generation, embedder: Embedder) -> bool
     """
     if embedder.provider in LASTING:
         return False
-    place = getattr(embedder, "place", None)
-    place = embedder.embed([PLACE], "passage")[0] if place is None else place
-    was = store.fingerprint(generation.id)
-    exchanged = was is not None and float(was @ place) < SAME
+    fingerprint = getattr(embedder, "fingerprint", None)
+    fingerprint = embedder.embed([FINGERPRINT_TEXT], "passage")[0] if fingerprint is None else fingerprint
+    former = store.fingerprint(generation.id)
+    exchanged = former is not None and not same_model(former, fingerprint)
     if exchanged:
         store.clear(generation.id)
-    store.mark(generation.id, place)
+    store.mark(generation.id, fingerprint)
     return exchanged
 
 

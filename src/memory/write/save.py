@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from memory.embed import embedded
-from memory.embed.purpose import SAVE, purpose
+from memory.embed.usage import SAVE, purpose
 from memory.schema.draft import SHARED, Draft
 from memory.schema.errors import EmbedError, Refused, SpaceMismatch, StoreBusy
 from memory.schema.kinds import RULES, Kind
@@ -189,7 +189,7 @@ def _filled(kept: Sequence[Kept], told: tuple[Notice, ...], saving: Saving, *, m
     if told or backfill.policy != "eager" or not embedders.enabled:
         return told
     try:
-        embedders.remember(embedders.configured())
+        embedders.keep_fingerprint(embedders.configured())
         drain(store, embedders, backfill, moment=moment)
     except (EmbedError, SpaceMismatch) as error:
         return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)

@@ -1,4 +1,4 @@
-"""What is around a request: booked, bounded, repeated, checked, left out."""
+"""What is around a request: reserved, bounded, repeated, checked, left out."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from memory.embed.codes import failure
 from memory.embed.hosts import shown
 from memory.embed.models import Known
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.purpose import BACKFILL, EMBED, REINDEX, purpose
 from memory.embed.remote import Reply
 from memory.embed.requests import Requests, Terms
+from memory.embed.usage import BACKFILL, EMBED, REINDEX, purpose
 from memory.embed.windows import estimated
 from memory.schema.errors import (
     DimensionMismatch,
@@ -49,7 +49,7 @@ from memory.schema.errors import (
     Unfit,
     Unreachable,
 )
-from memory.schema.usage import Budget, Outage, budget
+from memory.schema.usage import Budget, OpenCircuit, budget
 from oracle.ram import RamStore
 
 
@@ -78,7 +78,7 @@ def made(provider, store, name):
 
 def lines(store):
     """The ledger, oldest first."""
-    return list(reversed(store.ledger()))
+    return list(reversed(store.usage()))
 
 
 # What is asked ------------------------------------------------------------------
@@ -303,7 +303,7 @@ def test_a_search_does_not_wait_for_retry_after(store):
         made.embed(["a"], "query")
 
     assert slept == []
-    assert store.outage("http://test").until > datetime.now(UTC) + timedelta(seconds=50)
+    assert store.circuit("http://test").until > datetime.now(UTC) + timedelta(seconds=50)
 
 
 def test_waits_grow_and_end(store):
@@ -341,18 +341,18 @@ def test_who_asks_for_just_this_is_let_through_and_opens_the_way_for_all(provide
         with purpose(EMBED):
             made.configured().embed(["a"], "passage")
 
-        assert store.outage(made.configured().host) is None
+        assert store.circuit(made.configured().host) is None
         assert len(made.configured().embed(["b"], "query")) == 1
 
 
 def test_when_its_time_is_over_a_server_is_asked_again(store):
     server = Server()
-    store.suspend(Outage("http://test", datetime.now(UTC) - timedelta(seconds=1), "was down"))
+    store.open_circuit(OpenCircuit("http://test", datetime.now(UTC) - timedelta(seconds=1), "was down"))
     made = Requests(server, Terms(), store)
 
     made.embed(["a"], "query")
 
-    assert store.outage("http://test") is None
+    assert store.circuit("http://test") is None
 
 
 def test_without_a_pause_every_search_asks(store):
@@ -398,7 +398,7 @@ def test_a_request_is_in_the_ledger_before_it_is_sent(provider, store, name):
 
     class Looking(Server):
         def ask(self, texts, seconds, most):
-            seen.extend(store.ledger())
+            seen.extend(store.usage())
             return super().ask(texts, seconds, most)
 
     Requests(Looking(), Terms(), store, dimension=16).embed(["a secret"], "query")
@@ -480,7 +480,7 @@ def test_a_second_server_with_another_model_under_the_same_name_is_not_believed(
             embedder = made.configured()
             embedder.embed(["a"], "passage")
             store.begin(space(embedder), datetime.now(UTC))
-            made.remember(embedder)
+            made.keep_fingerprint(embedder)
         provider.down()
         with closing(embedders("ollama", provider, store, fallback=second.url)) as made, pytest.raises(SpaceMismatch):
             made.configured().embed(["a"], "query")
@@ -506,7 +506,7 @@ def test_a_model_that_was_exchanged_under_its_name_does_not_answer(provider, sto
     with closing(embedders(name, provider, store)) as made:
         embedder = made.configured()
         store.begin(space(embedder), datetime.now(UTC))
-        made.remember(embedder)
+        made.keep_fingerprint(embedder)
     provider.weights[MODELS[name]] = "pulled again"
     with closing(embedders(name, provider, store)) as made, pytest.raises(SpaceMismatch) as caught:
         made.configured().embed(["a"], "query")
@@ -606,7 +606,7 @@ def test_a_local_model_opens_no_socket_and_its_ledger_says_0_bytes(monkeypatch, 
     made.query(made.configured(), "a question")
     made.close()
 
-    [*said] = store.ledger()
+    [*said] = store.usage()
     assert sum(line.texts for line in said) == 2
     assert {(line.host, line.bytes_out, line.cost) for line in said} == {("", 0, 0.0)}
 
@@ -625,7 +625,7 @@ def test_an_error_of_the_ledger_sends_nothing(provider):
     from memory.schema.errors import StoreBusy
 
     class Locked(RamStore):
-        def book(self, call, budget=None):
+        def reserve_call(self, call, budget=None):
             raise StoreBusy("locked")
 
     server = Server()

@@ -23,7 +23,7 @@ from memory.schema.errors import StoreBusy, StoreDamaged, StoreError, StoreFull,
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.times import iso
-from memory.schema.usage import Budget, Outage
+from memory.schema.usage import Budget, OpenCircuit
 from memory.store import Claim, Generation, State
 from memory.store.sqlite.database import APPLICATION, LATEST, migrations
 from memory.store.sqlite.match import matched
@@ -153,7 +153,7 @@ def test_a_file_of_the_first_format_has_everything_after_opening(old: Path) -> N
         assert list(store.generations())[1] == Generation(2, first, State.ACTIVE)
         assert store.begin(second, START) == Generation(3, second, State.BUILDING)  # the latest of those of a space
         store.mark(3, vector)
-        assert store.book(request())
+        assert store.reserve_call(request())
         assert store.check() == ()
         with closing(apsw.Connection(str(old))) as db:
             assert db.pragma("user_version") == LATEST
@@ -459,36 +459,36 @@ def test_who_waits_too_long_for_the_lock_is_told_so(path: Path) -> None:
 def test_what_is_not_worth_waiting_for_is_not_waited_for(path: Path) -> None:
     with closing(SqliteStore(path)) as holder, closing(SqliteStore(path, busy_seconds=3600)) as store:
         with ThreadPoolExecutor(1) as other, holder._db.write():
-            for written in (lambda: store.note([within()]), lambda: store.touch([MemoryId(1)], at(1))):
+            for written in (lambda: store.add_calls([within()]), lambda: store.touch([MemoryId(1)], at(1))):
                 with pytest.raises(StoreBusy):
                     other.submit(written).result(60)  # of the hour that a store would wait
-            assert store.outage("https://one.example") is None
+            assert store.circuit("https://one.example") is None
 
-        assert store.ledger() == []
+        assert store.usage() == []
 
 
 def test_a_budget_holds_among_processes(path: Path) -> None:
-    processes = [writer(path, 30, "book") for _ in range(4)]
+    processes = [writer(path, 30, "reserve") for _ in range(4)]
     printed = [process.communicate(timeout=60)[0].split() for process in processes]
 
     assert [process.returncode for process in processes] == [0] * 4
     ids = [id for output in printed for id in output if id != "None"]
     assert len(ids) == len(set(ids)) == 50
     with closing(SqliteStore(path)) as store:
-        assert [line.calls for line in store.spent()] == [50]
+        assert [line.calls for line in store.daily_usage()] == [50]
     sound(path)
 
 
-def test_a_request_that_was_booked_survives_the_end_of_the_process(path: Path) -> None:
-    process = writer(path, 1_000_000, "book")
+def test_a_request_that_was_reserved_survives_the_end_of_the_process(path: Path) -> None:
+    process = writer(path, 1_000_000, "reserve")
     assert process.stdout is not None
-    booked = int(process.stdout.readline())
+    reserved = int(process.stdout.readline())
     process.kill()
     process.stdout.close()
     process.wait()
 
     with closing(SqliteStore(path)) as store:
-        assert booked in {line.id for line in store.ledger()}
+        assert reserved in {line.id for line in store.usage()}
 
 
 def test_a_closed_store_says_so(path: Path) -> None:
@@ -512,8 +512,8 @@ from memory.store.sqlite.store import SqliteStore
 path, count, kind = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 store = SqliteStore(path)
 for number in range(count):
-    if kind == "book":
-        print(store.book(request(), Budget(calls=50)), flush=True)
+    if kind == "reserve":
+        print(store.reserve_call(request(), Budget(calls=50)), flush=True)
         continue
     vectors = embedded(directions(2, number)) if kind == "put" else None
     entry = note(f"word {number}", body="some text " * 100, embedded=vectors)
@@ -868,11 +868,11 @@ def test_what_cannot_be_made_again_is_synced_to_disk(path: Path) -> None:
 
 def test_what_costs_is_not_synced_to_disk(path: Path) -> None:
     def write() -> None:
-        id = store.book(request(), Budget(calls=9)) or 0
-        store.settle(id, tokens=1, seconds=1, cost=0)
-        store.note([within(), within()])
-        store.suspend(Outage("host", at(1), "down"))
-        store.resume("host")
+        id = store.reserve_call(request(), Budget(calls=9)) or 0
+        store.record_call(id, tokens=1, seconds=1, cost=0)
+        store.add_calls([within(), within()])
+        store.open_circuit(OpenCircuit("host", at(1), "down"))
+        store.close_circuit("host")
         store.mark(1, unit(1))
 
     with closing(SqliteStore(path)) as store:
@@ -881,17 +881,17 @@ def test_what_costs_is_not_synced_to_disk(path: Path) -> None:
         assert [sql for sql in told if sql.startswith("pragma synchronous")] == ["pragma synchronous = normal"] * 6
 
 
-def test_asking_for_an_outage_is_one_look_up(path: Path) -> None:
+def test_asking_for_a_circuit_is_one_look_up(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
 
-        def ask() -> Outage | None:
-            return store.outage("host")
+        def ask() -> OpenCircuit | None:
+            return store.circuit("host")
 
         assert len([sql for sql in statements(store, ask) if sql.startswith("select")]) == 1
         assert [step.split(" <- ")[0] for step in plans(store, ask)] == ["SEARCH outages USING PRIMARY KEY (host=?)"]
 
 
-def test_what_waits_and_what_was_spent_is_looked_up_in_an_index(path: Path) -> None:
+def test_what_waits_and_what_was_used_is_looked_up_in_an_index(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         id = store.write_entries([note("word")])[0].memory.id
 
@@ -900,9 +900,9 @@ def test_what_waits_and_what_was_spent_is_looked_up_in_an_index(path: Path) -> N
             store.waiting(5, at(1))
             store.unembedded([id])
             store.failures(5)
-            store.book(request(), Budget(calls=1))
-            store.note([within()])
-            store.ledger(at(1))
+            store.reserve_call(request(), Budget(calls=1))
+            store.add_calls([within()])
+            store.usage(at(1))
 
         steps = [step for step in plans(store, ask) if step.startswith(("SCAN", "USE"))]
         harmless = ("SCAN json_each", "SCAN f ", "SCAN q ", "SCAN embed_queue USING COVERING INDEX embed_queue_by_att")
@@ -913,14 +913,14 @@ def test_what_waits_and_what_was_spent_is_looked_up_in_an_index(path: Path) -> N
         }
 
 
-def test_what_was_spent_is_loaded_when_it_is_asked_for(path: Path) -> None:
+def test_usage_is_loaded_when_it_is_asked_for(path: Path) -> None:
     program = """
 import sys
 from memory.schema.query import ACTIVE
 from memory.store.sqlite.store import SqliteStore
 store = SqliteStore(sys.argv[1])
 store.by_keyword(store.weigh([]), ACTIVE, 5)
-store.outage("host")
+store.circuit("host")
 print(*{"numpy", "memory.schema.usage", "memory.store.sqlite.care"} & set(sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)

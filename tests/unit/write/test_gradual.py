@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
-from memory.embed import PLACE
+from memory.embed import FINGERPRINT_TEXT
 from memory.schema.errors import Garbled, Refused, Unfit, Unreachable
 from memory.schema.kinds import Kind
 from memory.schema.limits import BODY_LIMIT
@@ -95,7 +95,7 @@ def test_without_time_a_little_is_done_each_time_and_nothing_twice(tmp_path: Pat
             times += 1
         assert times < 10
 
-    windows = [one for one in embedder.passages if one != PLACE and "word" in one]
+    windows = [one for one in embedder.passages if one != FINGERPRINT_TEXT and "word" in one]
     assert len(windows) == len(set(windows)) == -(-len(text) // WIDE)
     assert times == -(-len(windows) // WINDOWS)
     with engine(SqliteStore(path), embedder) as made:

@@ -32,7 +32,7 @@ class Ollama:
     """
     A server's `/api/embed`. https://docs.ollama.com/api/embed
 
-    The client is imported at the first request: a search that finds the server resting does without it.
+    The client is imported at the first request: a search that finds the circuit open does without it.
     """
 
     provider = "ollama"

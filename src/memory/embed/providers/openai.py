@@ -30,7 +30,7 @@ class OpenAI:
     """
     A server's `/embeddings`. https://platform.openai.com/docs/api-reference/embeddings
 
-    The client is imported at the first request: a search that finds the server resting does without it.
+    The client is imported at the first request: a search that finds the circuit open does without it.
     """
 
     provider = "openai"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from memory.schema.times import iso
 from memory.store import State, Whole
 from memory.store.sqlite import keywords, memories, queue, rows, sameness, vectors as vector_rows
-from memory.store.sqlite.accounts import SqliteAccounts
 from memory.store.sqlite.database import Database
 from memory.store.sqlite.health import SqliteHealth
 from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.rows import listed, outlines, where
+from memory.store.sqlite.usage import SqliteUsageLog
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memory.store.sqlite.term_vectors import SqliteTermVectors
 
 
-class SqliteStore(SqliteAccounts, SqliteHealth):
+class SqliteStore(SqliteUsageLog, SqliteHealth):
     """The store in one SQLite file. Every method's promise stands in `memory.store.Store`."""
 
     def __init__(self, path: str | Path, *, busy_seconds: float = 30.0, damaged: bool = False) -> None:

@@ -1,0 +1,80 @@
+"""
+The fingerprint of a model: its vector of one fixed text, `memory.embed.FINGERPRINT_TEXT`.
+
+Another one after months, in a generation whose first is kept, is another model of the same name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from memory.embed import host, space
+from memory.schema.errors import SpaceMismatch
+from memory.store.usage import UsageLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memory.embed import Embedder
+    from memory.schema.space import Space, Vectors
+    from memory.store import Generation
+
+RECHECK_SECONDS = 600.0
+"""After this time a living process takes the fingerprint again."""
+
+_SAME = 0.98  # cosine of a model with itself, at least: runtimes and batches move it in the fourth digit
+
+Check: TypeAlias = "Callable[[Embedder, Vectors], None]"
+"""Gets an embedder and its fingerprint; raises `SpaceMismatch` if it is not what it was."""
+
+
+class Generations(UsageLog, Protocol):
+    """What embedders read and write; see `memory.store.Store`, which has all of it."""
+
+    def generations(self) -> Sequence[Generation]: ...
+
+    def fingerprint(self, generation: int) -> Vectors | None: ...
+
+    def mark(self, generation: int, fingerprint: Vectors) -> None: ...
+
+
+def same_model(former: Vectors, fingerprint: Vectors) -> bool:
+    """Whether two fingerprints are of one model."""
+    return float(former @ fingerprint) >= _SAME
+
+
+def compare(store: Generations, embedder: Embedder, fingerprint: Vectors) -> None:
+    """
+    Compare with what is kept for the generations of its space, or keep it with those that have none.
+
+    Raises:
+        SpaceMismatch: It is another model of the same name and width.
+    """
+    own = space(embedder)
+    for generation in store.generations():
+        if generation.space != own:
+            continue
+        former = store.fingerprint(generation.id)
+        if former is None:
+            store.mark(generation.id, fingerprint)
+        elif not same_model(former, fingerprint):
+            where = f" at {host(embedder)}" if host(embedder) else ""
+            error = SpaceMismatch(own, f"other vectors under the same name{where}")
+            error.hint = "Was the model exchanged? `memory reindex` embeds all with it."
+            raise error
+
+
+def keep(store: Generations, embedder: Embedder) -> None:
+    """Keep the fingerprint of an embedder with its generation, if it was taken and none is kept yet."""
+    fingerprint = getattr(embedder, "fingerprint", None)
+    if fingerprint is None:
+        return
+    for generation in store.generations():
+        if generation.space == space(embedder) and store.fingerprint(generation.id) is None:
+            store.mark(generation.id, fingerprint)
+
+
+def stamp(store: Generations, of: Space) -> bytes:
+    """What tells the model of the vectors of a space from another of its name; empty if no fingerprint is kept."""
+    fingerprints = (store.fingerprint(generation.id) for generation in store.generations() if generation.space == of)
+    return b"".join(fingerprint.tobytes() for fingerprint in fingerprints if fingerprint is not None)

@@ -1,0 +1,139 @@
+"""The usage log in SQLite: requests reserved before they are made, days added up, and hosts that are left alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.schema.errors import Invalid
+from memory.schema.times import iso
+from memory.store.sqlite.rows import key, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    import apsw
+
+    from memory.schema.usage import Budget, Call, OpenCircuit
+    from memory.store.sqlite.database import Database
+    from memory.store.sqlite.rows import Row, Values
+
+_DAY = len("2026-01-01")
+
+_INSERT = """
+    insert into ledger
+        (moment, provider, model, purpose, host, calls, texts, tokens, bytes_out, seconds, cost, error)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id
+"""
+
+
+class SqliteUsageLog:
+    """See `memory.store.usage.UsageLog`: the base of `SqliteStore` that keeps it, each method one transaction."""
+
+    _db: Database
+
+    def reserve_call(self, call: Call, budget: Budget | None = None) -> int | None:
+        if not call.host:
+            raise Invalid("only a request to a host is booked; what stays in the process is noted")
+        with self._db.write(durable=False) as db:
+            if budget is not None and _exceeds(db, call, budget):
+                return None
+            id: int = db.execute(_INSERT, _values(call)).get
+            return id
+
+    def record_call(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
+        with self._db.write(durable=False) as db:
+            db.execute(
+                "update ledger set tokens = ?, seconds = ?, cost = ?, error = ? where id = ?",
+                (tokens, seconds, cost, error, key(id)),
+            )
+
+    def add_calls(self, calls: Sequence[Call]) -> None:
+        with self._db.write(durable=False, patience=0.1) as db:
+            for call in calls:
+                _add(db, call)
+
+    def usage(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
+        with self._db.read() as db:
+            return _calls(
+                db.execute(
+                    """select moment, provider, model, purpose, host, calls, texts, tokens, bytes_out, seconds, cost,
+                           error, id
+                       from ledger where moment >= ? order by moment desc, id desc limit ?""",
+                    (_since(since), limit),
+                )
+            )
+
+    def daily_usage(self, since: datetime | None = None) -> Sequence[Call]:
+        with self._db.read() as db:
+            return _calls(
+                db.execute(
+                    """select day || 'T00:00:00Z', provider, model, purpose, host, sum(calls), sum(texts), sum(tokens),
+                           sum(bytes_out), sum(seconds), sum(cost),
+                           ifnull(nullif(count(nullif(error, '')), 0) || ' failed', '')
+                       from ledger where moment >= ?
+                       group by day, provider, model, host, purpose
+                       order by day desc, provider, model, host, purpose""",
+                    (_since(since),),
+                )
+            )
+
+    def circuit(self, host: str) -> OpenCircuit | None:
+        with self._db.read() as db:
+            row = db.execute("select until, error from outages where host = ?", (host,)).get
+        if row is None:
+            return None
+        from memory.schema.usage import OpenCircuit
+
+        until, error = row
+        return OpenCircuit(host, moment(until), error)
+
+    def open_circuit(self, circuit: OpenCircuit) -> None:
+        with self._db.write(durable=False) as db:
+            db.execute(
+                "insert or replace into outages (host, until, error) values (?, ?, ?)",
+                (circuit.host, iso(circuit.until), circuit.error),
+            )
+
+    def close_circuit(self, host: str) -> None:
+        with self._db.write(durable=False) as db:
+            db.execute("delete from outages where host = ?", (host,))
+
+
+def _exceeds(db: apsw.Connection, call: Call, budget: Budget) -> bool:
+    """Whether the day of a call would come to more than the budget with it. Exact only under the write lock."""
+    calls, tokens = db.execute(
+        "select ifnull(sum(calls), 0), ifnull(sum(tokens), 0) from ledger where host = ? and day = ?",
+        (call.host, iso(call.moment)[:_DAY]),
+    ).get
+    return (budget.calls is not None and calls + call.calls > budget.calls) or (
+        budget.tokens is not None and tokens + call.tokens > budget.tokens
+    )
+
+
+def _add(db: apsw.Connection, call: Call) -> None:
+    """Add a call inside this process to the line of its day."""
+    time = iso(call.moment)
+    numbers = (call.calls, call.texts, call.tokens, call.bytes_out, call.seconds, call.cost)
+    line = db.execute(  # not `on conflict do update`, which uses up an id each time
+        """update ledger set moment = min(moment, ?), calls = calls + ?, texts = texts + ?, tokens = tokens + ?,
+               bytes_out = bytes_out + ?, seconds = seconds + ?, cost = cost + ?, error = iif(? = '', error, ?)
+           where host = '' and (day, provider, model, purpose) = (?, ?, ?, ?) returning id""",
+        (time, *numbers, call.error, call.error, time[:_DAY], call.provider, call.model, call.purpose),
+    ).get
+    if line is None:
+        db.execute(_INSERT, _values(call._replace(host="")))
+
+
+def _values(call: Call) -> Values:
+    return [iso(call.moment), *call[1:-1]]
+
+
+def _calls(rows: Iterable[Row]) -> list[Call]:
+    from memory.schema.usage import Call
+
+    return [Call(moment(at), *rest) for at, *rest in rows]
+
+
+def _since(since: datetime | None) -> str:
+    return "" if since is None else iso(since)
