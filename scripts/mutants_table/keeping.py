@@ -92,8 +92,8 @@ GENERATIONS = (
     ),
     Mutant(
         "exchanged-model-believed",
-        "exchanged = was is not None and float(was @ place) < SAME",
-        "exchanged = was is not None and float(was @ place) > SAME",
+        "exchanged = former is not None and not same_model(former, fingerprint)",
+        "exchanged = former is not None and same_model(former, fingerprint)",
         "test_adversary_embedding.py",
         "exchanged or former_model",
     ),
@@ -115,15 +115,15 @@ GENERATIONS = (
 )
 
 SERVERS = (
-    Mutant("retry-when-it-likes", "wait = error.after or min(", "wait = min(", "test_requests.py"),
-    Mutant("retry-never-waits-longer", "WAIT * 2**attempt", "WAIT", "test_requests.py"),
+    Mutant("retry-when-it-likes", "wait = error.after or min(", "wait = min(", "test_client.py"),
+    Mutant("retry-never-waits-longer", "WAIT * 2**attempt", "WAIT", "test_client.py"),
     Mutant(
         "retry-without-a-deadline",
         "if attempt == self._terms.retries or patience < 0:",
         "if attempt == self._terms.retries:",
-        "test_requests.py test_adversary_embedding.py",
+        "test_client.py test_adversary_embedding.py",
     ),
-    Mutant("retry-not-when-busy", "case 408 | 409 | 425 | 429 |", "case 408 | 409 | 425 |", "test_requests.py"),
+    Mutant("retry-not-when-busy", "case 408 | 409 | 425 | 429 |", "case 408 | 409 | 425 |", "test_client.py"),
     Mutant(
         "budget-looks-afterwards",
         "calls + call.calls > budget.calls",
@@ -133,20 +133,20 @@ SERVERS = (
     ),
     Mutant(
         "ledger-loses-what-is-owed",
-        "self._owed = [*owed[place:], *self._owed]",
-        "self._owed = [*owed[place + 1 :], *self._owed]",
-        "test_requests.py test_adversary_embedding.py",
+        "self._unwritten = [*outcomes[number:], *self._unwritten]",
+        "self._unwritten = [*outcomes[number + 1 :], *self._unwritten]",
+        "test_client.py test_adversary_embedding.py",
     ),
     Mutant(
         "ledger-hides-failures",
-        "failure = str(error)\n            raise\n        finally:\n            spent",
-        'failure = ""\n            raise\n        finally:\n            spent',
-        "test_requests.py",
+        "outcome.error = plain(str(error))",
+        'outcome.error = ""',
+        "test_client.py",
     ),
     Mutant(
         "ledger-loses-notes",
-        "self._calls = [*calls, *self._calls][-10 * NOTES :]",
-        "self._calls = self._calls[-10 * NOTES :]",
+        "self._calls = [*calls, *self._calls][-10 * UNWRITTEN :]",
+        "self._calls = self._calls[-10 * UNWRITTEN :]",
         "test_adversary_embedding.py",
         "noted",
     ),
@@ -160,13 +160,13 @@ SERVERS = (
         "vectors-as-they-come",
         "return Reply([rows[index] for index in range(count)], tokens)",
         "return Reply([item.embedding for item in reply.data], tokens)",
-        "test_provider.py test_requests.py",
+        "test_provider.py test_client.py",
     ),
     Mutant(
         "prefixes-swapped",
         'before = known.query_prefix if role == "query" else',
         'before = known.query_prefix if role != "query" else',
-        "test_requests.py",
+        "test_client.py",
     ),
 )
 

@@ -19,8 +19,8 @@ from sound import sound
 
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
-from memory.embed.pool import Embedders
 from memory.embed.providers.hashed import HashedEmbedder
+from memory.embed.registry import Embedders
 from memory.schema.errors import ConfigError, Invalid, StoreBusy, StoreError
 from memory.schema.query import EVERYTHING
 from memory.store import State
@@ -143,7 +143,7 @@ def test_a_reindex_embeds_what_is_kept_at_its_last_moment(tmp_path):
 
 
 def given(store, embedder):
-    return Embedders(Config().embedding, store, given=embedder)
+    return Embedders(Config().embedding, store, embedder=embedder)
 
 
 def result_space(dimension):

@@ -15,8 +15,8 @@ from provider import Provider
 from faults import Hang, Refuses, Slow, Status
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
+from memory.embed.client import Client, Terms
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.requests import Requests, Terms
 from memory.embed.usage import EMBED, ProcessCalls, now, purpose
 from memory.engine.adapter import set_embedding_provider
 from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
@@ -164,12 +164,12 @@ def test_a_process_with_the_former_model_does_not_write_into_its_successors_vect
             return super().embed(texts, role)[:, ::1] * self._sign
 
     store = SqliteStore(tmp_path / "memory.db")
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
 
     def engine(sign):
         made = Engine(store, Config())
         pool = Embedders(Config().embedding, store)
-        pool._given = pool._maker.metered(Swapped(sign), check=pool._check)  # as those of plug-ins are
+        pool._embedder = pool._maker.metered(Swapped(sign), check=pool._check)  # as those of plug-ins are
         pool.fresh = lambda: pool._maker.metered(Swapped(sign))
         made.vectors.embedders = pool
         return made
@@ -247,7 +247,7 @@ class Answers:
 @pytest.mark.parametrize("tokens", ["12", [1], 1.5, 10**30, -1_000_000, True, 0])
 def test_a_count_of_tokens_that_is_none_is_not_believed(tokens):
     store = RamStore()
-    made = Requests(Answers(tokens), Terms(price=1.0), store)
+    made = Client(Answers(tokens), Terms(price=1.0), store)
     made.embed(["one two three"], "passage")
     made.close()
 
@@ -259,14 +259,14 @@ def test_a_count_of_tokens_that_is_none_is_not_believed(tokens):
 @pytest.mark.parametrize("rows", [[[10**400] * 16] * 2, [[1e300] * 16] * 2, ["ab"] * 2, [[None] * 16] * 2], ids=repr)
 def test_numbers_that_are_none_are_garbled(rows):
     with pytest.raises(Garbled):
-        Requests(Answers(rows=rows), Terms(), RamStore()).embed(["a"], "passage")
+        Client(Answers(rows=rows), Terms(), RamStore()).embed(["a"], "passage")
 
 
 @pytest.mark.parametrize(
     "error", [RecursionError("deep"), RuntimeError("?"), OSError("certificates"), ImportError("x")]
 )
 def test_whatever_a_client_raises_is_an_error_of_ours(error):
-    made = Requests(Answers(error=error), Terms(), RamStore())
+    made = Client(Answers(error=error), Terms(), RamStore())
 
     with pytest.raises(Refused, match="failed"):
         made.embed(["a"], "passage")
@@ -349,7 +349,7 @@ class Locked(RamStore):
 
 def test_an_answer_at_hand_is_not_lost_to_a_lock():
     store = Locked()
-    made = Requests(Answers(), Terms(), store)
+    made = Client(Answers(), Terms(), store)
 
     assert made.embed(["a"], "passage").shape == (1, 16)
     assert store.usage()[0].error == "no answer yet"
@@ -408,11 +408,11 @@ def test_no_text_is_longer_than_was_set():
     from memory.embed.models import Known
     from memory.embed.windows import estimated
 
-    made = Requests(Answers(), Terms(Known("q: ", "p: ", 12)), RamStore())
+    made = Client(Answers(), Terms(Known("q: ", "p: ", 12)), RamStore())
 
     assert all(estimated(f"p: {window}") <= 12 for window in made.windows("some words and more " * 30))
     with pytest.raises(Refused, match="no room"):
-        Requests(Answers(), Terms(Known("a prefix of many words ", "", 6)), RamStore()).windows("a")
+        Client(Answers(), Terms(Known("a prefix of many words ", "", 6)), RamStore()).windows("a")
 
 
 def test_a_width_that_the_server_does_not_give_is_refused_and_says_what_to_set(tmp_path, provider):

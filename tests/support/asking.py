@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.config.config import Config
 from memory.config.settings import EmbeddingSettings
-from memory.embed.pool import Embedders
+from memory.embed.registry import Embedders
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

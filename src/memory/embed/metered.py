@@ -29,7 +29,7 @@ __all__ = ["Metered"]
 
 class Metered:
     """
-    Any embedder that is not a `Requests`.
+    Any embedder that is not a `Client`.
 
     What stays in this process is added up afterwards and costs a search nothing; what leaves it, as a plug-in's may,
     is reserved before, within the day's budget.
@@ -47,7 +47,7 @@ class Metered:
     ) -> None:
         """
         Args:
-            budget, pause_seconds: Of one that sends texts; see `memory.embed.requests.Terms`.
+            budget, pause_seconds: Of one that sends texts; see `memory.embed.client.Terms`.
             check: Gets the model's fingerprint now and then, before vectors are given away; None for models that
                 cannot change under their name.
         """

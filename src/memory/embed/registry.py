@@ -1,171 +1,328 @@
-"""The providers by name, and what each is made of."""
+"""The embedders of a process: made at first use, by name, and the vectors of recent queries."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+import threading
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from memory.config.settings import PLUGINS
-from memory.embed.third_party import third_party
-from memory.schema.errors import Refused
+from memory.embed import Names, fingerprint, host, names, space
+from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Maker, Wanted, known_of, token_counter
+from memory.embed.queries import Asked, Queries
+from memory.embed.third_party import guarded_counter
+from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
+from memory.schema.space import recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
 
     from memory.config.settings import EmbeddingSettings
     from memory.embed import Embedder
+    from memory.embed.fingerprint import Generations
     from memory.embed.models import Known
-    from memory.embed.remote import Remote
+    from memory.schema.space import Space, Vectors
+    from memory.store import Generation
 
 
-class Wanted(NamedTuple):
-    """
-    What an embedder is to be made of.
+class Embedders:
+    """Which embedder answers for which space."""
 
-    Attributes:
-        model: The provider's name of it.
-        known: Its prefixes and its length.
-        dimension: Width of its vectors, if that is known; 0 if not.
-        key: In place of that in the environment.
-        second: Whether the fallback is meant.
-    """
+    def __init__(
+        self,
+        settings: EmbeddingSettings,
+        store: Generations,
+        *,
+        embedder: Embedder | None = None,
+        key: str | None = None,
+    ) -> None:
+        """
+        Args:
+            embedder: Takes the place of the configured one.
+            key: In place of that in the environment.
+        """
+        self._settings, self._store, self._key = settings, store, key
+        self._maker = Maker(settings, store)
+        self.calls = self._maker.calls
+        self._embedder = None if embedder is None else self._maker.metered(embedder)
+        self._tokens: Callable[[str], int] | None = getattr(embedder, "tokens", None)
+        self._made: dict[tuple[str, Wanted], tuple[Embedder, int]] = {}  # with the width it was made for
+        self._queries = Queries()
+        self._lock = threading.Lock()
 
-    model: str
-    settings: EmbeddingSettings
-    known: Known
-    dimension: int = 0
-    key: str | None = None
-    second: bool = False
+    @property
+    def enabled(self) -> bool:
+        """Whether the configuration names an embedder at all."""
+        return self._embedder is not None or self._settings.provider != "none"
 
+    @property
+    def local(self) -> bool:
+        """Whether the configured model runs in this process, as far as its name says; nothing is made for it."""
+        return self._embedder is not None or self._settings.provider not in SERVERS
 
-def _local(wanted: Wanted) -> Embedder:
-    from memory.embed.local.embedder import LocalEmbedder
+    @property
+    def inside(self) -> bool:
+        """
+        Whether the configured model runs in this process.
 
-    if wanted.model != LocalEmbedder.model:
-        raise Refused(f"the local provider has no model {wanted.model!r}", hint=f"Its model is {LocalEmbedder.model}.")
-    _check_width(wanted, LocalEmbedder.dimension)
-    if wanted.settings.runtime == "numpy":
-        return LocalEmbedder()
-    from memory.embed.local.onnx import quantised
+        Raises:
+            Refused: It is a plug-in's that cannot be used.
+        """
+        if self._embedder is None and self._settings.provider in SERVERS:
+            return False
+        return not host(self.configured())
 
-    return LocalEmbedder(bulk=quantised)
+    @cached_property
+    def counter(self) -> Callable[[str], int] | None:
+        """
+        Counts the tokens that the configured model makes of a text; None if nothing here knows them.
 
+        That of an embedder that was passed in raises Refused if it fails.
+        """
+        if self._embedder is None:
+            return token_counter(self._settings)
+        return None if self._tokens is None else guarded_counter(self._tokens)
 
-def _hashed(wanted: Wanted) -> Embedder:
-    from memory.embed.providers.hashed import HashedEmbedder
+    def check_circuit(self, text: str) -> None:
+        """
+        Look, before anything is made or imported, whether the server that would embed a query is left alone.
 
-    dimension = wanted.model.removeprefix("hashed-")
-    known = dimension.isascii() and dimension.isdigit() and len(dimension) <= 4
-    if not known or not 1 <= int(dimension) <= 4096:
-        hint = "hashed-1 to hashed-4096, e.g. hashed-256."
-        raise Refused(f"the hashed provider has no model {wanted.model!r}", hint=hint)
-    _check_width(wanted, int(dimension))
-    return HashedEmbedder(int(dimension))
+        Raises:
+            Unreachable: It is, there is no second one, and the query was not asked before.
+        """
+        settings = self._settings
+        if self._embedder is not None or settings.provider not in SERVERS or settings.fallback:
+            return
+        active, _ = self._living()
+        if active is not None and (
+            active.space.provider != settings.provider or self._queries.known(active.space, text)
+        ):
+            return
+        from memory.embed.breaker import check
+        from memory.embed.remote import host_of
 
+        check(self._store.circuit(host_of(settings.provider, settings)))
 
-def _check_width(wanted: Wanted, dimension: int) -> None:
-    if wanted.settings.dimensions not in (0, dimension):
-        hint = "Set `embedding.dimensions` to 0."
-        raise Refused(f"{wanted.model} gives {dimension} dimensions, not {wanted.settings.dimensions}", hint=hint)
+    def configured(self) -> Embedder:
+        """
+        Raises:
+            Refused: There is none, it cannot be used, or its vectors have another width than the settings expect.
+        """
+        embedder = self._embedder or self._of(self._settings.provider, self._settings)
+        if self._embedder is None and embedder.provider in LASTING:
+            self._expect(embedder, embedder.dimension)
+        return embedder
 
+    def fresh(self) -> Embedder:
+        """
+        The configured embedder, without a belief about its width or its fingerprint: what a reindex begins with.
 
-def _sentence_transformers(wanted: Wanted) -> Embedder:
-    from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
+        Raises:
+            Refused: There is none, or it cannot be used.
+        """
+        if self._embedder is not None:
+            return self._embedder
+        provider, settings = self._settings.provider, self._settings
+        return self._maker.made(provider, self._wanted(provider, settings, known_of(provider, settings)))
 
-    return SentenceTransformersEmbedder(
-        wanted.model,
-        device=wanted.settings.device,
-        known=wanted.known,
-        most_tokens=wanted.settings.max_tokens,
-        dimension=wanted.dimension or None,
-        shortened=wanted.settings.dimensions,
-    )
+    def answering(self) -> tuple[Generation, Embedder]:
+        """
+        The active generation and the embedder that made it. While its successor is being built that is still the
+        former model, whatever the settings name.
 
+        Raises:
+            Unembedded: Nothing has a vector yet.
+            Refused: Its model cannot be used.
+            SpaceMismatch: The settings name another model, and nobody has begun to reindex.
+        """
+        configured = self.configured()  # first: without a model, that is what is amiss
+        active, building = self._living()
+        if active is None:
+            raise Unembedded("nothing is embedded yet", hint="Run `memory embed` to embed what is kept.")
+        if self._is_of(configured, active.space):
+            return active, configured
+        if building is not None and self._is_of(configured, building.space):
+            return active, self.of(active.space)
+        raise self._mismatch(active.space, configured)
 
-def _ollama(wanted: Wanted) -> Remote:
-    from memory.embed.providers.ollama import Ollama
+    def saving(self) -> Embedder:
+        """
+        The embedder for what is saved now: the configured one.
 
-    settings = wanted.settings
-    return Ollama(
-        wanted.model,
-        host=settings.fallback if wanted.second else settings.ollama_host,
-        keep_alive=settings.ollama_keep_alive,
-        dimensions=settings.dimensions,
-    )
+        Raises:
+            Refused, SpaceMismatch: It cannot be used, or its vectors would not be kept.
+        """
+        configured = self.configured()
+        active, building = self._living()
+        if active is not None and not any(
+            self._is_of(configured, living.space) for living in (active, building) if living is not None
+        ):
+            raise self._mismatch(active.space, configured)
+        return configured
 
+    def of(self, wanted: Space) -> Embedder:
+        """
+        The embedder that made the vectors of a space, also if the configuration has moved on to another.
 
-def _openai(wanted: Wanted) -> Remote:
-    from memory.embed.providers.openai import OpenAI
+        Raises:
+            Refused: It cannot be used, or not as it was.
+        """
+        if self.enabled and self._is_of(configured := self.configured(), wanted):
+            return configured
+        settings = replace(self._settings, provider=wanted.provider, model=wanted.model, dimensions=0, max_tokens=0)
+        if wanted.model.startswith("text-embedding-3") or self._settings.dimensions == wanted.dimension:
+            settings = replace(settings, dimensions=wanted.dimension)
+        for prefix in dict.fromkeys((self._settings.passage_prefix, "auto", "")):
+            embedder = self._of(wanted.provider, replace(settings, passage_prefix=prefix, query_prefix="auto"))
+            if self._is_of(embedder, wanted):
+                return embedder
+        raise Refused(f"{names(embedder)} cannot answer for the stored vectors, {wanted}", hint="Run `memory reindex`.")
 
-    settings = wanted.settings
-    return OpenAI(
-        wanted.model,
-        base_url=settings.fallback if wanted.second else settings.openai_base_url,
-        key=wanted.key,
-        key_env=settings.openai_key_env,
-        dimensions=settings.dimensions,
-    )
+    def outdated(self) -> bool:
+        """
+        Whether the vectors that answer are of another model than the settings name; nothing is made or imported for it.
 
+        Raises:
+            Refused: The configured model is a plug-in's that cannot be used.
+        """
+        active, building = self._living()
+        living = [names(found.space) for found in (active, building) if found is not None]
+        return active is not None and self._names() not in living
 
-def _none(_wanted: Wanted) -> Embedder:
-    raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
+    def _names(self) -> Names:
+        """The configured model's, without making it if it is one of ours."""
+        settings, provider = self._settings, self._settings.provider
+        if self._embedder is not None or provider not in DEFAULTS:
+            return names(self.configured())
+        prefix = known_of(provider, settings).passage_prefix
+        return Names(provider, settings.model or DEFAULTS[provider], recipe(prefix))
 
+    def hosts(self) -> tuple[str, ...]:
+        """Where the configured model sends texts; empty if they stay in this process. `Refused` if it cannot be used."""
+        embedder = self.configured()
+        found = (host(embedder), str(getattr(embedder, "fallback", "")))
+        return tuple(filter(None, found))
 
-PROVIDERS: Mapping[str, Callable[[Wanted], Embedder | Remote]] = {
-    "local": _local,
-    "sentence-transformers": _sentence_transformers,
-    "ollama": _ollama,
-    "openai": _openai,
-    "hashed": _hashed,
-    "none": _none,
-}
+    def named(self, generations: Iterable[Generation]) -> Generation | None:
+        """Of generations the one that the configured model would go on with, without asking it for its width."""
+        own, wide = self._names(), self._settings.dimensions
+        return next(
+            (
+                found
+                for found in reversed(list(generations))
+                if names(found.space) == own and (not wide or found.space.dimension == wide)
+            ),
+            None,
+        )
 
-DEFAULTS = {
-    "local": "all-MiniLM-L6-v2",
-    "sentence-transformers": "all-MiniLM-L6-v2",
-    "ollama": "nomic-embed-text",
-    "openai": "text-embedding-3-small",
-    "hashed": "hashed-256",
-}
-"""The model of a provider if none is named."""
+    @property
+    def price(self) -> float:
+        """US dollars for a million tokens of the configured model; 0 if none is known."""
+        return self._settings.price or known_of(self._settings.provider, self._settings).price
 
-LASTING = frozenset({"local", "hashed"})
-"""Providers whose model cannot change under its name."""
+    def keep_fingerprint(self, embedder: Embedder) -> None:
+        """Keep the fingerprint of an embedder with its generation, if it was taken and none is kept yet."""
+        fingerprint.keep(self._store, embedder)
 
-SERVERS = frozenset({"ollama", "openai"})
-"""Providers that send texts out of this process."""
+    def query(self, embedder: Embedder, text: str) -> tuple[Vectors, bool]:
+        """
+        The vector of a query, shape (dimension,), from the cache if it was asked before; and whether all of it was read.
 
+        A query that is longer than the model reads is embedded by its first window.
+        """
+        asked = Asked(space(embedder), text, self._stamp(embedder))
+        windows = embedder.windows(text)
+        vector = self._queries.get(asked)
+        if vector is None:
+            vector = embedder.embed(windows[:1], "query")[0]
+            self._queries.put(asked, vector)
+        return vector, len(windows) == 1
 
-def made(provider: str, wanted: Wanted) -> Embedder | Remote:
-    """
-    Raises:
-        Refused: There is no such provider, or it cannot be used.
-    """
-    if provider in PROVIDERS:
-        return PROVIDERS[provider](wanted)
-    from importlib.metadata import entry_points
+    def forget_queries(self) -> None:
+        """Have every query embedded anew."""
+        self._queries = Queries()
 
-    found = tuple(entry_points(group=PLUGINS, name=provider))
-    if not found:
-        names = ", ".join((*PROVIDERS, *sorted(entry_points(group=PLUGINS).names)))
-        raise Refused(f"no provider {provider!r} is installed", hint=f"There are: {names}.")
-    named = f"the provider {provider!r} of {found[0].value}"
-    with third_party(named):
-        factory = cast("Callable[[EmbeddingSettings], Embedder | Remote]", found[0].load())
-        embedder = factory(wanted.settings)
-        lacking = [name for name in ("provider", "model") if not isinstance(getattr(embedder, name, None), str)]
-    if lacking or not (hasattr(embedder, "embed") or hasattr(embedder, "ask")):
-        raise Refused(f"{named} gave {type(embedder).__name__}, which is no embedder", hint="See docs/embedding.md.")
-    return embedder
+    def _stamp(self, embedder: Embedder) -> bytes:
+        """What tells the model of the stored vectors from another of its name; empty if there can be none."""
+        if self._embedder is not None or embedder.provider in LASTING:
+            return b""
+        return fingerprint.stamp(self._store, space(embedder))
 
+    def close(self) -> None:
+        """Record what is not recorded yet, and hang up."""
+        self._maker.close()
 
-def known_of(provider: str, settings: EmbeddingSettings) -> Known:
-    """What is known of the configured model, and what the settings say instead."""
-    from memory.embed.models import Known, known
+    # Making them ---------------------------------------------------------
 
-    found = known(settings.model or DEFAULTS.get(provider, "")) if provider not in LASTING else Known()
-    return Known(
-        found.query_prefix if settings.query_prefix == "auto" else settings.query_prefix,
-        found.passage_prefix if settings.passage_prefix == "auto" else settings.passage_prefix,
-        settings.max_tokens or found.tokens,
-        found.price,
-    )
+    def _of(self, provider: str, settings: EmbeddingSettings) -> Embedder:
+        known = known_of(provider, settings)
+        wanted = self._wanted(provider, settings, known)
+        own = Names(provider, wanted.model, recipe(known.passage_prefix))
+        active, building = self._living()
+        # Asking a server for its width would cost a request, and loading a model seconds.
+        stored = [living.space for living in (active, building) if living is not None]
+        dimension = next((found.dimension for found in stored if names(found) == own), 0)
+        dimension = 0 if provider in LASTING else settings.dimensions or dimension
+        with self._lock:
+            made = self._made.get((provider, wanted))
+            # One that was asked since knows its width, which may have been stored by now.
+            if made is None or not (
+                made[1] == dimension
+                or (getattr(made[0], "fingerprint", None) is not None and made[0].dimension == dimension)
+            ):
+                made = (self._maker.made(provider, wanted._replace(dimension=dimension), self._check), dimension)
+                self._made[provider, wanted] = made
+            return made[0]
+
+    def _wanted(self, provider: str, settings: EmbeddingSettings, known: Known) -> Wanted:
+        return Wanted(settings.model or DEFAULTS.get(provider, ""), settings, known, key=self._key)
+
+    # What is stored ------------------------------------------------------
+
+    def _living(self) -> tuple[Generation | None, Generation | None]:
+        """The active generation, and the one being built."""
+        found = {str(generation.state): generation for generation in self._store.generations()}
+        return found.get("active"), found.get("building")
+
+    def _is_of(self, embedder: Embedder, space: Space) -> bool:
+        """
+        Whether its vectors are of a space, by what is known of both.
+
+        Raises:
+            SpaceMismatch: They were, until another process found the model exchanged.
+        """
+        if names(embedder) != names(space) or embedder.dimension != space.dimension:
+            return False
+        if (vector := getattr(embedder, "fingerprint", None)) is not None:
+            self._check(embedder, vector)
+        return True
+
+    def _mismatch(self, stored: Space, embedder: Embedder) -> SpaceMismatch:
+        if names(embedder) == names(stored):
+            return DimensionMismatch(stored, stored._replace(dimension=embedder.dimension))
+        cheap = self._embedder is not None or embedder.provider in LASTING  # to say how wide its vectors are
+        if not cheap:
+            return SpaceMismatch(stored, names(embedder))
+        return SpaceMismatch(stored, space(embedder))
+
+    def _expect(self, embedder: Embedder, dimension: int) -> None:
+        """
+        Raises:
+            Refused: The settings expect vectors of another width of the model that they name.
+        """
+        expected = self._settings.expected_dimension
+        if not expected or dimension == expected or embedder.provider != self._settings.provider:
+            return
+        raise Refused(
+            f"{names(embedder)} gives vectors of {dimension} dimensions; {expected} are expected",
+            hint="Set `embedding.expected_dimension` ($EMBEDDING_DIM) to that, to 0, or name another model.",
+        )
+
+    def _check(self, embedder: Embedder, vector: Vectors) -> None:
+        """
+        Raises:
+            Refused: The settings expect another width of the model.
+            SpaceMismatch: Its fingerprint is not the one that is kept with the vectors of its space.
+        """
+        self._expect(embedder, len(vector))
+        fingerprint.compare(self._store, embedder, vector)

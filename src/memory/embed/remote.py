@@ -1,11 +1,32 @@
-"""A server that embeds texts: what is special about one provider."""
+"""A server that embeds texts: what is special about one provider, where it is, and what its status codes mean."""
 
 from __future__ import annotations
 
+import os
+import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from memory.schema.errors import Garbled, Refused, TooLong, Unfit, Unreachable
+from memory.schema.limits import plain
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from memory.config.settings import EmbeddingSettings
+    from memory.schema.errors import EmbedError
+
+OPENAI = "https://api.openai.com/v1"
+OLLAMA_PORT = 11434
+
+_URL = re.compile(r"(?:(\w+)://)?(?:[^/@]*@)?(\[[0-9a-fA-F:.%]+\]|[\w.-]+)(?::(\d{1,5}))?(/[^?#]*)?(?:[?#].*)?")
+
+_TOO_LONG = re.compile(
+    r"(context|input|array) length|maximum (context|input|sequence)|tokens per request|too (long|many tokens|large)",
+    re.IGNORECASE,
+)
+LONGEST_WAIT = 3600.0  # seconds, whatever a server asks for
+_MESSAGE = 300  # characters of what a server says
 
 
 class Reply(NamedTuple):
@@ -21,7 +42,7 @@ class Reply(NamedTuple):
 
 class Remote(Protocol):
     """
-    A server that embeds texts. `memory.embed.requests.Requests` makes an embedder of it.
+    A server that embeds texts. `memory.embed.client.Client` makes an embedder of it.
 
     Attributes:
         host: Its URL, without credentials.
@@ -61,3 +82,92 @@ class Remote(Protocol):
     def close(self) -> None:
         """Hang up."""
         ...
+
+
+def ollama_url(host: str) -> str:
+    """The URL of Ollama: of the setting, else of `$OLLAMA_HOST`, else on this machine."""
+    url = host or os.environ.get("OLLAMA_HOST", "") or "127.0.0.1"
+    return url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  # where a server binds, not where it is
+
+
+def openai_url(base_url: str) -> str:
+    """The URL of a server like OpenAI: of the setting, else of `$OPENAI_BASE_URL`, else OpenAI's own."""
+    url = base_url or os.environ.get("OPENAI_BASE_URL", "") or OPENAI
+    return url if "://" in url else f"https://{url}"
+
+
+def safe_url(url: str, setting: str, *, port: int | None = None) -> str:
+    """
+    A URL as it may be shown: with its scheme and port, without credentials, query and closing slash.
+
+    Args:
+        setting: Where it comes from.
+        port: Of one that has neither a scheme nor a port.
+
+    Raises:
+        Refused: It is no URL of a server.
+    """
+    match = _URL.fullmatch(url)
+    if match is None or (match[1] or "http") not in {"http", "https"} or int(match[3] or 1) > 65_535:
+        hint = f"Set `{setting}`, e.g. to http://127.0.0.1:{port or 8000}."
+        host = url.rpartition("@")[2]  # what stands before is a secret
+        raise Refused(f"{host!r} is no URL of a server", hint=hint)
+    scheme, name, number, path = match.groups()
+    number = number or (port if scheme is None else None)
+    return f"{scheme or 'http'}://{name}{f':{number}' if number else ''}{(path or '').rstrip('/')}"
+
+
+def host_of(provider: str, settings: EmbeddingSettings) -> str:
+    """
+    Where a provider's server is, as it may be shown; empty for one that has none.
+
+    Raises:
+        Refused: The setting is no URL.
+    """
+    match provider:
+        case "ollama":
+            return safe_url(ollama_url(settings.ollama_host), "embedding.ollama_host", port=OLLAMA_PORT)
+        case "openai":
+            return safe_url(openai_url(settings.openai_base_url), "embedding.openai_base_url")
+    return ""
+
+
+def failure(status: int, message: str, *, host: str, headers: Mapping[str, str], hint: str) -> EmbedError:
+    """
+    The error for an answer that is none.
+
+    Args:
+        message: The server's own words.
+        headers: Keys in lower case, or of any case if the mapping does not care.
+        hint: What to do if the model or the key is not taken.
+    """
+    message = plain(message)
+    text = f"{host} answered {status}: {message[:_MESSAGE]}{'…' if len(message) > _MESSAGE else ''}"
+    match status:
+        # Ollama cannot write such a vector as JSON: https://github.com/ollama/ollama/issues/9639
+        case _ if "NaN" in message:
+            return Garbled(text)
+        case 429 if "quota" in message.lower() or "billing" in message.lower():
+            return Refused(text, hint="The account has nothing left to spend.")
+        case 408 | 409 | 425 | 429 | 500 | 502 | 503 | 504 | 507 | 529:
+            return Unreachable(text, after=_after(headers.get("retry-after")))
+        case 400 | 413 | 422:
+            return (TooLong if _TOO_LONG.search(message) or status == 413 else Unfit)(text, hint=hint)
+        case _:
+            return Refused(text, hint=hint)
+
+
+def _after(header: str | None) -> float | None:
+    """Seconds until a `Retry-After`, which is a number of them or a date (RFC 9110, section 10.2.3)."""
+    if not header:
+        return None
+    if re.fullmatch(r"\d{1,9}(\.\d{0,9})?", header.strip()):
+        return min(LONGEST_WAIT, float(header))
+    from email.utils import parsedate_to_datetime
+
+    try:
+        until = parsedate_to_datetime(header)
+        left = (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    except (ValueError, OverflowError):
+        return None
+    return min(LONGEST_WAIT, max(0.0, left))

@@ -52,6 +52,16 @@ def tried_twice(load: Callable[[], T], *failures: type[Exception]) -> T:
         return load()
 
 
+def guarded_counter(tokens: Callable[[str], int]) -> Callable[[str], int]:
+    """What counts tokens and is not ours, so that it raises Refused, whatever goes wrong."""
+
+    def count(text: str) -> int:
+        with third_party("counting tokens"):
+            return int(tokens(text))
+
+    return count
+
+
 def secret(text: str, variable: str) -> str:
     """
     A key as it may be sent, without the line end that a file leaves on it.

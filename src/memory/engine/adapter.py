@@ -203,7 +203,7 @@ def set_embedding_provider(
         _chosen = Choice(embedder=adapted)
         return EmbeddingProvider(adapted)
     from memory.config.config import load
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
     from memory.embed.usage import ProcessUsageLog
 
     settings = replace(load().embedding, provider=provider, model=model, dimensions=dimensions or 0)

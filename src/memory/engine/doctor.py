@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.config.config import Config
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
     from memory.store import Store
     from memory.write.sanitize import Sanitizer
 

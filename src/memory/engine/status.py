@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.config.settings import EmbeddingSettings
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.usage import Call
     from memory.store import Counts, Generation, Store, Waiting

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from memory.config.config import Config
     from memory.embed import Embedder
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
     from memory.engine.status import Embedding
     from memory.schema.backfill import Backfilled
     from memory.schema.memory import Memory, MemoryId
@@ -58,9 +58,9 @@ class Vectors:
     @cached_property
     def embedders(self) -> Embedders:
         """Made at first use: a search that keywords answer has none."""
-        from memory.embed.pool import Embedders
+        from memory.embed.registry import Embedders
 
-        return Embedders(self._config.embedding, self._store, given=self._given, key=self._key)
+        return Embedders(self._config.embedding, self._store, embedder=self._given, key=self._key)
 
     # Making them ---------------------------------------------------------
 

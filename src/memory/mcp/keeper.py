@@ -62,7 +62,7 @@ class Keeper:
             config = self._load()
         except ConfigError:  # each call says so
             return
-        from memory.embed.registry import LASTING, SERVERS
+        from memory.embed.providers import LASTING, SERVERS
 
         if config.mcp.warm_start and config.embedding.provider not in {"none", *LASTING, *SERVERS}:
             threading.Thread(target=self._warm, name="memory-warm-up", daemon=True).start()

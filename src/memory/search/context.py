@@ -16,7 +16,7 @@ from memory.text.tokens import tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
     from memory.schema.memory import Memory
     from memory.schema.query import Scope
     from memory.store import Store

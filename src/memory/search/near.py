@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
     from memory.schema.backfill import Backfilled
     from memory.schema.memory import Memory, MemoryId

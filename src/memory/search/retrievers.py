@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from memory.embed import Embedder
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
     from memory.schema.backfill import Backfilled
     from memory.schema.memory import ChunkId, MemoryId

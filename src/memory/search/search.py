@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
     from memory.rank.rollup import Passage
     from memory.schema.backfill import Backfilled

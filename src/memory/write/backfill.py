@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.embed import Embedder
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
     from memory.embed.usage import Purpose
     from memory.schema.memory import Chunk, ChunkId, Excerpt, MemoryId
     from memory.schema.space import Embedded

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
     from memory.store import Store
 
 SAMPLE = 100  # memories whose chunks speak for all

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import FINGERPRINT_TEXT, space
 from memory.embed.fingerprint import same_model
-from memory.embed.registry import LASTING
+from memory.embed.providers import LASTING
 from memory.embed.usage import REINDEX, purpose
 from memory.schema.errors import NotFound, StoreBusy
 from memory.schema.memory import ChunkId
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.embed import Embedder
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
     from memory.schema.space import Space
     from memory.store import Generation, Store
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
     from memory.schema.memory import Memory
     from memory.store import Kept, Revision, Store, Whole
     from memory.write.backfill import Backfill

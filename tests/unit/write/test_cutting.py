@@ -128,7 +128,7 @@ def test_a_body_with_no_more_letters_than_a_chunk_has_tokens_is_not_counted(body
 def test_counting_the_tokens_of_the_local_model_imports_neither_it_nor_numpy(tmp_path: Path) -> None:
     program = f"""
         import sys
-        from memory.embed.pool import Embedders
+        from memory.embed.registry import Embedders
         from memory.config.settings import EmbeddingSettings
         from memory.store.sqlite.store import SqliteStore
         print(Embedders(EmbeddingSettings(), SqliteStore({str(tmp_path / "memory.db")!r})).counter("unbelievable"))

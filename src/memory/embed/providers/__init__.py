@@ -1,1 +1,260 @@
-"""One module a provider. They are imported when one is first asked for: see `memory.embed.registry`."""
+"""The providers by name: an embedder as each makes it, and as the engine uses it, with the usage log around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from memory.embed.remote import host_of
+from memory.embed.usage import ProcessCalls
+from memory.schema.errors import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from memory.config.settings import EmbeddingSettings
+    from memory.embed import Embedder
+    from memory.embed.client import Client
+    from memory.embed.fingerprint import Check
+    from memory.embed.metered import Metered
+    from memory.embed.models import Known
+    from memory.embed.remote import Remote
+    from memory.schema.usage import Budget
+    from memory.store.usage import UsageLog
+
+
+class Wanted(NamedTuple):
+    """
+    What an embedder is to be made of.
+
+    Attributes:
+        model: The provider's name of it.
+        known: Its prefixes and its length.
+        dimension: Width of its vectors, if that is known; 0 if not.
+        key: In place of that in the environment.
+        second: Whether the fallback is meant.
+    """
+
+    model: str
+    settings: EmbeddingSettings
+    known: Known
+    dimension: int = 0
+    key: str | None = None
+    second: bool = False
+
+
+def _local(wanted: Wanted) -> Embedder:
+    from memory.embed.local.embedder import LocalEmbedder
+
+    if wanted.model != LocalEmbedder.model:
+        raise Refused(f"the local provider has no model {wanted.model!r}", hint=f"Its model is {LocalEmbedder.model}.")
+    _check_width(wanted, LocalEmbedder.dimension)
+    if wanted.settings.runtime == "numpy":
+        return LocalEmbedder()
+    from memory.embed.local.onnx import quantised
+
+    return LocalEmbedder(bulk=quantised)
+
+
+def _hashed(wanted: Wanted) -> Embedder:
+    from memory.embed.providers.hashed import HashedEmbedder
+
+    dimension = wanted.model.removeprefix("hashed-")
+    number = dimension.isascii() and dimension.isdigit() and len(dimension) <= 4
+    if not number or not 1 <= int(dimension) <= 4096:
+        hint = "hashed-1 to hashed-4096, e.g. hashed-256."
+        raise Refused(f"the hashed provider has no model {wanted.model!r}", hint=hint)
+    _check_width(wanted, int(dimension))
+    return HashedEmbedder(int(dimension))
+
+
+def _check_width(wanted: Wanted, dimension: int) -> None:
+    if wanted.settings.dimensions not in (0, dimension):
+        hint = "Set `embedding.dimensions` to 0."
+        raise Refused(f"{wanted.model} gives {dimension} dimensions, not {wanted.settings.dimensions}", hint=hint)
+
+
+def _sentence_transformers(wanted: Wanted) -> Embedder:
+    from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
+
+    return SentenceTransformersEmbedder(
+        wanted.model,
+        device=wanted.settings.device,
+        known=wanted.known,
+        most_tokens=wanted.settings.max_tokens,
+        dimension=wanted.dimension or None,
+        shortened=wanted.settings.dimensions,
+    )
+
+
+def _ollama(wanted: Wanted) -> Remote:
+    from memory.embed.providers.ollama import Ollama
+
+    settings = wanted.settings
+    return Ollama(
+        wanted.model,
+        host=settings.fallback if wanted.second else settings.ollama_host,
+        keep_alive=settings.ollama_keep_alive,
+        dimensions=settings.dimensions,
+    )
+
+
+def _openai(wanted: Wanted) -> Remote:
+    from memory.embed.providers.openai import OpenAI
+
+    settings = wanted.settings
+    return OpenAI(
+        wanted.model,
+        base_url=settings.fallback if wanted.second else settings.openai_base_url,
+        key=wanted.key,
+        key_env=settings.openai_key_env,
+        dimensions=settings.dimensions,
+    )
+
+
+def _none(_wanted: Wanted) -> Embedder:
+    raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
+
+
+PROVIDERS: Mapping[str, Callable[[Wanted], Embedder | Remote]] = {
+    "local": _local,
+    "sentence-transformers": _sentence_transformers,
+    "ollama": _ollama,
+    "openai": _openai,
+    "hashed": _hashed,
+    "none": _none,
+}
+
+DEFAULTS = {
+    "local": "all-MiniLM-L6-v2",
+    "sentence-transformers": "all-MiniLM-L6-v2",
+    "ollama": "nomic-embed-text",
+    "openai": "text-embedding-3-small",
+    "hashed": "hashed-256",
+}
+"""The model of a provider if none is named."""
+
+LASTING = frozenset({"local", "hashed"})
+"""Providers whose model cannot change under its name."""
+
+SERVERS = frozenset({"ollama", "openai"})
+"""Providers that send texts out of this process."""
+
+
+def made(provider: str, wanted: Wanted) -> Embedder | Remote:
+    """
+    Raises:
+        Refused: There is no such provider, or it cannot be used.
+    """
+    if provider in PROVIDERS:
+        return PROVIDERS[provider](wanted)
+    from memory.embed.providers.plugin import plugin
+
+    return plugin(provider, wanted.settings, builtin=PROVIDERS)
+
+
+def known_of(provider: str, settings: EmbeddingSettings) -> Known:
+    """What is known of the configured model, and what the settings say instead."""
+    from memory.embed.models import Known, known
+
+    model = known(settings.model or DEFAULTS.get(provider, "")) if provider not in LASTING else Known()
+    return Known(
+        model.query_prefix if settings.query_prefix == "auto" else settings.query_prefix,
+        model.passage_prefix if settings.passage_prefix == "auto" else settings.passage_prefix,
+        settings.max_tokens or model.tokens,
+        model.price,
+    )
+
+
+def token_counter(settings: EmbeddingSettings) -> Callable[[str], int] | None:
+    """
+    What counts the tokens that the configured model makes of a text; None if its vocabulary is not here.
+
+    Reads the vocabulary, and neither numpy nor weights.
+    """
+    if settings.provider != "local" or settings.model not in {"", DEFAULTS["local"]}:
+        return None
+    from memory.embed.local import vocabulary
+
+    folder = vocabulary.folder()
+    try:
+        return None if folder is None else vocabulary.wordpiece(folder).count
+    except (OSError, ValueError):  # whoever embeds with it is told
+        return None
+
+
+class Maker:
+    """Makes them, and closes what it made."""
+
+    def __init__(self, settings: EmbeddingSettings, log: UsageLog) -> None:
+        self._settings, self._log = settings, log
+        self.calls = ProcessCalls(log)
+        self._open: list[Client | Metered] = []
+
+    def made(self, provider: str, wanted: Wanted, check: Check | None = None) -> Embedder:
+        """
+        Args:
+            check: See `Client`; None believes nothing of the model, not even the width in `wanted`.
+
+        Raises:
+            Refused: There is no such provider, or it cannot be used.
+        """
+        embedder = made(provider, wanted)
+        if not hasattr(embedder, "ask"):
+            return self.metered(embedder, check=None if provider in LASTING else check)
+        first = self._client(cast("Remote", embedder), wanted, check)
+        if check is None or not wanted.settings.fallback or provider not in SERVERS:
+            return first  # what says how a space is must not come from the second server
+        from memory.embed.client import WithFallback
+
+        wanted = wanted._replace(second=True)
+        return WithFallback(first, self._client(cast("Remote", made(provider, wanted)), wanted, check))
+
+    def metered(self, embedder: Embedder, *, check: Check | None = None) -> Metered:
+        """One that asks no server itself, or that was made elsewhere."""
+        from memory.embed.metered import Metered
+
+        settings = self._settings
+        metered = Metered(
+            embedder,
+            self._log,
+            self.calls,
+            budget=_budget(settings),
+            pause_seconds=settings.pause_seconds,
+            check=check,
+        )
+        self._open.append(metered)
+        return metered
+
+    def _client(self, remote: Remote, wanted: Wanted, check: Check | None) -> Client:
+        from memory.embed.client import Client, Terms
+
+        settings, known = wanted.settings, wanted.known
+        own = not wanted.second or remote.host == host_of(remote.provider, settings)  # a fallback has no budget
+        terms = Terms(
+            known,
+            settings.timeout_seconds,
+            settings.query_seconds,
+            settings.retries,
+            settings.pause_seconds,
+            _budget(settings) if own else None,
+            settings.price or known.price,
+            settings.dimensions,
+        )
+        if check is None:
+            client = Client(remote, terms, self._log)
+        else:
+            client = Client(remote, terms, self._log, dimension=wanted.dimension or None, check=check)
+        self._open.append(client)
+        return client
+
+    def close(self) -> None:
+        """Record what is not recorded yet, and hang up."""
+        self.calls.write()
+        for embedder in self._open:
+            embedder.close()
+
+
+def _budget(settings: EmbeddingSettings) -> Budget | None:
+    from memory.schema.usage import budget
+
+    return budget(settings.daily_budget) if settings.daily_budget else None

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from memory.embed.clients import HEADERS, Clients
-from memory.embed.codes import failure
-from memory.embed.hosts import OLLAMA_PORT, ollama_url, shown
-from memory.embed.remote import Reply
+from memory.embed.remote import OLLAMA_PORT, Reply, failure, ollama_url, safe_url
 from memory.embed.third_party import mask_keys, secret, third_party
+from memory.embed.transport import HEADERS, Connections
 from memory.schema.errors import Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
     import ollama
 
-    from memory.embed.clients import Limits
+    from memory.embed.transport import Limits
 
 __all__ = ["Ollama"]
 
@@ -48,9 +46,9 @@ class Ollama:
         """
         self.model = (model or DEFAULT).removesuffix(":latest")
         self._url = ollama_url(host)
-        self.host = shown(self._url, "embedding.ollama_host", port=OLLAMA_PORT)
+        self.host = safe_url(self._url, "embedding.ollama_host", port=OLLAMA_PORT)
         self._keep_alive, self._dimensions = keep_alive or None, dimensions or None
-        self._clients = Clients(self.host, self._connected, _mask)
+        self._connections = Connections(self.host, self._connected, _mask)
 
     def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
         """See `Remote.ask`."""
@@ -77,12 +75,12 @@ class Ollama:
 
     def close(self) -> None:
         """Hang up; the next request connects anew."""
-        self._clients.close()
+        self._connections.close()
 
     def _answer(self, question: Any, seconds: float, most: int) -> Any:
         """What the client returns; its errors as ours."""
         with third_party(self.host, _mask):
-            return self._clients.ask(lambda client: self._asked(client, question, seconds), seconds, most)
+            return self._connections.ask(lambda client: self._asked(client, question, seconds), seconds, most)
 
     def _asked(self, client: ollama.Client, question: Any, seconds: float) -> Any:
         import httpx

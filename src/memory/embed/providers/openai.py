@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from memory.embed.clients import HEADERS, Clients
-from memory.embed.codes import failure
-from memory.embed.hosts import OPENAI, openai_url, shown
-from memory.embed.remote import Reply
+from memory.embed.remote import OPENAI, Reply, failure, openai_url, safe_url
 from memory.embed.third_party import mask_keys, secret, third_party
+from memory.embed.transport import HEADERS, Connections
 from memory.schema.errors import Error, Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
     import openai
 
-    from memory.embed.clients import Limits
+    from memory.embed.transport import Limits
 
 __all__ = ["OpenAI"]
 
@@ -54,14 +52,14 @@ class OpenAI:
         """
         self.model = model or DEFAULT
         self._url = openai_url(base_url)
-        self.host = shown(self._url, "embedding.openai_base_url")
+        self.host = safe_url(self._url, "embedding.openai_base_url")
         self._key, self._key_env, self._dimensions = key, key_env, dimensions
-        self._clients = Clients(self.host, self._connected, self._mask)
+        self._connections = Connections(self.host, self._connected, self._mask)
 
     def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
         """See `Remote.ask`."""
         with third_party(self.host, self._mask):
-            return self._clients.ask(lambda client: self._answer(client, texts, seconds), seconds, most)
+            return self._connections.ask(lambda client: self._answer(client, texts, seconds), seconds, most)
 
     def _answer(self, client: openai.OpenAI, texts: Sequence[str], seconds: float) -> Reply:
         import openai
@@ -99,7 +97,7 @@ class OpenAI:
 
     def close(self) -> None:
         """Hang up; the next request connects anew."""
-        self._clients.close()
+        self._connections.close()
 
     def _connected(self, seconds: float, limits: Limits) -> openai.OpenAI:
         """

@@ -1,4 +1,4 @@
-"""Clients of a server, and what one call may take of time and memory, whatever the server does."""
+"""Connections to a server, and what one call may take of time and memory, whatever the server does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memory.schema.errors import Error, Garbled, Refused, Unreachable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["HEADERS", "Clients", "Limits"]
+__all__ = ["HEADERS", "Connections", "Limits"]
 
 HEADERS = {"Accept-Encoding": "gzip"}
 """What a client says it can unpack: only what is unpacked here, piece by piece."""
@@ -24,11 +24,11 @@ _PACKED = {"gzip", "x-gzip"}
 _EITHER = 32 + zlib.MAX_WBITS  # a header of gzip or of zlib, whichever is there
 
 
-class _Client(Protocol):
+class _Connection(Protocol):
     def close(self) -> object: ...
 
 
-C = TypeVar("C", bound=_Client)
+C = TypeVar("C", bound=_Connection)
 T = TypeVar("T")
 
 
@@ -103,9 +103,9 @@ class Limits:
             raise self.late()
 
 
-class Clients(Generic[C]):
+class Connections(Generic[C]):
     """
-    Clients of one server, made when they are needed. Threads may share it.
+    Clients of one server, each with a connection of its own, made when they are needed. Threads may share it.
 
     Each serves one call at a time, in a thread of its own, so that a call that takes too long can be broken off by
     closing its client, and no other. The time limits of the clients themselves are for one step each: a server that

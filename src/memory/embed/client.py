@@ -20,7 +20,7 @@ from memory.embed.models import Known
 from memory.embed.third_party import third_party, unit_rows
 from memory.embed.usage import HostCalls, current, now
 from memory.embed.windows import estimated, windows
-from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, Refused, TooLong, Unreachable
+from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, OverBudget, Refused, TooLong, Unreachable
 from memory.schema.usage import Budget, Call
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
     from memory.store.usage import UsageLog
 
-__all__ = ["Requests", "Terms"]
+__all__ = ["Client", "Terms", "WithFallback"]
 
 UNSENT = 4  # tokens below which a text that is said to be too long is not halved again
 NUMBER_BYTES = 64  # of a number in JSON, at most: usual are ten to twenty
@@ -62,7 +62,7 @@ class Terms:
     width: int = 0
 
 
-class Requests:
+class Client:
     """An embedder that asks a server. Threads may share it."""
 
     def __init__(
@@ -257,6 +257,52 @@ class Requests:
         self._calls.write()
         with suppress(Refused), third_party(self.host):
             self._remote.close()
+
+
+class WithFallback:
+    """
+    Two servers of one provider and model.
+
+    The second is asked when the first gives no answer or the day's budget for it is spent. Both are held to the same
+    fingerprint: a server whose model is another is refused.
+    """
+
+    def __init__(self, first: Client, second: Client) -> None:
+        self._first, self._second = first, second
+        self.provider, self.model, self.host = first.provider, first.model, first.host
+        self.fallback = second.host
+        self.passage_prefix = first.passage_prefix
+
+    @property
+    def fingerprint(self) -> Vectors | None:
+        return self._second.fingerprint if self._first.fingerprint is None else self._first.fingerprint
+
+    @property
+    def dimension(self) -> int:
+        try:
+            return self._first.dimension
+        except (Unreachable, OverBudget) as error:
+            try:
+                return self._second.dimension
+            except EmbedError:
+                raise error from None
+
+    @property
+    def warm(self) -> bool:
+        return self._first.warm or self._second.warm
+
+    def windows(self, text: str) -> Sequence[str]:
+        return self._first.windows(text)
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """See `Embedder.embed`. If the second fails as well, the error is that of the first."""
+        try:
+            return self._first.embed(texts, role)
+        except (Unreachable, OverBudget) as error:
+            try:
+                return self._second.embed(texts, role)
+            except (Unreachable, OverBudget):
+                raise error from None
 
 
 def _token_count(tokens: object) -> int:

@@ -17,8 +17,8 @@ from hypothesis import given, strategies as st
 from provider import Provider
 
 from faults import Drip, Flood, Status
-from memory.embed.clients import Clients, Limits
-from memory.embed.requests import MORE_BYTES, NUMBER_BYTES
+from memory.embed.client import MORE_BYTES, NUMBER_BYTES
+from memory.embed.transport import Connections, Limits
 from memory.schema.errors import Garbled, Refused, Unreachable
 from oracle.ram import RamStore
 
@@ -113,25 +113,25 @@ def test_what_has_no_limit_of_its_own_is_given_up_and_its_client_closed() -> Non
         made.append(Stuck(seconds, limits))
         return made[-1]
 
-    clients = Clients("http://h", connect)
+    connections = Connections("http://h", connect)
     with pytest.raises(Unreachable, match=r"http://h did not answer within 0\.01 s"):
-        clients.ask(lambda client: client.closed.wait(), 0.01, 10)
+        connections.ask(lambda client: client.closed.wait(), 0.01, 10)
 
     assert made[0].closed.is_set()
-    assert clients.ask(lambda client: client is made[1], 60, 10)
-    assert clients.ask(lambda client: client is made[1], 60, 10), "a client is used again"
-    clients.close()
+    assert connections.ask(lambda client: client is made[1], 60, 10)
+    assert connections.ask(lambda client: client is made[1], 60, 10), "a client is used again"
+    connections.close()
     assert made[1].closed.is_set()
 
 
 def test_what_a_client_raises_comes_through() -> None:
-    clients = Clients("http://h", Stuck, mask=lambda said: said.replace("sk-1", "…"))
+    connections = Connections("http://h", Stuck, mask=lambda said: said.replace("sk-1", "…"))
 
     def fail(_client: Stuck) -> None:
         raise KeyError("sk-1")
 
     with pytest.raises(Refused, match="http://h failed: KeyError: '…'"):
-        clients.ask(fail, 60, 10)
+        connections.ask(fail, 60, 10)
 
 
 # Memory -------------------------------------------------------------------------------

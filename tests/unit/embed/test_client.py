@@ -30,12 +30,10 @@ from faults import (
     rate_limited,
 )
 from memory.embed import space
-from memory.embed.codes import failure
-from memory.embed.hosts import shown
+from memory.embed.client import Client, Terms
 from memory.embed.models import Known
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.remote import Reply
-from memory.embed.requests import Requests, Terms
+from memory.embed.remote import Reply, failure, safe_url
 from memory.embed.usage import BACKFILL, EMBED, REINDEX, purpose
 from memory.embed.windows import estimated
 from memory.schema.errors import (
@@ -286,7 +284,7 @@ class Server:
 
 def test_retry_after_is_waited_for_when_a_person_waits_for_just_this(store):
     server, slept = Server(Unreachable("busy", after=7.0)), []
-    made = Requests(server, Terms(retries=3), store, sleep=slept.append)
+    made = Client(server, Terms(retries=3), store, sleep=slept.append)
 
     with purpose(EMBED):
         made.embed(["a"], "passage")
@@ -297,7 +295,7 @@ def test_retry_after_is_waited_for_when_a_person_waits_for_just_this(store):
 
 def test_a_search_does_not_wait_for_retry_after(store):
     server, slept = Server(Unreachable("busy", after=7.0)), []
-    made = Requests(server, Terms(retries=3), store, sleep=slept.append, dimension=16)
+    made = Client(server, Terms(retries=3), store, sleep=slept.append, dimension=16)
 
     with pytest.raises(Unreachable):
         made.embed(["a"], "query")
@@ -308,7 +306,7 @@ def test_a_search_does_not_wait_for_retry_after(store):
 
 def test_waits_grow_and_end(store):
     server, slept = Server(*[Unreachable("down")] * 10), []
-    made = Requests(server, Terms(retries=4), store, sleep=slept.append)
+    made = Client(server, Terms(retries=4), store, sleep=slept.append)
 
     with purpose(REINDEX), pytest.raises(Unreachable):
         made.embed(["a"], "passage")
@@ -348,7 +346,7 @@ def test_who_asks_for_just_this_is_let_through_and_opens_the_way_for_all(provide
 def test_when_its_time_is_over_a_server_is_asked_again(store):
     server = Server()
     store.open_circuit(OpenCircuit("http://test", datetime.now(UTC) - timedelta(seconds=1), "was down"))
-    made = Requests(server, Terms(), store)
+    made = Client(server, Terms(), store)
 
     made.embed(["a"], "query")
 
@@ -357,7 +355,7 @@ def test_when_its_time_is_over_a_server_is_asked_again(store):
 
 def test_without_a_pause_every_search_asks(store):
     server = Server(*[Unreachable("down")] * 3)
-    made = Requests(server, Terms(retries=0, pause_seconds=0), store, dimension=16)
+    made = Client(server, Terms(retries=0, pause_seconds=0), store, dimension=16)
 
     for _ in range(3):
         with pytest.raises(Unreachable):
@@ -401,7 +399,7 @@ def test_a_request_is_in_the_ledger_before_it_is_sent(provider, store, name):
             seen.extend(store.usage())
             return super().ask(texts, seconds, most)
 
-    Requests(Looking(), Terms(), store, dimension=16).embed(["a secret"], "query")
+    Client(Looking(), Terms(), store, dimension=16).embed(["a secret"], "query")
 
     assert [(line.texts, line.error) for line in seen] == [(2, "no answer yet")]
 
@@ -428,7 +426,7 @@ def test_a_spent_budget_sends_nothing_more(provider, store, name):
 
 
 def test_a_budget_of_tokens_is_not_exceeded_by_the_estimate(store):
-    made = Requests(Server(), Terms(budget=Budget(tokens=40)), store, dimension=16)
+    made = Client(Server(), Terms(budget=Budget(tokens=40)), store, dimension=16)
     made.embed(["a"], "query")
 
     with pytest.raises(OverBudget):
@@ -577,13 +575,13 @@ def test_retry_after_is_seconds_or_a_date():
     ],
 )
 def test_a_url_is_shown_without_its_secrets(url, expected):
-    assert shown(url, "embedding.x", port=11434) == expected
+    assert safe_url(url, "embedding.x", port=11434) == expected
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "http://", "http://x:notaport", "http://[::1"])
 def test_what_is_no_url_is_refused_with_the_setting(url):
     with pytest.raises(Refused) as caught:
-        shown(url, "embedding.ollama_host")
+        safe_url(url, "embedding.ollama_host")
     assert "embedding.ollama_host" in caught.value.hint
 
 
@@ -593,7 +591,7 @@ def test_what_is_no_url_is_refused_with_the_setting(url):
 @pytest.mark.parametrize("chosen", ["local", "hashed"])
 def test_a_local_model_opens_no_socket_and_its_ledger_says_0_bytes(monkeypatch, chosen):
     from memory.config.settings import EmbeddingSettings
-    from memory.embed.pool import Embedders
+    from memory.embed.registry import Embedders
 
     def no_sockets(*_args, **_more):
         raise AssertionError("a socket was opened")
@@ -630,5 +628,5 @@ def test_an_error_of_the_ledger_sends_nothing(provider):
 
     server = Server()
     with pytest.raises(EmbedError, match="ledger"):
-        Requests(server, Terms(Known()), Locked(), dimension=16).embed(["a"], "query")
+        Client(server, Terms(Known()), Locked(), dimension=16).embed(["a"], "query")
     assert server.asked == 0
