@@ -80,7 +80,7 @@ class _Piece:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _QueueEntry:
     """In the queue."""
 
     attempts: int = 0
@@ -101,7 +101,7 @@ class Data:
     bodies: dict[MemoryId, str] = field(default_factory=dict)
     history: dict[MemoryId, tuple[Revision, ...]] = field(default_factory=dict)
     pieces: dict[ChunkId, _Piece] = field(default_factory=dict)
-    queue: dict[ChunkId, _Place] = field(default_factory=dict)
+    queue: dict[ChunkId, _QueueEntry] = field(default_factory=dict)
     generations: dict[int, Generation] = field(default_factory=dict)
     fingerprints: dict[int, Vectors] = field(default_factory=dict)
     vectors: dict[tuple[int, ChunkId, int], Vectors] = field(default_factory=dict)
@@ -198,7 +198,7 @@ class RamStore(ProcessUsageLog):
             words = tuple(stems(text) for text in _columns(data.memories[id], entry.draft.body, chunk, grams))
             data.pieces[new] = _Piece(id, chunk, words)
             if not entry.draft.keyword_only:
-                data.queue[new] = _Place()
+                data.queue[new] = _QueueEntry()
         if entry.draft.keyword_only:
             return 0
         if (given := entry.embedded) is not None:
@@ -559,7 +559,7 @@ class RamStore(ProcessUsageLog):
 
     def _queue(self, active: int) -> None:
         missing = sorted(self._embeddable() - self._embedded(active))
-        self.data.queue = {id: self.data.queue.get(id, _Place()) for id in missing}
+        self.data.queue = {id: self.data.queue.get(id, _QueueEntry()) for id in missing}
 
     def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
         with self.lock:
@@ -586,7 +586,7 @@ class RamStore(ProcessUsageLog):
 
     def waiting(self, limit: int, tried_before: datetime | None = None) -> Sequence[Excerpt]:
         with self.lock:
-            due = [(place.attempts, id) for id, place in self.data.queue.items() if place.due(tried_before)]
+            due = [(entry.attempts, id) for id, entry in self.data.queue.items() if entry.due(tried_before)]
             return [self._excerpt(id) for _, id in sorted(due)[:limit]]
 
     def claim(
@@ -594,9 +594,9 @@ class RamStore(ProcessUsageLog):
     ) -> Sequence[Excerpt]:
         with self.change() as data:
             free = [
-                (place.attempts, id)
-                for id, place in data.queue.items()
-                if place.due(tried_before) and (place.claimed_until is None or place.claimed_until <= now)
+                (entry.attempts, id)
+                for id, entry in data.queue.items()
+                if entry.due(tried_before) and (entry.claimed_until is None or entry.claimed_until <= now)
             ]
             ids = [id for _, id in sorted(free)[:limit]]
             data.queue |= {id: replace(data.queue[id], claimed_until=until, claimed_by=by) for id in ids}
@@ -605,16 +605,16 @@ class RamStore(ProcessUsageLog):
     def claims(self, now: datetime) -> Sequence[Claim]:
         held: dict[str, list[datetime]] = {}
         with self.lock:
-            for place in self.data.queue.values():
-                if place.claimed_until is not None and place.claimed_until > now:
-                    held.setdefault(place.claimed_by, []).append(place.claimed_until)
+            for entry in self.data.queue.values():
+                if entry.claimed_until is not None and entry.claimed_until > now:
+                    held.setdefault(entry.claimed_by, []).append(entry.claimed_until)
         return [Claim(by, len(untils), max(untils)) for by, untils in sorted(held.items())]
 
     def release(self, ids: Sequence[ChunkId]) -> None:
         self._release({id for id in ids if id in self.data.queue})
 
     def release_of(self, holders: Sequence[str]) -> None:
-        self._release({id for id, place in self.data.queue.items() if place.claimed_by in holders})
+        self._release({id for id, entry in self.data.queue.items() if entry.claimed_by in holders})
 
     def _release(self, ids: set[ChunkId]) -> None:
         with self.change() as data:
@@ -623,7 +623,7 @@ class RamStore(ProcessUsageLog):
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
         with self.change() as data:
             for id in set(ids) & set(data.queue):
-                data.queue[id] = _Place(data.queue[id].attempts + 1, error, moment)
+                data.queue[id] = _QueueEntry(data.queue[id].attempts + 1, error, moment)
 
     def unembedded(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Waiting]:
         with self.lock:
@@ -648,8 +648,8 @@ class RamStore(ProcessUsageLog):
 
     def _tried(self, chunks: Iterable[ChunkId]) -> list[tuple[datetime, ChunkId, str]]:
         """Of these chunks those that failed; the latest failure is the greatest."""
-        places = [(id, self.data.queue[id]) for id in chunks]
-        return [(place.tried_at, id, place.error) for id, place in places if place.tried_at is not None]
+        entries = [(id, self.data.queue[id]) for id in chunks]
+        return [(entry.tried_at, id, entry.error) for id, entry in entries if entry.tried_at is not None]
 
     def activate(self, generation: int, *, instead_of: int | None, former: State = State.RETIRED) -> bool:
         with self.change() as data:

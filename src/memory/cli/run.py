@@ -79,7 +79,7 @@ def start(context: click.Context, /, plan: str | None, agent: str, *, as_json: b
     The name alone goes to standard output: RUN=$(memory run start).
     """
     from memory.operations.render import research_data
-    from memory.operations.research.place import draft
+    from memory.operations.research.arguments import draft
 
     text = None if plan is None else given_text(plan, "--plan")
     with opened(context) as engine:
@@ -127,7 +127,7 @@ def list_(context: click.Context, /, limit: int, *, as_json: bool) -> None:
 @click.pass_context
 def show_(context: click.Context, /, id: str | None, limit: int, kind: str | None, *, as_json: bool) -> None:
     """Show what a run found out, the latest first, and how much there is by kind, by agent and of tool calls."""
-    from memory.operations.research.place import scope
+    from memory.operations.research.arguments import scope
 
     with opened(context) as engine:
         found = engine.runs.run(_named(id, engine))

@@ -41,22 +41,22 @@ class Prompt(NamedTuple):
         return arguments.get(self.argument, "")
 
 
-def _recall(about: str, place: str | None, engine: Engine) -> str:
-    scope = around(place)
-    found = engine.context(about, scope=scope, beside=partial(recall.beside, project=place))
+def _recall(about: str, project: str | None, engine: Engine) -> str:
+    scope = around(project)
+    found = engine.context(about, scope=scope, beside=partial(recall.beside, project=project))
     asked = (
         f"What do we know already about: {about}" if about.strip() else "What do we know already about this project?"
     )
-    listed = recall.context(found, project=place, empty="Nothing is kept here yet.")
+    listed = recall.context(found, project=project, empty="Nothing is kept here yet.")
     return (
         f"{asked}\n\n{listed}\nTell me in a few sentences what of this matters now, with ids, and what may be out of "
         "date. Use memory_search and memory_details where the summary is not enough."
     )
 
 
-def _save(about: str, place: str | None, _engine: Engine) -> str:
+def _save(about: str, project: str | None, _engine: Engine) -> str:
     what = f"this: {about}" if about.strip() else "what this session settled"
-    where = f" of the project {place}" if place else ""
+    where = f" of the project {project}" if project else ""
     return (
         f"Save {what}, for later sessions{where}. First look with memory_search whether it is known; if an earlier memory no "
         "longer holds, supersede it by its id. Then call memory_save once for each fact that a later session would have to find out again: "

@@ -24,7 +24,7 @@ class Resource(NamedTuple):
     Attributes:
         uri: Its address, or the template of one.
         read: Its text, given the engine, after the address and the client's project.
-        placed: Whether it depends on the client's project.
+        of_project: Whether it depends on the client's project.
     """
 
     uri: str
@@ -32,20 +32,20 @@ class Resource(NamedTuple):
     description: str
     mime: str
     read: Callable[[str, str | None, Engine], str]
-    placed: bool = False
+    of_project: bool = False
 
 
-def _context(_uri: str, place: str | None, engine: Engine) -> str:
-    found = engine.context(scope=around(place), beside=partial(recall.beside, project=place))
-    return recall.context(found, project=place, empty="Nothing is kept here yet.")
+def _context(_uri: str, project: str | None, engine: Engine) -> str:
+    found = engine.context(scope=around(project), beside=partial(recall.beside, project=project))
+    return recall.context(found, project=project, empty="Nothing is kept here yet.")
 
 
-def _memory(uri: str, _place: str | None, engine: Engine) -> str:
+def _memory(uri: str, _project: str | None, engine: Engine) -> str:
     found = engine.documents.details(unquote(uri.removeprefix(_BY_ID)))
     return recall.details(found, start=0, length=len(found.body))
 
 
-def _status(_uri: str, _place: str | None, engine: Engine) -> str:
+def _status(_uri: str, _project: str | None, engine: Engine) -> str:
     return json.dumps(care_data.status(engine.maintenance.status(), engine.config.database), ensure_ascii=False)
 
 
@@ -59,7 +59,7 @@ FIXED = (
         "What is known of the current project: read before starting.",
         "text/markdown",
         _context,
-        placed=True,
+        of_project=True,
     ),
     Resource("memory://status", "status", "How much is kept, and what is wrong.", "application/json", _status),
 )

@@ -19,8 +19,8 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from memory.mcp import prompts, resources
-from memory.mcp.place import placed
 from memory.mcp.progress import Progress
+from memory.mcp.project import client_project
 from memory.operations.render import data, recall
 from memory.operations.render.hints import SERVED, for_agents
 from memory.operations.tool import Call, checked
@@ -135,10 +135,10 @@ class Serving:
             raise MCPError(types.INVALID_PARAMS, unknown(asked.name, self._tools))
         try:
             arguments, told = checked(tool, asked.arguments or {})
-            place = await self._place(context, asked, wanted=tool.wants_place(arguments))
-            if isinstance(place, types.InputRequiredResult):
-                return place
-            result = await self._run(context, tool, arguments, place, told)
+            project = await self._client_project(context, asked, wanted=tool.wants_project(arguments))
+            if isinstance(project, types.InputRequiredResult):
+                return project
+            result = await self._run(context, tool, arguments, project, told)
         except Error as error:
             if tool.problem is None:
                 return _refused(error)
@@ -146,11 +146,11 @@ class Serving:
         return _result(result, told, structured=self._structured)
 
     async def _run(
-        self, context: Context, tool: Tool, arguments: Mapping[str, Any], place: str | None, told: tuple[Notice, ...]
+        self, context: Context, tool: Tool, arguments: Mapping[str, Any], project: str | None, told: tuple[Notice, ...]
     ) -> Result:
         progress = Progress(context, asyncio.get_running_loop())
         client = _client(context)
-        return await self._beside(lambda engine: tool.run(Call(engine, place, client, progress, told), arguments))
+        return await self._beside(lambda engine: tool.run(Call(engine, project, client, progress, told), arguments))
 
     async def _beside(self, work: Callable[[Engine], Made]) -> Made:
         """Do something with the engine in a thread, so that the protocol goes on meanwhile."""
@@ -161,9 +161,9 @@ class Serving:
 
         return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, done)
 
-    # Place ---------------------------------------------------------------
+    # Project -------------------------------------------------------------
 
-    async def _place(
+    async def _client_project(
         self, context: Context, asked: types.InputResponseRequestParams, *, wanted: bool = True
     ) -> str | types.InputRequiredResult | None:
         """The client's project; or, in the era without requests to clients, what it has to answer first."""
@@ -173,7 +173,7 @@ class Serving:
         if isinstance(roots, types.InputRequiredResult):
             return roots
         return await asyncio.get_running_loop().run_in_executor(
-            self._pool, functools.partial(placed, roots, self._working)
+            self._pool, functools.partial(client_project, roots, self._working)
         )
 
     async def _known_roots(
@@ -230,10 +230,10 @@ class Serving:
         SERVED.set(self._tools)
         try:
             one = resources.named(str(asked.uri))
-            place = await self._place(context, asked, wanted=one.placed)
-            if isinstance(place, types.InputRequiredResult):
-                return place
-            text = await self._beside(functools.partial(one.read, str(asked.uri), place))
+            project = await self._client_project(context, asked, wanted=one.of_project)
+            if isinstance(project, types.InputRequiredResult):
+                return project
+            text = await self._beside(functools.partial(one.read, str(asked.uri), project))
         except Error as error:
             raise MCPError(types.INVALID_PARAMS, _sentence(error)) from error
         contents = types.TextResourceContents(uri=str(asked.uri), mime_type=one.mime, text=text)
@@ -262,10 +262,10 @@ class Serving:
         try:
             one = prompts.named(asked.name)
             about = one.given(asked.arguments or {})
-            place = await self._place(context, asked)
-            if isinstance(place, types.InputRequiredResult):
-                return place
-            text = await self._beside(functools.partial(one.text, about, place))
+            project = await self._client_project(context, asked)
+            if isinstance(project, types.InputRequiredResult):
+                return project
+            text = await self._beside(functools.partial(one.text, about, project))
         except Error as error:
             raise MCPError(types.INVALID_PARAMS, _sentence(error)) from error
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))

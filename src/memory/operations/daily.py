@@ -73,17 +73,17 @@ def _project(call: Call, name: str | None) -> str | None:
     """
     if name != HERE:
         return None if name == EVERYWHERE or not name else call.engine.documents.project(name)
-    if call.place is None:
+    if call.project is None:
         raise Invalid(
             "this program does not say on which project it works",
             hint='Name it: project="my-app"; project="*" is all of them.',
         )
-    return call.engine.documents.project(call.place)
+    return call.engine.documents.project(call.project)
 
 
 def _own(call: Call, name: str | None) -> str | None:
     """The project that an argument names, else the client's; None if that is not known."""
-    if name is None and call.place is None:
+    if name is None and call.project is None:
         return None
     return _project(call, HERE if name is None else name)
 
@@ -198,7 +198,7 @@ TOOLS = (
         ),
         output=shapes.CONTEXT,
         run=_context,
-        placed="project",
+        project_argument="project",
         always=True,
         reads=True,
         repeats=True,
@@ -238,7 +238,7 @@ TOOLS = (
         ),
         output=shapes.SEARCH,
         run=_search,
-        placed="project",
+        project_argument="project",
         reads=True,
         repeats=True,
     ),
@@ -270,7 +270,7 @@ TOOLS = (
         ),
         output=shapes.SAVE,
         run=_save,
-        placed="project",
+        project_argument="project",
         always=True,
         repeats=True,
     ),

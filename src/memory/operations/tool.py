@@ -76,14 +76,14 @@ class Call(NamedTuple):
     What a tool works with, besides its arguments.
 
     Attributes:
-        place: The project that the client works on; None if that is not known.
+        project: The one that the client works on; None if that is not known.
         client: The program that calls, by the name it gave; empty if it gave none.
         progress: To be told how much of a long work is done, from any thread.
         told: What the server says of the arguments, after the text.
     """
 
     engine: Engine
-    place: str | None
+    project: str | None
     client: str
     progress: Callable[[int, int], None]
     told: tuple[Notice, ...] = ()
@@ -107,7 +107,7 @@ class Tool:
     """
     Attributes:
         description: When to use it and what for, below 120 words.
-        placed: The argument that defaults to, or may be ".", the client's project; empty if there is none.
+        project_argument: What defaults to, or may be ".", the client's project; empty if there is none.
         always: Whether the project is needed even if that argument is not given.
         problem: Says an error in the form of this tool; None leaves it to the server.
         reads, destroys, repeats: The hints of the protocol: changes nothing; takes something away for good; a second
@@ -121,7 +121,7 @@ class Tool:
     parameters: tuple[Parameter, ...]
     output: Schema
     run: Callable[[Call, Mapping[str, Any]], Result]
-    placed: str = ""
+    project_argument: str = ""
     always: bool = False
     problem: Callable[[Error], Result] | None = None
     reads: bool = False
@@ -133,10 +133,10 @@ class Tool:
         """The JSON Schema of its arguments; no others are taken."""
         return _object(self.parameters)
 
-    def wants_place(self, arguments: Mapping[str, Any]) -> bool:
+    def wants_project(self, arguments: Mapping[str, Any]) -> bool:
         """Whether the client's project has to be found out for these arguments."""
-        given = arguments.get(self.placed) if self.placed else None
-        return bool(self.placed) and (given == HERE or (given is None and self.always))
+        given = arguments.get(self.project_argument) if self.project_argument else None
+        return bool(self.project_argument) and (given == HERE or (given is None and self.always))
 
 
 def _object(parameters: tuple[Parameter, ...]) -> Schema:

@@ -39,7 +39,7 @@ def _tool(
         parameters=parameters,
         output=output,
         run=_runner(name),
-        placed="",  # there is one graph, whatever the project
+        project_argument="",  # there is one graph, whatever the project
         problem=None,
         **hints,
     )

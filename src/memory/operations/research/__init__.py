@@ -7,9 +7,9 @@ import logging
 from typing import TYPE_CHECKING, Any, Self
 
 from memory.engine import Engine
-from memory.operations.research import briefing, find, place, rows, transfer
+from memory.operations.research import arguments, briefing, find, rows, transfer
+from memory.operations.research.arguments import THIS, needed
 from memory.operations.research.briefing import Room
-from memory.operations.research.place import THIS, needed
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.query import MOST, Mode
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from memory.operations.research.place import Here, Which
+    from memory.operations.research.arguments import Here, Which
     from memory.operations.research.transfer import Imported
     from memory.schema.draft import Draft
     from memory.schema.memory import Json
@@ -109,7 +109,7 @@ class ResearchMemory:
 
     def _draft(self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None) -> Draft:
         named: dict[str, Any] = {"run": self.query_id, "project": self._project, "source": self._source}
-        return place.draft(memory_type, content, created_by, metadata=metadata, **named)
+        return arguments.draft(memory_type, content, created_by, metadata=metadata, **named)
 
     def _kept(self, saved: Saved) -> int:
         for notice in saved.notices:
@@ -146,7 +146,7 @@ class ResearchMemory:
         chosen = self.engine.config.search.mode if mode is None else mode
         if chosen not in list(Mode):
             raise Invalid(f"no mode {chosen!r}", hint=f"There are: {', '.join(Mode)}.")
-        where = place.scope(self._run(query_id), memory_type)
+        where = arguments.scope(self._run(query_id), memory_type)
         answer, bodies = find.search(self.engine, query, limit, where, Mode(chosen))
         return [rows.found(hit, bodies[hit.memory.id]) for hit in answer.hits if hit.memory.id in bodies]
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.operations.research.place import draft
+from memory.operations.research.arguments import draft
 from memory.operations.research.rows import unix
 from memory.schema.draft import SHARED
 from memory.schema.errors import Invalid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.operations.research.place import research_kind, scope
+from memory.operations.research.arguments import research_kind, scope
 from memory.schema.kinds import RESEARCH_KINDS
 from memory.schema.query import MOST, Query
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations import daily, shapes, upkeep
 from memory.operations.render import data, recall, research_data, research_text
-from memory.operations.research import find, place
+from memory.operations.research import arguments, find
 from memory.operations.research.briefing import LEAST, Room, briefing
 from memory.operations.tool import Parameter, Result, Tool
 from memory.schema.errors import Invalid, NotFound
@@ -72,13 +72,13 @@ def _one_run(call: Call, given: Mapping[str, Any]) -> str:
 
 
 def _store(call: Call, given: Mapping[str, Any]) -> Result:
-    draft = place.draft(
+    draft = arguments.draft(
         given["type"],
         given["content"],
         given["agent"],
         run=call.engine.runs.name(_one_run(call, given)),
         metadata=given.get("metadata"),
-        project=None if call.place is None else call.engine.documents.project(call.place),
+        project=None if call.project is None else call.engine.documents.project(call.project),
         source=call.client or None,
     )
     draft = replace(draft, tags=given.get("tags", ()))
@@ -238,7 +238,7 @@ TOOLS = (
         ),
         shapes.SHARED,
         run=_store,
-        placed="project",
+        project_argument="project",
         always=True,
     ),
     replace(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.operations.sessions.place import named
+from memory.operations.sessions.filter import named
 from memory.schema.draft import Draft, article
 from memory.schema.errors import Invalid
 from memory.schema.kinds import GENERAL, RULES, Kind

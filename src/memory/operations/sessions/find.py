@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations.sessions import rows
 from memory.operations.sessions.envelope import answers, said
-from memory.operations.sessions.place import Place, needed
+from memory.operations.sessions.filter import Filter, needed
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind
 from memory.schema.limits import check_text, short
@@ -85,8 +85,8 @@ class Finding:
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Commands, settings, addresses, by a query or, without one, by iteration (CAP D20, X12)."""
-        place = Place(agent_id, session_id, session_iter, task_code)
-        return self._whole(Kind.SYSTEM_MEMORY, place, query, limit, rank=True, threshold=similarity_threshold)
+        filter = Filter(agent_id, session_id, session_iter, task_code)
+        return self._whole(Kind.SYSTEM_MEMORY, filter, query, limit, rank=True, threshold=similarity_threshold)
 
     @answers("search", FINE)
     def search_reports_specific_chunks(
@@ -101,8 +101,8 @@ class Finding:
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Chunks of reports (CAP D21)."""
-        place = Place(agent_id, session_id, session_iter, task_code)
-        return self._parts(Kind.REPORT, place, query, limit, Granularity.FINE, threshold=similarity_threshold)
+        filter = Filter(agent_id, session_id, session_iter, task_code)
+        return self._parts(Kind.REPORT, filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
 
     @answers("search", MEDIUM)
     def search_reports_section_context(
@@ -117,8 +117,8 @@ class Finding:
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Sections of reports (CAP D23)."""
-        place = Place(agent_id, session_id, session_iter, task_code)
-        return self._parts(Kind.REPORT, place, query, limit, Granularity.MEDIUM, threshold=similarity_threshold)
+        filter = Filter(agent_id, session_id, session_iter, task_code)
+        return self._parts(Kind.REPORT, filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold)
 
     @answers("search", COARSE)
     def search_reports_full_documents(
@@ -134,8 +134,8 @@ class Finding:
         rank: bool = False,
     ) -> Envelope:
         """Whole reports (CAP D24)."""
-        place = Place(agent_id, session_id, session_iter, task_code)
-        return self._whole(Kind.REPORT, place, query, limit, rank=rank, threshold=similarity_threshold)
+        filter = Filter(agent_id, session_id, session_iter, task_code)
+        return self._whole(Kind.REPORT, filter, query, limit, rank=rank, threshold=similarity_threshold)
 
     @answers("search", FINE)
     def search_working_memory_specific_chunks(
@@ -150,8 +150,8 @@ class Finding:
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Chunks of working memory (CAP D25)."""
-        place = Place(agent_id, session_id, session_iter, task_code)
-        return self._parts(Kind.WORKING_MEMORY, place, query, limit, Granularity.FINE, threshold=similarity_threshold)
+        filter = Filter(agent_id, session_id, session_iter, task_code)
+        return self._parts(Kind.WORKING_MEMORY, filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
 
     @answers("search", MEDIUM)
     def search_working_memory_section_context(
@@ -166,8 +166,10 @@ class Finding:
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Sections of working memory (CAP D25)."""
-        place = Place(agent_id, session_id, session_iter, task_code)
-        return self._parts(Kind.WORKING_MEMORY, place, query, limit, Granularity.MEDIUM, threshold=similarity_threshold)
+        filter = Filter(agent_id, session_id, session_iter, task_code)
+        return self._parts(
+            Kind.WORKING_MEMORY, filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold
+        )
 
     @answers("search", COARSE)
     def search_working_memory_full_documents(
@@ -183,8 +185,8 @@ class Finding:
         rank: bool = False,
     ) -> Envelope:
         """Whole working memory (CAP D25)."""
-        place = Place(agent_id, session_id, session_iter, task_code)
-        return self._whole(Kind.WORKING_MEMORY, place, query, limit, rank=rank, threshold=similarity_threshold)
+        filter = Filter(agent_id, session_id, session_iter, task_code)
+        return self._whole(Kind.WORKING_MEMORY, filter, query, limit, rank=rank, threshold=similarity_threshold)
 
     @answers("search", FINE)
     def search_knowledge_base_specific_chunks(
@@ -197,8 +199,8 @@ class Finding:
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Chunks of the knowledge base (CAP D26)."""
-        place = Place(agent_id, category=category)
-        return self._parts(Kind.KNOWLEDGE_BASE, place, query, limit, Granularity.FINE, threshold=similarity_threshold)
+        filter = Filter(agent_id, category=category)
+        return self._parts(Kind.KNOWLEDGE_BASE, filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
 
     @answers("search", MEDIUM)
     def search_knowledge_base_section_context(
@@ -211,8 +213,10 @@ class Finding:
         similarity_threshold: float | None = None,
     ) -> Envelope:
         """Sections of the knowledge base (CAP D26)."""
-        place = Place(agent_id, category=category)
-        return self._parts(Kind.KNOWLEDGE_BASE, place, query, limit, Granularity.MEDIUM, threshold=similarity_threshold)
+        filter = Filter(agent_id, category=category)
+        return self._parts(
+            Kind.KNOWLEDGE_BASE, filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold
+        )
 
     @answers("search", COARSE)
     def search_knowledge_base_full_documents(
@@ -226,50 +230,50 @@ class Finding:
         rank: bool = False,
     ) -> Envelope:
         """Whole entries of the knowledge base (CAP D26)."""
-        place = Place(agent_id, category=category)
-        return self._whole(Kind.KNOWLEDGE_BASE, place, query, limit, rank=rank, threshold=similarity_threshold)
+        filter = Filter(agent_id, category=category)
+        return self._whole(Kind.KNOWLEDGE_BASE, filter, query, limit, rank=rank, threshold=similarity_threshold)
 
     # All of them ---------------------------------------------------------
 
     def _listed(self, kind: Kind, session: str, iteration: Iteration, limit: int, *, latest_first: bool) -> Envelope:
-        place = Place(session_id=needed("session_id", session), session_iter=iteration)
-        return self._in_order(kind, place, limit, latest_first=latest_first)
+        filter = Filter(session_id=needed("session_id", session), session_iter=iteration)
+        return self._in_order(kind, filter, limit, latest_first=latest_first)
 
-    def _in_order(self, kind: Kind, place: Place, limit: int, *, latest_first: bool = True) -> Envelope:
-        scope = place.scope(kind)
+    def _in_order(self, kind: Kind, filter: Filter, limit: int, *, latest_first: bool = True) -> Envelope:
+        scope = filter.scope(kind)
         read, notices = self.engine.documents.listed(scope, limit, latest_first=latest_first)
         found = [rows.scoped(one) for one in read]
         why = "" if found else self._nothing(scope)
-        return _results(found, place, kind, said(notices, why)) | {"limit": limit, "latest_first": bool(latest_first)}
+        return _results(found, filter, kind, said(notices, why)) | {"limit": limit, "latest_first": bool(latest_first)}
 
     def _whole(
-        self, kind: Kind, place: Place, query: Name, limit: int, *, rank: bool, threshold: float | None
+        self, kind: Kind, filter: Filter, query: Name, limit: int, *, rank: bool, threshold: float | None
     ) -> Envelope:
         """Documents: by iteration, or ranked by their best chunk if that is asked for and there is a query."""
         check_text("query", "" if query is None else query, QUERY_LIMIT)
         if not (query and query.strip()) or rank is not True:
-            return self._in_order(kind, place, limit) | {"query": query}
-        answer = self._answer(kind, place, query, limit, Granularity.COARSE)
+            return self._in_order(kind, filter, limit) | {"query": query}
+        answer = self._answer(kind, filter, query, limit, Granularity.COARSE)
         hits = self._reaching(answer, threshold)
         read, notices = self.engine.documents.read([hit.memory for hit in hits])
         of = {hit.memory.id: hit for hit in hits}
         found = [rows.ranked(one, of[one.memory.id]) for one in read]
         message = said((*answer.notices, *notices), self._why(answer, hits))
-        return _results(found, place, kind, message) | {"query": query, "limit": limit, **_worth(answer)}
+        return _results(found, filter, kind, message) | {"query": query, "limit": limit, **_worth(answer)}
 
     def _parts(
-        self, kind: Kind, place: Place, query: str, limit: int, size: Granularity, *, threshold: float | None
+        self, kind: Kind, filter: Filter, query: str, limit: int, size: Granularity, *, threshold: float | None
     ) -> Envelope:
-        answer = self._answer(kind, place, query, limit, size)
+        answer = self._answer(kind, filter, query, limit, size)
         shape = rows.chunk if size is Granularity.FINE else rows.section
         hits = self._reaching(answer, threshold)
         found = [shape(hit) for hit in hits]
         message = said(answer.notices, self._why(answer, hits))
         return {"results": found, "total_results": len(found), **_worth(answer), "message": message}
 
-    def _answer(self, kind: Kind, place: Place, query: str, limit: int, size: Granularity) -> Answer:
+    def _answer(self, kind: Kind, filter: Filter, query: str, limit: int, size: Granularity) -> Answer:
         mode = Mode(self.engine.config.search.mode)
-        return self.engine.search(Query(query, limit, size, mode, place.scope(kind), compared=True, topup=True))
+        return self.engine.search(Query(query, limit, size, mode, filter.scope(kind), compared=True, topup=True))
 
     def _reaching(self, answer: Answer, threshold: float | None) -> list[Hit]:
         if threshold is None or not self.engine.config.search.threshold_filtering:
@@ -314,6 +318,6 @@ def _doubt(answer: Answer) -> str:
     return ""
 
 
-def _results(found: list[dict[str, Any]], place: Place, kind: Kind, message: Name) -> Envelope:
-    filters = {"memory_type": str(kind), **place.given()}
+def _results(found: list[dict[str, Any]], filter: Filter, kind: Kind, message: Name) -> Envelope:
+    filters = {"memory_type": str(kind), **filter.fields()}
     return {"results": found, "total_results": len(found), "filters": filters, "message": message}

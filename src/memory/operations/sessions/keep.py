@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.operations.sessions.drafts import draft
 from memory.operations.sessions.envelope import answers, said
-from memory.operations.sessions.place import Place, needed
+from memory.operations.sessions.filter import Filter, needed
 from memory.operations.sessions.rows import HASH
 from memory.schema.kinds import GENERAL, Kind
 from memory.schema.times import iso
@@ -40,52 +40,52 @@ class Keeping:
         self, session_id: str, session_iter: Iteration, content: str, task_code: Name = None, agent_id: Name = None
     ) -> Envelope:
         """Keep where a session stands, for who goes on with it (CAP D9)."""
-        return self._placed(Kind.SESSION_CONTEXT, content, Place(agent_id, session_id, session_iter, task_code))
+        return self._keep(Kind.SESSION_CONTEXT, content, Filter(agent_id, session_id, session_iter, task_code))
 
     @answers("store", STORED)
     def store_input_prompt(
         self, session_id: str, session_iter: Iteration, content: str, task_code: Name = None, agent_id: Name = None
     ) -> Envelope:
         """Keep what a user asked for, verbatim; the same may be said twice (CAP D11)."""
-        return self._placed(Kind.INPUT_PROMPT, content, Place(agent_id, session_id, session_iter, task_code))
+        return self._keep(Kind.INPUT_PROMPT, content, Filter(agent_id, session_id, session_iter, task_code))
 
     @answers("store", STORED)
     def store_system_memory(
         self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
     ) -> Envelope:
         """Keep commands, settings, addresses (CAP D12)."""
-        return self._placed(Kind.SYSTEM_MEMORY, content, Place(agent_id, session_id, session_iter, task_code))
+        return self._keep(Kind.SYSTEM_MEMORY, content, Filter(agent_id, session_id, session_iter, task_code))
 
     @answers("store", STORED)
     def store_report(
         self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
     ) -> Envelope:
         """Keep what an agent found, Markdown, cut at its headings if it is long (CAP D13)."""
-        return self._placed(Kind.REPORT, content, Place(agent_id, session_id, session_iter, task_code))
+        return self._keep(Kind.REPORT, content, Filter(agent_id, session_id, session_iter, task_code))
 
     @answers("store", STORED)
     def store_report_observation(
         self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
     ) -> Envelope:
         """Keep what is to be added to a report or corrected in it; it stays whole (CAP D14, X10)."""
-        return self._placed(Kind.REPORT_OBSERVATION, content, Place(agent_id, session_id, session_iter, task_code))
+        return self._keep(Kind.REPORT_OBSERVATION, content, Filter(agent_id, session_id, session_iter, task_code))
 
     @answers("store", STORED)
     def store_working_memory(
         self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
     ) -> Envelope:
         """Keep what an agent found so far, cut like a report (CAP D15)."""
-        return self._placed(Kind.WORKING_MEMORY, content, Place(agent_id, session_id, session_iter, task_code))
+        return self._keep(Kind.WORKING_MEMORY, content, Filter(agent_id, session_id, session_iter, task_code))
 
     @answers("store", STORED)
     def store_knowledge_base(self, agent_id: str, title: str, content: str, category: Name = GENERAL) -> Envelope:
         """Keep what holds beyond a session, cut like a report (CAP D16)."""
-        place = Place(needed("agent_id", agent_id), category=category)
-        return self._placed(Kind.KNOWLEDGE_BASE, content, place, title=title)
+        filter = Filter(needed("agent_id", agent_id), category=category)
+        return self._keep(Kind.KNOWLEDGE_BASE, content, filter, title=title)
 
-    def _placed(self, kind: Kind, content: str, place: Place, *, title: Name = None) -> Envelope:
+    def _keep(self, kind: Kind, content: str, filter: Filter, *, title: Name = None) -> Envelope:
         return self._kept(
-            draft(kind, content, title=title, **place._asdict(), project=self._project, source=self._source)
+            draft(kind, content, title=title, **filter._asdict(), project=self._project, source=self._source)
         )
 
     def _kept(self, wanted: Draft) -> Envelope:

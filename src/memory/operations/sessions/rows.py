@@ -26,7 +26,7 @@ ROOT = "/"  # the path of what stands below no heading (CAP A23)
 def whole(read: Read) -> dict[str, Any]:
     """A memory with its content (CAP A34); it goes by both names of its id (CAP X15)."""
     memory = read.memory
-    return _place(memory) | {
+    return _where(memory) | {
         "content": read.body,
         "title": memory.title or None,
         "description": memory.description or None,
@@ -42,7 +42,7 @@ def whole(read: Read) -> dict[str, Any]:
     }
 
 
-def _place(memory: Memory) -> dict[str, Any]:
+def _where(memory: Memory) -> dict[str, Any]:
     return {
         "id": memory.id,
         "memory_id": memory.id,
@@ -86,7 +86,7 @@ def _digits(cosine: float | None) -> float | None:
 def chunk(hit: Hit) -> dict[str, Any]:
     """A chunk (CAP A20)."""
     return (
-        _place(hit.memory)
+        _where(hit.memory)
         | {
             "chunk_id": hit.chunk_id,
             "chunk_index": hit.chunk.index,
@@ -107,7 +107,7 @@ def section(hit: Hit) -> dict[str, Any]:
     """A section (CAP A30)."""
     headers = hit.chunk.section
     return (
-        _place(hit.memory)
+        _where(hit.memory)
         | {
             "section_header": " > ".join(header.lstrip("#").strip() for header in headers) or ROOT,
             "section_content": hit.text,

@@ -44,7 +44,7 @@ def _limit(usual: int, most: int = MOST) -> Parameter:
 
 def _runner(name: str) -> Callable[[Call, Mapping[str, Any]], Result]:
     def answer(call: Call, given: Mapping[str, Any]) -> Result:
-        project = None if call.place is None else call.engine.documents.project(call.place)
+        project = None if call.project is None else call.engine.documents.project(call.project)
         memory = SessionMemory(call.engine, source=call.client or None, project=project)
         return _result(getattr(memory, name)(**given))
 
@@ -76,12 +76,12 @@ def _tool(
     parameters: tuple[Parameter, ...],
     output: Schema,
     *,
-    placed: bool = False,
+    keeps: bool = False,
     **hints: bool,
 ) -> Tool:
     """
     Args:
-        placed: It keeps something, in the client's project.
+        keeps: It keeps something, in the client's project.
     """
     return Tool(
         name=name,
@@ -91,8 +91,8 @@ def _tool(
         parameters=parameters,
         output=output,
         run=_runner(name),
-        placed="project" if placed else "",
-        always=placed,
+        project_argument="project" if keeps else "",
+        always=keeps,
         problem=_problem(name),
         **hints,
     )
@@ -105,12 +105,12 @@ def _keeps(kind: str, title: str, description: str, *parameters: Parameter) -> T
         description,
         parameters,
         shapes.STORED,
-        placed=True,
+        keeps=True,
         repeats=kind != "input_prompt",
     )
 
 
-def _family(kind: str, what: str, place: tuple[Parameter, ...]) -> tuple[Tool, ...]:
+def _family(kind: str, what: str, filter: tuple[Parameter, ...]) -> tuple[Tool, ...]:
     """The three searches of a kind: chunks, sections, documents."""
     return (
         _tool(
@@ -118,7 +118,7 @@ def _family(kind: str, what: str, place: tuple[Parameter, ...]) -> tuple[Tool, .
             f"Search {what}: chunks",
             f"Find the passages of {what} that say something in particular: a number, a quotation, a setting, an error. "
             "Each result has a chunk_id for expand_chunk_context.",
-            (_QUERY, *place, _limit(10), _THRESHOLD),
+            (_QUERY, *filter, _limit(10), _THRESHOLD),
             shapes.GRANULAR,
             reads=True,
             repeats=True,
@@ -128,7 +128,7 @@ def _family(kind: str, what: str, place: tuple[Parameter, ...]) -> tuple[Tool, .
             f"Search {what}: sections",
             f"Find the sections of {what} that are about something, each whole, to be read in its context. A section is "
             "what stands below the same first two headings (or one H2 where there is no H1); match_ratio says how much of it matches.",
-            (_QUERY, *place, _limit(5), _THRESHOLD),
+            (_QUERY, *filter, _limit(5), _THRESHOLD),
             shapes.GRANULAR,
             reads=True,
             repeats=True,
@@ -140,7 +140,7 @@ def _family(kind: str, what: str, place: tuple[Parameter, ...]) -> tuple[Tool, .
             "noted, unless rank=true; then those with the best matching chunk come first.",
             (
                 Parameter("query", "string", "What to look for, with rank=true."),
-                *place,
+                *filter,
                 _limit(3, ALL),
                 _RANK,
                 _THRESHOLD,

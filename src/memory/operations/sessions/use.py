@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations.sessions import rows
 from memory.operations.sessions.envelope import answers, said
-from memory.operations.sessions.place import named, needed
+from memory.operations.sessions.filter import named, needed
 from memory.schema.errors import NotFound
 from memory.schema.kinds import SESSION_KINDS
 from memory.schema.limits import iteration

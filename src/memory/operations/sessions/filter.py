@@ -1,4 +1,4 @@
-"""Where the session tools keep and look."""
+"""Of whom, of which session, iteration and task the session tools keep and look."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from memory.schema.kinds import Kind
 
 
-class Place(NamedTuple):
+class Filter(NamedTuple):
     """Who, in which session, iteration and task; None does not restrict."""
 
     agent_id: Name = None
@@ -22,26 +22,26 @@ class Place(NamedTuple):
     task_code: Name = None
     category: Name = None
 
-    def given(self) -> dict[str, str | int]:
+    def fields(self) -> dict[str, str | int]:
         """
         What restricts, as it is understood.
 
         Raises:
             Invalid: The iteration is none, or a name is no text.
         """
-        understood: dict[str, str | int | None] = {
+        values: dict[str, str | int | None] = {
             name: iteration(value) if name == "session_iter" else named(name, value)
             for name, value in self._asdict().items()
         }
-        return {name: value for name, value in understood.items() if value is not None}
+        return {name: value for name, value in values.items() if value is not None}
 
     def scope(self, kind: Kind) -> Scope:
         """
         Raises:
-            Invalid: See `given`.
+            Invalid: See `fields`.
         """
-        given = self.given()
-        one: dict[str, Any] = {field: frozenset({given[name]}) for name, field in _FIELDS.items() if name in given}
+        fields = self.fields()
+        one: dict[str, Any] = {field: frozenset({fields[name]}) for name, field in _FIELDS.items() if name in fields}
         return Scope(kinds=frozenset({kind}))._replace(**one)
 
 
@@ -54,26 +54,26 @@ _FIELDS = {
 }
 
 
-def named(field: str, given: object) -> str | None:
+def named(field: str, value: object) -> str | None:
     """
     A name as it is kept, without blanks around it; blank ones count as left out, as programs pass them for nothing.
 
     Raises:
         Invalid: It is no text, or none that could be a name.
     """
-    if given is None:
+    if value is None:
         return None
-    check_text(field, given, NAME_LIMIT)
-    return str(given).strip() or None
+    check_text(field, value, NAME_LIMIT)
+    return str(value).strip() or None
 
 
-def needed(field: str, given: object) -> str:
+def needed(field: str, value: object) -> str:
     """
     A name that must be given.
 
     Raises:
         Invalid: It is blank, or none.
     """
-    if (found := named(field, given)) is None:
+    if (name := named(field, value)) is None:
         raise Invalid(f"{field} is blank")
-    return found
+    return name

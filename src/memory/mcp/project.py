@@ -25,7 +25,7 @@ def folder(uri: str) -> Path | None:
         return None
 
 
-def placed(roots: Sequence[str], working: Path | None) -> str | None:
+def client_project(roots: Sequence[str], working: Path | None) -> str | None:
     """
     The project of the root that holds the working folder, else of the first one, else of the working folder.
 
@@ -37,10 +37,10 @@ def placed(roots: Sequence[str], working: Path | None) -> str | None:
     if working is not None:
         inside = any(working.resolve().is_relative_to(found) for found in folders)
         folders = [working, *folders] if inside or not folders else folders
-    return next(filter(None, map(_project, folders)), None)
+    return next(filter(None, map(_project_of, folders)), None)
 
 
-def _project(found: Path) -> str | None:
+def _project_of(found: Path) -> str | None:
     try:
         return project(found)
     except (OSError, RuntimeError):  # without rights; too long
