@@ -31,7 +31,7 @@ import apsw
 import numpy as np
 
 from memory import Config, Engine, Mode, Query, Tier
-from memory.embed.models import known
+from memory.embed.models import profile
 from memory.schema.space import Space, recipe
 from memory.store import State
 from memory.store.sqlite.match import BM25, expression
@@ -295,7 +295,7 @@ def down(folder: Path, texts: Sequence[str], size: int, raw: dict[str, object]) 
     ):
         store = engine.store
         [active] = [found for found in store.generations() if found.state is State.ACTIVE]
-        space = Space("ollama", "nomic-embed-text", recipe(known("nomic-embed-text").passage_prefix), 768)
+        space = Space("ollama", "nomic-embed-text", recipe(profile("nomic-embed-text").passage_prefix), 768)
         store.activate(store.begin(space, engine.now()).id, instead_of=active.id)
         assert "no answer" in engine.search(texts[0]).notices[0].text  # the one wait
         raw[f"down {size}"] = taken = turns({"down": engine.search, "none": plain.search}, texts)

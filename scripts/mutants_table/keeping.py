@@ -164,8 +164,8 @@ SERVERS = (
     ),
     Mutant(
         "prefixes-swapped",
-        'before = known.query_prefix if role == "query" else',
-        'before = known.query_prefix if role != "query" else',
+        'before = profile.query_prefix if role == "query" else',
+        'before = profile.query_prefix if role != "query" else',
         "test_client.py",
     ),
 )

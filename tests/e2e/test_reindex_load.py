@@ -33,7 +33,7 @@ from sound import sound
 
 from memory import Config, Draft, Engine, Mode
 from memory.config.settings import EmbeddingSettings
-from memory.embed.models import known
+from memory.embed.models import profile
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.schema.space import Space, recipe
 from memory.store import State
@@ -131,14 +131,14 @@ class Variant(NamedTuple):
 
     def space(self, model: str) -> str:
         """As an answer names it."""
-        prefix = known(model).passage_prefix
+        prefix = profile(model).passage_prefix
         return str(Space(self.settings.provider, model, recipe(prefix), len(self.embed(model, "x"))))
 
     def passage(self, model: str, title: str, what: str) -> np.ndarray:
-        return _vector(self.embed, model, known(model).passage_prefix + _text(title, what))
+        return _vector(self.embed, model, profile(model).passage_prefix + _text(title, what))
 
     def query(self, model: str, text: str) -> np.ndarray:
-        return _vector(self.embed, model, known(model).query_prefix + text)
+        return _vector(self.embed, model, profile(model).query_prefix + text)
 
 
 @lru_cache(maxsize=50_000)

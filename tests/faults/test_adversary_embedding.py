@@ -405,14 +405,14 @@ def test_the_other_names_ask_the_configured_server(tmp_path, provider, monkeypat
 
 
 def test_no_text_is_longer_than_was_set():
-    from memory.embed.models import Known
+    from memory.embed.models import ModelProfile
     from memory.embed.windows import estimated
 
-    made = Client(Answers(), Terms(Known("q: ", "p: ", 12)), RamStore())
+    made = Client(Answers(), Terms(ModelProfile("q: ", "p: ", 12)), RamStore())
 
     assert all(estimated(f"p: {window}") <= 12 for window in made.windows("some words and more " * 30))
     with pytest.raises(Refused, match="no room"):
-        Client(Answers(), Terms(Known("a prefix of many words ", "", 6)), RamStore()).windows("a")
+        Client(Answers(), Terms(ModelProfile("a prefix of many words ", "", 6)), RamStore()).windows("a")
 
 
 def test_a_width_that_the_server_does_not_give_is_refused_and_says_what_to_set(tmp_path, provider):

@@ -15,7 +15,7 @@ from memory import Draft, Engine
 from memory.config.config import Config
 from memory.config.settings import EmbeddingSettings
 from memory.embed.local.embedder import LocalEmbedder, installed
-from memory.embed.models import Known
+from memory.embed.models import ModelProfile
 from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
 from memory.engine.adapter import SentenceTransformerProvider
 from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch
@@ -34,7 +34,7 @@ def embedder() -> SentenceTransformersEmbedder:
 
 @pytest.fixture(scope="module")
 def prefixed() -> SentenceTransformersEmbedder:
-    return SentenceTransformersEmbedder(str(installed()), device="cpu", known=Known("query: ", "passage: "))
+    return SentenceTransformersEmbedder(str(installed()), device="cpu", profile=ModelProfile("query: ", "passage: "))
 
 
 class TestSentenceTransformers(EmbedderSuite):
@@ -64,7 +64,7 @@ def test_it_gives_what_the_local_model_gives(embedder: SentenceTransformersEmbed
 
 
 def test_a_prefix_is_put_before_and_the_models_own_prompt_is_not(embedder: SentenceTransformersEmbedder) -> None:
-    prefixed = SentenceTransformersEmbedder(known=Known("ask: ", "tell: "))
+    prefixed = SentenceTransformersEmbedder(profile=ModelProfile("ask: ", "tell: "))
 
     assert np.allclose(prefixed.embed(["x y"], "query"), embedder.embed(["ask: x y"], "passage"), atol=1e-6)
     assert np.allclose(prefixed.embed(["x y"], "passage"), embedder.embed(["tell: x y"], "passage"), atol=1e-6)

@@ -92,10 +92,10 @@ class Names(NamedTuple):
         return f"{self.provider}:{self.model}"
 
 
-def names(named: Space | Embedder) -> Names:
-    if isinstance(named, Space):
-        return Names(*named[:3])
-    return Names(named.provider, named.model, recipe(str(getattr(named, "passage_prefix", ""))))
+def names(of: Space | Embedder) -> Names:
+    if isinstance(of, Space):
+        return Names(*of[:3])
+    return Names(of.provider, of.model, recipe(str(getattr(of, "passage_prefix", ""))))
 
 
 def space(embedder: Embedder) -> Space:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from memory.embed import FINGERPRINT_TEXT, space
 from memory.embed.breaker import CircuitBreaker
 from memory.embed.fingerprint import RECHECK_SECONDS
-from memory.embed.models import Known
+from memory.embed.models import ModelProfile
 from memory.embed.third_party import third_party, unit_rows
 from memory.embed.usage import HostCalls, current, now
 from memory.embed.windows import estimated, windows
@@ -47,12 +47,12 @@ class Terms:
     On what terms a server is asked; see the settings of these names.
 
     Attributes:
-        known: What to put before texts, and how many tokens the model reads.
+        profile: What to put before texts, and how many tokens the model reads.
         price: US dollars for a million tokens.
         width: Of the vectors that were asked for; 0 is the model's own.
     """
 
-    known: Known = Known()  # noqa: RUF009  # a NamedTuple: nobody can change it
+    profile: ModelProfile = ModelProfile()  # noqa: RUF009  # a NamedTuple: nobody can change it
     timeout_seconds: float = 30.0
     query_seconds: float = 10.0
     retries: int = 3
@@ -88,12 +88,12 @@ class Client:
         self._checked_at = -RECHECK_SECONDS
         self.fingerprint: Vectors | None = None
         self.provider, self.model, self.host = remote.provider, remote.model, remote.host
-        self.passage_prefix = terms.known.passage_prefix
+        self.passage_prefix = terms.profile.passage_prefix
 
     @property
     def dimension(self) -> int:
         if self._dimension is None:
-            self._asked([], "passage")
+            self._with_retries([], "passage")
         assert self._dimension is not None  # noqa: S101  # an answer has a width
         return self._dimension
 
@@ -108,12 +108,12 @@ class Client:
 
     def windows(self, text: str) -> Sequence[str]:
         """Slices that the model can read, with what is put before them, by an estimate that is on the careful side."""
-        known = self._terms.known
-        before = max(estimated(known.query_prefix), estimated(known.passage_prefix))
-        if (room := known.tokens - before - 2) < 1:
+        profile = self._terms.profile
+        before = max(estimated(profile.query_prefix), estimated(profile.passage_prefix))
+        if (room := profile.tokens - before - 2) < 1:
             hint = "Raise `embedding.max_tokens`, or set shorter prefixes."
             raise Refused(
-                f"a model that reads {known.tokens} tokens has no room for a text beside its prefix", hint=hint
+                f"a model that reads {profile.tokens} tokens has no room for a text beside its prefix", hint=hint
             )
         return windows(text, room)
 
@@ -131,7 +131,7 @@ class Client:
 
         blank = [index for index, text in enumerate(texts) if not text.strip()]
         batches = [
-            (indices, self._fitted([texts[index] for index in indices], role))
+            (indices, self._in_parts([texts[index] for index in indices], role))
             for indices in self._batches(texts, set(blank))
         ]
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
@@ -156,36 +156,36 @@ class Client:
         if batch:
             yield batch
 
-    def _fitted(self, texts: Sequence[str], role: Role) -> Vectors:
+    def _in_parts(self, texts: Sequence[str], role: Role) -> Vectors:
         """Vectors of texts that may be too long for the server, against our estimate."""
         import numpy as np
 
         try:
-            return self._asked(texts, role)[: len(texts)]
+            return self._with_retries(texts, role)[: len(texts)]
         except TooLong:
             if len(texts) > 1:
                 middle = len(texts) // 2
-                return np.concatenate([self._fitted(texts[:middle], role), self._fitted(texts[middle:], role)])
+                return np.concatenate([self._in_parts(texts[:middle], role), self._in_parts(texts[middle:], role)])
             halves = _halves(texts[0])
             if not halves:
                 raise
-            mean = self._fitted(halves, role).sum(axis=0, keepdims=True)
+            mean = self._in_parts(halves, role).sum(axis=0, keepdims=True)
             return unit_rows(mean, 1, f"{self.host}: two parts of a text")
 
-    def _asked(self, texts: Sequence[str], role: Role) -> Vectors:
+    def _with_retries(self, texts: Sequence[str], role: Role) -> Vectors:
         """Unit rows for texts, perhaps one more for the fingerprint. Asks again where that may help and there is time."""
         reason = current()
         patience = reason.patience
         for attempt in range(self._terms.retries + 1):
             self._breaker.check()
-            begun = time.monotonic()
+            begin = time.monotonic()
             try:
-                vectors = self._once(texts, role)
+                vectors = self._request(texts, role)
             except Unreachable as error:
                 wait = error.after or min(LONGEST_WAIT, WAIT * 2**attempt)
                 wait *= random.uniform(1.0, 1.25)  # noqa: S311  # so that many who wait do not all come back at once
                 # Who asks for just this has time for slow tries; a search that waited for one has waited enough.
-                patience -= wait + (0 if reason.asked else time.monotonic() - begun)
+                patience -= wait + (0 if reason.asked else time.monotonic() - begin)
                 if attempt == self._terms.retries or patience < 0:
                     self._breaker.open(error)
                     raise
@@ -195,21 +195,21 @@ class Client:
                 return vectors
         raise AssertionError("the last try returns or raises")
 
-    def _once(self, texts: Sequence[str], role: Role) -> Vectors:
+    def _request(self, texts: Sequence[str], role: Role) -> Vectors:
         """One request, in the log before it is sent."""
-        known = self._terms.known
-        before = known.query_prefix if role == "query" else known.passage_prefix
+        profile = self._terms.profile
+        before = profile.query_prefix if role == "query" else profile.passage_prefix
         inputs = [before + text for text in texts]
         # With all passages, and with a query now and then: a model may be exchanged while this process lives.
         rechecks = role == "passage" or time.monotonic() - self._checked_at >= RECHECK_SECONDS
         if rechecks:
-            inputs.append(known.passage_prefix + FINGERPRINT_TEXT)
+            inputs.append(profile.passage_prefix + FINGERPRINT_TEXT)
         seconds = self._terms.timeout_seconds if current().asked else self._terms.query_seconds
         with self._calls.reserved(self._call(inputs)) as outcome:
             with third_party(self.host):
                 reply = self._remote.ask(inputs, seconds, self._most(len(inputs)))
             outcome.tokens = _token_count(reply.tokens) or outcome.tokens
-            vectors = self._checked(reply, len(inputs))
+            vectors = self._vectors(reply, len(inputs))
         if rechecks:
             self._check(self, vectors[-1])
             self.fingerprint, self._checked_at = vectors[-1].copy(), time.monotonic()
@@ -231,7 +231,7 @@ class Client:
         """Bytes that an answer with so many vectors has at most."""
         return NUMBER_BYTES * count * (self._dimension or self._terms.width or WIDEST) + MORE_BYTES
 
-    def _checked(self, reply: Reply, count: int) -> Vectors:
+    def _vectors(self, reply: Reply, count: int) -> Vectors:
         """
         Raises:
             Garbled: These are not `count` vectors of one width.

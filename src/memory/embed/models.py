@@ -6,10 +6,10 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Known", "known"]
+__all__ = ["ModelProfile", "profile"]
 
 
-class Known(NamedTuple):
+class ModelProfile(NamedTuple):
     """
     What is known of a model; the defaults are for one that is not known.
 
@@ -30,7 +30,9 @@ class Known(NamedTuple):
 _INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 _SEARCHING = "Represent this sentence for searching relevant passages: "
 _SEARCHING_ZH = "为这个句子生成表示以用于检索相关文章："
-_VOYAGE = Known("Represent the query for retrieving supporting documents: ", "Represent the document for retrieval: ")
+_VOYAGE = ModelProfile(
+    "Represent the query for retrieving supporting documents: ", "Represent the document for retrieval: "
+)
 
 # Ollama reads less than a model can: 4,096 tokens where it has less than 24 GB of video memory and nothing else is set
 # (https://github.com/ollama/ollama/blob/main/docs/context-length.mdx), and of bge-m3 2,048 whatever was asked
@@ -40,61 +42,61 @@ _OLLAMA_ENCODER = 2048
 
 # The first pattern that is in the name decides; it begins and ends where a word does. Prefixes are copied from the
 # model's own page, blanks and line ends too: a model finds worse with others.
-_MODELS: tuple[tuple[str, Known], ...] = (
+_MODELS: tuple[tuple[str, ModelProfile], ...] = (
     # Nomic. https://huggingface.co/nomic-ai/nomic-embed-text-v2-moe
-    (r"nomic-embed-text-v2(?:-moe)?", Known("search_query: ", "search_document: ", 512)),
+    (r"nomic-embed-text-v2(?:-moe)?", ModelProfile("search_query: ", "search_document: ", 512)),
     # https://huggingface.co/nomic-ai/nomic-embed-text-v1.5 (8,192), https://github.com/ollama/ollama/issues/11214 (2,048)
-    (r"nomic-embed-text", Known("search_query: ", "search_document: ", 2048)),
+    (r"nomic-embed-text", ModelProfile("search_query: ", "search_document: ", 2048)),
     # E5. https://huggingface.co/intfloat/multilingual-e5-large-instruct
-    (r"multilingual-e5-large-instruct", Known(f"{_INSTRUCT} ")),
+    (r"multilingual-e5-large-instruct", ModelProfile(f"{_INSTRUCT} ")),
     # https://huggingface.co/intfloat/e5-mistral-7b-instruct, which advises against more
-    (r"e5-mistral-7b-instruct", Known(f"{_INSTRUCT} ", "", 4096)),
+    (r"e5-mistral-7b-instruct", ModelProfile(f"{_INSTRUCT} ", "", 4096)),
     # https://huggingface.co/intfloat/multilingual-e5-small, https://huggingface.co/intfloat/e5-base-v2
-    (r"e5-(?:small|base|large)", Known("query: ", "passage: ")),
+    (r"e5-(?:small|base|large)", ModelProfile("query: ", "passage: ")),
     # BGE. https://huggingface.co/BAAI/bge-m3: "no longer requires adding instructions to the queries"; it reads 8,192
-    (r"bge-m3", Known(tokens=_OLLAMA_ENCODER)),
+    (r"bge-m3", ModelProfile(tokens=_OLLAMA_ENCODER)),
     # https://github.com/FlagOpen/FlagEmbedding, its model list
-    (r"bge-large-zh-noinstruct", Known()),
-    (r"bge-(?:small|base|large)-zh", Known(_SEARCHING_ZH)),
-    (r"bge-(?:small|base|large)", Known(_SEARCHING)),
+    (r"bge-large-zh-noinstruct", ModelProfile()),
+    (r"bge-(?:small|base|large)-zh", ModelProfile(_SEARCHING_ZH)),
+    (r"bge-(?:small|base|large)", ModelProfile(_SEARCHING)),
     # https://huggingface.co/mixedbread-ai/mxbai-embed-large-v1, https://ollama.com/library/mxbai-embed-large
-    (r"mxbai-embed-large", Known(_SEARCHING)),
+    (r"mxbai-embed-large", ModelProfile(_SEARCHING)),
     # Arctic. https://huggingface.co/Snowflake/snowflake-arctic-embed-l-v2.0; it reads 8,192
-    (r"snowflake-arctic-embed(?:2|-[lm]-v2\.0)", Known("query: ", "", _OLLAMA_ENCODER)),
+    (r"snowflake-arctic-embed(?:2|-[lm]-v2\.0)", ModelProfile("query: ", "", _OLLAMA_ENCODER)),
     # https://github.com/Snowflake-Labs/arctic-embed, https://ollama.com/library/snowflake-arctic-embed
-    (r"snowflake-arctic-embed-m-long", Known(_SEARCHING, "", 2048)),
-    (r"snowflake-arctic-embed", Known(_SEARCHING)),
+    (r"snowflake-arctic-embed-m-long", ModelProfile(_SEARCHING, "", 2048)),
+    (r"snowflake-arctic-embed", ModelProfile(_SEARCHING)),
     # Sentence Transformers. https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2, https://www.sbert.net and
     # (128) the sentence_bert_config.json in https://huggingface.co/nitsuai/ct2fast-all-MiniLM-L12-v2, a copy
-    (r"all-minilm-(?:l6-v1|l12-v2)", Known(tokens=128)),
-    (r"all-minilm", Known(tokens=256)),
+    (r"all-minilm-(?:l6-v1|l12-v2)", ModelProfile(tokens=128)),
+    (r"all-minilm", ModelProfile(tokens=256)),
     # https://huggingface.co/sentence-transformers/all-mpnet-base-v2
-    (r"all-mpnet-base-v2", Known(tokens=384)),
+    (r"all-mpnet-base-v2", ModelProfile(tokens=384)),
     # https://huggingface.co/sentence-transformers/paraphrase-multilingual-mpnet-base-v2
-    (r"paraphrase-multilingual", Known(tokens=128)),
+    (r"paraphrase-multilingual", ModelProfile(tokens=128)),
     # The table at https://www.sbert.net/docs/sentence_transformer/pretrained_models.html
-    (r"paraphrase-(?:minilm|tinybert)", Known(tokens=128)),
-    (r"distiluse-base-multilingual-cased", Known(tokens=128)),
-    (r"paraphrase-(?:distilroberta|albert)|all-roberta-large-v1|sentence-t5", Known(tokens=256)),
+    (r"paraphrase-(?:minilm|tinybert)", ModelProfile(tokens=128)),
+    (r"distiluse-base-multilingual-cased", ModelProfile(tokens=128)),
+    (r"paraphrase-(?:distilroberta|albert)|all-roberta-large-v1|sentence-t5", ModelProfile(tokens=256)),
     # https://ollama.com/library/granite-embedding (512); R2 reads 8,192, which is not served there
-    (r"granite-embedding", Known()),
+    (r"granite-embedding", ModelProfile()),
     # https://ai.google.dev/gemma/docs/embeddinggemma/model_card, https://ollama.com/library/embeddinggemma
-    (r"embeddinggemma", Known("task: search result | query: ", "title: none | text: ", 2048)),
+    (r"embeddinggemma", ModelProfile("task: search result | query: ", "title: none | text: ", 2048)),
     # https://github.com/QwenLM/Qwen3-Embedding (no blank after "Query:"); it reads 32,768
-    (r"qwen3-embedding", Known(_INSTRUCT, "", _OLLAMA)),
+    (r"qwen3-embedding", ModelProfile(_INSTRUCT, "", _OLLAMA)),
     # GTE. https://huggingface.co/Alibaba-NLP/gte-large-en-v1.5
-    (r"gte-(?:base|large)-en-v1\.5", Known(tokens=8192)),
+    (r"gte-(?:base|large)-en-v1\.5", ModelProfile(tokens=8192)),
     # https://huggingface.co/thenlper/gte-small
-    (r"gte-(?:small|base|large)", Known()),
+    (r"gte-(?:small|base|large)", ModelProfile()),
     # https://huggingface.co/jinaai/jina-embeddings-v2-base-en; it reads 8,192
-    (r"jina-embeddings-v2", Known(tokens=_OLLAMA_ENCODER)),
+    (r"jina-embeddings-v2", ModelProfile(tokens=_OLLAMA_ENCODER)),
     # OpenAI. https://developers.openai.com/api/docs/models/text-embedding-3-large and its neighbours; 8,192 tokens in
     # https://learn.microsoft.com/en-us/azure/foundry/reference/rest/embeddings-create-embedding, elsewhere 8,191
-    (r"text-embedding-3-small", Known(tokens=8191, price=0.02)),
-    (r"text-embedding-3-large", Known(tokens=8191, price=0.13)),
-    (r"text-embedding-ada-002", Known(tokens=8191, price=0.10)),
+    (r"text-embedding-3-small", ModelProfile(tokens=8191, price=0.02)),
+    (r"text-embedding-3-large", ModelProfile(tokens=8191, price=0.13)),
+    (r"text-embedding-ada-002", ModelProfile(tokens=8191, price=0.10)),
     # https://github.com/mistralai/platform-docs-public ("8k"), https://vercel.com/ai-gateway/models/mistral-embed (price)
-    (r"mistral-embed", Known(tokens=8000, price=0.10)),
+    (r"mistral-embed", ModelProfile(tokens=8000, price=0.10)),
     # Voyage. https://docs.voyageai.com/reference/embeddings-api (prefixes: sent without `input_type` the text is taken
     # as it is), https://www.mongodb.com/docs/voyageai/models (tokens), https://docs.voyageai.com/docs/pricing
     (r"voyage-4-large", _VOYAGE._replace(tokens=32_000, price=0.12)),
@@ -106,7 +108,7 @@ _MODELS: tuple[tuple[str, Known], ...] = (
 )
 
 
-def known(model: str) -> Known:
+def profile(model: str) -> ModelProfile:
     """
     What is known of a model, by the name a user gives for it to any provider.
 
@@ -115,10 +117,10 @@ def known(model: str) -> Known:
             counts, without case and without the tag after a colon.
     """
     name = re.split(r"[/\\]", model.strip().lower().rstrip("/\\"))[-1].partition(":")[0]
-    return next((found for pattern, found in _patterns() if pattern.search(name)), Known())
+    return next((entry for pattern, entry in _patterns() if pattern.search(name)), ModelProfile())
 
 
 @lru_cache
-def _patterns() -> tuple[tuple[re.Pattern[str], Known], ...]:
+def _patterns() -> tuple[tuple[re.Pattern[str], ModelProfile], ...]:
     # At first use: all of them take 2 ms, and a start without a model needs none.
-    return tuple((re.compile(rf"(?<![a-z0-9])(?:{pattern})(?![a-z0-9])"), found) for pattern, found in _MODELS)
+    return tuple((re.compile(rf"(?<![a-z0-9])(?:{pattern})(?![a-z0-9])"), entry) for pattern, entry in _MODELS)

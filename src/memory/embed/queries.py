@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 CACHED = 1_000  # query vectors that are kept (CAP A49)
 
 
-class Asked(NamedTuple):
+class QueryKey(NamedTuple):
     """
     Attributes:
         stamp: Tells a model from what another process put in its place under the same name.
@@ -27,22 +27,22 @@ class Queries:
     """The last that were asked; threads may share it."""
 
     def __init__(self) -> None:
-        self._vectors: OrderedDict[Asked, Vectors] = OrderedDict()
+        self._vectors: OrderedDict[QueryKey, Vectors] = OrderedDict()
         self._lock = threading.Lock()
 
-    def known(self, space: Space, text: str) -> bool:
+    def has(self, space: Space, text: str) -> bool:
         """Whether a query was asked before, of whatever model had this name."""
         with self._lock:
-            return any((asked.space, asked.text) == (space, text) for asked in self._vectors)
+            return any((key.space, key.text) == (space, text) for key in self._vectors)
 
-    def get(self, asked: Asked) -> Vectors | None:
+    def get(self, key: QueryKey) -> Vectors | None:
         with self._lock:
-            if asked in self._vectors:
-                self._vectors.move_to_end(asked)
-            return self._vectors.get(asked)
+            if key in self._vectors:
+                self._vectors.move_to_end(key)
+            return self._vectors.get(key)
 
-    def put(self, asked: Asked, vector: Vectors) -> None:
+    def add(self, key: QueryKey, vector: Vectors) -> None:
         with self._lock:
-            self._vectors[asked] = vector
+            self._vectors[key] = vector
             if len(self._vectors) > CACHED:
                 self._vectors.popitem(last=False)

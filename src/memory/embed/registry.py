@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.embed import Names, fingerprint, host, names, space
-from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Maker, Wanted, known_of, token_counter
-from memory.embed.queries import Asked, Queries
+from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Maker, ModelSpec, profile_of, token_counter
+from memory.embed.queries import Queries, QueryKey
 from memory.embed.third_party import guarded_counter
 from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
 from memory.schema.space import recipe
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.config.settings import EmbeddingSettings
     from memory.embed import Embedder
     from memory.embed.fingerprint import Generations
-    from memory.embed.models import Known
+    from memory.embed.models import ModelProfile
     from memory.schema.space import Space, Vectors
     from memory.store import Generation
 
@@ -46,7 +46,7 @@ class Embedders:
         self.calls = self._maker.calls
         self._embedder = None if embedder is None else self._maker.metered(embedder)
         self._tokens: Callable[[str], int] | None = getattr(embedder, "tokens", None)
-        self._made: dict[tuple[str, Wanted], tuple[Embedder, int]] = {}  # with the width it was made for
+        self._embedders: dict[tuple[str, ModelSpec], tuple[Embedder, int]] = {}  # with the width it was made for
         self._queries = Queries()
         self._lock = threading.Lock()
 
@@ -94,9 +94,7 @@ class Embedders:
         if self._embedder is not None or settings.provider not in SERVERS or settings.fallback:
             return
         active, _ = self._living()
-        if active is not None and (
-            active.space.provider != settings.provider or self._queries.known(active.space, text)
-        ):
+        if active is not None and (active.space.provider != settings.provider or self._queries.has(active.space, text)):
             return
         from memory.embed.breaker import check
         from memory.embed.remote import host_of
@@ -123,7 +121,7 @@ class Embedders:
         if self._embedder is not None:
             return self._embedder
         provider, settings = self._settings.provider, self._settings
-        return self._maker.made(provider, self._wanted(provider, settings, known_of(provider, settings)))
+        return self._maker.make(provider, self._spec(provider, settings, profile_of(provider, settings)))
 
     def answering(self) -> tuple[Generation, Embedder]:
         """
@@ -155,28 +153,28 @@ class Embedders:
         configured = self.configured()
         active, building = self._living()
         if active is not None and not any(
-            self._is_of(configured, living.space) for living in (active, building) if living is not None
+            self._is_of(configured, one.space) for one in (active, building) if one is not None
         ):
             raise self._mismatch(active.space, configured)
         return configured
 
-    def of(self, wanted: Space) -> Embedder:
+    def of(self, target: Space) -> Embedder:
         """
         The embedder that made the vectors of a space, also if the configuration has moved on to another.
 
         Raises:
             Refused: It cannot be used, or not as it was.
         """
-        if self.enabled and self._is_of(configured := self.configured(), wanted):
+        if self.enabled and self._is_of(configured := self.configured(), target):
             return configured
-        settings = replace(self._settings, provider=wanted.provider, model=wanted.model, dimensions=0, max_tokens=0)
-        if wanted.model.startswith("text-embedding-3") or self._settings.dimensions == wanted.dimension:
-            settings = replace(settings, dimensions=wanted.dimension)
+        settings = replace(self._settings, provider=target.provider, model=target.model, dimensions=0, max_tokens=0)
+        if target.model.startswith("text-embedding-3") or self._settings.dimensions == target.dimension:
+            settings = replace(settings, dimensions=target.dimension)
         for prefix in dict.fromkeys((self._settings.passage_prefix, "auto", "")):
-            embedder = self._of(wanted.provider, replace(settings, passage_prefix=prefix, query_prefix="auto"))
-            if self._is_of(embedder, wanted):
+            embedder = self._of(target.provider, replace(settings, passage_prefix=prefix, query_prefix="auto"))
+            if self._is_of(embedder, target):
                 return embedder
-        raise Refused(f"{names(embedder)} cannot answer for the stored vectors, {wanted}", hint="Run `memory reindex`.")
+        raise Refused(f"{names(embedder)} cannot answer for the stored vectors, {target}", hint="Run `memory reindex`.")
 
     def outdated(self) -> bool:
         """
@@ -186,31 +184,30 @@ class Embedders:
             Refused: The configured model is a plug-in's that cannot be used.
         """
         active, building = self._living()
-        living = [names(found.space) for found in (active, building) if found is not None]
-        return active is not None and self._names() not in living
+        stored = [names(one.space) for one in (active, building) if one is not None]
+        return active is not None and self._names() not in stored
 
     def _names(self) -> Names:
         """The configured model's, without making it if it is one of ours."""
         settings, provider = self._settings, self._settings.provider
         if self._embedder is not None or provider not in DEFAULTS:
             return names(self.configured())
-        prefix = known_of(provider, settings).passage_prefix
+        prefix = profile_of(provider, settings).passage_prefix
         return Names(provider, settings.model or DEFAULTS[provider], recipe(prefix))
 
     def hosts(self) -> tuple[str, ...]:
         """Where the configured model sends texts; empty if they stay in this process. `Refused` if it cannot be used."""
         embedder = self.configured()
-        found = (host(embedder), str(getattr(embedder, "fallback", "")))
-        return tuple(filter(None, found))
+        return tuple(filter(None, (host(embedder), str(getattr(embedder, "fallback", "")))))
 
     def named(self, generations: Iterable[Generation]) -> Generation | None:
         """Of generations the one that the configured model would go on with, without asking it for its width."""
-        own, wide = self._names(), self._settings.dimensions
+        own, width = self._names(), self._settings.dimensions
         return next(
             (
-                found
-                for found in reversed(list(generations))
-                if names(found.space) == own and (not wide or found.space.dimension == wide)
+                one
+                for one in reversed(list(generations))
+                if names(one.space) == own and (not width or one.space.dimension == width)
             ),
             None,
         )
@@ -218,7 +215,7 @@ class Embedders:
     @property
     def price(self) -> float:
         """US dollars for a million tokens of the configured model; 0 if none is known."""
-        return self._settings.price or known_of(self._settings.provider, self._settings).price
+        return self._settings.price or profile_of(self._settings.provider, self._settings).price
 
     def keep_fingerprint(self, embedder: Embedder) -> None:
         """Keep the fingerprint of an embedder with its generation, if it was taken and none is kept yet."""
@@ -230,12 +227,12 @@ class Embedders:
 
         A query that is longer than the model reads is embedded by its first window.
         """
-        asked = Asked(space(embedder), text, self._stamp(embedder))
+        key = QueryKey(space(embedder), text, self._stamp(embedder))
         windows = embedder.windows(text)
-        vector = self._queries.get(asked)
+        vector = self._queries.get(key)
         if vector is None:
             vector = embedder.embed(windows[:1], "query")[0]
-            self._queries.put(asked, vector)
+            self._queries.add(key, vector)
         return vector, len(windows) == 1
 
     def forget_queries(self) -> None:
@@ -255,34 +252,34 @@ class Embedders:
     # Making them ---------------------------------------------------------
 
     def _of(self, provider: str, settings: EmbeddingSettings) -> Embedder:
-        known = known_of(provider, settings)
-        wanted = self._wanted(provider, settings, known)
-        own = Names(provider, wanted.model, recipe(known.passage_prefix))
+        profile = profile_of(provider, settings)
+        spec = self._spec(provider, settings, profile)
+        own = Names(provider, spec.model, recipe(profile.passage_prefix))
         active, building = self._living()
         # Asking a server for its width would cost a request, and loading a model seconds.
-        stored = [living.space for living in (active, building) if living is not None]
-        dimension = next((found.dimension for found in stored if names(found) == own), 0)
+        spaces = [one.space for one in (active, building) if one is not None]
+        dimension = next((one.dimension for one in spaces if names(one) == own), 0)
         dimension = 0 if provider in LASTING else settings.dimensions or dimension
         with self._lock:
-            made = self._made.get((provider, wanted))
+            embedder, width = self._embedders.get((provider, spec), (None, 0))
             # One that was asked since knows its width, which may have been stored by now.
-            if made is None or not (
-                made[1] == dimension
-                or (getattr(made[0], "fingerprint", None) is not None and made[0].dimension == dimension)
+            if embedder is None or not (
+                width == dimension
+                or (getattr(embedder, "fingerprint", None) is not None and embedder.dimension == dimension)
             ):
-                made = (self._maker.made(provider, wanted._replace(dimension=dimension), self._check), dimension)
-                self._made[provider, wanted] = made
-            return made[0]
+                embedder = self._maker.make(provider, spec._replace(dimension=dimension), self._check)
+                self._embedders[provider, spec] = (embedder, dimension)
+            return embedder
 
-    def _wanted(self, provider: str, settings: EmbeddingSettings, known: Known) -> Wanted:
-        return Wanted(settings.model or DEFAULTS.get(provider, ""), settings, known, key=self._key)
+    def _spec(self, provider: str, settings: EmbeddingSettings, profile: ModelProfile) -> ModelSpec:
+        return ModelSpec(settings.model or DEFAULTS.get(provider, ""), settings, profile, key=self._key)
 
     # What is stored ------------------------------------------------------
 
     def _living(self) -> tuple[Generation | None, Generation | None]:
         """The active generation, and the one being built."""
-        found = {str(generation.state): generation for generation in self._store.generations()}
-        return found.get("active"), found.get("building")
+        by_state = {str(generation.state): generation for generation in self._store.generations()}
+        return by_state.get("active"), by_state.get("building")
 
     def _is_of(self, embedder: Embedder, space: Space) -> bool:
         """

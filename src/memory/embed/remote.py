@@ -167,7 +167,7 @@ def _after(header: str | None) -> float | None:
 
     try:
         until = parsedate_to_datetime(header)
-        left = (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+        remaining = (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
     except (ValueError, OverflowError):
         return None
-    return min(LONGEST_WAIT, max(0.0, left))
+    return min(LONGEST_WAIT, max(0.0, remaining))

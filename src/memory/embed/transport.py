@@ -76,28 +76,28 @@ class Limits:
 
     def _pieces(self, response: Any) -> Iterator[bytes]:
         """An answer as it comes in."""
-        left = self.most
+        remaining = self.most
         for piece in response.stream:
-            left -= len(piece)
-            self._check(left)
+            remaining -= len(piece)
+            self._check(remaining)
             yield piece
 
     def _unpacked(self, response: Any) -> Iterator[bytes]:
         """A packed answer: a thousandth of it may be sent, so what comes out is counted before it is there."""
-        unpacking, left = zlib.decompressobj(_EITHER), self.most
+        unpacking, remaining = zlib.decompressobj(_EITHER), self.most
         for piece in self._pieces(response):
             try:
-                out = unpacking.decompress(piece, left + 1)
+                out = unpacking.decompress(piece, remaining + 1)
             except zlib.error as error:
                 raise Garbled(f"{self.host} sent an answer that cannot be unpacked: {error}") from error
-            left -= len(out)
-            self._check(left)
+            remaining -= len(out)
+            self._check(remaining)
             yield out
         if not unpacking.eof:
             raise Garbled(f"{self.host} sent an answer that ends in the middle")
 
-    def _check(self, left: int) -> None:
-        if left < 0:
+    def _check(self, remaining: int) -> None:
+        if remaining < 0:
             raise Garbled(f"{self.host} sent an answer of more than {self.most:,} bytes: no vectors take so many")
         if monotonic() > self._until:
             raise self.late()
@@ -136,7 +136,7 @@ class Connections(Generic[C]):
             Unreachable: The time is over.
             Error: What the question raises; what is none of ours as `Refused`.
         """
-        client, limits = self._taken(seconds)
+        client, limits = self._client(seconds)
         limits.begin(seconds, most)
         call = _Call(lambda: question(client), self._host, self._mask)
         in_time = False
@@ -160,7 +160,7 @@ class Connections(Generic[C]):
             for client, _ in some:
                 self._hang_up(client)
 
-    def _taken(self, seconds: float) -> tuple[C, Limits]:
+    def _client(self, seconds: float) -> tuple[C, Limits]:
         with self._lock:
             if some := self._idle.get(seconds):
                 return some.pop()

@@ -55,18 +55,18 @@ def windows(text: str, tokens: int) -> tuple[str, ...]:
 
 def _cuts(text: str, tokens: int) -> Iterator[int]:
     """Where windows begin, but for the first."""
-    used = 0  # tokens in the window so far
+    count = 0  # tokens in the window so far
     stop = 0  # where the last piece ends
     gap, before = 0, 0  # where the blanks before the last word begin, and the tokens of the window up to there
-    for found in _PIECE.finditer(text):
-        size = 2 if _DOUBLE.match(text, found.start()) else 1
-        if found.start() > stop:
-            gap, before = stop, used
-        if used + size > tokens and before * 2 >= tokens >= used - before + size:
+    for piece in _PIECE.finditer(text):
+        size = 2 if _DOUBLE.match(text, piece.start()) else 1
+        if piece.start() > stop:
+            gap, before = stop, count
+        if count + size > tokens and before * 2 >= tokens >= count - before + size:
             yield gap
-            used, before = used - before, 0
-        elif used + size > tokens and used:
+            count, before = count - before, 0
+        elif count + size > tokens and count:
             yield stop
-            used, before = 0, 0
-        used += size
-        stop = found.end()
+            count, before = 0, 0
+        count += size
+        stop = piece.end()

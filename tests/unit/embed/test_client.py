@@ -31,7 +31,7 @@ from faults import (
 )
 from memory.embed import space
 from memory.embed.client import Client, Terms
-from memory.embed.models import Known
+from memory.embed.models import ModelProfile
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.remote import Reply, failure, safe_url
 from memory.embed.usage import BACKFILL, EMBED, REINDEX, purpose
@@ -628,5 +628,5 @@ def test_an_error_of_the_ledger_sends_nothing(provider):
 
     server = Server()
     with pytest.raises(EmbedError, match="ledger"):
-        Client(server, Terms(Known()), Locked(), dimension=16).embed(["a"], "query")
+        Client(server, Terms(ModelProfile()), Locked(), dimension=16).embed(["a"], "query")
     assert server.asked == 0

@@ -131,10 +131,10 @@ def installed() -> Path:
     Raises:
         Refused: It is not installed.
     """
-    found = vocabulary.folder()
-    if found is None:
+    folder = vocabulary.folder()
+    if folder is None:
         raise Refused("the local model is not installed", hint=INSTALL)
-    return found
+    return folder
 
 
 def _means(network: Network | Quantised, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[Floats]:

@@ -91,8 +91,8 @@ class _Graph:
         ends = [helper.make_tensor_value_info(name, kind, [1, "tokens", WIDTH]) for name in ("tokens", x)]
         graph = helper.make_graph(self._nodes, "minilm", ends[:1], ends[1:], self._constants)
         sets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
-        made: bytes = helper.make_model(graph, opset_imports=sets, ir_version=8).SerializeToString()
-        return made
+        content: bytes = helper.make_model(graph, opset_imports=sets, ir_version=8).SerializeToString()
+        return content
 
     def _attention(self, x: str, parts: Sequence[Dense]) -> str:
         names = [f"part{number}of{len(self._nodes)}" for number in range(len(parts))]

@@ -74,8 +74,8 @@ class _Signs(dict[int, str]):
         if len(self) >= COUNTS_KEPT:
             self.clear()
         letters = _letters(character) if (character := chr(code)) not in " \t\n\r" else ((" ", False),)
-        self[code] = found = "".join(f" {letter} " if alone else letter for letter, alone in letters)
-        return found
+        self[code] = text = "".join(f" {letter} " if alone else letter for letter, alone in letters)
+        return text
 
 
 class _Counts(dict[str, int]):
@@ -89,8 +89,8 @@ class _Counts(dict[str, int]):
             return len(word)
         if len(self) >= COUNTS_KEPT:
             self.clear()
-        self[word] = found = len(self._cuts(word)) or 1
-        return found
+        self[word] = count = len(self._cuts(word)) or 1
+        return count
 
 
 _SIGNS = _Signs()
@@ -120,7 +120,7 @@ class WordPiece:
         self._reach: dict[str, int] = {}  # by its first two letters, how long such a piece is at most
         for piece in self._inner:
             self._reach[piece[:2]] = max(len(piece), self._reach.get(piece[:2], 1))
-        self._kept: dict[str, Pieces] = {}
+        self._cache: dict[str, Pieces] = {}
         self._counts = _Counts(self._cuts)
 
     def pieces(self, text: str) -> Pieces:
@@ -185,16 +185,16 @@ class WordPiece:
 
     def _units(self, text: str) -> Iterator[tuple[int, Pieces]]:
         """What a window does not divide: (offset, pieces that count from there)."""
-        for found in _RUN.finditer(text):
-            run = found.group()
-            kept = self._kept.get(run)
-            if kept is not None:
-                yield found.start(), kept
+        for match in _RUN.finditer(text):
+            run = match.group()
+            pieces = self._cache.get(run)
+            if pieces is not None:
+                yield match.start(), pieces
             elif len(run) <= LONGEST_KEPT:
-                yield found.start(), self._keep(run)
+                yield match.start(), self._keep(run)
             else:
                 for word in _words(run):
-                    yield found.start(), self._of_word(word)
+                    yield match.start(), self._of_word(word)
 
     def _keep(self, run: str) -> Pieces:
         words = [self._of_word(word) for word in _words(run)]
@@ -203,9 +203,9 @@ class WordPiece:
             tuple(start for word in words for start in word.starts),
             tuple(stop for word in words for stop in word.stops),
         )
-        if len(self._kept) >= CACHE_SIZE:
-            self._kept.clear()
-        self._kept[run] = pieces
+        if len(self._cache) >= CACHE_SIZE:
+            self._cache.clear()
+        self._cache[run] = pieces
         return pieces
 
     def _of_word(self, word: _Word) -> Pieces:
@@ -227,15 +227,15 @@ class WordPiece:
         if letters in self._ids:
             return [len(letters)]
         cuts: list[int] = []
-        start, known, reach = 0, self._ids, self._longest
+        start, ids, reach = 0, self._ids, self._longest
         while start < len(letters):
             for stop in range(min(len(letters), start + reach), start, -1):
-                if letters[start:stop] in known:
+                if letters[start:stop] in ids:
                     break
             else:
                 return []
             cuts.append(stop)
-            start, known, reach = stop, self._inner, self._reach.get(letters[stop : stop + 2], 1)
+            start, ids, reach = stop, self._inner, self._reach.get(letters[stop : stop + 2], 1)
         return cuts
 
 

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from memory.embed.client import Client
     from memory.embed.fingerprint import Check
     from memory.embed.metered import Metered
-    from memory.embed.models import Known
+    from memory.embed.models import ModelProfile
     from memory.embed.remote import Remote
     from memory.schema.usage import Budget
     from memory.store.usage import UsageLog
 
 
-class Wanted(NamedTuple):
+class ModelSpec(NamedTuple):
     """
     What an embedder is to be made of.
 
     Attributes:
         model: The provider's name of it.
-        known: Its prefixes and its length.
+        profile: Its prefixes and its length.
         dimension: Width of its vectors, if that is known; 0 if not.
         key: In place of that in the environment.
         second: Whether the fallback is meant.
@@ -36,86 +36,86 @@ class Wanted(NamedTuple):
 
     model: str
     settings: EmbeddingSettings
-    known: Known
+    profile: ModelProfile
     dimension: int = 0
     key: str | None = None
     second: bool = False
 
 
-def _local(wanted: Wanted) -> Embedder:
+def _local(spec: ModelSpec) -> Embedder:
     from memory.embed.local.embedder import LocalEmbedder
 
-    if wanted.model != LocalEmbedder.model:
-        raise Refused(f"the local provider has no model {wanted.model!r}", hint=f"Its model is {LocalEmbedder.model}.")
-    _check_width(wanted, LocalEmbedder.dimension)
-    if wanted.settings.runtime == "numpy":
+    if spec.model != LocalEmbedder.model:
+        raise Refused(f"the local provider has no model {spec.model!r}", hint=f"Its model is {LocalEmbedder.model}.")
+    _check_width(spec, LocalEmbedder.dimension)
+    if spec.settings.runtime == "numpy":
         return LocalEmbedder()
     from memory.embed.local.onnx import quantised
 
     return LocalEmbedder(bulk=quantised)
 
 
-def _hashed(wanted: Wanted) -> Embedder:
+def _hashed(spec: ModelSpec) -> Embedder:
     from memory.embed.providers.hashed import HashedEmbedder
 
-    dimension = wanted.model.removeprefix("hashed-")
+    dimension = spec.model.removeprefix("hashed-")
     number = dimension.isascii() and dimension.isdigit() and len(dimension) <= 4
     if not number or not 1 <= int(dimension) <= 4096:
         hint = "hashed-1 to hashed-4096, e.g. hashed-256."
-        raise Refused(f"the hashed provider has no model {wanted.model!r}", hint=hint)
-    _check_width(wanted, int(dimension))
+        raise Refused(f"the hashed provider has no model {spec.model!r}", hint=hint)
+    _check_width(spec, int(dimension))
     return HashedEmbedder(int(dimension))
 
 
-def _check_width(wanted: Wanted, dimension: int) -> None:
-    if wanted.settings.dimensions not in (0, dimension):
+def _check_width(spec: ModelSpec, dimension: int) -> None:
+    if spec.settings.dimensions not in (0, dimension):
         hint = "Set `embedding.dimensions` to 0."
-        raise Refused(f"{wanted.model} gives {dimension} dimensions, not {wanted.settings.dimensions}", hint=hint)
+        raise Refused(f"{spec.model} gives {dimension} dimensions, not {spec.settings.dimensions}", hint=hint)
 
 
-def _sentence_transformers(wanted: Wanted) -> Embedder:
+def _sentence_transformers(spec: ModelSpec) -> Embedder:
     from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
 
     return SentenceTransformersEmbedder(
-        wanted.model,
-        device=wanted.settings.device,
-        known=wanted.known,
-        most_tokens=wanted.settings.max_tokens,
-        dimension=wanted.dimension or None,
-        shortened=wanted.settings.dimensions,
+        spec.model,
+        device=spec.settings.device,
+        profile=spec.profile,
+        most_tokens=spec.settings.max_tokens,
+        dimension=spec.dimension or None,
+        shortened=spec.settings.dimensions,
     )
 
 
-def _ollama(wanted: Wanted) -> Remote:
+def _ollama(spec: ModelSpec) -> Remote:
     from memory.embed.providers.ollama import Ollama
 
-    settings = wanted.settings
+    settings = spec.settings
     return Ollama(
-        wanted.model,
-        host=settings.fallback if wanted.second else settings.ollama_host,
+        spec.model,
+        host=settings.fallback if spec.second else settings.ollama_host,
         keep_alive=settings.ollama_keep_alive,
         dimensions=settings.dimensions,
     )
 
 
-def _openai(wanted: Wanted) -> Remote:
+def _openai(spec: ModelSpec) -> Remote:
     from memory.embed.providers.openai import OpenAI
 
-    settings = wanted.settings
+    settings = spec.settings
     return OpenAI(
-        wanted.model,
-        base_url=settings.fallback if wanted.second else settings.openai_base_url,
-        key=wanted.key,
+        spec.model,
+        base_url=settings.fallback if spec.second else settings.openai_base_url,
+        key=spec.key,
         key_env=settings.openai_key_env,
         dimensions=settings.dimensions,
     )
 
 
-def _none(_wanted: Wanted) -> Embedder:
+def _none(_wanted: ModelSpec) -> Embedder:
     raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
 
 
-PROVIDERS: Mapping[str, Callable[[Wanted], Embedder | Remote]] = {
+PROVIDERS: Mapping[str, Callable[[ModelSpec], Embedder | Remote]] = {
     "local": _local,
     "sentence-transformers": _sentence_transformers,
     "ollama": _ollama,
@@ -140,24 +140,24 @@ SERVERS = frozenset({"ollama", "openai"})
 """Providers that send texts out of this process."""
 
 
-def made(provider: str, wanted: Wanted) -> Embedder | Remote:
+def build(provider: str, spec: ModelSpec) -> Embedder | Remote:
     """
     Raises:
         Refused: There is no such provider, or it cannot be used.
     """
     if provider in PROVIDERS:
-        return PROVIDERS[provider](wanted)
+        return PROVIDERS[provider](spec)
     from memory.embed.providers.plugin import plugin
 
-    return plugin(provider, wanted.settings, builtin=PROVIDERS)
+    return plugin(provider, spec.settings, builtin=PROVIDERS)
 
 
-def known_of(provider: str, settings: EmbeddingSettings) -> Known:
+def profile_of(provider: str, settings: EmbeddingSettings) -> ModelProfile:
     """What is known of the configured model, and what the settings say instead."""
-    from memory.embed.models import Known, known
+    from memory.embed.models import ModelProfile, profile
 
-    model = known(settings.model or DEFAULTS.get(provider, "")) if provider not in LASTING else Known()
-    return Known(
+    model = profile(settings.model or DEFAULTS.get(provider, "")) if provider not in LASTING else ModelProfile()
+    return ModelProfile(
         model.query_prefix if settings.query_prefix == "auto" else settings.query_prefix,
         model.passage_prefix if settings.passage_prefix == "auto" else settings.passage_prefix,
         settings.max_tokens or model.tokens,
@@ -190,24 +190,24 @@ class Maker:
         self.calls = ProcessCalls(log)
         self._open: list[Client | Metered] = []
 
-    def made(self, provider: str, wanted: Wanted, check: Check | None = None) -> Embedder:
+    def make(self, provider: str, spec: ModelSpec, check: Check | None = None) -> Embedder:
         """
         Args:
-            check: See `Client`; None believes nothing of the model, not even the width in `wanted`.
+            check: See `Client`; None believes nothing of the model, not even the width in `spec`.
 
         Raises:
             Refused: There is no such provider, or it cannot be used.
         """
-        embedder = made(provider, wanted)
+        embedder = build(provider, spec)
         if not hasattr(embedder, "ask"):
             return self.metered(embedder, check=None if provider in LASTING else check)
-        first = self._client(cast("Remote", embedder), wanted, check)
-        if check is None or not wanted.settings.fallback or provider not in SERVERS:
+        first = self._client(cast("Remote", embedder), spec, check)
+        if check is None or not spec.settings.fallback or provider not in SERVERS:
             return first  # what says how a space is must not come from the second server
         from memory.embed.client import WithFallback
 
-        wanted = wanted._replace(second=True)
-        return WithFallback(first, self._client(cast("Remote", made(provider, wanted)), wanted, check))
+        spec = spec._replace(second=True)
+        return WithFallback(first, self._client(cast("Remote", build(provider, spec)), spec, check))
 
     def metered(self, embedder: Embedder, *, check: Check | None = None) -> Metered:
         """One that asks no server itself, or that was made elsewhere."""
@@ -225,25 +225,25 @@ class Maker:
         self._open.append(metered)
         return metered
 
-    def _client(self, remote: Remote, wanted: Wanted, check: Check | None) -> Client:
+    def _client(self, remote: Remote, spec: ModelSpec, check: Check | None) -> Client:
         from memory.embed.client import Client, Terms
 
-        settings, known = wanted.settings, wanted.known
-        own = not wanted.second or remote.host == host_of(remote.provider, settings)  # a fallback has no budget
+        settings, profile = spec.settings, spec.profile
+        own = not spec.second or remote.host == host_of(remote.provider, settings)  # a fallback has no budget
         terms = Terms(
-            known,
+            profile,
             settings.timeout_seconds,
             settings.query_seconds,
             settings.retries,
             settings.pause_seconds,
             _budget(settings) if own else None,
-            settings.price or known.price,
+            settings.price or profile.price,
             settings.dimensions,
         )
         if check is None:
             client = Client(remote, terms, self._log)
         else:
-            client = Client(remote, terms, self._log, dimension=wanted.dimension or None, check=check)
+            client = Client(remote, terms, self._log, dimension=spec.dimension or None, check=check)
         self._open.append(client)
         return client
 

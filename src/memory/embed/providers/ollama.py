@@ -80,9 +80,9 @@ class Ollama:
     def _answer(self, question: Any, seconds: float, most: int) -> Any:
         """What the client returns; its errors as ours."""
         with third_party(self.host, _mask):
-            return self._connections.ask(lambda client: self._asked(client, question, seconds), seconds, most)
+            return self._connections.ask(lambda client: self._call(client, question, seconds), seconds, most)
 
-    def _asked(self, client: ollama.Client, question: Any, seconds: float) -> Any:
+    def _call(self, client: ollama.Client, question: Any, seconds: float) -> Any:
         import httpx
         import ollama
 

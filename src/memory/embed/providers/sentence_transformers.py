@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from memory.embed import space
-from memory.embed.models import Known
+from memory.embed.models import ModelProfile
 from memory.embed.third_party import tried_twice, unit_rows
 from memory.schema.errors import DimensionMismatch, Refused
 
@@ -45,7 +45,7 @@ class SentenceTransformersEmbedder:
         model: str = "",
         *,
         device: str = "",
-        known: Known | None = None,
+        profile: ModelProfile | None = None,
         most_tokens: int = 0,
         dimension: int | None = None,
         shortened: int = 0,
@@ -54,18 +54,18 @@ class SentenceTransformersEmbedder:
         Args:
             model: Name on the hub, or a folder.
             device: "cpu", "cuda", "mps"; empty lets the library choose.
-            known: Its prefixes; None takes none. How long its texts may be it says itself.
+            profile: Its prefixes; None takes none. How long its texts may be it says itself.
             most_tokens: Shorter than that; 0 is the model's own length.
             dimension: If it is known already, so that asking for it need not load the model.
             shortened: Width to cut vectors to, of a model that was trained for it; 0 is its own.
         """
         self.model = model or DEFAULT
         self._device = device or None
-        self._known = known or Known()
+        self._profile = profile or ModelProfile()
         self._most_tokens = most_tokens
         self._dimension, self._shortened = dimension, shortened or None
         self._lock = threading.RLock()
-        self.passage_prefix = self._known.passage_prefix
+        self.passage_prefix = self._profile.passage_prefix
 
     @property
     def warm(self) -> bool:
@@ -100,7 +100,7 @@ class SentenceTransformersEmbedder:
             import numpy as np
 
             return np.empty((0, self.dimension), dtype=np.float32)
-        before = self._known.query_prefix if role == "query" else self._known.passage_prefix
+        before = self._profile.query_prefix if role == "query" else self._profile.passage_prefix
         with self._lock:  # torch shares its threads among all who ask; tokenizers may not be shared at all
             rows: Any = self._model.encode(
                 [before + text for text in texts],
@@ -124,7 +124,7 @@ class SentenceTransformersEmbedder:
             raise Refused(f"the sentence-transformers provider is not installed: {error}", hint=INSTALL) from error
 
         def load() -> SentenceTransformer:
-            return SentenceTransformer(_found(self.model), device=self._device, truncate_dim=self._shortened)
+            return SentenceTransformer(_folder(self.model), device=self._device, truncate_dim=self._shortened)
 
         try:
             with _quiet():
@@ -137,9 +137,9 @@ class SentenceTransformersEmbedder:
     def _length(self) -> int:
         """Tokens of a text that fit beside the prefix and the model's marks."""
         with self._lock:
-            own = self._model.max_seq_length or self._known.tokens
+            own = self._model.max_seq_length or self._profile.tokens
         most = min(own, self._most_tokens or own)
-        before = max(len(self._starts(prefix)) for prefix in (self._known.query_prefix, self._known.passage_prefix))
+        before = max(len(self._starts(prefix)) for prefix in (self._profile.query_prefix, self._profile.passage_prefix))
         return max(1, int(most) - before - 2)
 
     def _starts(self, text: str) -> list[int]:
@@ -159,17 +159,17 @@ def _quiet() -> Generator[None]:
     """No progress bars of the library's but on a terminal."""
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
+    enabled = logging.is_progress_bar_enabled()
     if sys.stderr is None or not sys.stderr.isatty():
         logging.disable_progress_bar()
     try:
         yield
     finally:
-        if shown:
+        if enabled:
             logging.enable_progress_bar()
 
 
-def _found(model: str) -> str:
+def _folder(model: str) -> str:
     """The installed folder of the default model, which the hub need not be asked for."""
     if model == DEFAULT:
         from memory.embed.local.embedder import installed
