@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 from memory import Config
 from memory.evaluate.build import opened
 from memory.evaluate.judged import folders, read
-from memory.store.forms import forms
 from memory.store.postings import POSTINGS, cost
-from memory.store.stems import stems
+from memory.store.stems import forms, stems
 from memory.text.terms import terms
 
 if TYPE_CHECKING:

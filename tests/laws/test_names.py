@@ -14,9 +14,8 @@ from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Query, Scored, Term
-from memory.store.forms import folded, forms
 from memory.store.sqlite.match import expression
-from memory.store.stems import stems
+from memory.store.stems import folded, forms, stems
 from memory.text import identifiers
 from memory.text.identifiers import named, other, parts, pieces, split
 from memory.text.terms import terms

@@ -44,9 +44,8 @@ from memory.store import (
     Whole,
 )
 from memory.store.columns import WEIGHTS
-from memory.store.forms import folded, forms
-from memory.store.postings import Allowance, cost
-from memory.store.stems import stems
+from memory.store.postings import Allowance
+from memory.store.stems import folded, forms, phrased, stems
 from oracle.ram_begun import RamBegun
 from oracle.ram_graph import RamGraph
 from oracle.ram_runs import RamRuns
@@ -438,8 +437,8 @@ class RamStore(ProcessUsageLog):
             seen: set[tuple[tuple[str, ...], bool]] = set()
             held = [list(chain.from_iterable(piece.words)) for piece in self.data.pieces.values()]
             occurrences, chunks = Counter(chain.from_iterable(held)), Counter(chain.from_iterable(map(set, held)))
-            allowance = Allowance(lambda token: cost(chunks[token], occurrences[token]))
-            answers = {place: self._looked_for(terms[place], allowance) for place in allowance.order(terms)}
+            allowance = Allowance(lambda token: (chunks[token], occurrences[token]))
+            answers = {place: self._looked_for(terms[place], allowance) for place in allowance.order(phrased(terms))}
             for weighed in (one for place in range(len(terms)) for one in answers[place]):
                 keys = {(stems(form.text), weighed.prefix) for form in forms([weighed])}
                 if not keys <= seen:
@@ -450,10 +449,11 @@ class RamStore(ProcessUsageLog):
     def _looked_for(self, term: Term, allowance: Allowance) -> list[Term]:
         if not stems(term.text):
             return []
-        if not allowance.take(term):
+        if not allowance.take(*phrased([term])):
             return [term._replace(cut=True)]
         weighed = self._weighed(term)
-        allowance.took(weighed)
+        if weighed.prefix:
+            allowance.took(weighed)
         if weighed.rows:
             return [weighed]
         parts = [one for part in term.parts for one in self._looked_for(part, allowance)]

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from memory.store.forms import forms
-from memory.store.stems import stems
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memory.schema.query import Term
+    from memory.store.stems import Phrased
 
 POSTINGS = 16_000_000
 """
@@ -38,21 +36,21 @@ def cost(chunks: int, occurrences: int) -> int:
 class Allowance:
     """What is left to one query. A term that would take more is not looked for: what is to be read is known before."""
 
-    def __init__(self, costs: Callable[[str], int]) -> None:
+    def __init__(self, held: Callable[[str], tuple[int, int]]) -> None:
         """
         Args:
-            costs: What a token costs.
+            held: How many chunks hold a token, and how often they do together.
         """
-        self._costs, self._known, self._taken = costs, dict[str, int](), set[tuple[object, ...]]()
+        self._held, self._known, self._taken = held, dict[str, int](), set[tuple[object, ...]]()
         self._left, self._uncounted = POSTINGS, COUNTING * POSTINGS
 
-    def order(self, terms: Sequence[Term]) -> list[int]:
+    def order(self, terms: Sequence[Phrased]) -> list[int]:
         """Places of terms, the cheapest first: where not all fit, the commonest are cut. Beginnings of words last."""
-        return sorted(range(len(terms)), key=lambda place: (terms[place].prefix, self._needed(terms[place])))
+        return sorted(range(len(terms)), key=lambda place: (terms[place].term.prefix, self._needed(terms[place])))
 
-    def take(self, term: Term) -> bool:
+    def take(self, term: Phrased) -> bool:
         """Whether a term may be looked for, in all its forms; then what it reads is taken off, once in a query."""
-        key = (term.prefix, *(stems(form.text) for form in forms([term])))
+        key = (term.term.prefix, *(tokens for _, tokens in term.phrases))
         if key in self._taken:
             return True
         needed = self._needed(term)
@@ -64,17 +62,16 @@ class Allowance:
 
     def took(self, term: Term) -> None:
         """What a beginning of words has read, which is known afterwards only."""
-        if term.prefix:
-            self._left -= PREFIX * term.rows
+        self._left -= PREFIX * term.rows
 
-    def _needed(self, term: Term) -> float:
+    def _needed(self, term: Phrased) -> float:
         """Infinite if it is more than any query may read, or its words cannot be counted any more."""
         needed = 0
-        for token in (token for form in forms([term]) for token in stems(form.text)):
+        for token in (token for _, tokens in term.phrases for token in tokens):
             if token not in self._known:
                 if self._uncounted <= 0:
                     return math.inf
-                self._known[token] = self._costs(token)
+                self._known[token] = cost(*self._held(token))
                 self._uncounted -= self._known[token]
             needed += self._known[token]
             if needed > POSTINGS:

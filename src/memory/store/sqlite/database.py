@@ -15,7 +15,7 @@ import apsw
 from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
 from memory.store.sqlite.match import matched
 from memory.store.sqlite.rows import ODD
-from memory.store.sqlite.translate import FORBIDDEN, SALVAGE, rights, translated
+from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, ours, rights, translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -126,7 +126,7 @@ class Database:
                 transaction still survives the end of the process.
             patience: Seconds to wait for the lock, if not as long as configured.
         """
-        with translated(self.path):
+        try:
             connection = self.connection
             if self._frozen is not None:
                 raise StoreReadOnly(f"{self.path} may only be read", hint=rights(self.path))
@@ -151,6 +151,8 @@ class Database:
                 if isinstance(error, ODD):
                     self._blame(connection, error)
                 raise
+        except RAISED as error:
+            raise ours(error, self.path) from error
 
     def _measure(self, connection: apsw.Connection) -> None:
         """
@@ -183,7 +185,7 @@ class Database:
     @contextmanager
     def read(self) -> Generator[apsw.Connection]:
         """A snapshot: every statement inside sees the same data."""
-        with translated(self.path):
+        try:
             connection = self.connection
             connection.execute("begin")
             try:
@@ -194,6 +196,8 @@ class Database:
             finally:
                 if connection.in_transaction:
                     connection.execute("rollback")  # as good, and possible after a damaged page was read
+        except RAISED as error:
+            raise ours(error, self.path) from error
 
     @contextmanager
     def read_vectors(self) -> Generator[apsw.Connection]:
@@ -211,9 +215,8 @@ class Database:
         replaced = _identity(self.path) != self._identity
         for connection in list(self._opened):
             with suppress(apsw.ThreadingViolationError):  # at work in another thread, which finds out that we closed
-                if (
-                    replaced and self._frozen is None
-                ):  # or the last one would remove a log that is another file's by now
+                # Else the last one would remove a log that is another file's by now.
+                if replaced and self._frozen is None:
                     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 connection.close()
         if self._frozen is not None and self._process == os.getpid():
@@ -274,8 +277,7 @@ def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
 
 def _logged(path: str) -> bool:
     """Whether a write-ahead log with something in it stands beside the file, as after a crash."""
-    log = f"{path}-wal"
-    return os.path.exists(log) and os.path.getsize(log) > 0
+    return os.path.exists(log := f"{path}-wal") and os.path.getsize(log) > 0
 
 
 def migrations() -> list[tuple[int, str]]:

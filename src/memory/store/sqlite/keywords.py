@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from memory.schema.query import Scored
 from memory.store import PRIOR, SPARSE
-from memory.store.forms import folded, forms
-from memory.store.postings import Allowance, cost
+from memory.store.postings import Allowance
 from memory.store.sqlite.match import BM25, expression
 from memory.store.sqlite.rows import broad, listed, read, where, within
-from memory.store.stems import stems
+from memory.store.stems import folded, forms, phrased
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import ChunkId
     from memory.schema.query import Ranking, Scope, Term
     from memory.store.sqlite.rows import Row, Values
+    from memory.store.stems import Phrase, Phrased
 
 SLACK = 6  # chunks ranked beyond k in a broad scope, for the few that it leaves out
 REMEMBERED = 10_000  # terms
@@ -60,23 +60,23 @@ class Vocabulary(threading.local):
             found = self._held[token] = row or (0, 0)
         return found
 
-    def rows(self, db: apsw.Connection, term: Term) -> int:
+    def rows(self, db: apsw.Connection, term: Phrased) -> int:
         """How many chunks hold a term, in the present state of the database."""
-        read = [(form, key) for form in forms([term]) if (key := stems(form.text)) and self._may_be(db, form, key)]
+        read = [phrase for phrase in term.phrases if phrase.tokens and self._may_be(db, phrase)]
         if not read:
             return 0
-        if len(read) == 1 and len(read[0][1]) == 1 and not term.prefix:
-            return self.held(db, read[0][1][0])[0]
-        known = (term.prefix, *(key for _, key in read))
+        if len(read) == 1 and len(read[0].tokens) == 1 and not term.term.prefix:
+            return self.held(db, read[0].tokens[0])[0]
+        known = (term.term.prefix, *(phrase.tokens for phrase in read))
         if (found := self._rows.get(known)) is None:
-            match = (expression([form for form, _ in read]),)
+            match = (expression([phrase.form for phrase in read]),)
             counted = db.execute("select count(*) from passages_fts where passages_fts match ?", match).get
             found = self._rows[known] = int(counted)
         return found
 
-    def _may_be(self, db: apsw.Connection, form: Term, key: tuple[str, ...]) -> bool:
+    def _may_be(self, db: apsw.Connection, phrase: Phrase) -> bool:
         """Whether all words of a form are held: otherwise there is nothing to read. A beginning need not be a word."""
-        return all(self.held(db, token)[0] for token in (key[:-1] if form.prefix else key))
+        return all(self.held(db, token)[0] for token in (phrase.tokens[:-1] if phrase.form.prefix else phrase.tokens))
 
     def _renew(self, db: apsw.Connection) -> None:
         """Forget all if somebody wrote."""
@@ -90,39 +90,49 @@ def weigh(db: apsw.Connection, terms: Sequence[Term], vocabulary: Vocabulary) ->
     total = _total(db)
     weighed: list[Term] = []
     seen: set[tuple[tuple[str, ...], bool]] = set()
-    allowance = Allowance(lambda token: cost(*vocabulary.held(db, token)))
-    answers = {place: _looked_for(db, terms[place], vocabulary, allowance) for place in allowance.order(terms)}
-    for found in (one for place in range(len(terms)) for one in answers[place]):
-        keys = {(stems(form.text), found.prefix) for form in forms([found])}
+    wanted = phrased(terms)
+    allowance = Allowance(lambda token: vocabulary.held(db, token))
+    answers = {place: _looked_for(db, wanted[place], vocabulary, allowance) for place in allowance.order(wanted)}
+    for term, phrases in (one for place in range(len(terms)) for one in answers[place]):
+        keys = {(tokens, term.prefix) for _, tokens in phrases}
         if not keys <= seen:
-            weighed.append(found if found.cut else found._replace(weight=idf(found.rows, total)))
+            weighed.append(term if term.cut else term._replace(weight=idf(term.rows, total)))
             seen |= keys
     return tuple(weighed)
 
 
-def _looked_for(db: apsw.Connection, term: Term, vocabulary: Vocabulary, allowance: Allowance) -> Sequence[Term]:
+def _looked_for(
+    db: apsw.Connection, wanted: Phrased, vocabulary: Vocabulary, allowance: Allowance
+) -> Sequence[Phrased]:
     """The term with its rows, or its parts with theirs; nothing if it holds no word."""
-    if not (key := stems(term.text)):
+    if not wanted.phrases[0].tokens:
         return ()
-    if not allowance.take(term):
-        return [term._replace(cut=True)]
-    counted = _counted(db, term, key, vocabulary)
-    allowance.took(counted)
-    if not counted.rows:
-        parts = [one for part in term.parts for one in _looked_for(db, part, vocabulary, allowance)]
-        if any(part.rows for part in parts):
+    if not allowance.take(wanted):
+        return [wanted._replace(term=wanted.term._replace(cut=True))]
+    counted = _counted(db, wanted, vocabulary)
+    if counted.term.prefix:
+        allowance.took(counted.term)
+    if not counted.term.rows and wanted.term.parts:
+        parts = [one for part in phrased(wanted.term.parts) for one in _looked_for(db, part, vocabulary, allowance)]
+        if any(part.term.rows for part in parts):
             return parts
     return [counted]
 
 
-def _counted(db: apsw.Connection, term: Term, key: tuple[str, ...], vocabulary: Vocabulary) -> Term:
+def _counted(db: apsw.Connection, wanted: Phrased, vocabulary: Vocabulary) -> Phrased:
     """The term with its rows; as a prefix if it is a rare word that begins others."""
-    counted = term._replace(rows=vocabulary.rows(db, term))
-    if counted.rows >= SPARSE or term.prefix or term.gram or len(key) > 1 or len(term.text) < 3:
-        return counted
-    longer = term._replace(prefix=True)
-    longer = longer._replace(rows=vocabulary.rows(db, longer))
-    return longer if longer.rows > counted.rows else counted
+    term, rows = wanted.term, vocabulary.rows(db, wanted)
+    if (
+        rows < SPARSE
+        and not term.prefix
+        and not term.gram
+        and len(wanted.phrases[0].tokens) == 1
+        and len(term.text) > 2
+    ):
+        longer = wanted.replace(prefix=True)
+        if (more := vocabulary.rows(db, longer)) > rows:
+            wanted, rows = longer, more
+    return wanted._replace(term=wanted.term._replace(rows=rows))
 
 
 def _total(db: apsw.Connection) -> int:
@@ -153,7 +163,7 @@ def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, v
         of_them = "+f.rowid in (select id from chunks where memory_id in (select value from json_each(?)))"
         return _filtered_then_ranked(db, terms, of_them, [listed(ids)], k) if ids else ()
     # Counted in this transaction: others may have written since the terms were weighed.
-    counted = [term._replace(rows=vocabulary.rows(db, term)) for term in terms]
+    counted = [one.term._replace(rows=vocabulary.rows(db, one)) for one in phrased(terms)]
     if sum(term.rows for term in counted) < MANY:
         return _best(db, terms, scope, k)
     return _best_by_rarer(db, counted, scope, k)

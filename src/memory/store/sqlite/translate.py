@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.schema.errors import Invalid, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly
+from memory.schema.errors import Error, Invalid, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -27,35 +27,46 @@ FORBIDDEN = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError)
 """What SQLite says of a file that may not be written."""
 
 
+RAISED = (apsw.Error, UnicodeDecodeError, UnicodeEncodeError)
+"""What is raised while a database is read or written, and `ours` has a word for."""
+
+
 @contextmanager
 def translated(path: str) -> Generator[None]:
     """Errors of apsw as ours, the original as the cause."""
     try:
         yield
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise StoreBusy(f"another process is writing to {path}", hint="Try again.") from error
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise StoreDamaged(
-            f"{path} is not a readable database ({error})",
-            hint=f"It was left as it is. {COPY if _listless(path) else SALVAGE}",
-        ) from error
-    except apsw.FullError as error:
-        raise StoreFull(f"no room left to write {path}", hint="Nothing of this was kept. Free some space.") from error
-    except apsw.ReadOnlyError as error:
-        raise StoreReadOnly(f"{path} may only be read", hint=rights(path)) from error
-    except FORBIDDEN as error:
-        raise StoreError(f"cannot write {path}: {error}", hint=rights(path)) from error
-    except apsw.IOError as error:
-        raise StoreError(f"reading or writing {path} failed: {error}") from error
-    except apsw.Error as error:
-        raise _other(path, error) from error
-    except UnicodeDecodeError as error:
-        raise StoreDamaged(f"{path} is damaged: {error.object[:40]!r} is no text", hint=SALVAGE) from error
-    except UnicodeEncodeError as error:  # a name that nothing can have
-        raise Invalid(f"{error.object[error.start : error.end]!r} is not valid Unicode") from error
+    except RAISED as error:
+        raise ours(error, path) from error
 
 
-def _other(path: str, error: apsw.Error) -> StoreError:
+def ours(error: Exception, path: str) -> Error:
+    """One of `RAISED` as one of ours."""
+    found: Error
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            found = StoreBusy(f"another process is writing to {path}", hint="Try again.")
+        case apsw.NotADBError() | apsw.CorruptError():
+            hint = f"It was left as it is. {COPY if _listless(path) else SALVAGE}"
+            found = StoreDamaged(f"{path} is not a readable database ({error})", hint=hint)
+        case apsw.FullError():
+            found = StoreFull(f"no room left to write {path}", hint="Nothing of this was kept. Free some space.")
+        case apsw.ReadOnlyError():
+            found = StoreReadOnly(f"{path} may only be read", hint=rights(path))
+        case apsw.CantOpenError() | apsw.PermissionsError():
+            found = StoreError(f"cannot write {path}: {error}", hint=rights(path))
+        case apsw.IOError():
+            found = StoreError(f"reading or writing {path} failed: {error}")
+        case UnicodeDecodeError():
+            found = StoreDamaged(f"{path} is damaged: {error.object[:40]!r} is no text", hint=SALVAGE)
+        case UnicodeEncodeError():  # a name that nothing can have
+            found = Invalid(f"{error.object[error.start : error.end]!r} is not valid Unicode")
+        case _:
+            found = _other(path, error)
+    return found
+
+
+def _other(path: str, error: Exception) -> StoreError:
     if str(error) == "no such table: memories":
         return StoreDamaged(f"{path} is damaged: {error}", hint=COPY)
     return StoreError(f"{path}: {error}")
