@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
-from entries import OTHER, SPACE, at, embedded, note, request, words
+from entries import OTHER, SPACE, START, at, embedded, note, request, words
 from graph_suite import entity, linked, related
 from hypothesis import HealthCheck, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -259,7 +259,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(space=st.sampled_from(SPACES))
     def begin(self, space) -> None:
-        self.same("begin", space)
+        self.same("begin", space, START)
 
     @rule(data=st.data())
     def set_vectors(self, data) -> None:
@@ -405,7 +405,7 @@ class Stores(RuleBasedStateMachine):
         self.same("runs.latest", limit)
         self.same("runs.calls", run, agent=agent, after=after, limit=limit)
         for name in ("r", "q", "none"):
-            self.same("runs.run", name)
+            self.same("runs.summary", name)
 
     @rule(reference=st.sampled_from(["1", "2", "999", "00000000", "00000001", "", "%"]))
     def resolve(self, reference) -> None:
