@@ -642,7 +642,7 @@ def everything(home: Path) -> None:
             place = {"session_id": "s", "session_iter": 3, "task_code": "t", "query_id": "q"}
             engine.save(
                 Draft(
-                    **{name: value for name, value in place.items() if name not in RULES[kind].foreign},
+                    **{name: value for name, value in place.items() if name not in RULES[kind].forbidden},
                     kind=kind,
                     title=f"A {kind}",
                     body=BODY.format(kind),

@@ -80,7 +80,7 @@ class Draft:
         for name in rule.required:
             if not str(getattr(self, name) or "").strip():
                 raise Invalid(f"{article(self.kind)} needs {article(name)}")
-        if wrong := [name for name in rule.foreign if getattr(self, name) is not None]:
+        if wrong := [name for name in rule.forbidden if getattr(self, name) is not None]:
             raise Invalid(
                 f"{article(self.kind)} has no {' and no '.join(wrong)}: it holds everywhere", hint="Leave it out."
             )

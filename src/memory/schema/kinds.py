@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
     Attributes:
         required: Fields of a draft that must be set.
-        foreign: Fields that must not be set: it belongs to no such thing.
+        forbidden: Fields that must not be set: it belongs to no such thing.
         chunked: Whether a long body is cut; otherwise it stays one chunk.
         repeats: Whether the same content may be kept twice in the same scope.
         categories: The categories it may have; None takes any.
@@ -59,14 +59,14 @@ class Rule(NamedTuple):
     repeats: bool = False
     categories: tuple[str, ...] | None = None
     told: bool = True
-    foreign: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
     one: tuple[str, ...] = ()
     renewed: bool = False
 
 
 _SESSION = ("session_id", "body")
 _RUN = ("query_id", "body")
-_PLACES = ("project", "session_id", "session_iter", "task_code", "query_id")  # of an entity there is one for all
+_SCOPE = ("project", "session_id", "session_iter", "task_code", "query_id")  # of an entity there is one for all
 
 BY_AUTHOR = ("agent_id", "query_id")
 """Who wrote it in which research run."""
@@ -84,7 +84,7 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
         Kind.REPORT_OBSERVATION: Rule("session", ("agent_id", *_SESSION)),
         Kind.WORKING_MEMORY: Rule("session", ("agent_id", *_SESSION), chunked=True),
         Kind.KNOWLEDGE_BASE: Rule(
-            "session", ("title", "body"), chunked=True, foreign=("session_id", "session_iter", "task_code")
+            "session", ("title", "body"), chunked=True, forbidden=("session_id", "session_iter", "task_code")
         ),
         Kind.DISCOVERY: Rule("research", _RUN, told=False),
         Kind.INSIGHT: Rule("research", _RUN, told=False),
@@ -95,7 +95,7 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
         Kind.PLAN: Rule("research", _RUN, repeats=True, told=False),
         Kind.CONTEXT: Rule("research", _RUN, told=False),
         Kind.QUERY_RESULT: Rule("research", _RUN, repeats=True, told=False),
-        Kind.ENTITY: Rule("graph", ("title",), chunked=True, told=False, one=("title",), foreign=_PLACES),
+        Kind.ENTITY: Rule("graph", ("title",), chunked=True, told=False, one=("title",), forbidden=_SCOPE),
     }
 )
 

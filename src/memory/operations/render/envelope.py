@@ -35,7 +35,7 @@ _FIELDS = ("uid", "description", "tags", "metadata", "content_hash", "updated_at
 """What is said of such a memory besides where it is from."""
 
 _TEXTS = ("chunk_content", "section_content", "content")
-_PLACE = {
+_LABELS = {
     "memory_type": "",
     "agent_id": "by ",
     "session_id": "session ",
@@ -112,7 +112,7 @@ def _origin(row: Mapping[str, Any]) -> str:
     """Where a text is from: its ids, its place, its heading, how near it is."""
     facts = [f"memory {row['memory_id']}"] if row.get("memory_id") else []
     facts += [f"chunk {row['chunk_id']}"] if row.get("chunk_id") else []
-    facts += [f"{word}{line(str(row[name]))}" for name, word in _PLACE.items() if row.get(name)]
+    facts += [f"{word}{line(str(row[name]))}" for name, word in _LABELS.items() if row.get(name)]
     facts += [line(str(row[name])) for name in ("title", "header_path") if row.get(name) not in (None, "", "/")]
     facts += _numbers(row)
     if row.get("matched_chunks"):

@@ -35,7 +35,7 @@ _MEMORY = Parameter("memory_id", "id", "The memory's id.", required=True)
 _THRESHOLD = Parameter("similarity_threshold", "number", "Taken and ignored, unless the settings say otherwise.")
 _RANK = Parameter("rank", "boolean", "With a query: rank by the best chunk instead of taking the latest.")
 _LATEST = Parameter("latest_first", "boolean", "Default true; false begins with the first iteration.")
-_PLACE = (_OF_AGENT, _OF_SESSION, _NUMBER, _OF_TASK)
+_FILTER = (_OF_AGENT, _OF_SESSION, _NUMBER, _OF_TASK)
 
 
 def _limit(usual: int, most: int = MOST) -> Parameter:
@@ -228,13 +228,13 @@ SEARCHING = (
         "search_system_memory",
         "Search technical facts",
         "Find commands, settings and addresses by words or meaning; without a query, the latest.",
-        (Parameter("query", "string", "What to look for; none takes the latest."), *_PLACE, _limit(10), _THRESHOLD),
+        (Parameter("query", "string", "What to look for; none takes the latest."), *_FILTER, _limit(10), _THRESHOLD),
         shapes.SCOPED,
         reads=True,
         repeats=True,
     ),
-    *_family("reports", "reports", _PLACE),
-    *_family("working_memory", "working memory", _PLACE),
+    *_family("reports", "reports", _FILTER),
+    *_family("working_memory", "working memory", _FILTER),
     *_family(
         "knowledge_base",
         "the knowledge base",
