@@ -31,7 +31,7 @@ from memory.schema.limits import TITLE_LIMIT
 from memory.schema.memory import ChunkId, Excerpt, MemoryId
 from memory.text.observations import listed
 from memory.text.passage import passage
-from memory.write.save import chunked
+from memory.write.entry import chunked
 from report import setting
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from memory.schema.kinds import Kind
     from memory.schema.memory import Memory
     from memory.schema.query import Answer, Granularity, Hit, Mode, Notice, Outcome, Query, Scope, Tier, Verdict
-    from memory.write.save import Saved
+    from memory.schema.saved import Saved
 
 __all__ = [
     "Ambiguous",
@@ -157,7 +157,7 @@ _HOMES = {
         "Tier",
         "Verdict",
     ),
-    "memory.write.save": ("Saved",),
+    "memory.schema.saved": ("Saved",),
 }
 
 

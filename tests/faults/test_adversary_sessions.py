@@ -45,8 +45,8 @@ def test_an_age_that_is_none_deletes_nothing_over_mcp(shell: Shell) -> None:
 
 def test_a_number_is_an_id_and_never_the_beginning_of_a_uid(engine: Engine) -> None:
     times = {"created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
-    plan, _ = parsed(json.dumps({"title": "kept", "uid": "93034808" + "a" * 24, **times}), place="here")
-    engine.maintenance.restore([plan])
+    memory = parsed(json.dumps({"title": "kept", "uid": "93034808" + "a" * 24, **times}), place="here")
+    engine.maintenance.restore([memory])
 
     with pytest.raises(NotFound):
         engine.delete(93034808)

@@ -16,7 +16,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkType
 from memory.text.chunk import chunk
 from memory.text.tokens import letters, tokens
-from memory.write.save import chunked
+from memory.write.entry import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -24,6 +24,7 @@ from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind, check_kind
 from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Status
 from memory.schema.query import NONE, Scored
+from memory.schema.saved import Saved
 from memory.store import (
     PRIOR,
     RESOLVED,
@@ -35,7 +36,6 @@ from memory.store import (
     Claim,
     Counts,
     Generation,
-    Kept,
     Revision,
     Salvaged,
     Session,
@@ -157,28 +157,28 @@ class RamStore(ProcessUsageLog):
 
     # Memories ------------------------------------------------------------
 
-    def write_entries(self, entries: Sequence[Entry]) -> Sequence[Kept]:
+    def write_entries(self, entries: Sequence[Entry]) -> Sequence[Saved]:
         with self.change():
             return [self._write_entry(entry) for entry in entries]
 
-    def _write_entry(self, entry: Entry) -> Kept:
+    def _write_entry(self, entry: Entry) -> Saved:
         data = self.data
         if (same := self._known(entry)) is not None:
             self._around(same, entry)
-            return Kept(data.memories[same], known=True, queued=0)
+            return _saved(data.memories[same], entry, known=True)
         self._check_parent(entry)
         if entry.renews and (same := self._alike(entry) or self._one(entry, entry.renews)) is not None:
             self._around(same, entry)
             old = self._memory(same)
             again = entry._replace(grown=old.content_hash == entry.content_hash)
-            return self._replaced(old, again)._replace(renewed=True)
+            return _saved(self._replaced(old, again), entry, renewed=True)
         id = MemoryId(data.next("memory"))
         data.memories[id] = _new(id, entry)
         data.bodies[id] = entry.draft.body
         data.history[id] = tuple(old._replace(memory=old.memory._replace(id=id)) for old in entry.history)
-        queued = self._put_chunks(id, entry)
+        self._write_chunks(id, entry)
         self._around(id, entry)
-        return Kept(data.memories[id], known=False, queued=queued)
+        return _saved(data.memories[id], entry)
 
     def _around(self, id: MemoryId, entry: Entry) -> None:
         if entry.supersedes is not None and entry.supersedes != id:
@@ -190,7 +190,7 @@ class RamStore(ProcessUsageLog):
                 raise NotFound(f"no entity {entity}")
             self.data.attached.setdefault((entity, id), entry.moment)
 
-    def _put_chunks(self, id: MemoryId, entry: Entry) -> int:
+    def _write_chunks(self, id: MemoryId, entry: Entry) -> None:
         data = self.data
         ids = [ChunkId(data.next("chunk")) for _ in entry.chunks]
         for new, chunk, grams in zip(ids, entry.chunks, entry.grams, strict=True):
@@ -199,7 +199,7 @@ class RamStore(ProcessUsageLog):
             if not entry.draft.keyword_only:
                 data.queue[new] = _QueueEntry()
         if entry.draft.keyword_only:
-            return 0
+            return
         if (given := entry.embedded) is not None:
             generation = self._living(given.space)
             if generation is None and not data.generations:
@@ -207,7 +207,6 @@ class RamStore(ProcessUsageLog):
             if generation is not None:
                 own = [window._replace(chunk=ids[window.chunk]) for window in given.windows]
                 self.set_vectors(generation.id, given.vectors, own)
-        return sum(new in data.queue for new in ids)
 
     def known(self, entries: Sequence[Entry]) -> Sequence[MemoryId | None]:
         with self.lock:
@@ -261,7 +260,7 @@ class RamStore(ProcessUsageLog):
             raise NotFound(f"no memory {id}")
         return self.data.memories[id]
 
-    def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Kept | None:
+    def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Saved | None:
         with self.change() as data:
             old = self._memory(id)
             if former is not None and (len(data.history[id]), old.content_hash) != (
@@ -273,18 +272,18 @@ class RamStore(ProcessUsageLog):
             check_kind(old.kind, entry.draft.kind)
             if (one := RULES[old.kind].one) and self._one(entry, one) not in {None, id}:
                 raise Invalid(f"there is another {old.kind} of the same {', '.join(one)}")
-            return self._replaced(old, entry)
+            return _saved(self._replaced(old, entry), entry)
 
-    def _replaced(self, old: Memory, entry: Entry) -> Kept:
+    def _replaced(self, old: Memory, entry: Entry) -> Memory:
         data, id = self.data, old.id
         if not entry.grown:
             data.history[id] = (Revision(entry.moment, old, data.bodies[id]), *data.history[id])
         removed = self._forget_chunks(id)
         data.memories[id] = old._replace(**_said(entry))
         data.bodies[id] = entry.draft.body
-        queued = self._put_chunks(id, entry)
+        self._write_chunks(id, entry)
         unlearn(data, removed)
-        return Kept(data.memories[id], known=False, queued=queued)
+        return data.memories[id]
 
     def link(self, links: Sequence[Links]) -> None:
         with self.change() as data:
@@ -815,6 +814,10 @@ def _said(entry: Entry) -> dict[str, Any]:
     shared = {name: getattr(draft, name) for name in SHARED} | {"metadata": dict(draft.metadata)}
     facts = {"content_hash": entry.content_hash, "body_size": len(draft.body), "flags": entry.flags}
     return shared | facts | {"updated_at": entry.moment}
+
+
+def _saved(memory: Memory, entry: Entry, *, known: bool = False, renewed: bool = False) -> Saved:
+    return Saved(memory, known, chunks=len(entry.chunks), renewed=renewed)
 
 
 def _new(id: MemoryId, entry: Entry) -> Memory:

@@ -92,7 +92,7 @@ def _show_demo(home: str, *, as_json: bool) -> None:
 def _keep(engine: Engine) -> int:
     drafts = list(drafted())
     if not sys.stderr.isatty():
-        from memory.write.save import chunked
+        from memory.write.entry import chunked
 
         chunks = sum(len(chunked(draft)) for draft in drafts)
         click.echo(f"memory: embedding {chunks:,} chunks, this takes about half a minute", err=True)

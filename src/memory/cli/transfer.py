@@ -28,11 +28,12 @@ from memory.schema.errors import Invalid, StoreDamaged, StoreError
 from memory.schema.kinds import Kind
 from memory.schema.limits import plain
 from memory.schema.query import Notice, Scope
+from memory.schema.saved import Saved
 from memory.store import ToolCall
 from memory.text.observations import observations
 from memory.write.edges import Attaching, Relating
-from memory.write.jsonl import Restoring, files, markdown, parsed, same
-from memory.write.save import Saved, content_hash
+from memory.write.entry import content_hash
+from memory.write.jsonl import MemoryLine, files, markdown, parsed, same
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from memory.schema.draft import Draft
     from memory.schema.memory import Memory
     from memory.write.jsonl import Line
-    from memory.write.save import Plan
 
 
 @click.command(short_help="Print every memory as a line of JSON.")
@@ -155,20 +155,20 @@ class Imported(NamedTuple):
 def _lines(engine: Engine, path: str) -> Imported:
     """Look at every line before the first is kept: a bad one changes nothing."""
     lines = list(_parsed(path))
-    plans = [line for line in lines if isinstance(line, Restoring)]
+    memories = [line for line in lines if isinstance(line, MemoryLine)]
     saved: list[Saved] = []
     try:
         with progress("importing") as report:
-            for batch in _batches(plans, engine):
-                saved += engine.maintenance.restore([plan for plan, _ in batch])
-                report(len(saved), len(plans))
-        engine.maintenance.link([links for _, links in plans if links is not None])
-        updated = sum(_grown(engine, plan, one) for (plan, _), one in zip(plans, saved, strict=True))
-        ids = {plan.restored.uid: one.memory.id for (plan, _), one in zip(plans, saved, strict=True) if plan.restored}
+            for batch in _batches(memories, engine):
+                saved += engine.maintenance.restore(batch)
+                report(len(saved), len(memories))
+        engine.maintenance.link([line.links for line in memories if line.links is not None])
+        updated = sum(_grown(engine, line.draft, one) for line, one in zip(memories, saved, strict=True))
+        ids = {line.memory.uid: one.memory.id for line, one in zip(memories, saved, strict=True) if line.memory}
         tied = engine.graph.tie([line for line in lines if isinstance(line, Relating | Attaching)], ids)
         engine.runs.log_all([line for line in lines if isinstance(line, ToolCall)])
     except StoreError as error:
-        hint = f"{len(saved):,} of {len(plans):,} were kept before. Repeat the import to go on."
+        hint = f"{len(saved):,} of {len(memories):,} were kept before. Repeat the import to go on."
         raise type(error)(str(error), hint=hint) from error
     found = _counted(saved, updated=0)
     found = found._replace(known=found.known - updated, updated=updated)
@@ -178,18 +178,18 @@ def _lines(engine: Engine, path: str) -> Imported:
     return found._replace(notices=(*found.notices, loose))
 
 
-def _grown(engine: Engine, plan: Plan, saved: Saved) -> bool:
+def _grown(engine: Engine, draft: Draft, saved: Saved) -> bool:
     """
     Add what is said of an entity that was here already under its name; whether that was something new. First it is
     excluded from embedding, if it is to be: what is new may be for no model.
     """
-    if not saved.known or plan.draft.kind is not Kind.ENTITY:
+    if not saved.known or draft.kind is not Kind.ENTITY:
         return False
-    if plan.draft.keyword_only and not saved.memory.keyword_only:
+    if draft.keyword_only and not saved.memory.keyword_only:
         engine.documents.update(saved.memory.id, keyword_only=True)
-    if saved.memory.content_hash == content_hash(plan.draft):
+    if saved.memory.content_hash == content_hash(draft):
         return False
-    return not engine.graph.observe(saved.memory.id, observations(plan.draft.body)).saved.known
+    return not engine.graph.observe(saved.memory.id, observations(draft.body)).saved.known
 
 
 def _parsed(path: str) -> Iterator[Line]:
@@ -289,9 +289,9 @@ def keep(engine: Engine, draft: Draft, old: Memory | None) -> tuple[Saved, bool]
     return saved, not saved.known  # it may differ from its file in a secret alone
 
 
-def _batches(plans: list[Restoring], engine: Engine) -> Iterable[list[Restoring]]:
+def _batches(memories: list[MemoryLine], engine: Engine) -> Iterable[list[MemoryLine]]:
     size = engine.config.embedding.batch_size
-    rest = iter(plans)
+    rest = iter(memories)
     return iter(lambda: list(islice(rest, size)), [])
 
 

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from memory.engine.graph import Entities
     from memory.engine.runs import Runs
     from memory.schema.draft import Draft
+    from memory.schema.saved import Saved
     from memory.search.context import Beside, Context
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import Store
-    from memory.write.save import Saved
 
 __all__ = ["Details", "Engine", "Reference"]
 
@@ -165,17 +165,13 @@ class Engine:
             NotFound, Ambiguous, Invalid: Of `supersedes` or `entities`. Nothing was kept.
             StoreBusy, StoreFull: Nothing was kept.
         """
-        from memory.write.save import Plan
-
         old = None if supersedes is None else self.documents.resolve(supersedes)
         about = tuple(one.id for one in self.graph.entities(entities)) if entities else ()
-        return self.documents.keep([Plan(draft, old, entities=about)])[0]
+        return self.documents.keep([draft], supersedes=old, entities=about)[0]
 
     def save_all(self, drafts: Sequence[Draft]) -> list[Saved]:
         """Keep drafts in one transaction: all of them or none. Meant for some hundreds at a time."""
-        from memory.write.save import Plan
-
-        return self.documents.keep([Plan(draft) for draft in drafts], patient=True)
+        return self.documents.keep(drafts, patient=True)
 
     # Finding -------------------------------------------------------------
 

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from memory.engine.status import Embedding
     from memory.engine.vectors import Vectors
     from memory.schema.document import Document, Expanded
+    from memory.schema.draft import Draft
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId
     from memory.schema.query import Scope
-    from memory.store import Aged, Revision, Store, Whole
-    from memory.write.backfill import Backfill
+    from memory.schema.saved import Saved
+    from memory.store import Aged, Entry, Revision, Store, Whole
+    from memory.write.jsonl import MemoryLine
     from memory.write.sanitize import Sanitizer
-    from memory.write.save import Plan, Saved, Saving
+    from memory.write.save import Writer
 
 SCOPED = "scoped"
 """In place of a tier: nothing was searched for, what is in scope was shown."""
@@ -68,20 +70,34 @@ class Documents:
 
     # Keeping -------------------------------------------------------------
 
-    def keep(self, plans: Sequence[Plan], *, patient: bool = False) -> list[Saved]:
+    def keep(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        supersedes: MemoryId | None = None,
+        entities: tuple[MemoryId, ...] = (),
+        renews: tuple[str, ...] = (),
+        patient: bool = False,
+    ) -> list[Saved]:
         """
-        Keep drafts in one transaction; see `memory.write.save.save`.
+        Keep drafts in one transaction; see `memory.write.save.Writer`.
 
         Args:
+            supersedes, entities, renews: Of each of them; see `memory.store.Entry`.
             patient: Embed all of it, however long that takes, where it is to be embedded at once.
         """
-        from memory.write.save import save
+        writer = self._writer(patient=patient)
+        entries = [writer.entry(draft, supersedes=supersedes, entities=entities, renews=renews) for draft in drafts]
+        return self._written(writer, entries)
 
-        backfill = self._vectors.backfill_policy()
-        if patient:
-            backfill = backfill._replace(seconds=None)
-        saved = save(plans, self._saving(backfill), moment=self._now())
-        self._vectors.saved(backfill, len(saved))
+    def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
+        """Keep what an export says of memories, in one transaction; what is there already is left as it is."""
+        writer = self._writer(patient=True)
+        return self._written(writer, [writer.restored(line) for line in lines])
+
+    def _written(self, writer: Writer, entries: Sequence[Entry]) -> list[Saved]:
+        saved = writer.save(entries)
+        self._vectors.saved(writer.backfill, len(saved))
         return saved
 
     def update(self, /, reference: int | str, **changes: Any) -> Saved:
@@ -115,25 +131,27 @@ class Documents:
             Invalid: A value that a draft does not take.
             StoreBusy: Others change it all the time.
         """
-        from memory.write.save import update
-
         for _ in range(UPDATES):
             if (former := self._store.whole(id)) is None:
                 raise NotFound(f"no memory {id}")
-            backfill = self._vectors.backfill_policy()
-            if saved := update(former, changes(former), self._saving(backfill), moment=self._now()):
-                self._vectors.saved(backfill, 1)
+            writer = self._writer()
+            if saved := writer.update(former, changes(former)):
+                self._vectors.saved(writer.backfill, 1)
                 return saved
         raise StoreBusy(f"memory {id} is changed all the time by others", hint="Try again.")
 
-    def _saving(self, backfill: Backfill) -> Saving:
+    def _writer(self, *, patient: bool = False) -> Writer:
         from memory.schema.kinds import sizes
         from memory.text.tokens import tokens
-        from memory.write.save import Cutting, Saving
+        from memory.write.entry import Cutting
+        from memory.write.save import Writer
 
+        backfill = self._vectors.backfill_policy()
+        if patient:
+            backfill = backfill._replace(seconds=None)
         chunking, embedders = self._config.chunking, self._vectors.embedders
         cutting = Cutting(chunking.size, sizes(chunking.kinds), lambda: embedders.counter or tokens)
-        return Saving(self._store, embedders, backfill, self.sanitizer, cutting)
+        return Writer(self._store, embedders, backfill, self.sanitizer, self._now(), cutting)
 
     def clean(self, text: str) -> str:
         """

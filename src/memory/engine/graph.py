@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from memory.engine.documents import Documents
     from memory.schema.memory import Memory
+    from memory.schema.saved import Saved
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import GraphCounts, Store, Whole
     from memory.write.edges import Strand, Tied
-    from memory.write.save import Saved
 
 NAMES = 5_000
 """Names that an unknown one is compared with."""

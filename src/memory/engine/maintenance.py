@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from memory.engine.status import Status
     from memory.engine.vectors import Vectors
     from memory.schema.query import Searched, Step
+    from memory.schema.saved import Saved
     from memory.store import Links, Store
-    from memory.write.jsonl import Exported
-    from memory.write.save import Plan, Saved
+    from memory.write.jsonl import Exported, MemoryLine
 
 
 class SearchLog:
@@ -114,13 +114,13 @@ class Maintenance:
 
         return exported(self._store, lost)
 
-    def restore(self, plans: Sequence[Plan]) -> list[Saved]:
+    def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
         """
         Keep what an export brought, in one transaction; what is there already is left as it is.
 
         See `memory.write.jsonl.parsed`. `link` then says what points to what.
         """
-        return self._documents.keep(plans, patient=True)
+        return self._documents.restore(lines)
 
     def link(self, links: Sequence[Links]) -> None:
         """Point restored memories to their parents and successors."""

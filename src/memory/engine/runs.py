@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from memory.engine.documents import Documents
     from memory.schema.draft import Draft
     from memory.schema.memory import Memory, MemoryId
+    from memory.schema.saved import Saved
     from memory.store import Run, Store
-    from memory.write.save import Saved
 
 PAGE = 1000  # calls, or memories, at a time
 
@@ -53,9 +53,7 @@ class Runs:
         Raises:
             StoreBusy, StoreFull: Nothing was kept.
         """
-        from memory.write.save import Plan
-
-        return self._documents.keep([Plan(draft, renews=BY_AUTHOR)])[0]
+        return self._documents.keep([draft], renews=BY_AUTHOR)[0]
 
     def memories(
         self, run: str | None, kinds: Sequence[Kind] = RESEARCH_KINDS, limit: int = 10_000

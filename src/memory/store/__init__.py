@@ -15,7 +15,6 @@ from memory.store.values import (
     Entry,
     Generation,
     GraphCounts,
-    Kept,
     Learned,
     Links,
     Relation,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.schema.query import Ranking, Scope, Searched, Term
+    from memory.schema.saved import Saved
     from memory.schema.space import Space, Vectors, Window
     from memory.store.begun import Begun
     from memory.store.graph import Graph
@@ -58,7 +58,6 @@ __all__ = [
     "Entry",
     "Generation",
     "GraphCounts",
-    "Kept",
     "Learned",
     "Links",
     "Relation",
@@ -131,7 +130,7 @@ class Store(UsageLog, Sessions, Protocol):
 
     # Memories ------------------------------------------------------------
 
-    def write_entries(self, entries: Sequence[Entry]) -> Sequence[Kept]:
+    def write_entries(self, entries: Sequence[Entry]) -> Sequence[Saved]:
         """
         Keep entries, all in one transaction. The first vectors of a store found its active generation.
 
@@ -150,7 +149,7 @@ class Store(UsageLog, Sessions, Protocol):
         """For each entry the memory that `write_entries` would answer it with instead of keeping it, as things stand now."""
         ...
 
-    def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Kept | None:
+    def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Saved | None:
         """
         Put new texts in place of a memory's; id, uid, creation time, status and counts stay, the old texts go to
         its history, unless the entry has only grown.

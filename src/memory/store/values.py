@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from memory.schema.draft import Draft
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId
+    from memory.schema.query import Notice
     from memory.schema.space import Embedded, Space, Vectors
 
 
@@ -97,6 +98,7 @@ class Entry(NamedTuple):
         flags: What a reader should know of its text; words without spaces.
         renews: Put the draft in place of the active memory of its kind and scope that says the same, else of the last
             changed one that has these fields in common with it.
+        notices: What was done to the draft, for whoever saves it; it is not kept.
         grown: It says all that the former said and more, so that nothing of that need go to the history.
         entities: The memory is about these entities.
     """
@@ -113,25 +115,10 @@ class Entry(NamedTuple):
     restored: Memory | None = None
     history: tuple[Revision, ...] = ()
     flags: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     renews: tuple[str, ...] = ()
     grown: bool = False
     entities: tuple[MemoryId, ...] = ()
-
-
-class Kept(NamedTuple):
-    """
-    What became of an entry.
-
-    Attributes:
-        memory: The new one, or the one that was known already.
-        queued: Chunks that wait for a vector.
-        renewed: It was there and says now what the entry says.
-    """
-
-    memory: Memory
-    known: bool
-    queued: int
-    renewed: bool = False
 
 
 class Counts(NamedTuple):

@@ -18,8 +18,8 @@ from memory.schema.memory import Memory, MemoryId, Status
 from memory.store import Links, Revision
 from memory.text.title import title
 from memory.write.edges import SCHEMAS, parsed as joined
+from memory.write.entry import content_hash
 from memory.write.salvage import every
-from memory.write.save import Plan, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -76,14 +76,25 @@ def _uid_of(store: Store, id: MemoryId | None) -> str | None:
         return None
 
 
-class Restoring(NamedTuple):
-    """What to save, and what it points to if it was exported with its uid."""
+class MemoryLine(NamedTuple):
+    """
+    What an export says of a memory.
 
-    plan: Plan
+    Attributes:
+        memory: Brings back uid, times and status; None if there was no uid.
+        history: What it said before, latest first.
+        links: What it points to, if it has a uid.
+        renews: See `memory.store.Entry`.
+    """
+
+    draft: Draft
+    memory: Memory | None = None
+    history: tuple[Revision, ...] = ()
     links: Links | None = None
+    renews: tuple[str, ...] = ()
 
 
-Line: TypeAlias = "Restoring | Strand | ToolCall"
+Line: TypeAlias = "MemoryLine | Strand | ToolCall"
 """What a line of an export says: a memory, what joins two of them, or a tool that was used."""
 
 
@@ -110,11 +121,11 @@ def parsed(line: str, *, place: str) -> Line:
     try:
         draft = _draft(values)
         if "uid" not in values:
-            return Restoring(Plan(draft))
+            return MemoryLine(draft)
         restored = _memory(values, draft)
         history = tuple(_revision(revision) for revision in values.get("history", []))
         links = Links(restored.uid, _uid(values.get("parent")), _uid(values.get("superseded_by")))
-        return Restoring(Plan(draft, restored=restored, history=history), links)
+        return MemoryLine(draft, restored, history, links)
     except Invalid as error:
         raise Invalid(f"{place}: {error}", hint=error.hint) from error
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:

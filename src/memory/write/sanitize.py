@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memory.config.files import SETTINGS_BYTES, contents
 from memory.redact import Redactor
@@ -28,20 +28,6 @@ OPEN = "<redacted>"
 LEAKED = "If it was a real secret, change it where it counts: whoever wrote it here may have shown it elsewhere."
 
 
-class Sanitized(NamedTuple):
-    """
-    A draft as it may be written.
-
-    Attributes:
-        flags: What a reader should know of its text; see `memory.schema.memory.Memory`.
-        notices: What was done, for whoever saves it.
-    """
-
-    draft: Draft
-    flags: tuple[str, ...] = ()
-    notices: tuple[Notice, ...] = ()
-
-
 class Sanitizer:
     """Reads the user's rules when they are first needed, and again when their file has changed."""
 
@@ -55,8 +41,11 @@ class Sanitizer:
         self._redactor = Redactor()
         self._stamp: tuple[int, int] | None = None
 
-    def draft(self, draft: Draft) -> Sanitized:
+    def draft(self, draft: Draft) -> tuple[Draft, tuple[str, ...], tuple[Notice, ...]]:
         """
+        A draft as it may be written, its flags (see `memory.schema.memory.Memory`), and what was done, for whoever saves
+        it.
+
         Raises:
             Invalid: A `<redacted>` is not closed, or a text is too long once its secrets have names.
             ConfigError: A rule of `.memoryignore` cannot be used. Nothing must be written then.
@@ -71,9 +60,9 @@ class Sanitizer:
         if OPEN in text.lower():
             notices += (Notice(f"{OPEN} without its end was taken for a placeholder: nothing was taken out there"),)
         if (phrase := orders(text)) is None:
-            return Sanitized(clean, (), notices)
+            return clean, (), notices
         warning = f"kept, and marked wherever it is recalled: {phrase!r} looks like an order to the agent that reads it"
-        return Sanitized(clean, (INSTRUCTIONS,), (*notices, Notice(warning)))
+        return clean, (INSTRUCTIONS,), (*notices, Notice(warning))
 
     def text(self, text: str) -> str:
         """

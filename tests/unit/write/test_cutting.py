@@ -20,7 +20,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import Chunk, ChunkType
 from memory.text.chunk import chunk
 from memory.text.tokens import tokens
-from memory.write.save import Cutting, chunked
+from memory.write.entry import Cutting, chunked
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

@@ -74,10 +74,10 @@ def test_an_import_is_guarded_with_its_history(engine, config, tmp_path):
     exported["history"][0]["what"] = f"key {SECRET}"
     exported["history"][0]["body"] = ORDER
     exported["what"] = f"new key {SECRET}"
-    plan, _ = parsed(json.dumps(exported), place="x:1")
+    line = parsed(json.dumps(exported), place="x:1")
 
     with Engine.open(replace(config, home=str(tmp_path / "other"))) as other:
-        (saved,) = other.maintenance.restore([plan])
+        (saved,) = other.maintenance.restore([line])
         details = other.details(saved.memory.id)
 
         assert SECRET.encode() not in on_disk(other)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.operations.graph.rows import Name, Values
     from memory.schema.memory import Memory
     from memory.schema.query import Notice
-    from memory.write.save import Saved
+    from memory.schema.saved import Saved
 
 
 class Created(NamedTuple):

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from memory.schema.errors import Error
     from memory.schema.memory import Memory
     from memory.schema.query import Answer, Hit, Notice
+    from memory.schema.saved import Saved
     from memory.search.context import Context
     from memory.store import Revision, ToolCall
     from memory.write.edges import Strand
     from memory.write.jsonl import Exported
-    from memory.write.save import Saved
 
 
 def document(name: str, values: dict[str, Any], version: int = 1) -> dict[str, Any]:

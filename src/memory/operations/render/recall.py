@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from memory.engine import Details
     from memory.schema.memory import Memory
     from memory.schema.query import Answer, Hit, Notice
+    from memory.schema.saved import Saved
     from memory.search.context import Context
-    from memory.write.save import Saved
 
 TITLE = 80  # characters of a title outside of the fence
 PASSAGE = 700

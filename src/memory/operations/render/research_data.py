@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import Memory
     from memory.schema.query import Notice
+    from memory.schema.saved import Saved
     from memory.store import Cleared, Run
-    from memory.write.save import Saved
 
 PAGE = 20_000
 """Characters of a content that a tool shows; `memory_details` goes on from there."""

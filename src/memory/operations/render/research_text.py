@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import Memory
     from memory.schema.query import Answer
+    from memory.schema.saved import Saved
     from memory.store import Cleared, Run
-    from memory.write.save import Saved
 
 SHOWN = 2_000  # characters of one content among several
 WHOLE = 20_000  # of the latest, which is read to be followed

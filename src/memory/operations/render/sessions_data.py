@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from memory.schema.kinds import Kind
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Notice
+    from memory.schema.saved import Saved
     from memory.store import Aged, Session
     from memory.write.markdown import Written
-    from memory.write.save import Saved
 
 
 def sessions(found: Sequence[Session], total: int) -> dict[str, Any]:

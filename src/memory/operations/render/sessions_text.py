@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from memory.schema.document import Expanded, Resumed
     from memory.schema.kinds import Kind
     from memory.schema.memory import Memory, MemoryId
+    from memory.schema.saved import Saved
     from memory.store import Aged, Session
     from memory.write.markdown import Written
-    from memory.write.save import Saved
 
 HEAD = 60  # characters of a memory's first line
 

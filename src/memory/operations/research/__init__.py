@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from memory.operations.research.transfer import Imported
     from memory.schema.draft import Draft
     from memory.schema.memory import Json
+    from memory.schema.saved import Saved
     from memory.store import Cleared
-    from memory.write.save import Saved
 
 __all__ = ["THIS", "ResearchMemory"]
 

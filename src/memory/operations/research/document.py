@@ -18,7 +18,7 @@ from memory.schema.kinds import RULES
 from memory.schema.limits import short
 from memory.schema.memory import Memory, MemoryId, Status
 from memory.store import ToolCall
-from memory.write.save import content_hash
+from memory.write.entry import content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping

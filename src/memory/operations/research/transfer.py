@@ -15,8 +15,8 @@ from memory.operations.research.find import every
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.kinds import BY_AUTHOR, RULES
 from memory.schema.limits import plain
+from memory.write.jsonl import MemoryLine
 from memory.write.markdown import write_file
-from memory.write.save import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -165,7 +165,7 @@ def imported(engine: Engine, content: bytes, *, place: str) -> Imported:
     )
 
 
-def _new_memories(engine: Engine, found: Document) -> Iterator[Plan]:
+def _new_memories(engine: Engine, found: Document) -> Iterator[MemoryLine]:
     """What is to be kept: what is not there by its uid or by what it says; of an author's feedback the last alone."""
     there = [(said.memory.uid, same(*said)) for run in found.runs for said in every(engine, run)]
     lines = sorted(found.memories, key=lambda line: line.memory.updated_at)
@@ -175,7 +175,7 @@ def _new_memories(engine: Engine, found: Document) -> Iterator[Plan]:
     ]
     for line in _missing([(line.memory.uid, same(line.memory, line.draft.body), line) for line in wanted], there):
         renews = BY_AUTHOR if RULES[line.draft.kind].renewed else ()
-        yield Plan(line.draft, restored=line.memory, renews=renews)
+        yield MemoryLine(line.draft, line.memory, renews=renews)
 
 
 def _author(draft: Draft) -> Hashable:

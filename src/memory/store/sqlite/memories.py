@@ -8,7 +8,7 @@ from memory.schema.errors import Invalid, NotFound, StoreDamaged
 from memory.schema.kinds import RULES, Kind, check_kind
 from memory.schema.memory import OVERLAP, Excerpt, MemoryId, Status
 from memory.schema.times import iso
-from memory.store import RESOLVED, UID_PREFIX, Kept, Revision
+from memory.store import RESOLVED, UID_PREFIX, Revision
 from memory.store.sqlite import sameness, vectors
 from memory.store.sqlite.rows import (
     MEMORY,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.schema.memory import ChunkId, Memory
+    from memory.schema.saved import Saved
     from memory.schema.space import Embedded
     from memory.store import Entry, Links, Whole
     from memory.store.sqlite.rows import Row
@@ -51,17 +52,17 @@ _WHOLE = """
 """
 
 
-def write_entry(db: apsw.Connection, entry: Entry) -> Kept:
+def write_entry(db: apsw.Connection, entry: Entry) -> Saved:
     """See `Store.write_entries`."""
     if (same := sameness.known(db, entry)) is not None:
         _around(db, same, entry)
-        return Kept(fetched(db, same), known=True, queued=0)
+        return _saved(fetched(db, same), entry, known=True)
     _check_parent(db, entry)
     if (same := sameness.renewed(db, entry)) is not None:
         _around(db, same, entry)
         old = fetched(db, same)
         again = entry._replace(grown=old.content_hash == entry.content_hash)  # the same words need no history
-        return _replaced(db, old, again)._replace(renewed=True)
+        return _saved(_replaced(db, old, again), entry, renewed=True)
     values = _values(entry) | _first(entry)
     new = memory(
         db.execute(
@@ -73,12 +74,18 @@ def write_entry(db: apsw.Connection, entry: Entry) -> Kept:
     db.execute("insert into bodies (memory_id, body) values (?, ?)", (id, entry.draft.body))
     for revision in reversed(entry.history):
         _remember(db, id, revision)
-    queued = _write_chunks(db, id, entry)
+    _write_chunks(db, id, entry)
     _around(db, id, entry)
-    return Kept(new, known=False, queued=queued)
+    return _saved(new, entry)
 
 
-def replace(db: apsw.Connection, id: MemoryId, entry: Entry, former: Whole | None) -> Kept | None:
+def _saved(memory: Memory, entry: Entry, *, known: bool = False, renewed: bool = False) -> Saved:
+    from memory.schema.saved import Saved  # a search does without
+
+    return Saved(memory, known, chunks=len(entry.chunks), renewed=renewed)
+
+
+def replace(db: apsw.Connection, id: MemoryId, entry: Entry, former: Whole | None) -> Saved | None:
     """See `Store.replace`."""
     old = fetched(db, id)
     if former is not None:
@@ -90,10 +97,10 @@ def replace(db: apsw.Connection, id: MemoryId, entry: Entry, former: Whole | Non
     if (one := RULES[old.kind].one) and (other := sameness.one(db, entry.draft, one)) not in {None, id}:
         names = ", ".join(f"{name} {getattr(entry.draft, name)!r}" for name in one)
         raise Invalid(f"there is another {old.kind} of {names}: memory {other}")
-    return _replaced(db, old, entry)
+    return _saved(_replaced(db, old, entry), entry)
 
 
-def _replaced(db: apsw.Connection, old: Memory, entry: Entry) -> Kept:
+def _replaced(db: apsw.Connection, old: Memory, entry: Entry) -> Memory:
     id = old.id
     if not entry.grown:
         _remember(db, id, Revision(entry.moment, old, body(db, id) or ""))
@@ -105,8 +112,8 @@ def _replaced(db: apsw.Connection, old: Memory, entry: Entry) -> Kept:
             f"update memories set {', '.join(f'{name} = ?' for name in values)} where id = ?", (*values.values(), id)
         )
         db.execute("update bodies set body = ? where memory_id = ?", (entry.draft.body, id))
-        queued = _write_chunks(db, id, entry)
-    return Kept(fetched(db, id), known=False, queued=queued)
+        _write_chunks(db, id, entry)
+    return fetched(db, id)
 
 
 def link(db: apsw.Connection, links: Links) -> None:
@@ -295,18 +302,17 @@ def _supersede(db: apsw.Connection, id: MemoryId, *, by: MemoryId) -> None:
     db.execute("update memories set status = 'superseded', superseded_by = ? where id = ?", (by, id))
 
 
-def _write_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> int:
+def _write_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> None:
     """Write the chunks, which indexes them, and their vectors or their place in the queue."""
     rows = [_chunk(id, entry, number) for number in range(len(entry.chunks))]
     names = ", ".join(rows[0])
     insert = f"insert into chunks ({names}) values ({', '.join('?' * len(rows[0]))}) returning id"
     ids: list[int] = [db.execute(insert, tuple(values.values())).get for values in rows]
     if entry.draft.keyword_only:
-        return 0
+        return
     embedded = _embed(db, ids, entry.embedded, iso(entry.moment)) if entry.embedded else set()
     waiting = [(chunk_id,) for chunk_id in ids if chunk_id not in embedded]
     db.executemany("insert into embed_queue (chunk_id) values (?)", waiting)
-    return len(waiting)
 
 
 def _chunk(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.schema.query import Ranking, Scope, Searched, Term
+    from memory.schema.saved import Saved
     from memory.schema.space import Space, Vectors, Window
-    from memory.store import Aged, Claim, Counts, Entry, Generation, Kept, Links, Revision, Session, Waiting
+    from memory.store import Aged, Claim, Counts, Entry, Generation, Links, Revision, Session, Waiting
     from memory.store.sqlite.begun import SqliteBegun
     from memory.store.sqlite.graph import SqliteGraph
     from memory.store.sqlite.runs import SqliteRuns
@@ -75,7 +76,7 @@ class SqliteStore(SqliteUsageLog, SqliteHealth):
 
     # Memories ------------------------------------------------------------
 
-    def write_entries(self, entries: Sequence[Entry]) -> Sequence[Kept]:
+    def write_entries(self, entries: Sequence[Entry]) -> Sequence[Saved]:
         with self._db.write() as db:
             return [memories.write_entry(db, entry) for entry in entries]
 
@@ -83,7 +84,7 @@ class SqliteStore(SqliteUsageLog, SqliteHealth):
         with self._db.read() as db:
             return [sameness.known(db, entry) for entry in entries]
 
-    def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Kept | None:
+    def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Saved | None:
         with self._db.write() as db:
             return memories.replace(db, id, entry, former)
 

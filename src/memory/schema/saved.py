@@ -1,0 +1,28 @@
+"""What became of a draft that was to be kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory.schema.memory import Memory
+    from memory.schema.query import Notice
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """
+    What became of a draft.
+
+    Attributes:
+        known: The same was kept before in the same scope; `memory` is that one, and nothing was written.
+        chunks: How many the body is cut into, the head of a note among them.
+        renewed: It was there and says now what the draft says.
+    """
+
+    memory: Memory
+    known: bool
+    notices: tuple[Notice, ...] = ()
+    chunks: int = 1
+    renewed: bool = False
