@@ -195,7 +195,7 @@ GRAPH = (
         "graph-export-may-be-embedded",
         "                **never,\n",
         "",
-        "test_entities.py test_graph_cli.py test_joined.py",
+        "test_entities.py test_graph_cli.py test_edges.py",
     ),
 )
 

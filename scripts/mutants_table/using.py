@@ -61,14 +61,14 @@ FILES = (
         "import-forgets-how-often",
         '        "access_count": old.access_count,\n',
         "",
-        "test_stores.py test_cli.py test_joined.py",
+        "test_stores.py test_cli.py test_edges.py",
         "not Ram",
     ),
     Mutant(
         "import-takes-any-zone-for-utc",
         "return datetime.fromisoformat(text).astimezone(UTC)",
         "return datetime.fromisoformat(text).replace(tzinfo=UTC)",
-        "test_cli.py test_joined.py test_adversary.py test_values.py",
+        "test_cli.py test_edges.py test_adversary.py test_values.py",
     ),
     Mutant(
         "time-in-its-own-zone",

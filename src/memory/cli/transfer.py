@@ -31,7 +31,7 @@ from memory.schema.query import Notice, Scope
 from memory.schema.saved import Saved
 from memory.store import ToolCall
 from memory.text.observations import observations
-from memory.write.edges import Attaching, Relating
+from memory.write.edges import LinkLine, RelationLine
 from memory.write.entry import content_hash
 from memory.write.jsonl import MemoryLine, files, markdown, parsed, same
 
@@ -70,7 +70,7 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> i
             count += 1
             yield data.exported(found)
         try:
-            yield from map(data.strand, engine.graph.strands())
+            yield from map(data.edge, engine.graph.edge_lines())
         except StoreDamaged as error:
             lost.append(f"not all relations and links can be read: {error}")
         try:
@@ -78,28 +78,28 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> i
         except StoreDamaged as error:
             lost.append(f"not all tool calls of research runs can be read: {error}")
 
-    joined = 0
+    edges = 0
     with opened(context, damaged=True) as engine:
         if output is None:
             for record in records(engine):
                 show(record)
         else:
-            joined = written(Path(output), map(encoded, records(engine))) - count
+            edges = written(Path(output), map(encoded, records(engine))) - count
     if output is not None:
-        _exported(output, count, joined, lost, as_json=as_json)
+        _exported(output, count, edges, lost, as_json=as_json)
     tell(Notice(f"lost: {what}") for what in lost)
     return 1 if lost else 0
 
 
-def _exported(output: str, count: int, joined: int, lost: list[str], *, as_json: bool) -> None:
+def _exported(output: str, count: int, edges: int, lost: list[str], *, as_json: bool) -> None:
     from memory.operations.render import data
     from memory.operations.render.text import counted
 
     if as_json:
-        show(data.document("export", {"file": output, "memories": count, "joined": joined, "lost": lost}))
+        show(data.document("export", {"file": output, "memories": count, "joined": edges, "lost": lost}))
         return
-    more = f", with {counted(joined, 'relation, link or tool call', 'relations, links and tool calls')}"
-    click.echo(f"{counted(count, 'memory', 'memories')}{more if joined else ''} in {output}")
+    more = f", with {counted(edges, 'relation, link or tool call', 'relations, links and tool calls')}"
+    click.echo(f"{counted(count, 'memory', 'memories')}{more if edges else ''} in {output}")
 
 
 @click.command("import", short_help="Keep what stands in files: an export, or Markdown.")
@@ -165,17 +165,17 @@ def _lines(engine: Engine, path: str) -> Imported:
         engine.maintenance.link([line.links for line in memories if line.links is not None])
         updated = sum(_grown(engine, line.draft, one) for line, one in zip(memories, saved, strict=True))
         ids = {line.memory.uid: one.memory.id for line, one in zip(memories, saved, strict=True) if line.memory}
-        tied = engine.graph.tie([line for line in lines if isinstance(line, Relating | Attaching)], ids)
+        edges = engine.graph.add_edges([line for line in lines if isinstance(line, RelationLine | LinkLine)], ids)
         engine.runs.log_all([line for line in lines if isinstance(line, ToolCall)])
     except StoreError as error:
         hint = f"{len(saved):,} of {len(memories):,} were kept before. Repeat the import to go on."
         raise type(error)(str(error), hint=hint) from error
     found = _counted(saved, updated=0)
     found = found._replace(known=found.known - updated, updated=updated)
-    if not tied.loose:
+    if not edges.dangling:
         return found
-    loose = Notice(f"{tied.loose:,} relations or links join something that is not here: left out")
-    return found._replace(notices=(*found.notices, loose))
+    dangling = Notice(f"{edges.dangling:,} relations or links join something that is not here: left out")
+    return found._replace(notices=(*found.notices, dangling))
 
 
 def _grown(engine: Engine, draft: Draft, saved: Saved) -> bool:

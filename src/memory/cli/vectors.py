@@ -64,7 +64,7 @@ def reindex(
         raise Invalid("--dry-run, --rollback and --keep or --resume do not go together")
     with opened(context) as engine:
         if dry_run:
-            _forecast(engine, as_json=as_json)
+            _estimate(engine, as_json=as_json)
         elif rollback:
             _roll_back(engine, as_json=as_json)
         else:
@@ -102,14 +102,14 @@ def _trouble(result: Reindexed) -> list[str]:
     return lines
 
 
-def _forecast(engine: Engine, *, as_json: bool) -> None:
+def _estimate(engine: Engine, *, as_json: bool) -> None:
     found = engine.vectors.estimate()
     from memory.operations.render import care_data, care_text
 
     if as_json:
-        show(care_data.forecast(found))
+        show(care_data.estimate(found))
     else:
-        click.echo(care_text.forecast(found))
+        click.echo(care_text.estimate(found))
 
 
 def _roll_back(engine: Engine, *, as_json: bool) -> None:

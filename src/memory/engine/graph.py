@@ -11,7 +11,7 @@ from memory.schema.limits import DISTANCE_LIMIT, NAME_LIMIT, check_distance, che
 from memory.schema.memory import MemoryId
 from memory.store import Attached, Relation
 from memory.text.observations import checked, listed, observations, together
-from memory.write.edges import Relating, strands, tie
+from memory.write.edges import RelationLine, add_edges, edge_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memory.schema.saved import Saved
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import GraphCounts, Store, Whole
-    from memory.write.edges import Strand, Tied
+    from memory.write.edges import EdgeLine, EdgesAdded
 
 NAMES = 5_000
 """Names that an unknown one is compared with."""
@@ -325,21 +325,22 @@ class Entities:
         entities = self.distances([one.id for one in self.entities(names)], most)
         return frozenset(entities) | {link.memory for link in self.attached(list(entities))}
 
-    def strands(self) -> Iterator[Strand]:
+    def edge_lines(self) -> Iterator[EdgeLine]:
         """Every relation and every link with uids in place of ids, to be carried to another database."""
-        return strands(self._store)
+        return edge_lines(self._store)
 
-    def tie(self, found: Sequence[Strand], ids: Mapping[str, MemoryId]) -> Tied:
+    def add_edges(self, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryId]) -> EdgesAdded:
         """
-        Join what was carried over; see `memory.write.edges.tie`.
+        Join what was carried over; see `memory.write.edges.add_edges`.
 
         Raises:
             NotFound: What is to be related is no entity. Nothing was related.
         """
         clean = [
-            one._replace(type=self._documents.clean(one.type)) if isinstance(one, Relating) else one for one in found
+            one._replace(type=self._documents.clean(one.type)) if isinstance(one, RelationLine) else one
+            for one in lines
         ]
-        return tie(self._store, clean, ids)
+        return add_edges(self._store, clean, ids)
 
     def nearby(self, wanted: Wanted) -> EntityAnswer:
         """Find entities by their meaning and by how near they are to others; see `memory.search.near`."""

@@ -135,11 +135,11 @@ class Vectors:
         Raises:
             Refused: The configured model cannot be used.
         """
-        from memory.write.estimate import forecast
+        from memory.write.estimate import estimate
 
         if not self.embedders.enabled:
             raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
-        return forecast(self._store, self.embedders, moment=self._now())
+        return estimate(self._store, self.embedders, moment=self._now())
 
     def learn(self, *, anew: bool = False, going: Callable[[], bool] = lambda: True) -> Learned | None:
         """

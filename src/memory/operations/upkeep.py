@@ -27,7 +27,7 @@ def stats(call: Call, _given: Mapping[str, Any]) -> Result:
 def _reindex(call: Call, given: Mapping[str, Any]) -> Result:
     if given.get("dry_run"):
         plan = call.engine.vectors.estimate()
-        values = care_data.forecast(plan) | {"embedded": 0}
+        values = care_data.estimate(plan) | {"embedded": 0}
         return Result(values, f"{plan.chunks:,} chunks, about {plan.tokens:,} tokens, with {plan.model}.\n")
     result = call.engine.vectors.reindex(call.progress)
     values = care_data.reindexed(result) | {"chunks": result.embedded + result.failed}

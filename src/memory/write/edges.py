@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 
-class Relating(NamedTuple):
+class RelationLine(NamedTuple):
     """A relation between entities by their uids."""
 
     source: str
@@ -30,7 +30,7 @@ class Relating(NamedTuple):
     created_at: datetime
 
 
-class Attaching(NamedTuple):
+class LinkLine(NamedTuple):
     """That a memory is about an entity, by their uids."""
 
     entity: str
@@ -38,39 +38,39 @@ class Attaching(NamedTuple):
     created_at: datetime
 
 
-Strand: TypeAlias = Relating | Attaching
+EdgeLine: TypeAlias = RelationLine | LinkLine
 RELATION, ATTACHED, CALL = "memory.relation/1", "memory.attached/1", "memory.tool_call/1"
 SCHEMAS = (RELATION, ATTACHED, CALL)
 
 
-class Tied(NamedTuple):
+class EdgesAdded(NamedTuple):
     """How many relations and links are new, and how many join something that is not there."""
 
     new: int
-    loose: int
+    dangling: int
 
 
-def strands(store: Store) -> Iterator[Strand]:
+def edge_lines(store: Store) -> Iterator[EdgeLine]:
     """Every relation, then every link between an entity and a memory, read a page at a time."""
     relation: Relation | None = None
     while relations := store.graph.all_relations(relation):
         uids = _uids(store, [id for one in relations for id in one[:2]])
         for relation in relations:
             if relation.source in uids and relation.target in uids:  # neither was deleted meanwhile
-                yield Relating(uids[relation.source], uids[relation.target], relation.type, relation.created_at)
+                yield RelationLine(uids[relation.source], uids[relation.target], relation.type, relation.created_at)
     link: Attached | None = None
     while links := store.graph.all_attached(link):
         uids = _uids(store, [id for one in links for id in one[:2]])
         for link in links:
             if link.entity in uids and link.memory in uids:
-                yield Attaching(uids[link.entity], uids[link.memory], link.created_at)
+                yield LinkLine(uids[link.entity], uids[link.memory], link.created_at)
 
 
 def _uids(store: Store, ids: Sequence[MemoryId]) -> dict[MemoryId, str]:
     return {id: memory.uid for id, memory in store.memories(sorted(set(ids))).items()}
 
 
-def tie(store: Store, found: Sequence[Strand], ids: Mapping[str, MemoryId]) -> Tied:
+def add_edges(store: Store, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryId]) -> EdgesAdded:
     """
     Join what belongs together; what is joined already stays as it is.
 
@@ -78,30 +78,30 @@ def tie(store: Store, found: Sequence[Strand], ids: Mapping[str, MemoryId]) -> T
         ids: Of the memories that came with them, by uid: an entity that was there under its name has another uid here.
     """
     known = dict(ids)
-    for uid in {uid for one in found for uid in one[:2]} - known.keys():
+    for uid in {uid for one in lines for uid in one[:2]} - known.keys():
         known |= {uid: id for id, uid in store.resolve(uid)}
-    whole = [one for one in found if one[0] in known and one[1] in known]
+    whole = [one for one in lines if one[0] in known and one[1] in known]
     relations = [Relation(known[a], known[b], *more) for a, b, *more in whole if len(more) > 1]
     links = [Attached(known[a], known[b], *more) for a, b, *more in whole if len(more) == 1]
     new = [*store.graph.relate(relations), *store.graph.attach(links)]
-    return Tied(sum(new), len(found) - len(whole))
+    return EdgesAdded(sum(new), len(lines) - len(whole))
 
 
-def parsed(schema: str, values: Mapping[str, Any]) -> Strand | ToolCall:
+def parsed(schema: str, values: Mapping[str, Any]) -> EdgeLine | ToolCall:
     """
     A line of an export.
 
     Raises:
         Invalid: It is not such a line.
     """
-    made: Strand | ToolCall
+    made: EdgeLine | ToolCall
     texts = {name: value for name, value in values.items() if name not in {"schema", "created_at", "moment"}}
     try:
         moment = _moment(values["moment" if schema == CALL else "created_at"])
         if schema == CALL:
             made = ToolCall(**{"run": None} | texts, moment=moment)
         else:
-            made = (Relating if schema == RELATION else Attaching)(**texts, created_at=moment)
+            made = (RelationLine if schema == RELATION else LinkLine)(**texts, created_at=moment)
     except KeyError as error:
         raise Invalid(f"no field {error.args[0]!r}") from error
     except TypeError as error:  # says which field is missing, or is none

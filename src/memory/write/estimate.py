@@ -44,7 +44,7 @@ class Forecast(NamedTuple):
     seconds: float | None
 
 
-def forecast(store: Store, embedders: Embedders, *, moment: datetime) -> Forecast:
+def estimate(store: Store, embedders: Embedders, *, moment: datetime) -> Forecast:
     """
     Look at what there is. Nothing is changed and nothing leaves the process.
 

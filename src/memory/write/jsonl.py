@@ -17,7 +17,7 @@ from memory.schema.limits import TITLE_LIMIT, plain
 from memory.schema.memory import Memory, MemoryId, Status
 from memory.store import Links, Revision
 from memory.text.title import title
-from memory.write.edges import SCHEMAS, parsed as joined
+from memory.write.edges import SCHEMAS, parsed as parsed_edge
 from memory.write.entry import content_hash
 from memory.write.salvage import every
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.store import Store, ToolCall
-    from memory.write.edges import Strand
+    from memory.write.edges import EdgeLine
 
 SCHEMA = "memory.memory/1"
 SUFFIXES = (".md", ".markdown")  # of Markdown files
@@ -94,7 +94,7 @@ class MemoryLine(NamedTuple):
     renews: tuple[str, ...] = ()
 
 
-Line: TypeAlias = "MemoryLine | Strand | ToolCall"
+Line: TypeAlias = "MemoryLine | EdgeLine | ToolCall"
 """What a line of an export says: a memory, what joins two of them, or a tool that was used."""
 
 
@@ -110,7 +110,7 @@ def parsed(line: str, *, place: str) -> Line:
     """
     values = _object(line, place)
     if values.get("schema") in SCHEMAS:
-        return _joined(values, place)
+        return _edge(values, place)
     if values.get("schema", SCHEMA) != SCHEMA:
         raise Invalid(f"{place}: schema {values['schema']!r} is not {SCHEMA}", hint="Was it made by a newer version?")
     if unknown := sorted(set(values) - _KNOWN):
@@ -146,9 +146,9 @@ def _object(line: str, place: str) -> dict[str, Any]:
     return values
 
 
-def _joined(values: Mapping[str, Any], place: str) -> Strand | ToolCall:
+def _edge(values: Mapping[str, Any], place: str) -> EdgeLine | ToolCall:
     try:
-        return joined(values["schema"], values)
+        return parsed_edge(values["schema"], values)
     except Invalid as error:
         raise Invalid(f"{place}: {error}", hint=error.hint) from error
 

@@ -39,7 +39,7 @@ class Written(NamedTuple):
 UNPRINTED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)}
 
 
-def front(document: Document) -> str:
+def front_matter(document: Document) -> str:
     """YAML front matter that says which memory it is (CAP D33): a line for a fact, texts always in double quotes."""
     memory = document.memory
     facts = {
@@ -87,7 +87,7 @@ def write(
     """
     target = _place(path, folder)
     _own(target, Path(home).resolve())
-    text = ((front(document) if matter else "") + document.body).encode()
+    text = ((front_matter(document) if matter else "") + document.body).encode()
     try:
         with _folders(target):
             write_file(target, text, overwrite=overwrite)

@@ -251,7 +251,7 @@ def test_any_parser_reads_the_front_matter_back(title: str, names: tuple[str | N
     fields = ("agent_id", "session_id", "task_code", "category")
     memory = KEPT._replace(title=title, tags=tuple(tags), session_iter=3, **dict(zip(fields, names, strict=True)))
 
-    text = markdown.front(Document(memory, "body", 7, True))
+    text = markdown.front_matter(Document(memory, "body", 7, True))
 
     lines = text.split("\n")
     assert (lines[0], lines[-2], lines[-1]) == ("---", "---", "")
@@ -281,7 +281,7 @@ def test_no_word_is_anything_but_text(word: str) -> None:
     """By sight: YAML 1.2 reads 1e3 and 0o17 as numbers, 1.1 y and on as booleans; neither does so in double quotes."""
     memory = KEPT._replace(title=word, agent_id=word, tags=(word, word))
 
-    text = markdown.front(Document(memory, "body", 7, True))
+    text = markdown.front_matter(Document(memory, "body", 7, True))
 
     facts = dict(line.partition(": ")[::2] for line in text.split("\n")[1:-2])
     assert facts["title"] == facts["agent_id"]
@@ -322,7 +322,7 @@ def test_a_body_is_written_byte_for_byte(tmp_path: Path, body: str, overwrite: b
     below = markdown.write(document(body), "b.md", folder=tmp_path, home="elsewhere", overwrite=overwrite)
 
     assert plain.path.read_bytes() == body.encode()
-    assert below.path.read_bytes() == markdown.front(document(body)).encode() + body.encode()
+    assert below.path.read_bytes() == markdown.front_matter(document(body)).encode() + body.encode()
     assert (plain.size, below.size) == (plain.path.stat().st_size, below.path.stat().st_size)
 
 

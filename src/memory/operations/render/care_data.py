@@ -58,7 +58,7 @@ def rolled_back(result: RolledBack) -> dict[str, Any]:
     return document("rollback", values)
 
 
-def forecast(found: Forecast) -> dict[str, Any]:
+def estimate(found: Forecast) -> dict[str, Any]:
     return document("forecast", found._asdict())
 
 

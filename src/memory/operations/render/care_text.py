@@ -64,7 +64,7 @@ def takes(plan: Forecast) -> str:
     return ", ".join(parts)
 
 
-def forecast(plan: Forecast) -> str:
+def estimate(plan: Forecast) -> str:
     """What a reindex would take, for `--dry-run`."""
     lines = [f"to        {plan.model}"]
     if plan.before:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.schema.saved import Saved
     from memory.search.context import Context
     from memory.store import Revision, ToolCall
-    from memory.write.edges import Strand
+    from memory.write.edges import EdgeLine
     from memory.write.jsonl import Exported
 
 
@@ -110,7 +110,7 @@ def exported(found: Exported) -> dict[str, Any]:
     return document("memory", {**values, "body": found.body, "history": history})
 
 
-def strand(one: Strand) -> dict[str, Any]:
+def edge(one: EdgeLine) -> dict[str, Any]:
     """A line of an export: what joins two memories."""
     name = "relation" if "type" in one._fields else "attached"
     return document(name, one._asdict() | {"created_at": iso(one.created_at)})
