@@ -26,7 +26,7 @@ from memory.schema.kinds import Kind
 from memory.schema.query import ACTIVE
 from memory.store.sqlite.store import SqliteStore
 from memory.text.chunk import chunk
-from memory.text.fence import seen
+from memory.text.display import escape_invisible
 from memory.text.identifiers import parts, split
 from memory.text.injection import orders
 from memory.text.terms import terms
@@ -132,7 +132,7 @@ CASES = (
         Case(f"signs of instructions: {part!r}", over_and_over(part), orders)
         for part in ("ignore all your ", "human:\n", "send your ", "i g n o r e ", "curl you must ", "system: ")
     ),
-    Case("what is not seen: a joiner", over_and_over("\u200d"), seen),
+    Case("what is not seen: a joiner", over_and_over("\u200d"), escape_invisible),
     Case("parts of a name: 'aB'", over_and_over("aB"), split),
     *(
         Case(f"chunks: {part!r}", over_and_over(part), chunk)

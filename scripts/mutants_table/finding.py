@@ -202,8 +202,8 @@ GRAPH = (
 READERS = (
     Mutant(
         "fence-of-a-known-line",
-        "body = seen(text)\n    boundary = os.urandom(_BYTES).hex()",
-        'body = seen(text)\n    boundary = "5e" * _BYTES',
+        "body = escape_invisible(text)\n    boundary = os.urandom(_BYTES).hex()",
+        'body = escape_invisible(text)\n    boundary = "5e" * _BYTES',
         "test_fence.py",
     ),
     Mutant(
@@ -220,8 +220,8 @@ READERS = (
     ),
     Mutant(
         "briefing-lets-lines-pass",
-        r'text = _OURS.sub("> ", "\n".join(seen(said.body.strip()).splitlines()))',
-        r'text = "\n".join(seen(said.body.strip()).splitlines())',
+        r'text = _OURS.sub("> ", "\n".join(escape_invisible(said.body.strip()).splitlines()))',
+        r'text = "\n".join(escape_invisible(said.body.strip()).splitlines())',
         "test_research.py test_adversary_runs.py",
         "frame",
     ),

@@ -151,8 +151,8 @@ FACES = (
     ),
     Mutant(
         "hook-stops-the-session",
-        'else f"memory: {visible(line)}", err=True)\n    return 1',
-        'else f"memory: {visible(line)}", err=True)\n    return 2',
+        'else f"memory: {line}", err=True)\n    return 1',
+        'else f"memory: {line}", err=True)\n    return 2',
         "test_hook.py",
     ),
     Mutant(
@@ -164,8 +164,8 @@ FACES = (
     Mutant("hook-reminds-for-ever", 'asked = found.get("stop_hook_active") is True or ', "asked = ", "test_hook.py"),
     Mutant(
         "mcp-always-structured",
-        "more = recall.seen_all(values) if structured else None",
-        "more = recall.seen_all(values)",
+        "more = recall.escape_all(values) if structured else None",
+        "more = recall.escape_all(values)",
         "test_mcp_text.py",
     ),
     Mutant(

@@ -16,7 +16,7 @@ from memory import Config, Draft, Engine, Kind
 from memory.operations.research import ResearchMemory, transfer
 from memory.schema.errors import Invalid
 from memory.schema.kinds import kind
-from memory.text.fence import seen
+from memory.text.display import escape_invisible
 from oracle.ram import RamStore
 from oracle.ram_runs import RamRuns
 
@@ -311,9 +311,9 @@ def test_kinds_are_known_by_their_plurals() -> None:
 
 
 def test_signs_that_nobody_sees_are_shown_unless_they_belong_to_a_script() -> None:
-    assert seen("a\u17b4b\ufff9c\U0001d173 \u2800x\u034f") == "a\ufffdb\ufffdc\ufffd \ufffdx\ufffd"
+    assert escape_invisible("a\u17b4b\ufff9c\U0001d173 \u2800x\u034f") == "a\ufffdb\ufffdc\ufffd \ufffdx\ufffd"
     for written in ("ᠮᠣᠩᠭᠣᠯ᠋", "⠓⠑⠇⠇⠕⠀⠺⠕⠗⠇⠙"):
-        assert seen(written) == written
+        assert escape_invisible(written) == written
 
 
 def test_a_name_does_not_turn_the_line_around(shell: Shell) -> None:

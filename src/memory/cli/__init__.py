@@ -182,7 +182,7 @@ def _report(error: Error, *, as_json: bool) -> None:
 
         click.echo(json.dumps(rendered(error)), err=True)
         return
-    from memory.operations.render.text import visible
+    from memory.text.display import escape_controls
 
     for line in filter(None, (str(error), error.hint)):
-        click.echo(f"memory: {visible(line)}", err=True)
+        click.echo(f"memory: {escape_controls(line)}", err=True)

@@ -89,9 +89,9 @@ def reconstruct(
 
         show(sessions_data.document(found))
     elif sys.stdout.isatty():
-        from memory.operations.render.text import visible
+        from memory.text.display import escape_controls
 
-        click.echo(visible(found.body), nl=False)
+        click.echo(escape_controls(found.body), nl=False)
     else:
         click.echo(found.body.encode(), nl=False)
     if not as_json:

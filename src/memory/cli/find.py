@@ -190,9 +190,9 @@ def context(
 
 
 def _show_context(found: Context, missing: str, tokens: int) -> None:
-    from memory.operations.render.text import visible
+    from memory.text.display import escape_controls
 
-    click.echo(visible(found.text), nl=False)
+    click.echo(escape_controls(found.text), nl=False)
     if missing:
         click.echo(missing, err=True)
     if found.omitted:

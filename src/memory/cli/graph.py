@@ -48,13 +48,13 @@ def _answer(name: str, values: dict[str, Any], *, as_json: bool) -> None:
         show(graph_data.graph(name, values))
         return
     from memory.operations.render import graph_text
-    from memory.operations.render.text import visible
+    from memory.text.display import escape_controls
 
     if text := graph_text.shown(values):
         click.echo(text)
     for said in (graph_text.head(values), *(f"{one['text']} {one['hint']}".rstrip() for one in values["notices"])):
         if said:
-            click.echo(f"memory: {visible(said)}", err=True)
+            click.echo(f"memory: {escape_controls(said)}", err=True)
 
 
 @graph.command(short_help="Make an entity, or add to one.")

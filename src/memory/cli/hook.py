@@ -41,10 +41,10 @@ class Harmless(click.Group):
 
 def _told(*said: str) -> int:
     """1, after saying why."""
-    from memory.operations.render.text import visible
+    from memory.text.display import escape_controls
 
-    for line in filter(None, said):
-        click.echo(visible(line) if line.startswith("Usage: ") else f"memory: {visible(line)}", err=True)
+    for line in map(escape_controls, filter(None, said)):
+        click.echo(line if line.startswith("Usage: ") else f"memory: {line}", err=True)
     return 1
 
 

@@ -134,6 +134,6 @@ def delete(context: click.Context, /, reference: str, *, as_json: bool) -> None:
 
         show(data.document("delete", {"memory": data.pointer(memory)}))
         return
-    from memory.operations.render.text import visible
+    from memory.text.display import escape_controls
 
-    click.echo(f"deleted {memory.uid[:8]} (id {memory.id}) {visible(memory.title)}")
+    click.echo(f"deleted {memory.uid[:8]} (id {memory.id}) {escape_controls(memory.title)}")

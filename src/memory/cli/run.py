@@ -232,10 +232,10 @@ def import_(context: click.Context, /, file: str, *, as_json: bool) -> None:
         research_text.amount(*of) for of in ((found.memories, found.calls), (found.known, found.known_calls))
     )
     click.echo(f"kept {kept}; already kept {known}")
-    from memory.search.context import line
+    from memory.text.display import one_line
 
     for name in found.runs:
-        click.echo(f"memory: run {line(name)}", err=True)
+        click.echo(f"memory: run {one_line(name)}", err=True)
     tell(found.notices)
 
 

@@ -94,9 +94,9 @@ def _configured(keeper: Keeper) -> McpSettings:
     try:
         return keeper.config().mcp
     except ConfigError as error:
-        from memory.operations.render.text import visible
+        from memory.text.display import escape_controls
 
-        click.echo(f"memory: {visible(str(error))}", err=True)
+        click.echo(f"memory: {escape_controls(str(error))}", err=True)
         return McpSettings()
 
 

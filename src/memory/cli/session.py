@@ -138,10 +138,10 @@ def context(context: click.Context, /, id: str, number: str | None, *, as_json: 
         show(sessions_data.context(id, found, bodies, notices))
         return
     from memory.operations.render import sessions_text
-    from memory.operations.render.text import visible
+    from memory.text.display import escape_controls
 
     text = sessions_text.context(id, found, bodies)
-    click.echo(visible(text), nl=False)
+    click.echo(escape_controls(text), nl=False)
     if not text:
         click.echo("memory: this session has no context, prompts, reports or working memory to go on with", err=True)
     tell(notices)

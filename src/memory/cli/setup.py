@@ -82,14 +82,14 @@ def setup(
 
 
 def _tell(outcome: Outcome, *, dry_run: bool) -> None:
-    from memory.operations.render.text import visible
+    from memory.text.display import escape_controls
 
     for step in outcome.steps:
-        click.echo(visible(_line(step, dry_run=dry_run)))
+        click.echo(escape_controls(_line(step, dry_run=dry_run)))
         if dry_run and step.diff:
-            click.echo(visible(step.diff))
+            click.echo(escape_controls(step.diff))
     for notice in outcome.notices:
-        click.echo(f"memory: {visible(notice)}", err=True)
+        click.echo(f"memory: {escape_controls(notice)}", err=True)
     if outcome.following and not dry_run:
         click.echo(f"next     {outcome.following}")
 

@@ -30,7 +30,8 @@ def embed(context: click.Context, /, *, as_json: bool) -> int:
 
         show(care_data.backfilled(result))
         return 1 if result.failed else 0
-    from memory.operations.render.text import counted, visible
+    from memory.operations.render.text import counted
+    from memory.text.display import escape_controls
 
     left = f", {result.left:,} still wait" if result.left else ""
     by = f" with {result.model}" if result.embedded else ""
@@ -39,7 +40,8 @@ def embed(context: click.Context, /, *, as_json: bool) -> int:
         click.echo(f"memory: {one}", err=True)
     if result.failed:
         click.echo(
-            f"memory: the model did not take {counted(result.failed, 'chunk')}: {visible(result.error)}", err=True
+            f"memory: the model did not take {counted(result.failed, 'chunk')}: {escape_controls(result.error)}",
+            err=True,
         )
     return 1 if result.failed else 0
 
@@ -79,7 +81,8 @@ def _reindex(engine: Engine, *, keep: bool, as_json: bool) -> None:
         click.echo("memory: what was embedded is kept; `memory reindex` goes on there", err=True)
         raise
     from memory.operations.render import care_data
-    from memory.operations.render.text import counted, visible
+    from memory.operations.render.text import counted
+    from memory.text.display import escape_controls
 
     if as_json:
         show(care_data.reindexed(result))
@@ -88,7 +91,7 @@ def _reindex(engine: Engine, *, keep: bool, as_json: bool) -> None:
     if result.before not in (None, result.after):
         click.echo(f"before: {result.before}; `memory reindex --rollback` goes back")
     for line in _trouble(result):
-        click.echo(f"memory: {visible(line)}", err=True)
+        click.echo(f"memory: {escape_controls(line)}", err=True)
 
 
 def _trouble(result: Reindexed) -> list[str]:

@@ -291,9 +291,9 @@ class _Report:
 
             show(sessions_data.change(change.done, change.name, change.memory, change.notices))
             return
-        from memory.operations.render.text import visible
+        from memory.text.display import escape_controls
 
-        click.echo(f"{change.done} {visible(change.name)}")
+        click.echo(f"{change.done} {escape_controls(change.name)}")
         said = list(change.notices)
         if change.done == "gone":
             why = "no Markdown file is left in the folder" if pruning else "--prune deletes it"

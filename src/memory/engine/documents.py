@@ -208,7 +208,8 @@ class Documents:
         match found:
             case []:
                 raise NotFound(
-                    f"no memory {short(reference)}", hint="Give its id, its uid, or at least 8 characters of the uid."
+                    f"no memory {short(reference)}",
+                    hint="Give its id, its uid, or at least 8 characters of the uid.",
                 )
             case [(id, _)]:
                 return id

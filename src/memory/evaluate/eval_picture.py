@@ -8,7 +8,7 @@ from itertools import count, cycle
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.evaluate.systems import COUNT, KEYWORDS, NO_CALL, TIERED
-from memory.operations.render.text import visible
+from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,7 +62,7 @@ def picture(found: Evaluation) -> str:
     ]
     for one, colour, dash in styles:
         parts += _set(one, field, colour, dash)
-    parts += _legend([(visible(one.name), colour, dash) for one, colour, dash in styles])
+    parts += _legend([(escape_controls(one.name), colour, dash) for one, colour, dash in styles])
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -103,7 +103,7 @@ def _set(one: OfSet, field: _Field, colour: str, dash: str) -> Iterator[str]:
     points = [f"{field.x(line):.1f},{field.y(percent):.1f}" for line, percent in shown if line.system not in SHAPES]
     if points:
         yield f'<polyline points="{" ".join(points)}" fill="none" stroke="{colour}" stroke-width="2"{_dashed(dash)}/>'
-    name, filled = escape(visible(one.name)), f' fill="{colour}"'
+    name, filled = escape(escape_controls(one.name)), f' fill="{colour}"'
     for line, percent in shown:
         shape = SHAPES.get(line.system, EFFORT).format(x=field.x(line), y=field.y(percent), style=filled)
         told = f"{name}, {line.system}: {percent:.1f} % for {100 * line.calls.mean:.0f} % calls"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.evaluate.systems import HYBRID, TIERED
-from memory.operations.render.text import counted, visible
+from memory.operations.render.text import counted
 from memory.schema.query import Outcome
+from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,7 @@ def evaluation(found: Evaluation) -> str:
         if (outcomes := _outcomes(one)) is not None:
             parts.append(outcomes)
     parts.append(_legend(found))
-    return visible("\n\n".join(parts))
+    return escape_controls("\n\n".join(parts))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

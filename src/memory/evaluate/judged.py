@@ -164,7 +164,8 @@ def _judgments(path: Path, asked: set[str], documents: set[str]) -> tuple[dict[s
             if number == 1 and len(fields) == 3:
                 continue  # the names of the columns
             raise Invalid(
-                f"{plain(str(path))}:{number}: expected two ids and a grade, not {short(line)}", hint=ROWS[JUDGMENTS]
+                f"{plain(str(path))}:{number}: expected two ids and a grade, not {short(line)}",
+                hint=ROWS[JUDGMENTS],
             )
         if fields[0] not in asked or fields[1] not in documents:
             unknown += 1

@@ -26,7 +26,7 @@ from memory.operations.render.hints import SERVED, for_agents
 from memory.operations.tool import Call, checked
 from memory.operations.toolsets import unknown
 from memory.schema.errors import Error
-from memory.text.fence import seen
+from memory.text.display import escape_invisible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -310,14 +310,14 @@ def _result(result: Result, told: tuple[Notice, ...], *, structured: bool) -> ty
         if "message" in values:
             values["message"] = " ".join([*filter(None, [values["message"]]), *(f"{one.text}." for one in told)])
         text += "".join(f"{line}\n" for line in recall.notices(told))
-    content = types.TextContent(type="text", text=seen(text))
-    more = recall.seen_all(values) if structured else None
+    content = types.TextContent(type="text", text=escape_invisible(text))
+    more = recall.escape_all(values) if structured else None
     return types.CallToolResult(content=[content], structured_content=more, is_error=failed)
 
 
 def _refused(error: Error) -> types.CallToolResult:
     """An error that the agent can act on; nothing was changed."""
-    text = types.TextContent(type="text", text=seen(_sentence(error)))
+    text = types.TextContent(type="text", text=escape_invisible(_sentence(error)))
     return types.CallToolResult(content=[text], is_error=True)
 
 

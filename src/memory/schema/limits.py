@@ -10,7 +10,7 @@ BODY_LIMIT = 500_000  # characters (CAP D10)
 NAME_LIMIT = 200  # characters of a project, a source, a tag, a file, ...
 TAGS_LIMIT = 100
 WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none (CAP X3)
-SHORT = 80  # characters of a wrong value that an error repeats
+CLIP = 80  # characters of a wrong value that an error repeats
 DEPTH_LIMIT = 64  # of nested metadata
 DISTANCE_LIMIT = 10  # relations: beyond, proximity is below a thousandth
 
@@ -45,8 +45,8 @@ def check_distance(given: object) -> int:
 
 def short(value: object) -> str:
     """A value as a sentence can repeat it."""
-    said = repr(value)
-    return said if len(said) <= SHORT else f"{said[:SHORT]}…"
+    text = repr(value)
+    return text if len(text) <= CLIP else f"{text[:CLIP]}…"
 
 
 def iteration(given: int | str | None) -> int | None:

@@ -10,7 +10,8 @@ from memory.schema.kinds import OF_NO_RUN, TOLD
 from memory.schema.memory import INSTRUCTIONS, Status
 from memory.schema.query import Answer, Mode, Notice, Outcome, Query, Tier
 from memory.search.documents import unreadable
-from memory.text.fence import MARK, WIDEST, fenced, seen
+from memory.text.display import one_line
+from memory.text.fence import MARK, WIDEST, fenced
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -196,13 +197,13 @@ def in_short(memory: Memory) -> str:
 
     All that is said of it stands in brackets before its title, in which nothing that it says itself can stand.
     """
-    tags = "".join(f" #{line(tag)}" for tag in memory.tags)
-    lines = [f"- [{origin(memory)}] {line(memory.title) or memory.kind}{tags}"]
+    tags = "".join(f" #{one_line(tag)}" for tag in memory.tags)
+    lines = [f"- [{origin(memory)}] {one_line(memory.title) or memory.kind}{tags}"]
     if INSTRUCTIONS in memory.flags:
         lines.append(f"  {MARK}")
     for label, text in (("", memory.what), ("Why: ", memory.why), ("Impact: ", memory.impact)):
         if text.strip():
-            lines.append(f"  {label}{line(text)}")
+            lines.append(f"  {label}{one_line(text)}")
     if memory.has_details:
         lines.append(f"  Details: {memory.body_size:,} characters, by this id")
     return "\n".join(lines) + "\n"
@@ -212,15 +213,10 @@ def origin(memory: Memory) -> str:
     """A memory's id, what it is, where it belongs, when it was made, by whom, and whether it still holds."""
     writer = "/".join(filter(None, (memory.source, memory.agent_id)))
     said = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
-    facts = [memory.uid[:8], *(line(fact).translate(_BRACKETS) for fact in said if fact)]
+    facts = [memory.uid[:8], *(one_line(fact).translate(_BRACKETS) for fact in said if fact)]
     if memory.status is Status.SUPERSEDED:
         facts.append(f"no longer holds: superseded by {memory.superseded_by or 'another'}")
     return " · ".join(facts)
 
 
 _BRACKETS = str.maketrans("[]", "()")
-
-
-def line(text: str) -> str:
-    """Text as one line, whatever breaks it."""
-    return " ".join(seen(text).split())

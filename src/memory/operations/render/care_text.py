@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.operations.render.text import counted, visible
+from memory.operations.render.text import counted
 from memory.search.term_vectors.learn import LEAST
+from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ def status(found: Status, database: str) -> str:
             f"{counted(counts.waiting_memories, 'memory', 'memories')} ({counts.failed:,} failed)"
         )
     lines += [
-        f"    memory {failure.memory}: {failure.failed:,} failed, {visible(failure.last_error)}"
+        f"    memory {failure.memory}: {failure.failed:,} failed, {escape_controls(failure.last_error)}"
         for failure in found.failures
     ]
     if calls := sum(call.calls for call in found.today if call.host):
@@ -50,7 +51,7 @@ def status(found: Status, database: str) -> str:
 
 
 def _shares(name: str, shares: Sequence[tuple[str, int]]) -> str:
-    said = (f"{' '.join(visible(label).split())[:60]} {count:,}" for label, count in shares)
+    said = (f"{' '.join(escape_controls(label).split())[:60]} {count:,}" for label, count in shares)
     return f"{name}: {', '.join(said)}" if shares else ""
 
 
@@ -117,16 +118,16 @@ def _row(call: Call, *, each: bool) -> tuple[str, ...]:
     when = f"{call.moment:%Y-%m-%d %H:%M:%S}" if each else f"{call.moment:%Y-%m-%d}"
     return (
         when,
-        visible(f"{call.provider}:{call.model}"),
+        escape_controls(f"{call.provider}:{call.model}"),
         call.purpose,
-        visible(call.host) or "this process",
+        escape_controls(call.host) or "this process",
         f"{call.calls:,}",
         f"{call.texts:,}",
         f"{call.tokens:,}",
         f"{call.bytes_out:,}",
         f"{call.seconds:,.1f}",
         f"${call.cost:,.4f}" if call.cost else "-",
-        visible(call.error),
+        escape_controls(call.error),
     )
 
 
@@ -139,7 +140,7 @@ def doctor(findings: Sequence[Finding]) -> str:
     lines = []
     for found in findings:
         mark = "mended" if found.mended else "ok" if found.well else "amiss"
-        lines.append(f"{mark:<7} {found.name:<9} {visible(found.told)}")
+        lines.append(f"{mark:<7} {found.name:<9} {escape_controls(found.told)}")
         if found.hint and not found.well:
-            lines.append(f"{'':<17} {visible(found.hint)}")
+            lines.append(f"{'':<17} {escape_controls(found.hint)}")
     return "\n".join(lines)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.memory import INSTRUCTIONS
-from memory.search.context import line
+from memory.text.display import one_line
 from memory.text.fence import MARK, fenced
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ _OUTSIDE = {
 def text(envelope: Mapping[str, Any]) -> str:
     """One line of what became of it, the short facts, then every memory, chunk or section with where it is from."""
     if not envelope["success"]:
-        return f"Not done, {envelope['error']}: {line(envelope['message']).rstrip('.')}.\n"
+        return f"Not done, {envelope['error']}: {one_line(envelope['message']).rstrip('.')}.\n"
     facts = [f"{name}: {_short(value)}" for name, value in envelope.items() if name not in _OUTSIDE and _said(value)]
-    head = f"Done: {line(envelope['message'])}" if envelope["message"] else "Done."
+    head = f"Done: {one_line(envelope['message'])}" if envelope["message"] else "Done."
     body = fenced("\n".join(_recalled(envelope)))
-    return "\n".join(filter(None, [head, "; ".join(map(line, facts)), body])).rstrip() + "\n"
+    return "\n".join(filter(None, [head, "; ".join(map(one_line, facts)), body])).rstrip() + "\n"
 
 
 def _said(value: object) -> bool:
@@ -85,7 +85,7 @@ def _recalled(envelope: Mapping[str, Any]) -> Iterator[str]:
     for name in _NAMES:
         said = envelope.get(name)
         for one in filter(None, said if isinstance(said, list) else [said]):
-            yield f"{name}: {line(_short(one))}"
+            yield f"{name}: {one_line(_short(one))}"
             yield from _exactly(one)
     used = 0
     for group in _GROUPS:
@@ -97,7 +97,7 @@ def _recalled(envelope: Mapping[str, Any]) -> Iterator[str]:
             yield from (*_exactly(row), *_marked(row))
             content = next((row[name] for name in _TEXTS if row.get(name)), "")
             if group == _ONE:
-                yield from (f"{name}: {line(_short(row[name]))}" for name in _FIELDS if _said(row.get(name)))
+                yield from (f"{name}: {one_line(_short(row[name]))}" for name in _FIELDS if _said(row.get(name)))
                 yield f"{content}\n"
                 continue
             used += min(len(content), LONGEST)
@@ -112,8 +112,8 @@ def _origin(row: Mapping[str, Any]) -> str:
     """Where a text is from: its ids, its place, its heading, how near it is."""
     facts = [f"memory {row['memory_id']}"] if row.get("memory_id") else []
     facts += [f"chunk {row['chunk_id']}"] if row.get("chunk_id") else []
-    facts += [f"{word}{line(str(row[name]))}" for name, word in _LABELS.items() if row.get(name)]
-    facts += [line(str(row[name])) for name in ("title", "header_path") if row.get(name) not in (None, "", "/")]
+    facts += [f"{word}{one_line(str(row[name]))}" for name, word in _LABELS.items() if row.get(name)]
+    facts += [one_line(str(row[name])) for name in ("title", "header_path") if row.get(name) not in (None, "", "/")]
     facts += _numbers(row)
     if row.get("matched_chunks"):
         facts.append(f"{row['matched_chunks']} of {row['chunks_in_section']} chunks match")
@@ -123,7 +123,7 @@ def _origin(row: Mapping[str, Any]) -> str:
 def _exactly(row: Mapping[str, Any]) -> Iterator[str]:
     """The names that are not shown letter by letter, as JSON: another tool takes them so."""
     for name in ("agent_id", "session_id", "task_code", "category"):
-        if (value := row.get(name)) and line(value).translate(_BRACKETS) != value:
+        if (value := row.get(name)) and one_line(value).translate(_BRACKETS) != value:
             yield f"{name}: {json.dumps(value, ensure_ascii=False)}"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.hints import for_agents
-from memory.operations.render.text import counted, visible
+from memory.operations.render.text import counted
 from memory.schema.memory import INSTRUCTIONS
-from memory.search.context import line
-from memory.text.fence import MARK, fenced, seen
+from memory.text.display import escape_controls, escape_invisible, one_line
+from memory.text.fence import MARK, fenced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ def answer(values: Mapping[str, Any]) -> str:
     """For an agent: how many of what in a line, then what was recalled, fenced, then what it should know besides."""
     alone = len(values.get("entities", ())) == 1
     body = fenced("\n".join(lines(values) if alone else _shortened(lines(values))))
-    said = (f"Note: {line(one['text'])}. {for_agents(one['hint'])}".rstrip() for one in values["notices"])
+    said = (f"Note: {one_line(one['text'])}. {for_agents(one['hint'])}".rstrip() for one in values["notices"])
     return "\n".join(filter(None, [head(values), body.rstrip(), *said])) + "\n"
 
 
@@ -131,7 +131,7 @@ def _stats(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _shares(counts: Mapping[str, int]) -> str:
-    said = ", ".join(f"{line(name)} {count:,}" for name, count in counts.items() if count)
+    said = ", ".join(f"{one_line(name)} {count:,}" for name, count in counts.items() if count)
     return f" ({said})" if said else ""
 
 
@@ -153,7 +153,7 @@ def _entity(row: Mapping[str, Any], label: str) -> Iterator[str]:
         facts.append(state)
     yield f"{label}{_bracketed(facts)} {_name(row['name'])}"
     yield from _marked(row)
-    yield from (f"  {line(row['error'])}",) if row.get("error") else ()
+    yield from (f"  {one_line(row['error'])}",) if row.get("error") else ()
     for name, said in _PARTS.items():
         for text in row.get(name, ()):
             yield from _observation(f"  - {said}", text)
@@ -161,12 +161,12 @@ def _entity(row: Mapping[str, Any], label: str) -> Iterator[str]:
 
 def _name(text: str) -> str:
     """Letter by letter, for other tools take it so; but one line, whatever breaks it."""
-    return " ".join(seen(text).splitlines())
+    return " ".join(escape_invisible(text).splitlines())
 
 
 def _observation(mark: str, text: str) -> Iterator[str]:
     """As it is kept, for it is taken away by its exact text; further lines are indented, so that none is another's."""
-    first, *more = seen(text).splitlines() or [""]
+    first, *more = escape_invisible(text).splitlines() or [""]
     yield f"{mark}{first}"
     yield from (f"    {one}" for one in more)
 
@@ -180,15 +180,15 @@ def _scores(row: Mapping[str, Any]) -> Iterator[str]:
 
 def _memory(row: Mapping[str, Any], label: str) -> Iterator[str]:
     facts = [str(row["id"])[:8], row["kind"], row["project"] or "", row["created_at"][:10]]
-    yield f"{label}{_bracketed(facts)} {line(row['title'] or row['kind'])}"
+    yield f"{label}{_bracketed(facts)} {one_line(row['title'] or row['kind'])}"
     yield from _marked(row)
     said = row.get("text") or row["what"]
     if said.strip():
-        yield f"  {line(said)}"
+        yield f"  {one_line(said)}"
 
 
 def _bracketed(facts: Iterable[str]) -> str:
-    return "[" + " · ".join(line(fact).translate(_BRACKETS) for fact in facts if fact) + "]"
+    return "[" + " · ".join(one_line(fact).translate(_BRACKETS) for fact in facts if fact) + "]"
 
 
 _BRACKETS = str.maketrans("[]", "()")
@@ -201,7 +201,7 @@ def _marked(row: Mapping[str, Any]) -> Iterator[str]:
 
 def shown(values: Mapping[str, Any]) -> str:
     """For a person: what an answer holds."""
-    return visible("\n".join(lines(values)))
+    return escape_controls("\n".join(lines(values)))
 
 
 # Graphviz ----------------------------------------------------------------
@@ -224,4 +224,4 @@ def dot(entities: Iterable[Memory], relations: Iterable[Relation]) -> Iterator[s
 
 def _label(text: str) -> str:
     """A text in a label, where a backslash and an ampersand mean something too."""
-    return line(visible(text)).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+    return one_line(escape_controls(text)).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")

@@ -10,8 +10,9 @@ from memory.operations.render.text import counted, notice
 from memory.schema.limits import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS
 from memory.schema.query import Outcome
-from memory.search.context import in_short, line
-from memory.text.fence import fenced, seen
+from memory.search.context import in_short
+from memory.text.display import escape_invisible, one_line
+from memory.text.fence import fenced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,8 +59,8 @@ def _hit(hit: Hit, above: Sequence[str]) -> str:
         said += f"  Similarity: {hit.cosine:.2f} of 1\n"
     if hit.chunk.start == hit.chunk.stop or _says_no_more(hit):
         return said
-    place = " > ".join(line(header).lstrip("# ") for header in above)
-    text = line(hit.text)
+    place = " > ".join(one_line(header).lstrip("# ") for header in above)
+    text = one_line(hit.text)
     shown = text if len(text) <= PASSAGE else f"{text[:PASSAGE].rstrip()}…"
     return f"{said}  Passage{f' ({place})' if place else ''}: {shown}\n"
 
@@ -91,7 +92,7 @@ def details(found: Details, *, start: int, length: int) -> str:
     memory = found.memory
     lines = [in_short(memory._replace(body_size=0)).removeprefix("- ")]
     if memory.related_files:
-        lines.append(f"  Files: {', '.join(map(line, memory.related_files))}\n")
+        lines.append(f"  Files: {', '.join(map(one_line, memory.related_files))}\n")
     if part := found.body[start : start + length]:
         lines.append(f"\n{part}\n")
     text = fenced("".join(lines))
@@ -111,14 +112,14 @@ def saved(result: Saved, *, instead: Memory | None = None) -> str:
     """
     memory = result.memory
     done = "Already kept, nothing was written" if result.known else "Kept"
-    where = f" in project {line(memory.project)}" if memory.project else " in no project"
+    where = f" in project {one_line(memory.project)}" if memory.project else " in no project"
     place = f", in place of {named(instead)}" if instead else ""
     return "\n".join([f"{done}: `{memory.uid[:8]}`{where}{place}.", *notices(result.notices)]) + "\n"
 
 
 def named(memory: Memory) -> str:
     """A memory by its id and its title, which is left out if the memory looks like orders."""
-    title = "" if INSTRUCTIONS in memory.flags else f" {line(memory.title)[:TITLE]!r}"
+    title = "" if INSTRUCTIONS in memory.flags else f" {one_line(memory.title)[:TITLE]!r}"
     return f"`{memory.uid[:8]}`{title}"
 
 
@@ -126,13 +127,13 @@ def notices(found: tuple[Notice, ...]) -> list[str]:
     return [f"Note: {for_agents(notice(one))}" for one in found]
 
 
-def seen_all(value: Any) -> Any:
-    """JSON in which no text holds a character that nobody would see; see `memory.text.fence.seen`."""
+def escape_all(value: Any) -> Any:
+    """JSON in which no text holds a character that nobody would see; see `memory.text.display.escape_invisible`."""
     match value:
         case str():
-            return seen(value)
+            return escape_invisible(value)
         case list():
-            return [seen_all(item) for item in value]
+            return [escape_all(item) for item in value]
         case dict():
-            return {seen(name): seen_all(item) for name, item in value.items()}
+            return {escape_invisible(name): escape_all(item) for name, item in value.items()}
     return value

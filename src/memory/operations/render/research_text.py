@@ -8,8 +8,8 @@ from memory.operations.render.recall import headline, notices
 from memory.operations.render.sessions_text import shares, short_row, table
 from memory.operations.render.text import counted
 from memory.schema.memory import INSTRUCTIONS
-from memory.search.context import line
-from memory.text.fence import MARK, fenced, seen
+from memory.text.display import escape_invisible, one_line
+from memory.text.fence import MARK, fenced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ MORE = "(not found, but near by what the run says, or its latest:)"
 def said(run: str, found: Iterable[tuple[Memory, str]], most: int = SHOWN) -> str:
     """Lines such as "Discovery by worker-1: … (memory 12)" (CAP C29), fenced; empty without any."""
     text = fenced("\n".join(_line(f"{memory.kind.capitalize()} by", memory, body, most) for memory, body in found))
-    return text and f"Run {line(run)}:\n{text}"
+    return text and f"Run {one_line(run)}:\n{text}"
 
 
 def answer(found: Answer, *, missing: str, run: str | None) -> str:
@@ -39,7 +39,7 @@ def answer(found: Answer, *, missing: str, run: str | None) -> str:
         missing: What to say if nothing was found.
         run: What was searched; None is all runs, and of each memory is said of which one it is.
     """
-    head = headline(found) if run is None else f"Run {line(run)}: {headline(found)}"
+    head = headline(found) if run is None else f"Run {one_line(run)}: {headline(found)}"
     shown = [_line(f"[{hit.memory.kind}] by", hit.memory, hit.text, SHOWN, run=run is None) for hit in found.hits]
     if len(shown) > found.found:
         shown.insert(found.found, MORE)
@@ -54,12 +54,12 @@ def _line(head: str, memory: Memory, body: str, most: int, *, run: bool = False)
     The number stands last, where nothing that the memory says can take its place.
     """
     mark = f"{MARK} " if INSTRUCTIONS in memory.flags else ""
-    text = seen(body.strip())
+    text = escape_invisible(body.strip())
     if len(text) > most:
         text = f"{text[:most].rstrip()}… [{len(body):,} characters; memory_details shows all]"
-    place = f" in run {line(memory.query_id or '')}" if run else ""
-    tags = "".join(f" #{line(tag)}" for tag in memory.tags)
-    who = line(memory.agent_id or "somebody")
+    place = f" in run {one_line(memory.query_id or '')}" if run else ""
+    tags = "".join(f" #{one_line(tag)}" for tag in memory.tags)
+    who = one_line(memory.agent_id or "somebody")
     return "\n  ".join(f"{head} {who}{place}: {mark}{text} (memory {memory.id}{tags})".splitlines())
 
 
@@ -72,7 +72,7 @@ def kept(result: Saved) -> str:
         if result.renewed
         else "Kept"
     )
-    where = f"{memory.kind} {memory.id} by {line(memory.agent_id or '')} in run {line(memory.query_id or '')}"
+    where = f"{memory.kind} {memory.id} by {one_line(memory.agent_id or '')} in run {one_line(memory.query_id or '')}"
     return "\n".join([f"{done}: {where}.", *notices(result.notices)]) + "\n"
 
 
@@ -80,7 +80,7 @@ def runs(found: Sequence[Run]) -> str:
     """A table, one run a line."""
     rows = [
         (
-            line(one.id),
+            one_line(one.id),
             f"{one.latest:%Y-%m-%d %H:%M}",
             counted(one.memories, "memory", "memories"),
             counted(one.calls, "tool call") if one.calls else "",
@@ -94,7 +94,7 @@ def runs(found: Sequence[Run]) -> str:
 def stats(found: Run) -> str:
     calls = f"{found.calls:,}" + (f" ({found.failed_calls:,} without success)" if found.failed_calls else "")
     rows = [
-        ("run", line(found.id)),
+        ("run", one_line(found.id)),
         ("memories", f"{found.memories:,}" + (f" ({shares(found.kinds)})" if found.kinds else "")),
         ("agents", shares(found.agents)),
         ("tool calls", calls if found.calls else ""),
@@ -115,7 +115,7 @@ def cleared(id: str | None, gone: Cleared) -> str:
     Args:
         id: None is all runs.
     """
-    return f"deleted {amount(*gone)} of {'all runs' if id is None else f'run {line(id)}'}"
+    return f"deleted {amount(*gone)} of {'all runs' if id is None else f'run {one_line(id)}'}"
 
 
 def amount(memories: int, calls: int) -> str:

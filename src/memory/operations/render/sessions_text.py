@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.operations.render.text import counted, visible
+from memory.operations.render.text import counted
 from memory.schema.kinds import RULES
 from memory.schema.limits import plain
 from memory.schema.memory import INSTRUCTIONS, Status
-from memory.search.context import line, origin
+from memory.search.context import origin
+from memory.text.display import escape_controls, one_line
 from memory.text.fence import MARK, fenced
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def shares(counts: Iterable[tuple[str, int]]) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(visible(text).split())
+    return " ".join(escape_controls(text).split())
 
 
 def stats(found: Session) -> str:
@@ -118,7 +119,7 @@ def context(id: str, found: Resumed, bodies: Mapping[MemoryId, str]) -> str:
         ("Working memory, latest first:", [_head(one) for one in found.working]),
     ]
     blocks = ["\n".join([heading, *said]) for heading, said in groups if said]
-    return fenced("\n\n".join([f"Session {line(id)}", *blocks])) if blocks else ""
+    return fenced("\n\n".join([f"Session {one_line(id)}", *blocks])) if blocks else ""
 
 
 def _full(memory: Memory, bodies: Mapping[MemoryId, str]) -> str:
@@ -126,14 +127,14 @@ def _full(memory: Memory, bodies: Mapping[MemoryId, str]) -> str:
 
 
 def _head(memory: Memory) -> str:
-    what = line(memory.what)
+    what = one_line(memory.what)
     rest = memory.body_size > len(memory.what)
     return _block(memory, f"{what}\n{memory.body_size:,} characters, by this id" if rest else what)
 
 
 def _block(memory: Memory, text: str) -> str:
     iteration = f" · v{memory.session_iter}" if memory.session_iter else ""
-    lines = [f"- [{origin(memory)}{iteration}] {line(memory.title)}".rstrip()]
+    lines = [f"- [{origin(memory)}{iteration}] {one_line(memory.title)}".rstrip()]
     lines += [f"  {MARK}"] if INSTRUCTIONS in memory.flags else []
     return "\n".join(lines + [f"  {part}".rstrip() for part in text.splitlines()])
 
@@ -153,13 +154,13 @@ def expanded(found: Expanded) -> str:
         target = piece.chunk.index == found.target.index
         place = " › ".join(_one_line(header).lstrip("# ") for header in piece.chunk.header_path)
         said = click.style(f"chunk {piece.id}" + (f"  {place}" if place else ""), bold=target, dim=not target)
-        text = "\n".join(f"    {part}".rstrip() for part in visible(piece.text).strip("\n").split("\n"))
+        text = "\n".join(f"    {part}".rstrip() for part in escape_controls(piece.text).strip("\n").split("\n"))
         blocks.append(f"{'>' if target else ' '} {said}\n{text}")
     return "\n\n".join(blocks)
 
 
 def written(file: Written) -> str:
-    return f"{counted(file.size, 'byte')} in {visible(plain(str(file.path)))}"
+    return f"{counted(file.size, 'byte')} in {escape_controls(plain(str(file.path)))}"
 
 
 def cleaned(gone: Mapping[Kind, Aged], before: datetime, *, dry_run: bool) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.engine.statistics import BINS
-from memory.operations.render.text import counted, visible
+from memory.operations.render.text import counted
+from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +65,7 @@ def _time(seconds: float) -> str:
 
 def _tiers(tiers: Sequence[OfTier], width: int) -> list[str]:
     """A bar as long as each tier's share."""
-    names = [_cut(visible(tier.name), 10) for tier in tiers]
+    names = [_cut(escape_controls(tier.name), 10) for tier in tiers]
     label, number = max(map(len, names)), len(f"{tiers[0].searches:,}")
     room = min(BAR, width - label - number - 12)
     return [
@@ -109,7 +110,7 @@ def _types(types: Sequence[OfType], width: int) -> list[str]:
     """A table; where a name and its numbers do not fit into a line, they take two."""
     rows = [_numbers(type) for type in types]
     widths = [max(map(len, column)) for column in zip(HEADS, *rows, strict=True)]
-    names = [_cut(visible(type.name), width) for type in types]
+    names = [_cut(escape_controls(type.name), width) for type in types]
     label = max(map(len, names))
     gap = 2 if sum(widths) + 2 * len(widths) <= width else 1
     told = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from memory.operations.render.data import headings
 from memory.schema.limits import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS
 from memory.schema.query import Granularity, Outcome
+from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,21 +26,12 @@ NARROWEST = 40
 LINES = 3  # of a passage
 TITLE = 60  # characters of a text in place of a title
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _SHOWN = ("title", "what", "why", "impact", "category", "project", "source")
 
 
-def visible(text: str) -> str:
-    """
-    Text without what a terminal would obey: a control character, or one that turns the direction of what follows,
-    becomes U+FFFD, but for newline and tab.
-    """
-    return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
-
-
-def _visible(memory: Memory) -> Memory:
-    changes: dict[str, Any] = {name: visible(text) for name in _SHOWN if (text := getattr(memory, name))}
-    changes |= {name: tuple(map(visible, getattr(memory, name))) for name in ("tags", "related_files")}
+def _escaped(memory: Memory) -> Memory:
+    changes: dict[str, Any] = {name: escape_controls(text) for name in _SHOWN if (text := getattr(memory, name))}
+    changes |= {name: tuple(map(escape_controls, getattr(memory, name))) for name in ("tags", "related_files")}
     return memory._replace(**changes)
 
 
@@ -82,7 +73,7 @@ def answer(found: Answer, *, explain: bool = False) -> str:
 
 
 def _hit(hit: Hit, rank: int, above: Sequence[str], *, fine: bool, explain: bool) -> str:
-    memory = _visible(hit.memory)
+    memory = _escaped(hit.memory)
     lines = [f"{rank:2d}  {_headline(memory)}"]
     passage = hit.chunk.start < hit.chunk.stop
     if memory.what and not (passage and _speaks_for_body(hit.memory)):
@@ -90,10 +81,10 @@ def _hit(hit: Hit, rank: int, above: Sequence[str], *, fine: bool, explain: bool
     if fine:
         lines.append(click.style(f"    chunk {hit.chunk_id}", dim=True))
     if passage:
-        headers = [visible(header).lstrip("# ") for header in above]
+        headers = [escape_controls(header).lstrip("# ") for header in above]
         place = " › ".join(headers[1:] if headers[:1] == [memory.title] else headers)
         lines += [click.style(f"    {place}", dim=True)] if place else []
-        lines += _indented(_without_heading(visible(hit.text), [memory.title, *headers]))
+        lines += _indented(_without_heading(escape_controls(hit.text), [memory.title, *headers]))
     if explain:
         lines.append(click.style(f"    {_evidence(hit)}", dim=True))
     return "\n".join(lines)
@@ -111,7 +102,7 @@ def _without_heading(text: str, shown: Sequence[str]) -> str:
 
 
 def _headline(memory: Memory) -> str:
-    """Of a memory that is `_visible`."""
+    """Of a memory that is `_escaped`."""
     facts = [memory.category or str(memory.kind), memory.project, f"{memory.created_at:%Y-%m-%d}"]
     facts += [f"#{tag}" for tag in memory.tags]
     title = click.style(memory.title or _beginning(memory.what) or str(memory.kind), bold=True)
@@ -148,7 +139,7 @@ def explanation(found: Answer) -> str:
     for term in found.terms:
         sort = "beginning of words" if term.prefix else "pair of characters" if term.gram else ""
         lines.append(
-            f"    {visible(term.text):<24} weight {term.weight:5.2f}  in {term.rows:,} chunks  {sort}".rstrip()
+            f"    {escape_controls(term.text):<24} weight {term.weight:5.2f}  in {term.rows:,} chunks  {sort}".rstrip()
         )
     if not found.terms:
         lines.append("    none")
@@ -169,11 +160,11 @@ def _milliseconds(seconds: float) -> str:
 
 
 def listing(memories: Iterable[Memory]) -> str:
-    return "\n".join(f"{memory.id:>6}  {_headline(_visible(memory))}" for memory in memories)
+    return "\n".join(f"{memory.id:>6}  {_headline(_escaped(memory))}" for memory in memories)
 
 
 def details(found: Details) -> str:
-    memory = _visible(found.memory)
+    memory = _escaped(found.memory)
     lines = [_headline(memory), f"id {memory.id} · uid {memory.uid} · {memory.status}"]
     if memory.superseded_by:
         lines.append(f"superseded by {memory.superseded_by}")
@@ -185,9 +176,9 @@ def details(found: Details) -> str:
     if memory.source:
         lines.append(f"Source: {memory.source}")
     if found.embedding is not None and found.embedding.state not in ("generated", "none"):
-        lines.append(f"Embedding: {found.embedding.state} {visible(found.embedding.error)}".rstrip())
+        lines.append(f"Embedding: {found.embedding.state} {escape_controls(found.embedding.error)}".rstrip())
     if found.body:
-        lines += ["", visible(found.body)]
+        lines += ["", escape_controls(found.body)]
     return "\n".join(lines + [f"\n{line}" for line in _history(found)])
 
 
@@ -208,17 +199,17 @@ def _changes(before: tuple[Memory, str], after: tuple[Memory, str]) -> list[str]
         derived = name == "what" and _speaks_for_body(old) and _speaks_for_body(new)
         if getattr(old, name) != getattr(new, name) and not derived:
             text = getattr(old, name)
-            found.append(f"{name.capitalize()} was " + (f'"{visible(text)}"' if text else "empty"))
+            found.append(f"{name.capitalize()} was " + (f'"{escape_controls(text)}"' if text else "empty"))
     for label, were, are in (("Tags", old.tags, new.tags), ("Files", old.related_files, new.related_files)):
         if were != are:
-            found.append(f"{label} were {visible(', '.join(were)) or 'empty'}")
+            found.append(f"{label} were {escape_controls(', '.join(were)) or 'empty'}")
     if body != later:
         found.append(f"Details were {counted(len(body), 'character')}")
     return found
 
 
 def notice(found: Notice) -> str:
-    return visible(f"{found.text}. {found.hint}".rstrip() if found.hint else found.text)
+    return escape_controls(f"{found.text}. {found.hint}".rstrip() if found.hint else found.text)
 
 
 def counted(number: int, one: str, several: str = "") -> str:

@@ -18,7 +18,8 @@ from memory.operations.research.find import every, latest
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind
 from memory.schema.memory import INSTRUCTIONS
-from memory.text.fence import MARK, WIDEST, fenced, seen
+from memory.text.display import escape_invisible
+from memory.text.fence import MARK, WIDEST, fenced
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _fitting(found: Iterable[Said], left: int) -> tuple[list[Said], int, int]:
 
 def _direction(said: Said, room: int) -> str:
     """A plan, or feedback, of at most so many tokens."""
-    text = _OURS.sub("> ", "\n".join(seen(said.body.strip()).splitlines()))
+    text = _OURS.sub("> ", "\n".join(escape_invisible(said.body.strip()).splitlines()))
     if INSTRUCTIONS in said.memory.flags:
         text = f"{MARK}\n{text}"
     if tokens(text) <= room:
@@ -144,7 +145,7 @@ def _direction(said: Said, room: int) -> str:
 def _item(said: Said) -> str:
     """A point of a list; what is not its first line is indented, so that it begins no other."""
     mark = f"{MARK} " if INSTRUCTIONS in said.memory.flags else ""
-    return "\n  ".join(f"- {mark}{seen(said.body.strip())}".splitlines())
+    return "\n  ".join(f"- {mark}{escape_invisible(said.body.strip())}".splitlines())
 
 
 def _omitted(discoveries: int, deadends: int) -> str:

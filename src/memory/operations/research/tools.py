@@ -14,7 +14,7 @@ from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RESEARCH_KINDS, TOOL_TYPES, Kind, kind
 from memory.schema.limits import NAME_LIMIT, check_text, short
 from memory.schema.query import Granularity, Mode, Notice, Query
-from memory.search.context import line
+from memory.text.display import one_line
 from memory.text.fence import INTRODUCTION, fenced
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _log(call: Call, given: Mapping[str, Any]) -> Result:
         result=given.get("result", ""),
         success=given["success"],
     )
-    said = "\n".join([f"Logged as call {logged.id} of run {line(run)}.", *recall.notices(logged.notices)]) + "\n"
+    said = "\n".join([f"Logged as call {logged.id} of run {one_line(run)}.", *recall.notices(logged.notices)]) + "\n"
     return Result({"call_id": logged.id, "query_id": run, "notices": data.notices(logged.notices)}, said)
 
 

@@ -10,7 +10,8 @@ from memory.operations.render.hints import for_agents
 from memory.operations.sessions import SessionMemory
 from memory.operations.sessions.envelope import refusal
 from memory.operations.tool import Parameter, Result, Tool
-from memory.text.fence import INTRODUCTION, seen
+from memory.text.display import escape_invisible
+from memory.text.fence import INTRODUCTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,7 +53,7 @@ def _runner(name: str) -> Callable[[Call, Mapping[str, Any]], Result]:
 
 
 def _result(values: dict[str, Any]) -> Result:
-    if (content := values.get("content")) and seen(content) != content:
+    if (content := values.get("content")) and escape_invisible(content) != content:
         note = "Characters that nobody would see are shown as U+FFFD; write_document_to_file writes the text as it is."
         values["message"] = f"{values['message'] or ''} {note}".strip()
     if values["message"]:

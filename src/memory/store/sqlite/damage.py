@@ -172,8 +172,8 @@ def salvaged(db: apsw.Connection, id: MemoryId) -> Salvaged | None:
             lost += _undecoded(db, table, id)
         except apsw.CorruptError:
             continue  # said above
-    seen = [one._replace(memory=_shown(one.memory), body=_seen(one.body)) for one in history]
-    return Salvaged(Whole(_shown(memory), _seen(body or ""), tuple(seen)), tuple(dict.fromkeys(lost)))
+    seen = [one._replace(memory=_shown(one.memory), body=_without_nul(one.body)) for one in history]
+    return Salvaged(Whole(_shown(memory), _without_nul(body or ""), tuple(seen)), tuple(dict.fromkeys(lost)))
 
 
 def _is_joined(db: apsw.Connection, id: MemoryId) -> bool:
@@ -187,12 +187,12 @@ def _is_joined(db: apsw.Connection, id: MemoryId) -> bool:
         return False
 
 
-def _seen(text: str) -> str:
+def _without_nul(text: str) -> str:
     return text.replace("\0", "\ufffd")
 
 
 def _shown(memory: Memory) -> Memory:
-    return Memory._make(_seen(value) if type(value) is str else value for value in memory)
+    return Memory._make(_without_nul(value) if type(value) is str else value for value in memory)
 
 
 def _undecoded(db: apsw.Connection, table: str, id: MemoryId) -> list[str]:
