@@ -102,8 +102,9 @@ def test_the_core_tools_do_not_load_the_others():
     code = "import sys; from memory.operations.toolsets import chosen; chosen(['core']); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
-    assert "memory.mcp.daily" in loaded
-    assert not [name for name in loaded if name.startswith(("memory.graph", "memory.research", "memory.sessions"))]
+    others = tuple(f"memory.operations.{name}" for name in ("graph", "research", "sessions"))
+    assert "memory.operations.daily" in loaded
+    assert not [name for name in loaded if name.startswith(others)]
 
 
 def test_descriptions_are_short(agent):
