@@ -30,7 +30,8 @@ FOUND = {"query": "lock of the ledger"}
 CALLS: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
     "core": [
         ("memory_context", {}),
-        ("memory_context", {"query": "the pool is exhausted", "project": "*", "semantic": "always", "tokens": 550}),
+        ("memory_context", {"query": "the pool is exhausted", "project": "*", "semantic": "always"}),
+        ("memory_context", {"query": "cookies", "project": "*", "limit": 3, "tokens": 205}),
         *(
             ("memory_search", FOUND | {"granularity": g, "mode": m})
             for g in ("fine", "medium", "coarse")

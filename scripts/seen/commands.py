@@ -37,7 +37,8 @@ reconstruct 2
 reconstruct 14
 context
 context the pool is exhausted
-context cookies -n 3 --tokens 300
+context cookies -n 3 --tokens 205
+context --kind report --tokens 200
 context mail --semantic never --no-recent
 context mail --semantic always --project
 context --kind report --superseded

@@ -35,6 +35,9 @@ PLACES = {
 }
 """What the documentation has said to import, and from where: programs have it."""
 
+OPENED = ("Engine", "SessionMemory", "EntityGraph", "ResearchMemory")
+"""Classes whose calls are looked at on an object, however they come to be there."""
+
 
 def named(name: str) -> Any:
     """A documented name: one of `memory`, or at the place where it was."""
@@ -54,10 +57,7 @@ def see(store: Shell) -> None:
             _module(module, names)
         _documented()
 
-    def answers() -> None:
-        _used()
-
-    for name, run in (("public", library), ("library", answers)):
+    for name, run in (("public", library), ("calls", _calls), ("library", _used)):
         ran = store.copy(name).child(run)
         store.record.add(name, f"exit {ran.code}\n{ran.out}{ran.err}")
 
@@ -111,7 +111,20 @@ def _described(path: str, value: Any) -> Iterator[str]:
     yield f"  fields: {list(fields)}"
     for name in dir(value):
         if not name.startswith("_"):
-            yield f"  .{name}: {_told(inspect.getattr_static(value, name))}"
+            yield f"  .{name}" + ("" if value.__name__ in OPENED else f": {_told(inspect.getattr_static(value, name))}")
+
+
+def _calls() -> None:
+    """What can be asked of an engine that is open, and of what stands on it."""
+    from memory import Engine
+
+    with Engine.open() as engine:
+        others = {name: named(name)(engine) for name in ("SessionMemory", "EntityGraph")}
+        run = named("ResearchMemory")("query_1700000000_1", engine)
+        for name, value in ({"Engine": engine} | others | {"ResearchMemory": run}).items():
+            for one in dir(value):
+                if not one.startswith("_"):
+                    print(f"{name}.{one}: {_told(getattr(value, one))}")
 
 
 def _told(value: Any) -> str:
