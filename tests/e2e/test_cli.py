@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -627,7 +627,7 @@ BODY = "\ufeff\r\n# {}\n\n said\u2028 \t\n\n"
 def everything(home: Path) -> None:
     """Memories of every kind, with all that can belong to one."""
     config = replace(Config(), home=str(home), embedding=replace(Config().embedding, provider="hashed"))
-    moments = (datetime(2026, 1, 1, 0, 0, second, 7, tzinfo=UTC) for second in range(60))
+    moments = (datetime(2026, 1, 1, 0, 0, 0, 7, tzinfo=UTC) + timedelta(seconds=number) for number in range(10_000))
     home.mkdir(parents=True)
     with Engine(SqliteStore(config.database), config, now=lambda: next(moments)) as engine:
         first = engine.save(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import click
@@ -145,7 +145,7 @@ def cleanup(context: click.Context, /, days: int, kinds: tuple[str, ...], *, del
         gone = {
             name: engine.documents.cleanup(days, kinds=[name], dry_run=not delete) for name in RULES if name in wanted
         }  # each by itself, to say how many of each
-    before = datetime.now(UTC) - timedelta(days=days)
+        before = engine.now() - timedelta(days=days)
     if as_json:
         from memory.operations.render import sessions_data
 

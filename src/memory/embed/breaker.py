@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memory.embed.usage import current, now
+from memory.embed.usage import current, utc_now
 from memory.schema.errors import EmbedError, StoreError, Unreachable
 from memory.schema.limits import plain
 from memory.schema.usage import OpenCircuit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from memory.store.usage import UsageLog
 
 LONGEST_PAUSE = 900.0  # seconds, whatever a server asks for
@@ -19,8 +22,8 @@ LONGEST_PAUSE = 900.0  # seconds, whatever a server asks for
 class CircuitBreaker:
     """The circuit of one host: open while it is left alone. Nygard, Release It! (2007), chapter 5."""
 
-    def __init__(self, host: str, log: UsageLog, pause_seconds: float) -> None:
-        self._host, self._log, self._pause_seconds = host, log, pause_seconds
+    def __init__(self, host: str, log: UsageLog, pause_seconds: float, now: Callable[[], datetime] = utc_now) -> None:
+        self._host, self._log, self._pause_seconds, self._now = host, log, pause_seconds, now
         self._circuit: OpenCircuit | None = None
 
     def check(self) -> None:
@@ -34,14 +37,14 @@ class CircuitBreaker:
         except StoreError as error:
             raise EmbedError(f"nothing was sent, for the ledger cannot be read: {error}") from error
         if not current().asked:
-            check(self._circuit)
+            check(self._circuit, self._now())
 
     def open(self, error: Unreachable) -> None:
         """Leave the host alone for a while, in all processes."""
         if not self._pause_seconds:
             return
         pause = min(LONGEST_PAUSE, max(self._pause_seconds, error.after or 0))
-        self._circuit = OpenCircuit(self._host, now() + timedelta(seconds=pause), plain(str(error)))
+        self._circuit = OpenCircuit(self._host, self._now() + timedelta(seconds=pause), plain(str(error)))
         try:
             self._log.open_circuit(self._circuit)
         except StoreError:
@@ -58,13 +61,13 @@ class CircuitBreaker:
         self._circuit = None
 
 
-def check(circuit: OpenCircuit | None) -> None:
+def check(circuit: OpenCircuit | None, moment: datetime) -> None:
     """
     Raises:
         Unreachable: The time is not over for which the host of a circuit is left alone.
     """
     if circuit is None:
         return
-    seconds = (circuit.until - now()).total_seconds()
+    seconds = (circuit.until - moment).total_seconds()
     if seconds > 0:
         raise Unreachable(circuit.error, hint=f"It is asked again in {seconds:.0f} s, or by `memory embed`.")

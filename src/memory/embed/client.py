@@ -18,13 +18,14 @@ from memory.embed.breaker import CircuitBreaker
 from memory.embed.fingerprint import RECHECK_SECONDS
 from memory.embed.models import ModelProfile
 from memory.embed.third_party import third_party, unit_rows
-from memory.embed.usage import HostCalls, current, now
+from memory.embed.usage import HostCalls, current, utc_now
 from memory.embed.windows import estimated, windows
 from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, OverBudget, Refused, TooLong, Unreachable
 from memory.schema.usage import Budget, Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
 
     from memory.embed import Role
     from memory.embed.fingerprint import Check
@@ -74,6 +75,7 @@ class Client:
         dimension: int | None = None,
         check: Check = lambda _embedder, _fingerprint: None,
         sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         """
         Args:
@@ -82,9 +84,9 @@ class Client:
         """
         self._remote, self._terms = remote, terms
         self._calls = HostCalls(remote.host, log, budget=terms.budget, price=terms.price)
-        self._breaker = CircuitBreaker(remote.host, log, terms.pause_seconds)
+        self._breaker = CircuitBreaker(remote.host, log, terms.pause_seconds, now)
         self._stored = self._dimension = dimension
-        self._check, self._sleep = check, sleep
+        self._check, self._sleep, self._now = check, sleep, now
         self._checked_at = -RECHECK_SECONDS
         self.fingerprint: Vectors | None = None
         self.provider, self.model, self.host = remote.provider, remote.model, remote.host
@@ -217,7 +219,7 @@ class Client:
 
     def _call(self, texts: Sequence[str]) -> Call:
         return Call(
-            now(),
+            self._now(),
             self.provider,
             self.model,
             current().name,

@@ -9,13 +9,14 @@ from memory.embed import FINGERPRINT_TEXT, host
 from memory.embed.breaker import CircuitBreaker
 from memory.embed.fingerprint import RECHECK_SECONDS
 from memory.embed.third_party import third_party, unit_rows
-from memory.embed.usage import HostCalls, current, now
+from memory.embed.usage import HostCalls, current, utc_now
 from memory.embed.windows import estimated
 from memory.schema.errors import Unreachable
 from memory.schema.usage import Call
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from memory.embed import Embedder, Role
     from memory.embed.fingerprint import Check
@@ -44,6 +45,7 @@ class Metered:
         budget: Budget | None = None,
         pause_seconds: float = 60.0,
         check: Check | None = None,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         """
         Args:
@@ -51,14 +53,14 @@ class Metered:
             check: Gets the model's fingerprint now and then, before vectors are given away; None for models that
                 cannot change under their name.
         """
-        self._embedder, self._process_calls, self._check = embedder, calls, check
+        self._embedder, self._process_calls, self._check, self._now = embedder, calls, check, now
         self._checked_at = -RECHECK_SECONDS
         with third_party("the embedder"):
             self.provider, self.model, self.host = embedder.provider, embedder.model, host(embedder)
             self.passage_prefix = str(getattr(embedder, "passage_prefix", ""))
         self._name = f"{self.provider}:{self.model}"
         self._host_calls = HostCalls(self.host, log, budget=budget) if self.host else None
-        self._breaker = CircuitBreaker(self.host, log, pause_seconds)
+        self._breaker = CircuitBreaker(self.host, log, pause_seconds, now)
         self.fingerprint: Vectors | None = None
 
     @property
@@ -90,7 +92,8 @@ class Metered:
 
     def _logged(self, texts: Sequence[str], role: Role) -> Vectors:
         tokens = sum(map(estimated, texts))
-        call = Call(now(), self.provider, self.model, current().name, self.host, texts=len(texts), tokens=tokens)
+        moment, purpose = self._now(), current().name
+        call = Call(moment, self.provider, self.model, purpose, self.host, texts=len(texts), tokens=tokens)
         if self._host_calls is None:
             begin = time.perf_counter()
             vectors = self._vectors(texts, role)

@@ -11,11 +11,13 @@ from memory.embed import Names, fingerprint, host, names, space
 from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Maker, ModelSpec, profile_of, token_counter
 from memory.embed.queries import Queries, QueryKey
 from memory.embed.third_party import guarded_counter
+from memory.embed.usage import utc_now
 from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
 from memory.schema.space import recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from datetime import datetime
 
     from memory.config.settings import EmbeddingSettings
     from memory.embed import Embedder
@@ -35,14 +37,16 @@ class Embedders:
         *,
         embedder: Embedder | None = None,
         key: str | None = None,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         """
         Args:
+            now: What the usage log and circuits are dated by.
             embedder: Takes the place of the configured one.
             key: In place of that in the environment.
         """
-        self._settings, self._store, self._key = settings, store, key
-        self._maker = Maker(settings, store)
+        self._settings, self._store, self._key, self._now = settings, store, key, now
+        self._maker = Maker(settings, store, now)
         self.calls = self._maker.calls
         self._embedder = None if embedder is None else self._maker.metered(embedder)
         self._tokens: Callable[[str], int] | None = getattr(embedder, "tokens", None)
@@ -99,7 +103,7 @@ class Embedders:
         from memory.embed.breaker import check
         from memory.embed.remote import host_of
 
-        check(self._store.circuit(host_of(settings.provider, settings)))
+        check(self._store.circuit(host_of(settings.provider, settings)), self._now())
 
     def configured(self) -> Embedder:
         """

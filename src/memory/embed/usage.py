@@ -70,7 +70,8 @@ def purpose(of: Purpose) -> Generator[None]:
         _CURRENT.reset(token)
 
 
-def now() -> datetime:
+def utc_now() -> datetime:
+    """The machine's clock, for what is asked beside any engine: that has its own."""
     return datetime.now(UTC)
 
 

@@ -60,7 +60,8 @@ class Vectors:
         """Made at first use: a search that keywords answer has none."""
         from memory.embed.registry import Embedders
 
-        return Embedders(self._config.embedding, self._store, embedder=self._given, key=self._key)
+        settings, given = self._config.embedding, self._given
+        return Embedders(settings, self._store, embedder=given, key=self._key, now=self._now)
 
     # Making them ---------------------------------------------------------
 

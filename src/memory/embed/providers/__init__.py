@@ -10,6 +10,7 @@ from memory.schema.errors import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
 
     from memory.config.settings import EmbeddingSettings
     from memory.embed import Embedder
@@ -185,8 +186,8 @@ def token_counter(settings: EmbeddingSettings) -> Callable[[str], int] | None:
 class Maker:
     """Makes them, and closes what it made."""
 
-    def __init__(self, settings: EmbeddingSettings, log: UsageLog) -> None:
-        self._settings, self._log = settings, log
+    def __init__(self, settings: EmbeddingSettings, log: UsageLog, now: Callable[[], datetime]) -> None:
+        self._settings, self._log, self._now = settings, log, now
         self.calls = ProcessCalls(log)
         self._open: list[Client | Metered] = []
 
@@ -221,6 +222,7 @@ class Maker:
             budget=_budget(settings),
             pause_seconds=settings.pause_seconds,
             check=check,
+            now=self._now,
         )
         self._open.append(metered)
         return metered
@@ -241,9 +243,10 @@ class Maker:
             settings.dimensions,
         )
         if check is None:
-            client = Client(remote, terms, self._log)
+            client = Client(remote, terms, self._log, now=self._now)
         else:
-            client = Client(remote, terms, self._log, dimension=spec.dimension or None, check=check)
+            dimension = spec.dimension or None
+            client = Client(remote, terms, self._log, dimension=dimension, check=check, now=self._now)
         self._open.append(client)
         return client
 

@@ -1,0 +1,143 @@
+"""One clock: whatever an engine stores, and compares with what is stored, is dated by the clock it was given."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import TYPE_CHECKING
+
+import apsw
+import asking
+import pytest
+from provider import Provider
+
+from faults import Status
+from memory import Config, Draft, EmbedError, Engine, EntityGraph, Kind, Mode, Query, ResearchMemory, SearchStats
+from memory.embed.providers.hashed import HashedEmbedder
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from memory.embed import Role
+    from memory.schema.space import Vectors
+
+YEAR = 2001
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with Provider() as made:
+        yield made
+
+
+def clock() -> Callable[[], datetime]:
+    """One that goes on by a second whenever it is asked."""
+    seconds = count()
+    return lambda: datetime(YEAR, 5, 6, tzinfo=UTC) + timedelta(seconds=next(seconds))
+
+
+def years(folder: Path) -> set[int]:
+    """Of every moment that is written anywhere in a store."""
+    db = apsw.Connection(str(folder / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    texts = [
+        str(value)
+        for (table,) in db.execute(
+            "select name from sqlite_schema where type = 'table' and name not like '%fts%'"
+        ).fetchall()
+        for row in db.execute(f'select * from "{table}"')
+        for value in row
+    ]
+    db.close()
+    texts += [path.read_text() for path in folder.glob("memory.db-searches*")]
+    return {int(year) for text in texts for year in re.findall(r"(\d{4})-\d\d-\d\dT\d\d:\d\d", text)}
+
+
+def test_nothing_that_is_stored_is_of_another_time(tmp_path: Path, provider: Provider) -> None:
+    config = asking.config("ollama", provider, pause_seconds=60.0)
+    with Engine(SqliteStore(tmp_path / "memory.db"), config, key="sk-test", now=clock(), lasting=False) as engine:
+        note = engine.save(Draft(title="WAL", what="Readers never block the writer"))
+        engine.save(Draft(kind=Kind.SESSION_CONTEXT, body="half done", agent_id="a", session_id="s", session_iter=1))
+        engine.update(note.memory.uid, why="the log is beside the file")
+        engine.embed()
+        engine.details(note.memory.id)
+        EntityGraph(engine).create_entities([{"name": "Postgres", "observations": ["keeps the orders"]}])
+        EntityGraph(engine).create_entities([{"name": "checkout"}])
+        EntityGraph(engine).create_relations([{"from": "checkout", "to": "Postgres", "relationType": "uses"}])
+        ResearchMemory("run-1", engine).record_tool_call("worker", "http", "get", "{}", "ok", 1)
+        SearchStats(engine).record_query("search_fine_report", 0.1, 1)
+        engine.search("who waits for whom")
+        engine.search(Query("who blocks whom", mode=Mode.HYBRID))
+        engine.reindex()
+        provider.down()
+        with pytest.raises(EmbedError):
+            engine.search(Query("not asked before", mode=Mode.HYBRID))
+        shown = [str(call.moment.year) for call in engine.ledger(each=True)]
+        circuit = engine.store.circuit(provider.url)
+
+    assert years(tmp_path) == {YEAR}
+    assert set(shown) == {str(YEAR)}
+    assert circuit is not None
+    assert circuit.until.year == YEAR
+
+
+@pytest.mark.parametrize("year", [YEAR, 2101])
+@pytest.mark.parametrize("second", [False, True])  # with a second server, the first one's client looks
+def test_a_server_is_left_alone_by_the_clock_of_the_engine(
+    tmp_path: Path, provider: Provider, *, second: bool, year: int
+) -> None:
+    config = asking.config("ollama", provider, pause_seconds=60.0, fallback=provider.url if second else "")
+    moments = [datetime(year, 5, 6, tzinfo=UTC)]
+    parts = {"key": "sk-test", "now": lambda: moments[-1], "lasting": False}
+    with Engine(SqliteStore(tmp_path / "memory.db"), config, **parts) as engine:
+        engine.save(Draft(title="WAL"))
+        engine.embed()
+        provider.always(Status(503))
+        with pytest.raises(EmbedError):
+            engine.search(Query("not asked before", mode=Mode.HYBRID))
+        asked = len(provider.seen)
+        with pytest.raises(EmbedError, match="503"):
+            engine.search(Query("nor this", mode=Mode.HYBRID))
+        assert len(provider.seen) == asked
+        assert any(f"is left alone until {year}-05-06" in str(problem) for problem in engine.status().problems)
+
+        moments.append(moments[0] + timedelta(minutes=20))
+        assert not any("is left alone" in str(problem) for problem in engine.status().problems)
+        with pytest.raises(EmbedError):
+            engine.search(Query("nor this", mode=Mode.HYBRID))
+        assert len(provider.seen) > asked
+
+
+def test_chunks_are_claimed_by_the_clock_of_the_engine(tmp_path: Path) -> None:
+    seen: set[int] = set()
+
+    class Looking(HashedEmbedder):
+        def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+            seen.update(years(tmp_path))
+            return super().embed(texts, role)
+
+    config = replace(Config(), embedding=replace(Config().embedding, fill="lazy"))
+    with Engine(
+        SqliteStore(tmp_path / "memory.db"), config, embedder=Looking(64), now=clock(), lasting=False
+    ) as engine:
+        engine.save(Draft(title="WAL"))
+        engine.embed()
+
+    assert seen == years(tmp_path) == {YEAR}
+
+
+def test_hits_age_by_the_clock_of_the_engine(tmp_path: Path) -> None:
+    moments = [datetime(YEAR, 5, 6, tzinfo=UTC)]
+    ageing = replace(Config(), search=replace(Config().search, half_life_days=30))
+    parts = {"embedder": HashedEmbedder(64), "now": lambda: moments[-1], "lasting": False}
+    with Engine(SqliteStore(tmp_path / "memory.db"), ageing, **parts) as engine:
+        engine.save(Draft(title="WAL", what="Readers never block the writer"))
+        moments.append(moments[0] + timedelta(days=365))
+        engine.save(Draft(title="Locks", what="Readers wait for the lock of a table or a page"))
+
+        hits = engine.search(Query("readers", mode=Mode.KEYWORD)).hits
+
+    assert [hit.memory.title for hit in hits] == ["Locks", "WAL"]
