@@ -126,7 +126,7 @@ class _Search:
             more = self._topup(passages, found)
             passages, hits = [*passages, *more], (*hits, *self._hits(more, found))
         hits = self._compared(hits, passages)
-        said = (*trace.notices, *unreadable(hit.memory for hit in hits))
+        said = (*trace.notices, *unreadable([hit.memory for hit in hits]))
         steps, notices = tuple(trace.steps), tuple(dict.fromkeys(said))  # what was begun anew is said once
         answer = Answer(
             self._query,

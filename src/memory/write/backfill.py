@@ -20,7 +20,7 @@ from memory.text.passage import passage
 from memory.write.gradual import SHARE, embed_on, shares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from memory.embed import Embedder
@@ -70,10 +70,9 @@ class Backfill(NamedTuple):
     overlap: int = 50
 
 
-def many(chunks: Iterable[Chunk]) -> bool:
+def many(chunks: Sequence[Chunk]) -> bool:
     """Whether chunks are kept first and embedded after: before, only what takes the local model half a second."""
-    pieces = list(chunks)
-    return len(pieces) > AT_ONCE or sum(piece.token_count for piece in pieces) > TOKENS_AT_ONCE
+    return len(chunks) > AT_ONCE or sum(piece.token_count for piece in chunks) > TOKENS_AT_ONCE
 
 
 class Isolated(NamedTuple):

@@ -164,7 +164,11 @@ def _embed(entries: list[Entry], writer: Writer) -> tuple[list[Entry], tuple[Not
         return entries, ()
     try:
         embedder = embedders.saving()
-        if backfill.policy != "eager" or not embedders.inside or many(piece for one in wanted for piece in one.chunks):
+        if (
+            backfill.policy != "eager"
+            or not embedders.inside
+            or many([piece for one in wanted for piece in one.chunks])
+        ):
             return entries, ()
         pieces = [piece for one in wanted for piece in excerpts(one.draft, one.chunks)]
         passages = [passage(piece, backfill.overlap) for piece in pieces]
