@@ -10,7 +10,7 @@ import click
 
 from memory.cli.options import PATH, as_json, progress, settings, show, tell
 from memory.schema.errors import EmbedError, Invalid
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 
 if TYPE_CHECKING:
     from memory.evaluate import Evaluation, Plan
@@ -92,7 +92,7 @@ def _measured(folders: list[Path], plan: Plan) -> Evaluation:
         return evaluate(folders, plan, progress)
     except (KeyboardInterrupt, EmbedError):
         if plan.cache is not None:
-            said = f"what was embedded is kept in {plain(str(plan.cache))}; the same command goes on there"
+            said = f"what was embedded is kept in {printable(str(plan.cache))}; the same command goes on there"
             click.echo(f"memory: {said}", err=True)
         raise
 
@@ -108,9 +108,9 @@ def _drawn(name: str, *, frontier: bool) -> Path:
     if not frontier:
         raise Invalid("--picture draws the frontier, which --no-frontier leaves out")
     if path.suffix != ".svg":
-        raise Invalid(f"a picture is an SVG file, not {plain(name)}", hint="Give it a name that ends in .svg.")
+        raise Invalid(f"a picture is an SVG file, not {printable(name)}", hint="Give it a name that ends in .svg.")
     if not path.absolute().parent.is_dir():
-        raise Invalid(f"cannot write {plain(name)}: there is no folder {plain(str(path.absolute().parent))}")
+        raise Invalid(f"cannot write {printable(name)}: there is no folder {printable(str(path.absolute().parent))}")
     return path
 
 
@@ -120,4 +120,4 @@ def _draw(found: Evaluation, path: Path) -> None:
     try:
         path.write_text(picture(found), "utf-8")
     except OSError as error:
-        raise Invalid(f"cannot write {plain(str(path))}: {error.strerror}") from error
+        raise Invalid(f"cannot write {printable(str(path))}: {error.strerror}") from error

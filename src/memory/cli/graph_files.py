@@ -10,7 +10,7 @@ import click
 from memory.cli.options import PATH, as_json, encoded, opened, progress, show, standard_input, tell, written
 from memory.config.files import BULK_BYTES, contents
 from memory.schema.errors import Invalid
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def export(context: click.Context, /, form: str, output: str | None, *, as_json:
     else:
         from memory.operations.render.text import counted
 
-        click.echo(f"{counted(count, 'line')} in {plain(output)}")
+        click.echo(f"{counted(count, 'line')} in {printable(output)}")
 
 
 def _lines(engine: Engine) -> Iterator[bytes]:
@@ -104,6 +104,6 @@ def _text(path: str) -> str:
     try:
         return (standard_input(BULK_BYTES) if path == "-" else contents(path, BULK_BYTES)).decode("utf-8-sig")
     except OSError as error:
-        raise Invalid(f"{plain(path)}: {error.strerror}") from error
+        raise Invalid(f"{printable(path)}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise Invalid(f"{plain(path)} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise Invalid(f"{printable(path)} is not UTF-8 text: {error.reason} at byte {error.start}") from error

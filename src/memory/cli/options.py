@@ -18,7 +18,7 @@ from memory.config.files import TEXT_BYTES, bounded
 from memory.engine import Engine
 from memory.schema.errors import Invalid
 from memory.schema.kinds import CATEGORIES, Kind, kind
-from memory.schema.limits import iteration, plain
+from memory.schema.limits import iteration, printable
 from memory.schema.memory import Status
 from memory.schema.query import MOST, Scope
 
@@ -235,7 +235,7 @@ def written(path: Path, lines: Iterable[bytes]) -> int:
                 raise
     except OSError as error:
         hint = "Choose another name." if isinstance(error, FileExistsError) else ""
-        raise Invalid(f"cannot write {plain(str(path))}: {error.strerror}", hint=hint) from error
+        raise Invalid(f"cannot write {printable(str(path))}: {error.strerror}", hint=hint) from error
 
 
 def tell(notices: Iterable[Notice]) -> None:

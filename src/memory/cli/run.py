@@ -22,7 +22,7 @@ from memory.cli.options import (
 )
 from memory.config.files import BULK_BYTES
 from memory.schema.errors import Invalid
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 from memory.schema.query import MOST, Notice
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def export(context: click.Context, /, id: str | None, output: str | None, *, as_
         found = engine.runs.run(_named(id, engine))
         content, memories, calls = transfer.exported(engine, found.id)
         if output is not None and not transfer.write(engine, output, content, overwrite=False):
-            raise Invalid(f"{plain(output)} is there already", hint="Choose another name.")
+            raise Invalid(f"{printable(output)} is there already", hint="Choose another name.")
     if output is None:
         click.echo(content, nl=False)
     elif as_json:
@@ -202,7 +202,7 @@ def export(context: click.Context, /, id: str | None, output: str | None, *, as_
     else:
         from memory.operations.render import research_text
 
-        click.echo(f"{research_text.amount(memories, calls)} in {plain(output)}")
+        click.echo(f"{research_text.amount(memories, calls)} in {printable(output)}")
     if found.memories > memories:
         tell([Notice(f"{found.memories - memories:,} that no longer hold are not in it", "`memory export` has all.")])
 

@@ -26,7 +26,7 @@ from memory.config.files import BULK_BYTES, contents
 from memory.config.project import project as named, repository
 from memory.schema.errors import Invalid, StoreDamaged, StoreError
 from memory.schema.kinds import Kind
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 from memory.schema.query import Notice, Scope
 from memory.schema.saved import Saved
 from memory.store import ToolCall
@@ -246,7 +246,7 @@ def remembered(file: Path, project: str | None) -> str:
     """
     path = file.resolve()
     own = root(path.parent, project)
-    return plain((path if own is None else path.relative_to(own)).as_posix())
+    return printable((path if own is None else path.relative_to(own)).as_posix())
 
 
 def root(folder: Path, project: str | None) -> Path | None:

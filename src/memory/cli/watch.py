@@ -13,7 +13,7 @@ from memory.cli.options import PATH, as_json, encoded, named_project, own_projec
 from memory.cli.transfer import drafted, former, keep, remembered, root
 from memory.engine import Engine
 from memory.schema.errors import Error, Invalid, NotFound, StoreBusy
-from memory.schema.limits import short
+from memory.schema.limits import clipped_repr
 from memory.schema.query import Notice
 from memory.write.jsonl import SUFFIXES, files
 
@@ -194,7 +194,7 @@ def watch(context: click.Context, /, folder: str, project: str, *, once: bool, p
     if not os.path.isdir(folder):  # noqa: PTH112  # Path.is_dir raises where a name is too long
         there = os.path.exists(folder)  # noqa: PTH110
         hint = "`memory import` keeps what stands in a file." if there else ""
-        raise Invalid(f"{folder} is no folder" if there else f"no folder {short(folder)}", hint=hint)
+        raise Invalid(f"{folder} is no folder" if there else f"no folder {clipped_repr(folder)}", hint=hint)
     path = Path(folder)
     changes = iter(()) if once else _changes(path)
     report = _Report(as_json=as_json)

@@ -10,7 +10,7 @@ from memory.config.config import keys, tree, value, with_setting
 from memory.config.files import SETTINGS_BYTES, contents
 from memory.config.settings import variable
 from memory.schema.errors import ConfigError
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 from memory.schema.query import Notice
 
 if TYPE_CHECKING:
@@ -161,12 +161,12 @@ def beside(folder: str, config: Config) -> Iterator[Notice]:
         try:
             changes = adoption(file, config).changes
         except ConfigError as error:
-            yield Notice(f"{plain(file)} is not read: config.yaml is. It cannot be imported either: {error}")
+            yield Notice(f"{printable(file)} is not read: config.yaml is. It cannot be imported either: {error}")
             continue
         # What comes from the environment or a flag would be another one even after an import.
         if any(one.value != one.before and not one.origin.startswith(("$", "flag")) for one in changes):
-            hint = f"`memory config import {plain(file)}` takes it over; --dry-run shows what that changes."
-            yield Notice(f"{plain(file)} is not read: config.yaml is", hint=hint)
+            hint = f"`memory config import {printable(file)}` takes it over; --dry-run shows what that changes."
+            yield Notice(f"{printable(file)} is not read: config.yaml is", hint=hint)
 
 
 def _is_secret(key: str) -> bool:
@@ -242,9 +242,9 @@ def _tree(file: str) -> object:
             case ".yaml" | ".yml":
                 return dict(tree(text, file))
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{plain(file)} is not {ending[1:].upper()}: {error}") from error
+        raise ConfigError(f"{printable(file)} is not {ending[1:].upper()}: {error}") from error
     raise ConfigError(
-        f"{plain(file)}: settings are read from .json, .toml and .yaml", hint="Give it the ending of what it is."
+        f"{printable(file)}: settings are read from .json, .toml and .yaml", hint="Give it the ending of what it is."
     )
 
 
@@ -252,6 +252,6 @@ def _text(file: str) -> str:
     try:
         return contents(file, SETTINGS_BYTES).decode("utf-8-sig")
     except OSError as error:
-        raise ConfigError(f"cannot read {plain(file)}: {error.strerror}") from error
+        raise ConfigError(f"cannot read {printable(file)}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{plain(file)} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise ConfigError(f"{printable(file)} is not UTF-8 text: {error.reason} at byte {error.start}") from error

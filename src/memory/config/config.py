@@ -30,7 +30,7 @@ from memory.config.settings import (
     variable,
 )
 from memory.schema.errors import ConfigError
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -167,7 +167,9 @@ def _utf8(path: str) -> str:
     try:
         path.encode()
     except UnicodeEncodeError as error:
-        raise ConfigError(f"the folder {plain(path)} has a name that is not UTF-8", hint="Set MEMORY_HOME.") from error
+        raise ConfigError(
+            f"the folder {printable(path)} has a name that is not UTF-8", hint="Set MEMORY_HOME."
+        ) from error
     return path
 
 

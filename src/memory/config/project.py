@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.config.files import contents
-from memory.schema.limits import NAME_LIMIT, plain
+from memory.schema.limits import NAME_LIMIT, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +30,7 @@ def project(folder: Path) -> str | None:
         root = folder
     if (root / ".git").is_file():
         root = _main_worktree(root / ".git", root)
-    return plain(root.name)[:NAME_LIMIT] or None
+    return printable(root.name)[:NAME_LIMIT] or None
 
 
 def repository(folder: Path) -> Path | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.embed.usage import current, utc_now
 from memory.schema.errors import EmbedError, StoreError, Unreachable
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 from memory.schema.usage import OpenCircuit
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class CircuitBreaker:
         if not self._pause_seconds:
             return
         pause = min(LONGEST_PAUSE, max(self._pause_seconds, error.after or 0))
-        self._circuit = OpenCircuit(self._host, self._now() + timedelta(seconds=pause), plain(str(error)))
+        self._circuit = OpenCircuit(self._host, self._now() + timedelta(seconds=pause), printable(str(error)))
         try:
             self._log.open_circuit(self._circuit)
         except StoreError:

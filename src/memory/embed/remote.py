@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.schema.errors import Garbled, Refused, TooLong, Unfit, Unreachable
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -141,7 +141,7 @@ def failure(status: int, message: str, *, host: str, headers: Mapping[str, str],
         headers: Keys in lower case, or of any case if the mapping does not care.
         hint: What to do if the model or the key is not taken.
     """
-    message = plain(message)
+    message = printable(message)
     text = f"{host} answered {status}: {message[:_MESSAGE]}{'…' if len(message) > _MESSAGE else ''}"
     match status:
         # Ollama cannot write such a vector as JSON: https://github.com/ollama/ollama/issues/9639

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from memory.schema.errors import Error, Garbled, Raised, Refused
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -35,7 +35,7 @@ def third_party(whose: str, mask: Callable[[str], str] = lambda text: text) -> G
     except Error:
         raise
     except Exception as error:
-        cause = plain(mask(f"{type(error).__name__}: {error}"))[:300]
+        cause = printable(mask(f"{type(error).__name__}: {error}"))[:300]
         raise Raised(f"{whose} failed: {cause}") from error
 
 

@@ -13,7 +13,7 @@ from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.errors import EmbedError, Error, Invalid, NotFound, OverBudget, StoreError
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 from memory.schema.usage import Call
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class HostCalls:
             yield outcome
             outcome.error = ""
         except Error as error:
-            outcome.error = plain(str(error))
+            outcome.error = printable(str(error))
             raise
         finally:
             outcome.seconds = time.perf_counter() - begin

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly
-from memory.schema.limits import short
+from memory.schema.limits import clipped_repr
 from memory.schema.query import ACTIVE, Granularity, Notice, Searched, check_limit, named_kinds, sort_of
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class Documents:
         """
         memory = self.get(reference)
         if not self._store.delete(memory.id):
-            raise NotFound(f"no memory {short(reference)}")
+            raise NotFound(f"no memory {clipped_repr(reference)}")
         return memory
 
     def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
@@ -208,7 +208,7 @@ class Documents:
         match found:
             case []:
                 raise NotFound(
-                    f"no memory {short(reference)}",
+                    f"no memory {clipped_repr(reference)}",
                     hint="Give its id, its uid, or at least 8 characters of the uid.",
                 )
             case [(id, _)]:
@@ -224,7 +224,7 @@ class Documents:
         id = self.resolve(reference)
         found = self._store.memories([id]).get(id)
         if found is None:
-            raise NotFound(f"no memory {short(reference)}")
+            raise NotFound(f"no memory {clipped_repr(reference)}")
         return found
 
     def details(self, reference: int | str, *, count: bool = True) -> Details:
@@ -240,7 +240,7 @@ class Documents:
         id = self.resolve(reference)
         notices = self.accessed([id]) if count else ()
         if (found := self._store.whole(id)) is None:
-            raise NotFound(f"no memory {short(reference)}")
+            raise NotFound(f"no memory {clipped_repr(reference)}")
         return Details(*found, notices, self._vectors.embedding(id))
 
     def read(self, memories: Sequence[Memory]) -> tuple[tuple[Read, ...], tuple[Notice, ...]]:

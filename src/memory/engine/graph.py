@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.errors import Ambiguous, Error, Invalid, NotFound
 from memory.schema.kinds import Kind
-from memory.schema.limits import DISTANCE_LIMIT, NAME_LIMIT, check_distance, check_text, short
+from memory.schema.limits import DISTANCE_LIMIT, NAME_LIMIT, check_distance, check_text, clipped_repr
 from memory.schema.memory import MemoryId
 from memory.store import Attached, Relation
 from memory.text.observations import checked, listed, observations, together
@@ -110,7 +110,7 @@ class Entities:
         try:
             memory = self._documents.get(name)
         except NotFound:
-            return NotFound(f"no entity {short(name)}")
+            return NotFound(f"no entity {clipped_repr(name)}")
         except Ambiguous as error:
             return error
         if memory.kind is not Kind.ENTITY:
@@ -123,7 +123,7 @@ class Entities:
         known = {known.casefold()[:BEGINNING]: known for known in self._store.graph.names(limit=NAMES)}
         suggestions = get_close_matches(str(name).strip().casefold()[:BEGINNING], known, n=1)
         if suggestions:
-            return f"Did you mean {short(known[suggestions[0]])}?"
+            return f"Did you mean {clipped_repr(known[suggestions[0]])}?"
         return "`memory graph show` lists those there are; `memory graph add` makes one."
 
     def every(self) -> Iterator[Memory]:

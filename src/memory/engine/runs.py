@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import BY_AUTHOR, RESEARCH_KINDS, TOOL_TYPES, Kind
-from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, short
+from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_repr
 from memory.schema.query import Notice, Scope, check_limit, named_kinds
 from memory.store import Cleared, ToolCall
 
@@ -96,7 +96,9 @@ class Runs:
         """
         check_text("run", id, NAME_LIMIT)
         if (found := self._store.runs.summary(id)) is None:
-            raise NotFound(f"nothing is kept of run {short(id)}", hint="`memory run list` shows those there are.")
+            raise NotFound(
+                f"nothing is kept of run {clipped_repr(id)}", hint="`memory run list` shows those there are."
+            )
         return found
 
     def name(self, given: str) -> str:
@@ -174,7 +176,7 @@ class Runs:
             Invalid: It is no such thing.
         """
         if call.type not in TOOL_TYPES:
-            raise Invalid(f"no tool type {short(call.type)}", hint=f"One of {', '.join(TOOL_TYPES)}.")
+            raise Invalid(f"no tool type {clipped_repr(call.type)}", hint=f"One of {', '.join(TOOL_TYPES)}.")
         if not isinstance(call.success, bool):
             raise Invalid(f"success is true or false, not {call.success!r}")
         notices: list[Notice] = []

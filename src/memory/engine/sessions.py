@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import NotFound
-from memory.schema.limits import iteration as numbered, short
+from memory.schema.limits import clipped_repr, iteration as numbered
 from memory.schema.query import check_limit
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Sessions:
         """
         if (found := self._store.session(id)) is None:
             raise NotFound(
-                f"nothing is kept of session {short(id)}", hint="`memory session list` shows those there are."
+                f"nothing is kept of session {clipped_repr(id)}", hint="`memory session list` shows those there are."
             )
         return found
 

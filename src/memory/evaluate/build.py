@@ -13,7 +13,7 @@ from memory.engine import Engine
 from memory.evaluate.judged import CORPUS
 from memory.schema.draft import Draft
 from memory.schema.errors import Invalid, StoreError
-from memory.schema.limits import LINE_LIMIT, TITLE_LIMIT, WHAT_OF_BODY, plain
+from memory.schema.limits import LINE_LIMIT, TITLE_LIMIT, WHAT_OF_BODY, printable
 from memory.schema.query import EVERYTHING, MOST
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _placed(document: Document, judged: Judged) -> Generator[None]:
     try:
         yield
     except Invalid as error:
-        place = f"{plain(str(judged.folder / CORPUS))}:{document.line}"
+        place = f"{printable(str(judged.folder / CORPUS))}:{document.line}"
         raise Invalid(f"{place}: {error}", hint=error.hint) from error
 
 
@@ -135,7 +135,7 @@ def _check(engine: Engine, judged: Judged) -> None:
     kept = {name(memory) for memory in _every(engine)}
     missing = next((document for document in judged.documents if document.id not in kept), None)
     if missing is not None and engine.documents.clean(missing.id) != missing.id:
-        place = f"{plain(str(judged.folder / CORPUS))}:{missing.line}"
+        place = f"{printable(str(judged.folder / CORPUS))}:{missing.line}"
         raise Invalid(f"{place}: the id looks like a secret, which is never kept", hint="Give it another id.")
     if missing is not None or len(kept) != len(judged.documents):
         raise StoreError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.config.files import BULK_BYTES, contents
 from memory.schema.errors import Invalid
-from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, plain, short
+from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_repr, printable
 from memory.schema.query import QUERY_LIMIT
 
 if TYPE_CHECKING:
@@ -83,16 +83,16 @@ def folders(given: Sequence[Path]) -> list[Path]:
     for folder in given:
         inner = [folder] if (folder / CORPUS).is_file() else sorted(path.parent for path in folder.glob(f"*/{CORPUS}"))
         if not inner:
-            raise Invalid(f"no judged set is in {plain(str(folder))}", hint=FORM)
+            raise Invalid(f"no judged set is in {printable(str(folder))}", hint=FORM)
         for one in inner:
             known = found.setdefault(name(one), one)
             if known.resolve() != one.resolve():
-                raise Invalid(f"two sets are called {name(one)}: {plain(str(known))} and {plain(str(one))}")
+                raise Invalid(f"two sets are called {name(one)}: {printable(str(known))} and {printable(str(one))}")
     return list(found.values())
 
 
 def name(folder: Path) -> str:
-    return plain(folder.resolve().name)
+    return printable(folder.resolve().name)
 
 
 def read(folder: Path) -> Judged:
@@ -108,7 +108,7 @@ def read(folder: Path) -> Judged:
     judged = tuple(one._replace(relevant=relevant[one.id]) for one in asked if one.id in relevant)
     if not judged:
         raise Invalid(
-            f"{plain(str(folder / JUDGMENTS))} names no question of {QUERIES} with a document of {CORPUS}",
+            f"{printable(str(folder / JUDGMENTS))} names no question of {QUERIES} with a document of {CORPUS}",
             hint=ROWS[JUDGMENTS],
         )
     fingerprint = sha256(contents(folder / CORPUS, BULK_BYTES)).hexdigest()[:12]
@@ -128,7 +128,7 @@ def questions(folder: Path) -> tuple[Question, ...]:
         if not one.text.strip():
             raise Invalid(f"{place}: a question without text", hint=ROWS[QUERIES])
         if found.setdefault(one.id, one) is not one:
-            raise Invalid(f"{place}: the id {short(one.id)} is there already")
+            raise Invalid(f"{place}: the id {clipped_repr(one.id)} is there already")
     return tuple(found.values())
 
 
@@ -149,7 +149,7 @@ def _documents(folder: Path) -> tuple[Document, ...]:
         text, title = _text(row, "text", place, BODY_LIMIT), _text(row, "title", place, BODY_LIMIT, needed=False)
         one = Document(_id(row, place, CORPUS), text, title, _group(row, place), line)
         if found.setdefault(one.id, one) is not one:
-            raise Invalid(f"{place}: the id {short(one.id)} is there already")
+            raise Invalid(f"{place}: the id {clipped_repr(one.id)} is there already")
     return tuple(found.values())
 
 
@@ -164,7 +164,7 @@ def _judgments(path: Path, asked: set[str], documents: set[str]) -> tuple[dict[s
             if number == 1 and len(fields) == 3:
                 continue  # the names of the columns
             raise Invalid(
-                f"{plain(str(path))}:{number}: expected two ids and a grade, not {short(line)}",
+                f"{printable(str(path))}:{number}: expected two ids and a grade, not {clipped_repr(line)}",
                 hint=ROWS[JUDGMENTS],
             )
         if fields[0] not in asked or fields[1] not in documents:
@@ -188,9 +188,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         text = contents(path, BULK_BYTES).decode("utf-8-sig")
     except OSError as error:
-        raise Invalid(f"{plain(str(path))}: {error.strerror}", hint=FORM) from error
+        raise Invalid(f"{printable(str(path))}: {error.strerror}", hint=FORM) from error
     except UnicodeDecodeError as error:
-        raise Invalid(f"{plain(str(path))} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise Invalid(f"{printable(str(path))} is not UTF-8 text: {error.reason} at byte {error.start}") from error
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, line.removesuffix("\r")
@@ -199,13 +199,13 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 def _rows(path: Path) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
     """JSON objects with their places."""
     for number, line in _lines(path):
-        place = f"{plain(str(path))}:{number}"
+        place = f"{printable(str(path))}:{number}"
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise Invalid(f"{place}: not JSON: {error}", hint=ROWS[path.name]) from error
         if not isinstance(row, dict):
-            raise Invalid(f"{place}: expected an object, not {short(row)}", hint=ROWS[path.name])
+            raise Invalid(f"{place}: expected an object, not {clipped_repr(row)}", hint=ROWS[path.name])
         yield place, number, row
 
 
@@ -214,7 +214,7 @@ def _id(row: Mapping[str, Any], place: str, file: str) -> str:
     if isinstance(given, int) and not isinstance(given, bool):
         given = str(given)
     if not isinstance(given, str) or not given.strip():
-        raise Invalid(f'{place}: "id" must be a text, not {short(given)}', hint=ROWS[file])
+        raise Invalid(f'{place}: "id" must be a text, not {clipped_repr(given)}', hint=ROWS[file])
     return _checked(given.strip(), "id", place, NAME_LIMIT)
 
 
@@ -223,7 +223,7 @@ def _text(row: Mapping[str, Any], field: str, place: str, limit: int, *, needed:
     if given is None and not needed:
         return ""
     if not isinstance(given, str):
-        raise Invalid(f'{place}: "{field}" must be a text, not {short(given)}', hint=ROWS[CORPUS])
+        raise Invalid(f'{place}: "{field}" must be a text, not {clipped_repr(given)}', hint=ROWS[CORPUS])
     return _checked(given, field, place, limit)
 
 

@@ -11,7 +11,7 @@ from memory.operations.tool import HERE, Parameter, Result, Tool
 from memory.schema.draft import Draft
 from memory.schema.errors import Invalid
 from memory.schema.kinds import CATEGORIES, kind
-from memory.schema.limits import BODY_LIMIT, check_text, short
+from memory.schema.limits import BODY_LIMIT, check_text, clipped_repr
 from memory.schema.memory import Status
 from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Mode, Notice, Query, Scope, around
 from memory.text.fence import INTRODUCTION
@@ -93,7 +93,7 @@ def nothing(call: Call, scope: Scope) -> str:
     if not call.engine.documents.recent(EVERYTHING, 1):
         return "Nothing is kept here yet."
     if scope.projects and not call.engine.documents.recent(Scope(projects=scope.projects), 1):
-        named = ", ".join(map(short, sorted(scope.projects)))
+        named = ", ".join(map(clipped_repr, sorted(scope.projects)))
         return f"Nothing is kept of {named} yet, though of other projects there is."
     return "There are memories, but none of them matches."
 

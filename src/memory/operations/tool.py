@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from memory.schema.errors import Invalid
 from memory.schema.kinds import singular
-from memory.schema.limits import NAME_LIMIT, check_text, short
+from memory.schema.limits import NAME_LIMIT, check_text, clipped_repr
 from memory.schema.query import Notice
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _value(one: Parameter, value: object, notices: list[Notice], *, place: str) 
             return tuple(value)
         case "integer", int() | float() if (bound := _bounded(one, value)) is not None:
             if bound != value:
-                said = f"{place} {short(value)} is not in {one.low}..{one.high}: {bound} was taken"
+                said = f"{place} {clipped_repr(value)} is not in {one.low}..{one.high}: {bound} was taken"
                 notices.append(Notice(said))
             return bound
     wanted = {

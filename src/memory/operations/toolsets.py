@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memory.config.settings import TOOLSETS
 from memory.schema.errors import Invalid
-from memory.schema.limits import short
+from memory.schema.limits import clipped_repr
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -61,4 +61,4 @@ def unknown(name: str, known: Collection[str]) -> str:
         )
     suggestions = get_close_matches(name, known, n=1)
     hint = f"Did you mean {suggestions[0]!r}?" if suggestions else f"There are: {', '.join(known)}."
-    return f"no tool {short(name)}. {hint}"
+    return f"no tool {clipped_repr(name)}. {hint}"

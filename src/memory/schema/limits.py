@@ -54,7 +54,7 @@ def check_distance(given: object) -> int:
     return given
 
 
-def short(value: object) -> str:
+def clipped_repr(value: object) -> str:
     """A value as a sentence can repeat it."""
     text = repr(value)
     return text if len(text) <= CLIP else f"{text[:CLIP]}…"
@@ -71,10 +71,10 @@ def iteration(given: int | str | None) -> int | None:
         return None
     text = str(given).strip().lower().removeprefix("v")
     if isinstance(given, bool) or not (text.isascii() and text.isdigit() and len(text) < 11 and 1 <= int(text) < 2**31):
-        raise Invalid(f"session_iter is a number from 1 on, such as 1 or v1, not {short(given)}")
+        raise Invalid(f"session_iter is a number from 1 on, such as 1 or v1, not {clipped_repr(given)}")
     return int(text)
 
 
-def plain(name: str) -> str:
+def printable(name: str) -> str:
     """A name that the file system gave, as one line of valid Unicode."""
     return " ".join(name.encode("utf-8", "replace").decode().split())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memory.schema.document import Document, Expanded, Piece, Resumed
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind
-from memory.schema.limits import short
+from memory.schema.limits import clipped_repr
 from memory.schema.memory import ChunkId, MemoryId, unread
 from memory.schema.query import MOST, Notice, Scope
 
@@ -48,7 +48,7 @@ def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
         raise Invalid(f"chunks around one are 0..{AROUND}, a whole number, not {around!r}")
     if (found := store.excerpts([wanted]).get(wanted)) is None:
         raise NotFound(
-            f"no chunk {short(chunk_id)}", hint="`memory search --granularity fine` shows the ids of chunks."
+            f"no chunk {clipped_repr(chunk_id)}", hint="`memory search --granularity fine` shows the ids of chunks."
         )
     outline, whole = store.outline(found.memory), store.whole(found.memory)
     place = next((i for i, (id, _) in enumerate(outline) if id == wanted), None)
@@ -66,7 +66,7 @@ def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
 def _chunk_id(given: int | str) -> ChunkId:
     text = str(given).strip()
     if isinstance(given, bool) or not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise Invalid(f"a chunk has a number as its id, not {short(given)}")
+        raise Invalid(f"a chunk has a number as its id, not {clipped_repr(given)}")
     return ChunkId(int(text))
 
 

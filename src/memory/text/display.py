@@ -1,8 +1,8 @@
 """
 Text of others as it may be shown: to an agent, on a terminal, on one line.
 
-What an error repeats of a value, and a name that the file system gave, are `memory.schema.limits.short` and
-`plain`: the vocabulary needs them itself.
+What an error repeats of a value, and a name that the file system gave, are `memory.schema.limits.clipped_repr` and
+`printable`: the vocabulary needs them itself.
 """
 
 from __future__ import annotations

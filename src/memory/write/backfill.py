@@ -13,7 +13,7 @@ from memory.schema import holder
 from memory.schema.backfill import Backfilled, Held
 from memory.schema.errors import EmbedError, Garbled, Raised, Unfit
 from memory.schema.holder import Fate
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 from memory.schema.space import Window
 from memory.store import active
 from memory.text.passage import passage
@@ -124,7 +124,7 @@ def store_isolated(found: Isolated, store: Store, generation: int, moment: datet
     """Write what was made, and which texts were not taken; the number of chunks that got vectors."""
     done = sum(store.set_vectors(generation, part.vectors, part.windows) for part in found.parts)
     for id, error in found.failed:
-        store.failed([id], plain(str(error)), moment)
+        store.failed([id], printable(str(error)), moment)
     return done
 
 
@@ -215,7 +215,7 @@ class _Rounds(NamedTuple):
             return int(embed_on(store, embedder, generation, excerpt, overlap, going=self.going)), []
         except (Unfit, Garbled, Raised) as error:
             embedded(embedder, [FINGERPRINT_TEXT])  # raises if it is the model, and not this text
-            store.failed([excerpt.id], plain(str(error)), self.moment)
+            store.failed([excerpt.id], printable(str(error)), self.moment)
             return 0, [error]
 
 

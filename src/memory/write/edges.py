@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memory.schema.errors import Invalid
 from memory.schema.kinds import TOOL_TYPES
-from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, short
+from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_repr
 from memory.store import Attached, Relation, ToolCall
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def parsed(schema: str, values: Mapping[str, Any]) -> EdgeLine | ToolCall:
             if not (said or value.strip()):
                 raise Invalid(f"{name} is blank")
     if isinstance(made, ToolCall) and made.type not in TOOL_TYPES:
-        raise Invalid(f"no tool type {short(made.type)}", hint=f"One of {', '.join(TOOL_TYPES)}.")
+        raise Invalid(f"no tool type {clipped_repr(made.type)}", hint=f"One of {', '.join(TOOL_TYPES)}.")
     return made
 
 

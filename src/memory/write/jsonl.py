@@ -13,7 +13,7 @@ from memory.config.files import TEXT_BYTES, contents
 from memory.schema.draft import SHARED, Draft
 from memory.schema.errors import Invalid, StoreDamaged
 from memory.schema.kinds import GENERAL, Kind, kind
-from memory.schema.limits import TITLE_LIMIT, plain
+from memory.schema.limits import TITLE_LIMIT, printable
 from memory.schema.memory import Memory, MemoryId, Status
 from memory.store import Links, Revision
 from memory.text.title import title
@@ -234,7 +234,7 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
         return Draft(
             kind=Kind.KNOWLEDGE_BASE,
             category=GENERAL,
-            title=title(text) or plain(path.stem)[:TITLE_LIMIT],
+            title=title(text) or printable(path.stem)[:TITLE_LIMIT],
             body=text,
             related_files=(name,),
             project=project,

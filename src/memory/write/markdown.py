@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.errors import Invalid
-from memory.schema.limits import plain, short
+from memory.schema.limits import clipped_repr, printable
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -92,16 +92,18 @@ def write(
         with _folders(target):
             write_file(target, text, overwrite=overwrite)
     except FileExistsError as error:
-        raise Invalid(f"{plain(str(target))} is there already", hint="Choose another name, or overwrite it.") from error
+        raise Invalid(
+            f"{printable(str(target))} is there already", hint="Choose another name, or overwrite it."
+        ) from error
     except OSError as error:
-        raise Invalid(f"cannot write {plain(str(target))}: {error.strerror or error}") from error
+        raise Invalid(f"cannot write {printable(str(target))}: {error.strerror or error}") from error
     return Written(target, len(text))
 
 
 def _place(path: str | Path, folder: Path | None) -> Path:
     said = str(path) if isinstance(path, (str, Path)) else ""
     if not said.strip() or "\0" in said:
-        raise Invalid(f"{short(path)} is no path")
+        raise Invalid(f"{clipped_repr(path)} is no path")
     try:
         target = ((folder or Path.cwd()) / Path(said).expanduser()).resolve()
         root = folder.resolve() if folder else Path(target.anchor)
@@ -109,27 +111,27 @@ def _place(path: str | Path, folder: Path | None) -> Path:
         there = inside and target.is_dir()
     except (OSError, RuntimeError, ValueError) as error:  # too long; a loop of links; no such user; no Unicode
         why = getattr(error, "strerror", None) or error
-        raise Invalid(f"{short(plain(said))} is no path: {why}") from error
+        raise Invalid(f"{clipped_repr(printable(said))} is no path: {why}") from error
     if not inside:
         hint = "Documents are written there unless the setting `documents` names another folder."
-        raise Invalid(f"{plain(str(target))} is outside of {plain(str(folder))}", hint=hint)
+        raise Invalid(f"{printable(str(target))} is outside of {printable(str(folder))}", hint=hint)
     if folder and any(part.startswith(".") for part in target.relative_to(root).parts):
         hint = "Choose a name without a dot before it: git, shells and editors run what hidden files say."
-        raise Invalid(f"{plain(str(target))} is hidden", hint=hint)
+        raise Invalid(f"{printable(str(target))} is hidden", hint=hint)
     if there:
-        raise Invalid(f"{plain(str(target))} is a folder", hint="Name a file in it.")
+        raise Invalid(f"{printable(str(target))} is a folder", hint="Name a file in it.")
     if folder and target.suffix.lower() not in TEXTS:
         hint = f"End it in {', '.join(TEXTS)}: what builds and tests a project runs files of other names."
-        raise Invalid(f"{plain(target.name)} is no name of a document", hint=hint)
+        raise Invalid(f"{printable(target.name)} is no name of a document", hint=hint)
     return target
 
 
 def _own(target: Path, home: Path) -> None:
     if target.is_relative_to(home) and not target.is_relative_to(home / DOCUMENTS):
-        hint = f"In {plain(str(home / DOCUMENTS))} there is room for documents."
-        raise Invalid(f"{plain(str(target))} is where the database is", hint=hint)
+        hint = f"In {printable(str(home / DOCUMENTS))} there is room for documents."
+        raise Invalid(f"{printable(str(target))} is where the database is", hint=hint)
     if target.exists() and not target.is_file():
-        raise Invalid(f"{plain(str(target))} is no ordinary file")
+        raise Invalid(f"{printable(str(target))} is no ordinary file")
 
 
 @contextmanager

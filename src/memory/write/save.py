@@ -10,7 +10,7 @@ from memory.embed.usage import SAVE, purpose
 from memory.schema.draft import SHARED, Draft
 from memory.schema.errors import EmbedError, SpaceMismatch, StoreBusy
 from memory.schema.kinds import Kind
-from memory.schema.limits import WHAT_OF_BODY, short
+from memory.schema.limits import WHAT_OF_BODY, clipped_repr
 from memory.schema.query import Notice
 from memory.schema.saved import Saved
 from memory.schema.space import Embedded, Window
@@ -126,7 +126,7 @@ def _unsaid(known: Memory, made: Entry) -> tuple[Notice, ...]:
     """What to say of a memory that was there by its name and does not say what was to be kept."""
     if known.content_hash == made.content_hash or known.uid == made.uid:
         return ()
-    text = f"{known.kind} {short(known.title)} is there already, as memory {known.id}: nothing was added"
+    text = f"{known.kind} {clipped_repr(known.title)} is there already, as memory {known.id}: nothing was added"
     return (Notice(text, "`memory graph observe` and `engine.graph.observe` add to it."),)
 
 

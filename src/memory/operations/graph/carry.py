@@ -15,7 +15,7 @@ from memory.engine.graph import Edge
 from memory.operations.graph import given
 from memory.operations.graph.rows import paged
 from memory.schema.errors import Invalid, NotFound, StoreError
-from memory.schema.limits import short
+from memory.schema.limits import clipped_repr
 from memory.schema.query import Notice
 from memory.schema.times import iso
 
@@ -117,9 +117,9 @@ def parsed(text: str) -> Carried:
 def _link(row: Mapping[str, Any]) -> Link:
     entity, memory = row.get("entity"), row.get("memory")
     if not isinstance(entity, str):
-        raise Invalid(f"a link needs an entity, its name, not {short(entity)}")
+        raise Invalid(f"a link needs an entity, its name, not {clipped_repr(entity)}")
     if not isinstance(memory, str) or not _UID.fullmatch(memory):
-        raise Invalid(f"a link needs a memory, its uid of 32 hexadecimal digits, not {short(memory)}")
+        raise Invalid(f"a link needs a memory, its uid of 32 hexadecimal digits, not {clipped_repr(memory)}")
     return Link(entity, memory)
 
 
@@ -159,13 +159,13 @@ def _said(place: str, line: str) -> tuple[str, str, Mapping[str, Any]]:
         raise Invalid(f"{place} is not JSON: {error}") from error
     sort = row.pop("type", None)
     if sort not in SORTS:
-        raise Invalid(f"{place} has the type {short(sort)}", hint=f"There are: {', '.join(SORTS)}.")
+        raise Invalid(f"{place} has the type {clipped_repr(sort)}", hint=f"There are: {', '.join(SORTS)}.")
     return place, sort, row
 
 
 def _object(place: str, row: object) -> Mapping[str, Any]:
     if not isinstance(row, dict):
-        raise Invalid(f"{place} must be an object, not {short(row)}")
+        raise Invalid(f"{place} must be an object, not {clipped_repr(row)}")
     return row
 
 
@@ -251,4 +251,4 @@ def _there(id: MemoryId | None) -> MemoryId:
 def _tell(notices: list[Notice], lost: Sequence[str], why: str) -> None:
     if lost:
         more = ", …" if len(lost) > NAMED else ""
-        notices.append(Notice(f"{len(lost):,} {why}: {', '.join(map(short, lost[:NAMED]))}{more}"))
+        notices.append(Notice(f"{len(lost):,} {why}: {', '.join(map(clipped_repr, lost[:NAMED]))}{more}"))

@@ -8,7 +8,7 @@ from memory.operations.graph import given
 from memory.operations.graph.rows import Rows, paged
 from memory.operations.render import data, graph_data
 from memory.schema.errors import Ambiguous, Invalid, NotFound
-from memory.schema.limits import short
+from memory.schema.limits import clipped_repr
 from memory.schema.query import Mode, Notice, Outcome, Query, Scope, Tier, check_limit
 from memory.search.near import ENTITIES, Wanted
 
@@ -67,7 +67,7 @@ class Finding:
         """
         check_limit(limit)
         if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset <= FURTHEST:
-            raise Invalid(f"offset is a whole number from 0 to {FURTHEST:,}, not {short(offset)}")
+            raise Invalid(f"offset is a whole number from 0 to {FURTHEST:,}, not {clipped_repr(offset)}")
         graph, counts = self.engine.graph, self.engine.graph.counts()
         entities = graph.some(offset, limit)
         ids = {one.id for one in entities}

@@ -11,7 +11,7 @@ from memory.operations.render import data
 from memory.schema.draft import Draft
 from memory.schema.errors import Ambiguous, Invalid, NotFound
 from memory.schema.kinds import Kind
-from memory.schema.limits import BODY_LIMIT, check_text, short
+from memory.schema.limits import BODY_LIMIT, check_text, clipped_repr
 from memory.schema.memory import MemoryId
 from memory.text.observations import listed, together
 
@@ -93,7 +93,7 @@ class Keeping:
         known = graph.known(list(graph.there(ids.values()).values()))
         for name, texts in more.items():
             whole = dict.fromkeys((*known.get(ids.get(name, MemoryId(0)), ()), *graph.worded(texts)))
-            check_text(f"what is known of {short(name)}", listed(together(tuple(whole))), BODY_LIMIT)
+            check_text(f"what is known of {clipped_repr(name)}", listed(together(tuple(whole))), BODY_LIMIT)
 
     def _draft(self, one: Described) -> Draft:
         try:
@@ -107,7 +107,7 @@ class Keeping:
                 keyword_only=one.embed is False,
             )
         except Invalid as error:
-            raise Invalid(f"entity {short(one.name)}: {error}", hint=error.hint) from error
+            raise Invalid(f"entity {clipped_repr(one.name)}: {error}", hint=error.hint) from error
 
     def _told_again(self, memory: Memory, one: Described) -> Observed:
         """Add to an entity that is there. First it is excluded, if it is to be: what is new may be for no model."""
@@ -223,7 +223,7 @@ class Keeping:
         """
         entity = self.engine.graph.entity(name)
         if not isinstance(new_name, str):
-            raise Invalid(f"new_name must be text, not {short(new_name)}")
+            raise Invalid(f"new_name must be text, not {clipped_repr(new_name)}")
         saved = self.engine.documents.update(entity.id, title=given.called("new_name", new_name))
         (row,) = self._rows.entities([saved.memory], observations=False)
         return {"entity": row, "former_name": entity.title, "notices": data.notices(saved.notices)}

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from memory.operations.render import data, graph_data
-from memory.schema.limits import short
+from memory.schema.limits import clipped_repr
 from memory.schema.query import Notice
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ class Rows:
     def unknown(self, names: Sequence[Name]) -> list[Values]:
         """Notices of names that are none, with the nearest that there is."""
         suggestion = self._engine.graph.suggestion
-        return data.notices(tuple(Notice(f"no entity {short(name)}", suggestion(name)) for name in names[:HINTS]))
+        return data.notices(
+            tuple(Notice(f"no entity {clipped_repr(name)}", suggestion(name)) for name in names[:HINTS])
+        )
 
 
 def unique(notices: Iterable[Notice]) -> tuple[Notice, ...]:

@@ -9,7 +9,7 @@ import click
 
 from memory.operations.render.text import counted
 from memory.schema.kinds import RULES
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 from memory.schema.memory import INSTRUCTIONS, Status
 from memory.search.context import origin
 from memory.text.display import escape_controls, one_line
@@ -160,7 +160,7 @@ def expanded(found: Expanded) -> str:
 
 
 def written(file: Written) -> str:
-    return f"{counted(file.size, 'byte')} in {escape_controls(plain(str(file.path)))}"
+    return f"{counted(file.size, 'byte')} in {escape_controls(printable(str(file.path)))}"
 
 
 def cleaned(gone: Mapping[Kind, Aged], before: datetime, *, dry_run: bool) -> str:

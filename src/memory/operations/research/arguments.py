@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from memory.schema.draft import Draft, article
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RESEARCH_KINDS, Kind, kind as named_kind
-from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, short
+from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_repr
 from memory.schema.query import Scope
 
 if TYPE_CHECKING:
@@ -48,14 +48,16 @@ def draft(
         Invalid: No such type, no content, no author, or the metadata name another run.
     """
     if metadata is not None and not isinstance(metadata, Mapping):
-        raise Invalid(f"metadata must be values by name, not {short(metadata)}")
+        raise Invalid(f"metadata must be values by name, not {clipped_repr(metadata)}")
     kind = research_kind(memory_type)
     check_text("content", content, BODY_LIMIT)
     if not content.strip():
         raise Invalid(f"{article(kind)} needs content")
     said = dict(metadata or {})
     if (other := said.pop("query_id", run)) != run:
-        raise Invalid(f"metadata.query_id is {short(other)}, and the run is {short(run)}", hint="Leave it out.")
+        raise Invalid(
+            f"metadata.query_id is {clipped_repr(other)}, and the run is {clipped_repr(run)}", hint="Leave it out."
+        )
     return Draft(
         kind=kind,
         body=content,

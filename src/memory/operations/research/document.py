@@ -15,7 +15,7 @@ from memory.operations.research.rows import unix
 from memory.schema.draft import SHARED
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES
-from memory.schema.limits import short
+from memory.schema.limits import clipped_repr
 from memory.schema.memory import Memory, MemoryId, Status
 from memory.store import ToolCall
 from memory.write.entry import content_hash
@@ -155,7 +155,7 @@ def _call(values: Mapping[str, Any], reading: Reading) -> ToolCall:
     """A call without its uid, as it stands there."""
     success = values.get("success")
     if not isinstance(success, int) or success not in {0, 1}:
-        raise Invalid(f"success is 1 or 0, not {short(success)}")
+        raise Invalid(f"success is 1 or 0, not {clipped_repr(success)}")
     return ToolCall(
         uid="",
         run=_run(values, reading),
@@ -188,26 +188,26 @@ def _json(content: bytes) -> object:
 def _object(value: object) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
-    raise Invalid(f"an object is expected, not {short(value)}", hint="`memory run export` writes such a file.")
+    raise Invalid(f"an object is expected, not {clipped_repr(value)}", hint="`memory run export` writes such a file.")
 
 
 def _list(values: Mapping[str, Any], name: str) -> list[object]:
     if isinstance(found := values.get(name), list):
         return found
-    what = f"{name} is a list, not {short(found)}" if name in values else f"no {name}"
+    what = f"{name} is a list, not {clipped_repr(found)}" if name in values else f"no {name}"
     raise Invalid(what, hint="`memory run export` writes such a file.")
 
 
 def _text(values: Mapping[str, Any], name: str) -> str:
     if isinstance(found := values.get(name), str):
         return found
-    raise Invalid(f"{name} is text, not {short(found)}" if found is not None else f"no {name}")
+    raise Invalid(f"{name} is text, not {clipped_repr(found)}" if found is not None else f"no {name}")
 
 
 def _moment(values: Mapping[str, Any], name: str) -> datetime:
     found = values.get(name)
     if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= LAST:
-        raise Invalid(f"{name} is a time in whole seconds since 1970, not {short(found)}")
+        raise Invalid(f"{name} is a time in whole seconds since 1970, not {clipped_repr(found)}")
     return datetime.fromtimestamp(found, UTC)
 
 
@@ -216,9 +216,9 @@ def _metadata(value: object) -> dict[str, Any]:
     try:
         found = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError) as error:
-        raise Invalid(f"metadata is no JSON: {short(value)}") from error
+        raise Invalid(f"metadata is no JSON: {clipped_repr(value)}") from error
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise Invalid(f"metadata is an object, not {short(value)}")
+        raise Invalid(f"metadata is an object, not {clipped_repr(value)}")
     return dict(found)

@@ -12,7 +12,7 @@ from memory.operations.research.briefing import LEAST, Room, briefing
 from memory.operations.tool import Parameter, Result, Tool
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RESEARCH_KINDS, TOOL_TYPES, Kind, kind
-from memory.schema.limits import NAME_LIMIT, check_text, short
+from memory.schema.limits import NAME_LIMIT, check_text, clipped_repr
 from memory.schema.query import Granularity, Mode, Notice, Query
 from memory.text.display import one_line
 from memory.text.fence import INTRODUCTION, fenced
@@ -128,7 +128,7 @@ def _search(call: Call, given: Mapping[str, Any]) -> Result:
     for hit in values["hits"]:
         hit["text"] = hit["text"][: research_data.PAGE]
         hit["distance"] = None if hit["similarity"] is None else round(1 - hit["similarity"], 4)
-    missing = f"Nothing of {'any run' if run == EVERY_RUN else f'run {short(run)}'} matches."
+    missing = f"Nothing of {'any run' if run == EVERY_RUN else f'run {clipped_repr(run)}'} matches."
     return Result(values, research_text.answer(answer, missing=missing, run=None if run == EVERY_RUN else run))
 
 
@@ -158,7 +158,7 @@ def _getting(wanted: Kind, usual: int) -> Callable[[Call, Mapping[str, Any]], Re
         text = research_text.said(run, found, research_text.SHOWN if usual > 1 else research_text.WHOLE)
         if more and usual > 1:
             text += f"There are more than these {limit:,}: limit=… shows them, memory_search finds them.\n"
-        return Result(values, text or f"No {wanted} is kept of run {short(run)} yet.\n")
+        return Result(values, text or f"No {wanted} is kept of run {clipped_repr(run)} yet.\n")
 
     return get
 

@@ -14,7 +14,7 @@ from memory.operations.research.document import Reading, document, same
 from memory.operations.research.find import every
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.kinds import BY_AUTHOR, RULES
-from memory.schema.limits import plain
+from memory.schema.limits import printable
 from memory.write.jsonl import MemoryLine
 from memory.write.markdown import write_file
 
@@ -90,15 +90,15 @@ def write(engine: Engine, path: str | Path, content: bytes, *, overwrite: bool =
     try:
         file, database = Path(path).expanduser().resolve(), Path(engine.config.database).resolve()
         if file.parent == database.parent and file.name.startswith(database.name):  # its log belongs to it
-            raise Invalid(f"{plain(str(path))} is the database", hint="Choose another name.")
+            raise Invalid(f"{printable(str(path))} is the database", hint="Choose another name.")
         # A link that is still one points to itself, in the end: since Python 3.13 `resolve` says nothing of it.
         if file.is_symlink() or (file.exists() and not file.is_file()):
-            raise Invalid(f"cannot write {plain(str(path))}: it is no ordinary file", hint="Choose another name.")
+            raise Invalid(f"cannot write {printable(str(path))}: it is no ordinary file", hint="Choose another name.")
         write_file(file, content, overwrite=overwrite, private=True)
     except FileExistsError:
         return False
     except UNUSABLE as error:
-        raise Invalid(f"cannot write {plain(str(path))}: {getattr(error, 'strerror', None) or error}") from error
+        raise Invalid(f"cannot write {printable(str(path))}: {getattr(error, 'strerror', None) or error}") from error
     return True
 
 
@@ -128,8 +128,8 @@ def import_from_json(engine: Engine, path: str | Path) -> Imported:
     try:
         content = contents(Path(path).expanduser(), BULK_BYTES)
     except UNUSABLE as error:
-        raise Invalid(f"cannot read {plain(str(path))}: {getattr(error, 'strerror', None) or error}") from error
-    return imported(engine, content, place=plain(str(path)))
+        raise Invalid(f"cannot read {printable(str(path))}: {getattr(error, 'strerror', None) or error}") from error
+    return imported(engine, content, place=printable(str(path)))
 
 
 def imported(engine: Engine, content: bytes, *, place: str) -> Imported:

@@ -9,7 +9,7 @@ from memory.operations.sessions.envelope import answers, said
 from memory.operations.sessions.filter import Filter, needed
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind
-from memory.schema.limits import check_text, short
+from memory.schema.limits import check_text, clipped_repr
 from memory.schema.query import EVERYTHING, QUERY_LIMIT, Granularity, Mode, Outcome, Query
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ class Finding:
         if threshold is None or not self.engine.config.search.threshold_filtering:
             return list(answer.hits)
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):
-            raise Invalid(f"similarity_threshold is a number, not {short(threshold)}")
+            raise Invalid(f"similarity_threshold is a number, not {clipped_repr(threshold)}")
         return [hit for hit in answer.hits if hit.similarity is None or hit.similarity >= threshold]
 
     def _why(self, answer: Answer, hits: list[Hit]) -> str:

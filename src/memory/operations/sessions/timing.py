@@ -20,7 +20,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from memory.schema.errors import Invalid
-from memory.schema.limits import NAME_LIMIT, check_text, short
+from memory.schema.limits import NAME_LIMIT, check_text, clipped_repr
 from memory.schema.query import Searched
 
 if TYPE_CHECKING:
@@ -105,18 +105,18 @@ class _Record(NamedTuple):
         """The fields of a `Searched`, all but its moment."""
         check_text("query_type", self.type, NAME_LIMIT)
         if not self.type.strip() or len(self.type.split()) > 1:  # it is a word of a line
-            raise Invalid(f"query_type is one word such as search_fine_report, not {short(self.type)}")
+            raise Invalid(f"query_type is one word such as search_fine_report, not {clipped_repr(self.type)}")
         if not _number(self.elapsed) or not 0 <= self.elapsed < math.inf:
-            raise Invalid(f"elapsed is a number of seconds, not {short(self.elapsed)}")
+            raise Invalid(f"elapsed is a number of seconds, not {clipped_repr(self.elapsed)}")
         if not isinstance(self.metadata, Mapping):
-            raise Invalid(f"metadata must be values by name, not {short(self.metadata)}")
+            raise Invalid(f"metadata must be values by name, not {clipped_repr(self.metadata)}")
         limit, filters = self.metadata.get("limit"), self.metadata.get("filters")
         limit, filters = 0 if limit is None else limit, {} if filters is None else filters
         if not isinstance(filters, (Mapping, list, tuple, set, frozenset)):
-            raise Invalid(f"metadata.filters must be values by name, or names, not {short(filters)}")
+            raise Invalid(f"metadata.filters must be values by name, or names, not {clipped_repr(filters)}")
         for name, count in (("result_count", self.results), ("limit", limit)):
             if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-                raise Invalid(f"{name} is a whole number, not {short(count)}")
+                raise Invalid(f"{name} is a whole number, not {clipped_repr(count)}")
         names = tuple("_".join(str(name).split()) for name in filters)
         return self.type.strip(), OWN, float(self.elapsed), limit, self.results, names
 
