@@ -17,7 +17,7 @@ from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
 from memory.embed.client import Client, Terms
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.usage import EMBED, ProcessCalls, now, purpose
+from memory.embed.usage import EMBED, ProcessCalls, purpose, utc_now
 from memory.engine.adapter import set_embedding_provider
 from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
 from memory.schema.usage import Call, budget
@@ -449,7 +449,7 @@ def test_work_that_raises_does_not_end_all_work_for_ever():
 def test_what_is_noted_while_somebody_else_writes_is_in_the_ledger_later(tmp_path):
     with closing(SqliteStore(tmp_path / "memory.db")) as store, closing(SqliteStore(tmp_path / "memory.db")) as other:
         calls = ProcessCalls(store)
-        calls.add(Call(now(), "hashed", "hashed-64", "search", texts=3))
+        calls.add(Call(utc_now(), "hashed", "hashed-64", "search", texts=3))
         with other._db.write():
             calls.write()
         before = store.usage()
