@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memory.config.config import Config
-    from memory.engine import Details, Engine
+    from memory.engine import Engine
     from memory.engine.adapter import EmbeddingProvider, SentenceTransformerProvider, set_embedding_provider
     from memory.engine.status import Status
     from memory.operations.graph import (
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from memory.operations.research import ResearchMemory
     from memory.operations.sessions import SearchStats, SessionMemory, log_timing, search_stats
+    from memory.schema.document import Details
     from memory.schema.draft import Draft
     from memory.schema.errors import (
         Ambiguous,
@@ -106,7 +107,7 @@ __all__ = [
 
 _HOMES = {
     "memory.config.config": ("Config",),
-    "memory.engine": ("Details", "Engine"),
+    "memory.engine": ("Engine",),
     "memory.engine.adapter": ("EmbeddingProvider", "SentenceTransformerProvider", "set_embedding_provider"),
     "memory.engine.status": ("Status",),
     "memory.operations.graph": (
@@ -157,6 +158,7 @@ _HOMES = {
         "Tier",
         "Verdict",
     ),
+    "memory.schema.document": ("Details",),
     "memory.schema.saved": ("Saved",),
 }
 

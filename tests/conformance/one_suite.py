@@ -206,7 +206,7 @@ class Growing:
 
     def test_somebody_who_was_faster_is_noticed_without_a_history(self, store: Store) -> None:
         id = write(store, entity("Python", "- a")).memory.id
-        former = store.whole(id)
+        former = store.details(id)
         store.replace(id, entity("Python", "- a\n- b")._replace(grown=True), former=former)
 
         assert store.replace(id, entity("Python", "- a\n- c")._replace(grown=True), former=former) is None
@@ -214,7 +214,7 @@ class Growing:
 
     def test_somebody_who_went_back_is_noticed_by_the_history(self, store: Store) -> None:
         id = write(store, entity("Python", "- a")).memory.id
-        former = store.whole(id)
+        former = store.details(id)
         store.replace(id, entity("Python", "- b"))
         store.replace(id, entity("Python", "- a"))
 

@@ -28,11 +28,11 @@ from entries import (
 
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
-from memory.schema.memory import OVERLAP, ChunkId, MemoryId, Status
+from memory.schema.memory import OVERLAP, ChunkId, MemoryId, Revision, Status
 from memory.schema.query import ACTIVE, EVERYTHING, Scope, Term
 from memory.schema.space import Window
 from memory.schema.usage import Budget, OpenCircuit
-from memory.store import SEARCHES, Claim, Links, Revision, State, Waiting
+from memory.store import SEARCHES, Claim, Links, State, Waiting
 
 if TYPE_CHECKING:
     from memory.schema.query import Ranking
@@ -140,7 +140,7 @@ class Keeping:
             assert store.memories([absent]) == {}
             assert store.body(absent) is None
             store.touch([absent], at(1))
-            assert store.whole(absent) is None
+            assert store.details(absent) is None
             assert list(store.history(absent)) == []
             assert list(store.outline(absent)) == []
             assert store.delete(absent) is False
@@ -325,7 +325,7 @@ class Changing:
 
         store.replace(flagged, note("corrected"))
 
-        whole = store.whole(flagged)
+        whole = store.details(flagged)
         assert whole is not None
         assert whole.memory.flags == ()
         assert [revision.memory.flags for revision in whole.history] == [("instructions", "other")]
@@ -571,7 +571,7 @@ class Reading:
         assert store.ids(MemoryId(0), 9) == [ids[0], ids[2]]
         assert store.ids(ids[0], 9) == [ids[2]]
         assert (store.ids(MemoryId(0), 1), store.ids(ids[2], 9)) == ([ids[0]], [])
-        assert store.salvaged(ids[0]) == (store.whole(ids[0]), ())
+        assert store.salvaged(ids[0]) == (store.details(ids[0]), ())
         assert store.salvaged(ids[1]) is None
 
     def test_counts_tell_how_much_there_is(self, store: Store) -> None:
@@ -1781,7 +1781,7 @@ class Care:
                 list(store.generations()),
                 store.by_vector(1, unit(1), ACTIVE, 9),
                 store.by_keyword(words("text"), ACTIVE, 9),
-                store.whole(id),
+                store.details(id),
                 list(store.failures(9)),
                 store.centre(1)[0].tolist(),
             ]

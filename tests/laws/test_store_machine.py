@@ -221,7 +221,7 @@ class Stores(RuleBasedStateMachine):
         self.same("touch", ids, moment)
         self.same("bodies", ids)
         for id in ids:
-            self.same("whole", id)
+            self.same("details", id)
 
     @rule(scope=scopes, before=st.integers(0, 10).map(at), limit=limits)
     def forget(self, scope, before, limit) -> None:

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from memory.embed.usage import ProcessUsageLog
+from memory.schema.document import Details
 from memory.schema.draft import SHARED
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind, check_kind
-from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Status
+from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Revision, Status
 from memory.schema.query import NONE, Scored
 from memory.schema.saved import Saved
 from memory.store import (
@@ -36,12 +37,10 @@ from memory.store import (
     Claim,
     Counts,
     Generation,
-    Revision,
     Salvaged,
     Session,
     State,
     Waiting,
-    Whole,
 )
 from memory.store.columns import WEIGHTS
 from memory.store.postings import Allowance
@@ -260,7 +259,7 @@ class RamStore(ProcessUsageLog):
             raise NotFound(f"no memory {id}")
         return self.data.memories[id]
 
-    def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Saved | None:
+    def replace(self, id: MemoryId, entry: Entry, *, former: Details | None = None) -> Saved | None:
         with self.change() as data:
             old = self._memory(id)
             if former is not None and (len(data.history[id]), old.content_hash) != (
@@ -341,11 +340,11 @@ class RamStore(ProcessUsageLog):
         with self.lock:
             return self.data.bodies.get(id)
 
-    def whole(self, id: MemoryId) -> Whole | None:
+    def details(self, id: MemoryId) -> Details | None:
         with self.lock:
             data = self.data
             found = data.memories.get(id)
-            return None if found is None else Whole(found, data.bodies[id], data.history.get(id, ()))
+            return None if found is None else Details(found, data.bodies[id], data.history.get(id, ()))
 
     def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         with self.change() as data:
@@ -377,7 +376,7 @@ class RamStore(ProcessUsageLog):
             return sorted(id for id in self.data.memories if id > after)[:limit]
 
     def salvaged(self, id: MemoryId) -> Salvaged | None:
-        found = self.whole(id)
+        found = self.details(id)
         return None if found is None else Salvaged(found, ())
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:

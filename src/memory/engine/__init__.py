@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from memory.config.config import load
-from memory.engine.documents import Details, Documents
+from memory.engine.documents import Documents
 from memory.engine.maintenance import Maintenance, SearchLog
 from memory.engine.sessions import Sessions
 from memory.engine.vectors import Vectors
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import Store
 
-__all__ = ["Details", "Engine", "Reference"]
+__all__ = ["Engine", "Reference"]
 
 Reference: TypeAlias = "int | str"
 """A memory's id, its uid, or at least 8 characters of the beginning of its uid."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly
 from memory.schema.limits import clipped_repr
@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
     from memory.config.config import Config
     from memory.engine.maintenance import SearchLog
-    from memory.engine.status import Embedding
     from memory.engine.vectors import Vectors
-    from memory.schema.document import Document, Expanded
+    from memory.schema.document import Details, Document, Expanded
     from memory.schema.draft import Draft
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId
     from memory.schema.query import Scope
     from memory.schema.saved import Saved
-    from memory.store import Aged, Entry, Revision, Store, Whole
+    from memory.store import Aged, Entry, Store
     from memory.write.jsonl import MemoryLine
     from memory.write.sanitize import Sanitizer
     from memory.write.save import Writer
@@ -33,23 +32,6 @@ SCOPED = "scoped"
 
 UPDATES = 50
 """How often an update begins anew when others change the memory under its hands."""
-
-
-class Details(NamedTuple):
-    """A memory with its body, what it said before, and whether it can be found by its meaning."""
-
-    memory: Memory
-    body: str
-    history: tuple[Revision, ...]
-    notices: tuple[Notice, ...] = ()
-    embedding: Embedding | None = None
-
-
-class Read(NamedTuple):
-    """A memory with its body."""
-
-    memory: Memory
-    body: str
 
 
 class Documents:
@@ -119,7 +101,7 @@ class Documents:
             raise Invalid(f"a memory has no {', '.join(unknown)}", hint=f"It has {', '.join((*SHARED, 'body'))}.")
         return self.revise(self.resolve(reference), lambda _former: changes)
 
-    def revise(self, id: MemoryId, changes: Callable[[Whole], Mapping[str, Any]]) -> Saved:
+    def revise(self, id: MemoryId, changes: Callable[[Details], Mapping[str, Any]]) -> Saved:
         """
         Change a memory by what it says now; begin anew if others change it meanwhile.
 
@@ -132,7 +114,7 @@ class Documents:
             StoreBusy: Others change it all the time.
         """
         for _ in range(UPDATES):
-            if (former := self._store.whole(id)) is None:
+            if (former := self._store.details(id)) is None:
                 raise NotFound(f"no memory {id}")
             writer = self._writer()
             if saved := writer.update(former, changes(former)):
@@ -239,16 +221,18 @@ class Documents:
         """
         id = self.resolve(reference)
         notices = self.accessed([id]) if count else ()
-        if (found := self._store.whole(id)) is None:
+        if (found := self._store.details(id)) is None:
             raise NotFound(f"no memory {clipped_repr(reference)}")
-        return Details(*found, notices, self._vectors.embedding(id))
+        return found._replace(notices=notices, embedding=self._vectors.embedding(id))
 
-    def read(self, memories: Sequence[Memory]) -> tuple[tuple[Read, ...], tuple[Notice, ...]]:
+    def read(self, memories: Sequence[Memory]) -> tuple[tuple[Document, ...], tuple[Notice, ...]]:
         """Memories with their bodies, each counted as accessed; those deleted meanwhile are left out. And notices."""
+        from memory.schema.document import Document  # a search does without
+
         ids = [memory.id for memory in memories]
         notices = self.accessed(ids)
         found, bodies = self._store.memories(ids), self._store.bodies(ids)
-        return tuple(Read(found[id], bodies[id]) for id in ids if id in found and id in bodies), notices
+        return tuple(Document(found[id], bodies[id]) for id in ids if id in found and id in bodies), notices
 
     def accessed(self, ids: Sequence[MemoryId]) -> tuple[Notice, ...]:
         """Count that memories were read whole; a notice if somebody else was writing."""
@@ -324,7 +308,7 @@ class Documents:
 
     def listed(
         self, scope: Scope, limit: int, *, latest_first: bool = True
-    ) -> tuple[tuple[Read, ...], tuple[Notice, ...]]:
+    ) -> tuple[tuple[Document, ...], tuple[Notice, ...]]:
         """
         What `by_iteration` gives, read whole, as the tools for whole documents show it; it counts as a search.
 

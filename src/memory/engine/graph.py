@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.engine.documents import Documents
+    from memory.schema.document import Details
     from memory.schema.memory import Memory
     from memory.schema.saved import Saved
     from memory.search.near import EntityAnswer, Wanted
-    from memory.store import GraphCounts, Store, Whole
+    from memory.store import GraphCounts, Store
     from memory.write.edges import EdgeLine, EdgesAdded
 
 NAMES = 5_000
@@ -204,7 +205,7 @@ class Entities:
         known: tuple[str, ...] = ()
         after: tuple[str, ...] = ()
 
-        def changes(former: Whole) -> dict[str, str]:
+        def changes(former: Details) -> dict[str, str]:
             nonlocal known, after
             known = observations(former.body)
             after = change(known)

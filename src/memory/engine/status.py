@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.schema.document import Embedding
 from memory.schema.errors import EmbedError, SpaceMismatch
 from memory.schema.query import Notice
 from memory.schema.times import midnight
@@ -42,23 +43,6 @@ class Status(NamedTuple):
     problems: tuple[Notice, ...]
     terms: int = 0
     fit: float | None = None
-
-
-class Embedding(NamedTuple):
-    """
-    Whether a memory can be found by its meaning.
-
-    Attributes:
-        state: "generated": all its chunks have vectors; "pending": some wait; "failed": the model did not take some;
-            "outdated": they are of another model than the settings name; "none": no model is configured; "excluded": it is
-            found by keyword only.
-        chunks: How many wait.
-        error: Why some failed.
-    """
-
-    state: str
-    chunks: int = 0
-    error: str = ""
 
 
 def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, moment: datetime) -> Status:

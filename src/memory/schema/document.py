@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from memory.schema.memory import Chunk, ChunkId, Memory
+    from memory.schema.memory import Chunk, ChunkId, Memory, Revision
+    from memory.schema.query import Notice
 
 
 class Piece(NamedTuple):
@@ -37,14 +38,41 @@ class Document(NamedTuple):
     A memory with its body, verbatim.
 
     Attributes:
-        chunks: How many it is cut into.
-        whole: Whether their slices, put together, are the body.
+        chunks: How many it is cut into; None where they were not looked at.
+        whole: Whether their slices, put together, are the body; None likewise.
     """
 
     memory: Memory
     body: str
-    chunks: int
-    whole: bool
+    chunks: int | None = None
+    whole: bool | None = None
+
+
+class Embedding(NamedTuple):
+    """
+    Whether a memory can be found by its meaning.
+
+    Attributes:
+        state: "generated": all its chunks have vectors; "pending": some wait; "failed": the model did not take some;
+            "outdated": they are of another model than the settings name; "none": no model is configured; "excluded": it is
+            found by keyword only.
+        chunks: How many wait.
+        error: Why some failed.
+    """
+
+    state: str
+    chunks: int = 0
+    error: str = ""
+
+
+class Details(NamedTuple):
+    """A memory with its body, what it said before, and whether it can be found by its meaning."""
+
+    memory: Memory
+    body: str
+    history: tuple[Revision, ...]
+    notices: tuple[Notice, ...] = ()
+    embedding: Embedding | None = None
 
 
 class Resumed(NamedTuple):

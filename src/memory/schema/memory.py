@@ -85,6 +85,14 @@ class Memory(NamedTuple):
         return self.body_size > 0
 
 
+class Revision(NamedTuple):
+    """What a memory said before an update."""
+
+    replaced_at: datetime
+    memory: Memory
+    body: str
+
+
 def unread(memory: Memory) -> tuple[str, ...]:
     """The fields that could not be read."""
     return tuple(flag.removeprefix(DAMAGED) for flag in memory.flags if flag.startswith(DAMAGED))

@@ -50,17 +50,17 @@ def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
         raise NotFound(
             f"no chunk {clipped_repr(chunk_id)}", hint="`memory search --granularity fine` shows the ids of chunks."
         )
-    outline, whole = store.outline(found.memory), store.whole(found.memory)
+    outline, details = store.outline(found.memory), store.details(found.memory)
     place = next((i for i, (id, _) in enumerate(outline) if id == wanted), None)
-    if whole is None or place is None:
+    if details is None or place is None:
         raise NotFound(f"chunk {wanted} was removed just now")
     shown = outline[max(0, place - around) : place + around + 1]
-    note = RULES[whole.memory.kind].family == "note"
-    what = whole.memory.what if note else ""  # of other kinds it is the beginning of the body
-    pieces = tuple(Piece(id, one, whole.body[one.start : one.stop] or what) for id, one in shown)
+    note = RULES[details.memory.kind].family == "note"
+    what = details.memory.what if note else ""  # of other kinds it is the beginning of the body
+    pieces = tuple(Piece(id, one, details.body[one.start : one.stop] or what) for id, one in shown)
     head = [what] if shown[0][1].start == shown[0][1].stop else []
-    texts = (*head, whole.body[shown[0][1].start : shown[-1][1].stop])
-    return Expanded(whole.memory, outline[place][1], pieces, "\n\n".join(filter(None, texts)))
+    texts = (*head, details.body[shown[0][1].start : shown[-1][1].stop])
+    return Expanded(details.memory, outline[place][1], pieces, "\n\n".join(filter(None, texts)))
 
 
 def _chunk_id(given: int | str) -> ChunkId:
@@ -72,7 +72,7 @@ def _chunk_id(given: int | str) -> ChunkId:
 
 def reconstruct(store: Store, id: MemoryId) -> Document:
     """See `Engine.reconstruct`."""
-    if (found := store.whole(id)) is None:
+    if (found := store.details(id)) is None:
         raise NotFound(f"no memory {id}")
     outline = store.outline(id)
     whole = "".join(found.body[one.start : one.stop] for _, one in outline) == found.body

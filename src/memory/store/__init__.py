@@ -18,7 +18,6 @@ from memory.store.values import (
     Learned,
     Links,
     Relation,
-    Revision,
     Run,
     Salvaged,
     Session,
@@ -26,7 +25,6 @@ from memory.store.values import (
     TermVector,
     ToolCall,
     Waiting,
-    Whole,
     active,
 )
 
@@ -34,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId
+    from memory.schema.document import Details
+    from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
     from memory.schema.query import Ranking, Scope, Searched, Term
     from memory.schema.saved import Saved
     from memory.schema.space import Space, Vectors, Window
@@ -61,7 +60,6 @@ __all__ = [
     "Learned",
     "Links",
     "Relation",
-    "Revision",
     "Run",
     "Salvaged",
     "Session",
@@ -70,7 +68,6 @@ __all__ = [
     "TermVector",
     "ToolCall",
     "Waiting",
-    "Whole",
     "active",
 ]
 
@@ -149,7 +146,7 @@ class Store(UsageLog, Sessions, Protocol):
         """For each entry the memory that `write_entries` would answer it with instead of keeping it, as things stand now."""
         ...
 
-    def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Saved | None:
+    def replace(self, id: MemoryId, entry: Entry, *, former: Details | None = None) -> Saved | None:
         """
         Put new texts in place of a memory's; id, uid, creation time, status and counts stay, the old texts go to
         its history, unless the entry has only grown.
@@ -195,7 +192,7 @@ class Store(UsageLog, Sessions, Protocol):
         """The verbatim body; None if there is no such memory."""
         ...
 
-    def whole(self, id: MemoryId) -> Whole | None:
+    def details(self, id: MemoryId) -> Details | None:
         """A memory with its body and its history, as they were at one moment; None if there is no such memory."""
         ...
 

@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    from memory.schema.document import Details
     from memory.schema.draft import Draft
-    from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId
+    from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Revision
     from memory.schema.query import Notice
     from memory.schema.space import Embedded, Space, Vectors
 
@@ -41,14 +42,6 @@ def active(generations: Iterable[Generation]) -> Generation | None:
     return next((generation for generation in generations if generation.state is State.ACTIVE), None)
 
 
-class Whole(NamedTuple):
-    """All that is kept of a memory; its history latest first."""
-
-    memory: Memory
-    body: str
-    history: tuple[Revision, ...]
-
-
 class Salvaged(NamedTuple):
     """
     What can be read of a memory.
@@ -57,16 +50,8 @@ class Salvaged(NamedTuple):
         lost: What cannot, or not all: its fields, "body", "history". Bytes that are no text are U+FFFD.
     """
 
-    whole: Whole
+    details: Details
     lost: tuple[str, ...]
-
-
-class Revision(NamedTuple):
-    """What a memory said before an update."""
-
-    replaced_at: datetime
-    memory: Memory
-    body: str
 
 
 class Links(NamedTuple):

@@ -14,8 +14,8 @@ from memory.schema.draft import SHARED, Draft
 from memory.schema.errors import Invalid, StoreDamaged
 from memory.schema.kinds import GENERAL, Kind, kind
 from memory.schema.limits import TITLE_LIMIT, printable
-from memory.schema.memory import Memory, MemoryId, Status
-from memory.store import Links, Revision
+from memory.schema.memory import Memory, MemoryId, Revision, Status
+from memory.store import Links
 from memory.text.title import title
 from memory.write.edges import SCHEMAS, parsed as parsed_edge
 from memory.write.entry import content_hash
@@ -66,7 +66,7 @@ def exported(store: Store, lost: Callable[[str], None] | None = None) -> Iterato
     """
     for found in every(store, lost):
         memory = found.memory
-        yield Exported(*found, _uid_of(store, memory.parent_id), _uid_of(store, memory.superseded_by))
+        yield Exported(*found[:3], _uid_of(store, memory.parent_id), _uid_of(store, memory.superseded_by))
 
 
 def _uid_of(store: Store, id: MemoryId | None) -> str | None:

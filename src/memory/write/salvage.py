@@ -10,7 +10,8 @@ from memory.schema.memory import MemoryId
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from memory.store import Store, Whole
+    from memory.schema.document import Details
+    from memory.store import Store
 
 SIGNS = ("\ufffd", "\\x00")
 """What a text may have been read as that is damaged, in what `repr` says of it: it is looked at then."""
@@ -18,7 +19,7 @@ SIGNS = ("\ufffd", "\\x00")
 PAGE = 500  # memories read at a time
 
 
-def every(store: Store, lost: Callable[[str], None] | None = None) -> Iterator[Whole]:
+def every(store: Store, lost: Callable[[str], None] | None = None) -> Iterator[Details]:
     """
     Every memory with its body and its history, oldest first.
 
@@ -43,9 +44,9 @@ def every(store: Store, lost: Callable[[str], None] | None = None) -> Iterator[W
         after = ids[-1]
 
 
-def _salvaged(store: Store, id: MemoryId, lost: Callable[[str], None] | None) -> Whole | None:
+def _salvaged(store: Store, id: MemoryId, lost: Callable[[str], None] | None) -> Details | None:
     try:
-        found = store.whole(id)
+        found = store.details(id)
         if found is None or not any(sign in f"{found!r}" for sign in SIGNS):
             return found
     except StoreDamaged:
@@ -54,9 +55,9 @@ def _salvaged(store: Store, id: MemoryId, lost: Callable[[str], None] | None) ->
     if (kept := store.salvaged(id)) is None:
         return None
     if kept.lost:
-        memory = kept.whole.memory
+        memory = kept.details.memory
         what = f"memory {id} ({memory.uid}): {', '.join(kept.lost)} cannot be read, or not all of it"
         if lost is None:
             raise StoreDamaged(what)
         lost(f"{what}; the rest is exported")
-    return kept.whole
+    return kept.details

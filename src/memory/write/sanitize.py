@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from memory.redact.detectors import Rule
-    from memory.schema.memory import Memory
-    from memory.store import Revision, Whole
+    from memory.schema.document import Details
+    from memory.schema.memory import Memory, Revision
 
 
 OPEN = "<redacted>"
@@ -95,10 +95,10 @@ class Sanitizer:
             return Notice(f"nothing can be saved: {error}", error.hint)
         return None
 
-    def secrets(self, whole: Whole) -> tuple[str, ...]:
+    def secrets(self, details: Details) -> tuple[str, ...]:
         """Names of what would be taken out today of a memory that is kept, or of what it said before."""
         names: list[str] = []
-        for memory, body in ((whole.memory, whole.body), *((old.memory, old.body) for old in whole.history)):
+        for memory, body in ((details.memory, details.body), *((old.memory, old.body) for old in details.history)):
             try:
                 names += self._current().draft(_as_draft(memory, body))[1]
             except Invalid as error:  # kept before a mark was understood

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.embed.registry import Embedders
+    from memory.schema.document import Details
     from memory.schema.memory import Memory, MemoryId
-    from memory.store import Entry, Store, Whole
+    from memory.store import Entry, Store
     from memory.write.backfill import Backfill
     from memory.write.entry import Cutting
     from memory.write.jsonl import MemoryLine
@@ -94,7 +95,7 @@ class Writer(NamedTuple):
             for one, made in zip(saved, entries, strict=True)
         ]
 
-    def update(self, former: Whole, changes: Mapping[str, Any]) -> Saved | None:
+    def update(self, former: Details, changes: Mapping[str, Any]) -> Saved | None:
         """
         Put changed texts in place of a memory's; None if somebody else changed it meanwhile.
 

@@ -10,9 +10,9 @@ from memory import Config, Draft, Engine
 from memory.config.config import EmbeddingSettings
 from memory.operations.render import care_text, data, recall, text
 from memory.schema.kinds import Kind
+from memory.schema.memory import Revision
 from memory.schema.query import Granularity, Mode, Query
 from memory.search.context import in_short
-from memory.store import Revision
 from memory.text.display import escape_controls
 
 HOSTILE = "a\x1b]0;owned\x07b\x7fc\x9b31md\re\0".removesuffix("\0")

@@ -141,9 +141,13 @@ def test_a_file_of_the_first_format_has_everything_after_opening(old: Path) -> N
     vector = np.asarray([0, 1], np.float32)
 
     with closing(SqliteStore(old)) as store:
-        whole = store.whole(MemoryId(1))
-        assert whole is not None
-        assert (whole.memory.what, whole.memory.tags, whole.body) == ("We use WAL", ("db",), "Readers never block. ")
+        details = store.details(MemoryId(1))
+        assert details is not None
+        assert (details.memory.what, details.memory.tags, details.body) == (
+            "We use WAL",
+            ("db",),
+            "Readers never block. ",
+        )
         assert [found.chunk for found in store.by_keyword(words("readers"), ACTIVE, 5)] == [2]
         assert [found.chunk for found in store.by_vector(2, vector, ACTIVE, 5)] == [2, 1]
         counts = store.counts()

@@ -9,7 +9,7 @@ from memory.operations.render.data import document
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.engine.status import Embedding
+    from memory.schema.document import Embedding
     from memory.schema.memory import Memory, MemoryId
     from memory.search.near import EntityHit
     from memory.store import GraphCounts, Relation

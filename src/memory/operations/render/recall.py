@@ -17,7 +17,7 @@ from memory.text.fence import fenced
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.engine import Details
+    from memory.schema.document import Details
     from memory.schema.memory import Memory
     from memory.schema.query import Answer, Hit, Notice
     from memory.schema.saved import Saved

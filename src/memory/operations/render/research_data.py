@@ -10,6 +10,7 @@ from memory.schema.times import iso
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from memory.schema.document import Document
     from memory.schema.memory import Memory
     from memory.schema.query import Notice
     from memory.schema.saved import Saved
@@ -54,8 +55,8 @@ def kept(result: Saved) -> dict[str, Any]:
     }
 
 
-def listed(run: str, found: Iterable[tuple[Memory, str]], *, more: bool) -> dict[str, Any]:
-    return {"query_id": run, "memories": [row(*said) for said in found], "more": more, "notices": []}
+def listed(run: str, found: Iterable[Document], *, more: bool) -> dict[str, Any]:
+    return {"query_id": run, "memories": [row(one.memory, one.body) for one in found], "more": more, "notices": []}
 
 
 def run_row(found: Run) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from memory.text.fence import MARK, fenced
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from memory.schema.document import Document
     from memory.schema.memory import Memory
     from memory.schema.query import Answer
     from memory.schema.saved import Saved
@@ -24,9 +25,9 @@ WHOLE = 20_000  # of the latest, which is read to be followed
 MORE = "(not found, but near by what the run says, or its latest:)"
 
 
-def said(run: str, found: Iterable[tuple[Memory, str]], most: int = SHOWN) -> str:
+def said(run: str, found: Iterable[Document], most: int = SHOWN) -> str:
     """Lines such as "Discovery by worker-1: … (memory 12)" (CAP C29), fenced; empty without any."""
-    text = fenced("\n".join(_line(f"{memory.kind.capitalize()} by", memory, body, most) for memory, body in found))
+    text = fenced("\n".join(_line(f"{one.memory.kind.capitalize()} by", one.memory, one.body, most) for one in found))
     return text and f"Run {one_line(run)}:\n{text}"
 
 

@@ -17,7 +17,7 @@ from memory.text.display import escape_controls
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from memory.engine import Details
+    from memory.schema.document import Details
     from memory.schema.memory import Memory
     from memory.schema.query import Answer, Hit, Notice
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from memory.engine import Engine
-    from memory.operations.research.find import Said
+    from memory.schema.document import Document
     from memory.schema.memory import Memory
 
 BEGIN = "========== RESEARCH CONTEXT =========="
@@ -93,10 +93,10 @@ def briefing(engine: Engine, run: str, room: Room = Room()) -> Briefing:
     taken: list[Memory] = []
     blocks: list[str] = []
     for title, kind in ((PLAN, Kind.PLAN), (FEEDBACK, Kind.FEEDBACK)):
-        for said in latest(engine, run, kind, 1):
-            text = _direction(said, left // 2)  # so that the others have room too
+        for document in latest(engine, run, kind, 1):
+            text = _direction(document, left // 2)  # so that the others have room too
             left -= tokens(text)
-            taken.append(said.memory)
+            taken.append(document.memory)
             blocks.append(f"{title}\n{text}")
     found = islice(_of_others(engine, run, room.agent), room.discoveries)
     discoveries, passed, left = _fitting(found, left)
@@ -106,51 +106,55 @@ def briefing(engine: Engine, run: str, room: Room = Room()) -> Briefing:
         blocks.append(data.rstrip())
     if passed or missed:
         blocks.append(_omitted(passed, missed))
-    taken += [said.memory for some in (discoveries, deadends) for said in some]
+    taken += [document.memory for some in (discoveries, deadends) for document in some]
     text = "\n\n".join([BEGIN, *blocks, END]) + "\n\n"
     return Briefing(text, tokens(text), tuple(taken), passed + missed)
 
 
-def _of_others(engine: Engine, run: str, agent: str | None) -> Iterator[Said]:
-    return (said for said in every(engine, run, Kind.DISCOVERY, at_once=AT_ONCE) if said.memory.agent_id != agent)
+def _of_others(engine: Engine, run: str, agent: str | None) -> Iterator[Document]:
+    return (
+        document
+        for document in every(engine, run, Kind.DISCOVERY, at_once=AT_ONCE)
+        if document.memory.agent_id != agent
+    )
 
 
-def _fitting(found: Iterable[Said], left: int) -> tuple[list[Said], int, int]:
+def _fitting(found: Iterable[Document], left: int) -> tuple[list[Document], int, int]:
     """Those that fit, how many do not, and the room that is left; a long one is passed over, not cut."""
-    taken: list[Said] = []
+    taken: list[Document] = []
     passed = 0
-    for said in found:
-        if (size := tokens(_item(said))) <= left:
-            taken.append(said)
+    for document in found:
+        if (size := tokens(_item(document))) <= left:
+            taken.append(document)
             left -= size
         else:
             passed += 1
     return taken, passed, left
 
 
-def _direction(said: Said, room: int) -> str:
+def _direction(document: Document, room: int) -> str:
     """A plan, or feedback, of at most so many tokens."""
-    text = _OURS.sub("> ", "\n".join(escape_invisible(said.body.strip()).splitlines()))
-    if INSTRUCTIONS in said.memory.flags:
+    text = _OURS.sub("> ", "\n".join(escape_invisible(document.body.strip()).splitlines()))
+    if INSTRUCTIONS in document.memory.flags:
         text = f"{MARK}\n{text}"
     if tokens(text) <= room:
         return text
-    mark = f"… [cut here, of {len(said.body):,} characters: memory {said.memory.id}]"
+    mark = f"… [cut here, of {len(document.body):,} characters: memory {document.memory.id}]"
     text = text[: 16 * room]  # further than any that fits, so that not all of it is counted again and again
     room -= tokens(mark)
     stop = bisect_right(range(len(text)), room, key=lambda end: tokens(text[:end])) - 1
     return f"{text[: max(0, stop)].rstrip()}{mark}"
 
 
-def _item(said: Said) -> str:
+def _item(document: Document) -> str:
     """A point of a list; what is not its first line is indented, so that it begins no other."""
-    mark = f"{MARK} " if INSTRUCTIONS in said.memory.flags else ""
-    return "\n  ".join(f"- {mark}{escape_invisible(said.body.strip())}".splitlines())
+    mark = f"{MARK} " if INSTRUCTIONS in document.memory.flags else ""
+    return "\n  ".join(f"- {mark}{escape_invisible(document.body.strip())}".splitlines())
 
 
 def _omitted(discoveries: int, deadends: int) -> str:
-    said = ((discoveries, "discovery", "discoveries"), (deadends, "dead end", "dead ends"))
-    parts = [f"{count:,} {one if count == 1 else more}" for count, one, more in said if count]
+    document = ((discoveries, "discovery", "discoveries"), (deadends, "dead end", "dead ends"))
+    parts = [f"{count:,} {one if count == 1 else more}" for count, one, more in document if count]
     return f"Left out for want of room: {' and '.join(parts)}; search for them."
 
 

@@ -52,7 +52,7 @@ class Line(NamedTuple):
     memory: Memory
 
 
-class Document(NamedTuple):
+class RunFile(NamedTuple):
     """
     Attributes:
         runs: Those of its memories and calls, by name.
@@ -78,7 +78,7 @@ class Reading(NamedTuple):
     run: object = None
 
 
-def document(content: bytes, reading: Reading, *, place: str) -> Document:
+def document(content: bytes, reading: Reading, *, place: str) -> RunFile:
     """
     What stands in a file.
 
@@ -111,7 +111,7 @@ def document(content: bytes, reading: Reading, *, place: str) -> Document:
             made.append(reading.checked(call._replace(uid=uid)))
     runs = {line.memory.query_id for line in lines.values()} | {call.run for call in made}
     named = tuple(sorted(filter(None, runs)))
-    return Document(named, tuple(lines.values()), len(memories) - len(lines), tuple(made))
+    return RunFile(named, tuple(lines.values()), len(memories) - len(lines), tuple(made))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.operations.research.arguments import research_kind, scope
+from memory.schema.document import Document
 from memory.schema.kinds import RESEARCH_KINDS
 from memory.schema.query import MOST, Query
 
@@ -25,13 +26,6 @@ class Found(NamedTuple):
     bodies: Mapping[MemoryId, str]
 
 
-class Said(NamedTuple):
-    """A memory with what it says in full."""
-
-    memory: Memory
-    body: str
-
-
 def search(engine: Engine, text: str, limit: int, where: Scope, mode: Mode) -> Found:
     """
     Search memories whole, filled up to the limit with what is in scope (CAP A43).
@@ -44,7 +38,7 @@ def search(engine: Engine, text: str, limit: int, where: Scope, mode: Mode) -> F
     return Found(answer, engine.runs.bodies([hit.memory for hit in answer.hits]))
 
 
-def latest(engine: Engine, run: str | None, memory_type: str | None = None, limit: int = MOST) -> list[Said]:
+def latest(engine: Engine, run: str | None, memory_type: str | None = None, limit: int = MOST) -> list[Document]:
     """
     What was said last, first.
 
@@ -58,7 +52,7 @@ def latest(engine: Engine, run: str | None, memory_type: str | None = None, limi
     return _read(engine, engine.runs.memories(run, kinds, limit))
 
 
-def every(engine: Engine, run: str, memory_type: str | None = None, *, at_once: int = MOST) -> Iterator[Said]:
+def every(engine: Engine, run: str, memory_type: str | None = None, *, at_once: int = MOST) -> Iterator[Document]:
     """All of a run, last said first, read so many at once."""
     where = scope(run, memory_type)
     page = engine.documents.recent(where, at_once)
@@ -67,6 +61,6 @@ def every(engine: Engine, run: str, memory_type: str | None = None, *, at_once: 
         page = engine.documents.recent(where, at_once, after=page[-1])
 
 
-def _read(engine: Engine, memories: Sequence[Memory]) -> list[Said]:
+def _read(engine: Engine, memories: Sequence[Memory]) -> list[Document]:
     bodies = engine.runs.bodies(memories)
-    return [Said(memory, bodies[memory.id]) for memory in memories if memory.id in bodies]
+    return [Document(memory, bodies[memory.id]) for memory in memories if memory.id in bodies]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
+    from memory.schema.document import Document
     from memory.schema.memory import Memory
     from memory.schema.query import Hit
     from memory.store import Run, ToolCall
@@ -97,20 +98,20 @@ EXPORTED = ("id", "query_id", "memory_type", "content", "created_by", "created_a
 
 
 def export(
-    query_id: str, memories: Iterable[tuple[Memory, str]], calls: Iterable[tuple[int, ToolCall]], moment: datetime
+    query_id: str, documents: Iterable[Document], calls: Iterable[tuple[int, ToolCall]], moment: datetime
 ) -> dict[str, Any]:
     """The documented file (CAP C41): metadata as text, times in seconds."""
     return {
         "export_timestamp": unix(moment),
         "query_id": query_id,
-        "memories": list(_exported(memories)),
+        "memories": list(_exported(documents)),
         "tool_calls": [call(id, made) for id, made in calls],
     }
 
 
-def _exported(memories: Iterable[tuple[Memory, str]]) -> Iterator[dict[str, Any]]:
-    for memory, body in memories:
-        values = row(memory, body)
+def _exported(documents: Iterable[Document]) -> Iterator[dict[str, Any]]:
+    for document in documents:
+        values = row(document.memory, document.body)
         values["metadata"] = json.dumps(values["metadata"], ensure_ascii=False)
         values["created_by"] = values["created_by"] or ""
         yield {name: values[name] for name in EXPORTED}

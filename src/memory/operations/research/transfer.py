@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from memory.engine import Engine
-    from memory.operations.research.document import Document
+    from memory.operations.research.document import RunFile
     from memory.schema.draft import Draft
     from memory.schema.query import Notice
     from memory.store import ToolCall
@@ -67,11 +67,11 @@ def exported(engine: Engine, run: str) -> Exported:
 
     The file has no word for what was superseded: back from it, that would hold again. So it is left out.
     """
-    memories = sorted(every(engine, run), key=lambda said: said.memory.id)
+    documents = sorted(every(engine, run), key=lambda document: document.memory.id)
     calls = list(engine.runs.calls(run))
-    values = rows.export(run, memories, calls, engine.now())
+    values = rows.export(run, documents, calls, engine.now())
     content = json.dumps(values, ensure_ascii=False, indent=2).encode() + b"\n"
-    return Exported(content, len(memories), len(calls))
+    return Exported(content, len(documents), len(calls))
 
 
 def write(engine: Engine, path: str | Path, content: bytes, *, overwrite: bool = True) -> bool:
@@ -165,9 +165,9 @@ def imported(engine: Engine, content: bytes, *, place: str) -> Imported:
     )
 
 
-def _new_memories(engine: Engine, found: Document) -> Iterator[MemoryLine]:
+def _new_memories(engine: Engine, found: RunFile) -> Iterator[MemoryLine]:
     """What is to be kept: what is not there by its uid or by what it says; of an author's feedback the last alone."""
-    there = [(said.memory.uid, same(*said)) for run in found.runs for said in every(engine, run)]
+    there = [(one.memory.uid, same(one.memory, one.body)) for run in found.runs for one in every(engine, run)]
     lines = sorted(found.memories, key=lambda line: line.memory.updated_at)
     last = {_author(line.draft): line for line in lines}
     wanted = [
@@ -182,7 +182,7 @@ def _author(draft: Draft) -> Hashable:
     return (draft.kind, draft.query_id, draft.agent_id)
 
 
-def _new_calls(engine: Engine, found: Document) -> Iterable[ToolCall]:
+def _new_calls(engine: Engine, found: RunFile) -> Iterable[ToolCall]:
     there = [(call.uid, _used(call)) for run in found.runs for _, call in engine.runs.calls(run)]
     return _missing([(call.uid, _used(call), call) for call in found.calls], there)
 

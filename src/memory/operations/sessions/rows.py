@@ -10,7 +10,7 @@ from memory.schema.times import iso
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.engine.documents import Read
+    from memory.schema.document import Document
     from memory.schema.memory import Memory
     from memory.schema.query import Hit
     from memory.store import Session
@@ -23,11 +23,11 @@ DIGITS = 4  # of a similarity (CAP X39)
 ROOT = "/"  # the path of what stands below no heading (CAP A23)
 
 
-def whole(read: Read) -> dict[str, Any]:
+def whole(document: Document) -> dict[str, Any]:
     """A memory with its content (CAP A34); it goes by both names of its id (CAP X15)."""
-    memory = read.memory
+    memory = document.memory
     return _where(memory) | {
-        "content": read.body,
+        "content": document.body,
         "title": memory.title or None,
         "description": memory.description or None,
         "category": memory.category,
@@ -55,14 +55,14 @@ def _where(memory: Memory) -> dict[str, Any]:
     }
 
 
-def scoped(read: Read) -> dict[str, Any]:
-    return whole(read) | {"similarity": SCOPED, "source_type": "scoped", "granularity": "coarse"}
+def scoped(document: Document) -> dict[str, Any]:
+    return whole(document) | {"similarity": SCOPED, "source_type": "scoped", "granularity": "coarse"}
 
 
-def ranked(read: Read, hit: Hit) -> dict[str, Any]:
+def ranked(document: Document, hit: Hit) -> dict[str, Any]:
     """A memory that was searched for, by its best chunk; or one that fills up the answer."""
     sort = "topup" if hit.topup else "ranked"
-    return whole(read) | _scores(hit) | {"source_type": sort, "granularity": "coarse"}
+    return whole(document) | _scores(hit) | {"source_type": sort, "granularity": "coarse"}
 
 
 def _scores(hit: Hit) -> dict[str, Any]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from memory.schema.document import Details
 from memory.schema.errors import StoreDamaged
 from memory.schema.kinds import Kind
 from memory.schema.memory import DAMAGED, ChunkType, Memory, MemoryId, unread
-from memory.store import Salvaged, Whole
+from memory.store import Salvaged
 from memory.store.sqlite import memories, rows
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def salvaged(db: apsw.Connection, id: MemoryId) -> Salvaged | None:
         except apsw.CorruptError:
             continue  # said above
     seen = [one._replace(memory=_shown(one.memory), body=_without_nul(one.body)) for one in history]
-    return Salvaged(Whole(_shown(memory), _without_nul(body or ""), tuple(seen)), tuple(dict.fromkeys(lost)))
+    return Salvaged(Details(_shown(memory), _without_nul(body or ""), tuple(seen)), tuple(dict.fromkeys(lost)))
 
 
 def _is_joined(db: apsw.Connection, id: MemoryId) -> bool:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from memory.schema.errors import Invalid, NotFound, StoreDamaged
 from memory.schema.kinds import RULES, Kind, check_kind
-from memory.schema.memory import OVERLAP, Excerpt, MemoryId, Status
+from memory.schema.memory import OVERLAP, Excerpt, MemoryId, Revision, Status
 from memory.schema.times import iso
-from memory.store import RESOLVED, UID_PREFIX, Revision
+from memory.store import RESOLVED, UID_PREFIX
 from memory.store.sqlite import sameness, vectors
 from memory.store.sqlite.rows import (
     MEMORY,
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from memory.schema.document import Details
     from memory.schema.memory import ChunkId, Memory
     from memory.schema.saved import Saved
     from memory.schema.space import Embedded
-    from memory.store import Entry, Links, Whole
+    from memory.store import Entry, Links
     from memory.store.sqlite.rows import Row
 
 _EXCERPT = f"""
@@ -85,7 +86,7 @@ def _saved(memory: Memory, entry: Entry, *, known: bool = False, renewed: bool =
     return Saved(memory, known, chunks=len(entry.chunks), renewed=renewed)
 
 
-def replace(db: apsw.Connection, id: MemoryId, entry: Entry, former: Whole | None) -> Saved | None:
+def replace(db: apsw.Connection, id: MemoryId, entry: Entry, former: Details | None) -> Saved | None:
     """See `Store.replace`."""
     old = fetched(db, id)
     if former is not None:

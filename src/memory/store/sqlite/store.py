@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.schema.times import iso
-from memory.store import State, Whole
+from memory.store import State
 from memory.store.sqlite import keywords, memories, queue, rows, sameness, vectors as vector_rows
 from memory.store.sqlite.database import Database
 from memory.store.sqlite.health import SqliteHealth
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId
+    from memory.schema.document import Details
+    from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
     from memory.schema.query import Ranking, Scope, Searched, Term
     from memory.schema.saved import Saved
     from memory.schema.space import Space, Vectors, Window
-    from memory.store import Aged, Claim, Counts, Entry, Generation, Links, Revision, Session, Waiting
+    from memory.store import Aged, Claim, Counts, Entry, Generation, Links, Session, Waiting
     from memory.store.sqlite.begun import SqliteBegun
     from memory.store.sqlite.graph import SqliteGraph
     from memory.store.sqlite.runs import SqliteRuns
@@ -84,7 +85,7 @@ class SqliteStore(SqliteUsageLog, SqliteHealth):
         with self._db.read() as db:
             return [sameness.known(db, entry) for entry in entries]
 
-    def replace(self, id: MemoryId, entry: Entry, *, former: Whole | None = None) -> Saved | None:
+    def replace(self, id: MemoryId, entry: Entry, *, former: Details | None = None) -> Saved | None:
         with self._db.write() as db:
             return memories.replace(db, id, entry, former)
 
@@ -110,10 +111,12 @@ class SqliteStore(SqliteUsageLog, SqliteHealth):
         with self._db.read() as db:
             return memories.body(db, id)
 
-    def whole(self, id: MemoryId) -> Whole | None:
+    def details(self, id: MemoryId) -> Details | None:
+        from memory.schema.document import Details  # a search does without
+
         with self._db.read() as db:
             body = memories.body(db, id)
-            return None if body is None else Whole(memories.fetched(db, id), body, tuple(memories.history(db, id)))
+            return None if body is None else Details(memories.fetched(db, id), body, tuple(memories.history(db, id)))
 
     def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         with self._db.write(durable=False, patience=0.1) as db:
