@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from memory import Config, Draft, Engine, Kind, Mode, Query
 from memory.engine.graph import Edge
 from memory.search.near import ENTITIES, Wanted
-from memory.store.sqlite.match import BM25, expression
+from memory.store.sqlite.keywords import BM25, expression
 from memory.store.sqlite.store import SqliteStore
 from memory.text.observations import listed
 from report import Figure, barred, figure, keep, setting, table

@@ -34,7 +34,7 @@ from memory import Config, Engine, Mode, Query, Tier
 from memory.embed.models import profile
 from memory.schema.space import Space, recipe
 from memory.store import State
-from memory.store.sqlite.match import BM25, expression
+from memory.store.sqlite.keywords import BM25, expression
 from memory.store.sqlite.store import SqliteStore
 from report import Figure, barred, figure, keep, p95, setting, table
 from texts import Instant, drafts, questions

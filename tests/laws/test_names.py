@@ -14,7 +14,7 @@ from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Query, Scored, Term
-from memory.store.sqlite.match import expression
+from memory.store.sqlite.keywords import expression
 from memory.store.stems import folded, forms, stems
 from memory.text import identifiers
 from memory.text.identifiers import named, other, parts, pieces, split

@@ -15,7 +15,7 @@ from work import guarded, is_linear, over_and_over
 
 from hostile import HOSTILE, Index, hostile
 from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, MemoryId
-from memory.store.sqlite.match import expression
+from memory.store.sqlite.keywords import expression
 from memory.text import bigrams, identifiers, terms as questions
 from memory.text.bigrams import indexed, pairs, unspaced
 from memory.text.passage import passage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 from hypothesis import strategies as st
 
-from memory.store.sqlite.match import expression
+from memory.store.sqlite.keywords import expression
 from memory.text.bigrams import indexed
 from memory.text.identifiers import parts
 from memory.text.terms import terms

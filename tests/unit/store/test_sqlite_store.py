@@ -26,7 +26,7 @@ from memory.schema.times import iso
 from memory.schema.usage import Budget, OpenCircuit
 from memory.store import Claim, Generation, State
 from memory.store.sqlite.database import APPLICATION, LATEST, migrations
-from memory.store.sqlite.match import matched
+from memory.store.sqlite.keywords import matched
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:

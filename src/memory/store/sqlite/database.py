@@ -13,7 +13,7 @@ from weakref import WeakSet
 import apsw
 
 from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
-from memory.store.sqlite.match import matched
+from memory.store.sqlite.keywords import matched
 from memory.store.sqlite.rows import ODD
 from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, ours, rights, translated
 

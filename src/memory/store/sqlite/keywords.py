@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from memory.schema.query import Scored
 from memory.store import PRIOR, SPARSE
+from memory.store.columns import WEIGHTS
 from memory.store.postings import Allowance
-from memory.store.sqlite.match import BM25, expression
 from memory.store.sqlite.rows import broad, listed, read, where, within
 from memory.store.stems import folded, forms, phrased
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from memory.schema.query import Ranking, Scope, Term
     from memory.store.sqlite.rows import Row, Values
     from memory.store.stems import Phrase, Phrased
+
+BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS.values()))})"
 
 SLACK = 6  # chunks ranked beyond k in a broad scope, for the few that it leaves out
 REMEMBERED = 10_000  # terms
@@ -282,3 +284,29 @@ def _ranking(rows: Iterable[Row]) -> Ranking:
         Scored(id, memory, -score, matched=int.from_bytes(bits, "little"), keyword=-score)
         for id, memory, score, bits in rows
     )
+
+
+# What FTS5 is asked: https://www.sqlite.org/fts5.html#full_text_query_syntax ----------
+
+
+def quoted(text: str) -> str:
+    """
+    A text as one FTS5 string, whatever it holds.
+
+    Bare words can be operators (`AND`, `NEAR`), and `apsw.fts5query.quote` leaves those bare.
+    """
+    return '"{}"'.format(text.replace("\0", " ").replace('"', '""'))
+
+
+def expression(terms: Sequence[Term]) -> str:
+    """Any of the terms. The i-th term is the i-th phrase, which `matched` relies on."""
+    return " OR ".join(quoted(term.text) + "*" * term.prefix for term in terms)
+
+
+def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
+    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
+    bits = 0
+    for phrase in range(api.phrase_count):
+        if api.phrase_columns(phrase):
+            bits |= 1 << phrase
+    return bits.to_bytes(api.phrase_count // 8 + 1, "little")
