@@ -58,7 +58,7 @@ def test_what_a_shell_puts_in_place_of_a_command_is_read(shell: Shell) -> None:
 
 
 def test_standard_input_is_read_by_its_name(shell: Shell) -> None:
-    shell("store", "input_prompt", "/dev/stdin", "--session", "s", "--iter", "1", stdin="what was asked")
+    shell.process("store", "input_prompt", "/dev/stdin", "--session", "s", "--iter", "1", stdin="what was asked")
 
     assert "what was asked" in shell("search", "asked").out
 
