@@ -17,11 +17,10 @@ from sessions_made import made, session_memory
 
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine.adapter import set_embedding_provider
+from memory.operations.sessions import SessionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from memory.operations.sessions import SessionMemory
 
     Tool = Callable[..., dict[str, Any]]
 
@@ -155,8 +154,8 @@ def test_d28_a_chunk_is_expanded_by_its_number_as_text(memory: SessionMemory) ->
     assert answer["context_window"] == 2
 
 
-def test_d43_x59_a_report_goes_from_a_search_to_a_file(memory: SessionMemory, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)  # the folder that documents may be written into
+def test_d43_x59_a_report_goes_from_a_search_to_a_file(memory: SessionMemory, tmp_path) -> None:
+    memory = SessionMemory(memory.engine, folder=tmp_path)
     results = memory.search_reports_full_documents(query="performance analysis", limit=1)
     memory_id = results["results"][0]["id"]
 
