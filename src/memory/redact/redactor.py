@@ -195,13 +195,13 @@ class Redactor:
                 pieces.append(marker(part))
                 continue
             begin, stop = part
-            places = widened(self._find.places(text[begin:stop]), depth, stop - begin)
+            places = self._find.places(text[begin:stop])
             if not places:
                 pieces.append(text[begin:stop])
                 continue
             rest: list[str | Span] = []
             start = begin
-            for place in places:
+            for place in widened(places, depth, stop - begin):
                 rest += [(start, begin + place.start), place.name]
                 start = begin + place.stop
             rest.append((start, stop))
