@@ -25,7 +25,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from report import Figure, barred, figure, keep, setting, table
-from speed import environment, run, turns
+from speed import environment, run_command, turns
 from texts import drafts, questions
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ def cold(names: Sequence[str], plan: Plan, root: Path, raw: dict[str, object]) -
     env = offline(root)
     programs = {BARE: "pass", **{name: SIDES[name][1] + ONE for name in names}}
     sides = {
-        name: lambda _, program=program: run([sys.executable, "-c", program], env) for name, program in programs.items()
+        name: lambda _, program=program: run_command([sys.executable, "-c", program], env)
+        for name, program in programs.items()
     }
     taken = turns(sides, [""] * (plan.starts + 1))
     raw["start"] = taken = {name: times[1:] for name, times in taken.items()}  # the first start reads from disk

@@ -208,8 +208,8 @@ READERS = (
     ),
     Mutant(
         "orders-not-flagged",
-        "return Sanitized(clean, (INSTRUCTIONS,), ",
-        "return Sanitized(clean, (), ",
+        "return clean, (INSTRUCTIONS,), ",
+        "return clean, (), ",
         "test_sanitize.py",
     ),
     Mutant(
@@ -220,8 +220,8 @@ READERS = (
     ),
     Mutant(
         "briefing-lets-lines-pass",
-        r'text = _OURS.sub("> ", "\n".join(escape_invisible(said.body.strip()).splitlines()))',
-        r'text = "\n".join(escape_invisible(said.body.strip()).splitlines())',
+        r'text = _OURS.sub("> ", "\n".join(escape_invisible(document.body.strip()).splitlines()))',
+        r'text = "\n".join(escape_invisible(document.body.strip()).splitlines())',
         "test_research.py test_adversary_runs.py",
         "frame",
     ),

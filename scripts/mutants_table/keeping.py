@@ -55,8 +55,8 @@ STORE_WRITES = (
     ),
     Mutant(
         "hash-forgets-the-impact",
-        "said = (draft.title, draft.what, draft.why, draft.impact, draft.description, draft.body,",
-        "said = (draft.title, draft.what, draft.why, draft.description, draft.body,",
+        "        draft.impact,\n        draft.description,\n",
+        "        draft.description,\n",
         "test_values.py",
     ),
 )
@@ -139,7 +139,7 @@ SERVERS = (
     ),
     Mutant(
         "ledger-hides-failures",
-        "outcome.error = plain(str(error))",
+        "outcome.error = printable(str(error))",
         'outcome.error = ""',
         "test_client.py",
     ),
@@ -220,8 +220,8 @@ SECRETS = (
     ),
     Mutant(
         "redact-not-the-history",
-        "history = tuple(map(sanitizer.revision, plan.history))",
-        "history = plan.history",
+        "history = tuple(map(self.sanitizer.revision, line.history))",
+        "history = line.history",
         "test_sanitize.py test_cli.py",
     ),
     Mutant(

@@ -50,8 +50,8 @@ SESSIONS_AND_RUNS = (
     ),
     Mutant(
         "feedback-kept-twice",
-        "renews=plan.renews or (rule.one if rule.renewed else ())",
-        "renews=plan.renews",
+        "renews=rule.one if rule.renewed else ()",
+        "renews=()",
         "test_research.py",
     ),
 )
