@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory import Config, Draft, Engine, Mode, Query
 from memory.evaluate.judged import questions, read
-from memory.schema.query import Outcome
+from memory.schema.answer import Outcome
 from report import setting
 
 if TYPE_CHECKING:

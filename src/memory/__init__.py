@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from memory.operations.research import ResearchMemory
     from memory.operations.sessions import SearchStats, SessionMemory, log_timing, search_stats
+    from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier, Verdict
     from memory.schema.document import Details
     from memory.schema.draft import Draft
     from memory.schema.errors import (
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     )
     from memory.schema.kinds import Kind
     from memory.schema.memory import Memory
-    from memory.schema.query import Answer, Granularity, Hit, Mode, Notice, Outcome, Query, Scope, Tier, Verdict
+    from memory.schema.query import Granularity, Mode, Query, Scope
     from memory.schema.saved import Saved
 
 __all__ = [
@@ -119,6 +120,7 @@ _HOMES = {
     ),
     "memory.operations.research": ("ResearchMemory",),
     "memory.operations.sessions": ("SearchStats", "SessionMemory", "log_timing", "search_stats"),
+    "memory.schema.answer": ("Answer", "Hit", "Notice", "Outcome", "Tier", "Verdict"),
     "memory.schema.draft": ("Draft",),
     "memory.schema.errors": (
         "Ambiguous",
@@ -146,18 +148,7 @@ _HOMES = {
     ),
     "memory.schema.kinds": ("Kind",),
     "memory.schema.memory": ("Memory",),
-    "memory.schema.query": (
-        "Answer",
-        "Granularity",
-        "Hit",
-        "Mode",
-        "Notice",
-        "Outcome",
-        "Query",
-        "Scope",
-        "Tier",
-        "Verdict",
-    ),
+    "memory.schema.query": ("Granularity", "Mode", "Query", "Scope"),
     "memory.schema.document": ("Details",),
     "memory.schema.saved": ("Saved",),
 }

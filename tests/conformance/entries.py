@@ -9,10 +9,11 @@ from uuid import uuid4
 
 import numpy as np
 
+from memory.schema.answer import Searched
 from memory.schema.draft import Draft
 from memory.schema.kinds import Kind
 from memory.schema.memory import Chunk, ChunkType
-from memory.schema.query import Searched, Term
+from memory.schema.query import Term
 from memory.schema.space import Embedded, Space, Window
 from memory.schema.usage import Call
 from memory.store import Entry

@@ -35,7 +35,7 @@ from memory.schema.usage import Budget, OpenCircuit
 from memory.store import SEARCHES, Claim, Links, State, Waiting
 
 if TYPE_CHECKING:
-    from memory.schema.query import Ranking
+    from memory.schema.answer import Ranking
     from memory.schema.saved import Saved
     from memory.store import Entry, Store
 

@@ -21,9 +21,10 @@ from command import COMMAND, Shell
 from memory import Config, Draft, Engine
 from memory.cli import COMMANDS, demo
 from memory.config.config import keys
+from memory.schema.answer import Answer, Notice, Tier, Verdict
 from memory.schema.kinds import RULES, Kind
 from memory.schema.limits import BODY_LIMIT
-from memory.schema.query import Answer, Notice, Query, Tier, Verdict
+from memory.schema.query import Query
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine.vectors import LOOK
 from memory.rank.confidence import ANSWERED_MIN_COSINE, CALIBRATED_MODELS, LONG_QUERY, WEAK_MIN_COSINE, confidence
 from memory.rank.order import aged
+from memory.schema.answer import Hit, Outcome, Scored, Tier
 from memory.schema.memory import ChunkId, MemoryId
-from memory.schema.query import Hit, Outcome, Scored, Tier
 from memory.search.term_vectors.learn import LEAST, learn
 from memory.store.sqlite.store import SqliteStore
 from oracle.ram import RamStore

@@ -24,7 +24,7 @@ from memory.rank.confidence import (
     confidence,
     largeness,
 )
-from memory.schema.query import Hit, Outcome, Tier
+from memory.schema.answer import Hit, Outcome, Tier
 from oracle.ram import RamStore
 
 BETTER = [Outcome.NOTHING_RELEVANT, Outcome.WEAK, Outcome.ANSWERED]

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId, Memory, MemoryId
-    from memory.schema.query import Ranking
     from memory.schema.space import Vectors
     from memory.store import Entry
 

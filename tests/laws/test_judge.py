@@ -20,8 +20,9 @@ from memory.rank.gate import (
     first_margin,
     judge,
 )
+from memory.schema.answer import Scored, Tier
 from memory.schema.memory import ChunkId, MemoryId
-from memory.schema.query import Gate, Scored, Term, Tier
+from memory.schema.query import Gate, Term
 
 scores = st.floats(1e-6, 50)
 bits = st.integers(0, 15)

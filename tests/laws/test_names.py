@@ -11,9 +11,10 @@ from hostile import Index, hostile
 from memory.config.config import Config
 from memory.config.settings import EmbeddingSettings
 from memory.engine import Engine
+from memory.schema.answer import Scored
 from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId
-from memory.schema.query import Query, Scored, Term
+from memory.schema.query import Query, Term
 from memory.store.sqlite.keywords import expression
 from memory.store.stems import folded, forms, stems
 from memory.text import identifiers

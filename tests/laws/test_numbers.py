@@ -17,9 +17,10 @@ from memory.embed.providers.hashed import HashedEmbedder
 from memory.rank.fuse import fuse
 from memory.rank.relevance import by_words, relevances
 from memory.rank.rollup import Passage
+from memory.schema.answer import Scored, Tier
 from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId
-from memory.schema.query import Merge, Scope, Scored, Term, Tier
+from memory.schema.query import Merge, Scope, Term
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from memory.rank.order import aged, corrected
+from memory.schema.answer import Scored
 from memory.schema.memory import ChunkId, MemoryId
-from memory.schema.query import Scored
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 memories = st.integers(1, 8)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory.rank.neighbours import DEPTH, KEYWORD_SHARE, lifted, neighbours, proximities
+from memory.schema.answer import Scored
 from memory.schema.memory import ChunkId, MemoryId
-from memory.schema.query import Scored, Term
+from memory.schema.query import Term
 
 WORDS = ("alpha", "beta", "gamma", "delta", "of", "in")
 said = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from memory.schema.query import Answer
+    from memory.schema.answer import Answer
 
 WORDS = ["zebra", "zebras", "giraffe", "lion", "a_b", "user_id", "userId", "zeb", "x"]
 ALL = 1 << 20

@@ -11,8 +11,9 @@ from memory.rank.coverage import NEIGHBOURS as TOGETHER
 from memory.rank.fuse import RRF_K, centred, fuse
 from memory.rank.rollup import rollup
 from memory.rank.sections import NEIGHBOURS, section, sections, shown
+from memory.schema.answer import Scored
 from memory.schema.memory import Chunk, ChunkId, ChunkType, MemoryId
-from memory.schema.query import Granularity, Merge, Scored, Term
+from memory.schema.query import Granularity, Merge, Term
 from memory.text.chunk import chunk
 
 scores = st.floats(1e-6, 50)

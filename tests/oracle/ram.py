@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from memory.embed.usage import ProcessUsageLog
+from memory.schema.answer import Scored
 from memory.schema.document import Details
 from memory.schema.draft import SHARED
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind, check_kind
 from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Revision, Status
-from memory.schema.query import NONE, Scored
+from memory.schema.query import NONE
 from memory.schema.saved import Saved
 from memory.store import (
     PRIOR,
@@ -55,7 +56,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from memory.schema.query import Ranking, Scope, Searched, Term
+    from memory.schema.answer import Ranking, Searched
+    from memory.schema.query import Scope, Term
     from memory.schema.space import Space, Vectors, Window
     from memory.store import Entry, Learned, Links, TermVector, ToolCall
 

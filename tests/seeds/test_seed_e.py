@@ -26,8 +26,8 @@ from sessions_made import Compass
 from store_suite import kept
 
 from memory.operations.graph import EntityGraph, hybrid_relevance
+from memory.schema.answer import Tier
 from memory.schema.errors import Ambiguous, Invalid, NotFound, SpaceMismatch, Unfit
-from memory.schema.query import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

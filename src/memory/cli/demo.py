@@ -15,13 +15,14 @@ import click
 from memory.cli.options import PATH, as_json, progress, show, tell
 from memory.config.config import Config
 from memory.engine import Engine
+from memory.schema.answer import Tier
 from memory.schema.draft import Draft
-from memory.schema.query import Mode, Query, Tier
+from memory.schema.query import Mode, Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.schema.query import Answer
+    from memory.schema.answer import Answer
 
 MODULES = (
     "argparse base64 bisect bz2 calendar collections configparser contextlib copy csv dataclasses datetime decimal "

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import PATH, as_json, opened, show, tell
+from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, kind
-from memory.schema.query import Notice
 from memory.search.documents import AROUND
 from memory.write.cleanup import SHORT_LIVED
 

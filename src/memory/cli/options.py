@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.config.config import Config
-    from memory.schema.query import Notice
+    from memory.schema.answer import Notice
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 Item = TypeVar("Item")

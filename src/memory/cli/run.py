@@ -21,9 +21,10 @@ from memory.cli.options import (
     usually,
 )
 from memory.config.files import BULK_BYTES
+from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
 from memory.schema.limits import printable
-from memory.schema.query import MOST, Notice
+from memory.schema.query import MOST
 
 if TYPE_CHECKING:
     from memory.engine import Engine

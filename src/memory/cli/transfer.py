@@ -24,10 +24,11 @@ from memory.cli.options import (
 )
 from memory.config.files import BULK_BYTES, contents
 from memory.config.project import project as named, repository
+from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, StoreDamaged, StoreError
 from memory.schema.kinds import Kind
 from memory.schema.limits import printable
-from memory.schema.query import Notice, Scope
+from memory.schema.query import Scope
 from memory.schema.saved import Saved
 from memory.store import ToolCall
 from memory.text.observations import observations

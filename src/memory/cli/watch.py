@@ -12,9 +12,9 @@ import click
 from memory.cli.options import PATH, as_json, encoded, named_project, own_project, settings, show, tell
 from memory.cli.transfer import drafted, former, keep, remembered, root
 from memory.engine import Engine
+from memory.schema.answer import Notice
 from memory.schema.errors import Error, Invalid, NotFound, StoreBusy
 from memory.schema.limits import clipped_repr
-from memory.schema.query import Notice
 from memory.write.jsonl import SUFFIXES, files
 
 if TYPE_CHECKING:

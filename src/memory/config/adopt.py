@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.config.config import keys, tree, value, with_setting
 from memory.config.files import SETTINGS_BYTES, contents
 from memory.config.settings import variable
+from memory.schema.answer import Notice
 from memory.schema.errors import ConfigError
 from memory.schema.limits import printable
-from memory.schema.query import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

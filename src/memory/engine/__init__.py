@@ -18,7 +18,7 @@ from memory.rank.fuse import Fusing
 from memory.rank.gate import Tuning
 from memory.schema.delegate import Delegate
 from memory.schema.errors import Invalid, StoreError
-from memory.schema.query import ACTIVE, Answer, Gate, Merge, Mode, Query, Scope
+from memory.schema.query import ACTIVE, Gate, Merge, Mode, Query, Scope
 from memory.search.search import search
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.engine.graph import Entities
     from memory.engine.runs import Runs
+    from memory.schema.answer import Answer
     from memory.schema.draft import Draft
     from memory.schema.saved import Saved
     from memory.search.context import Beside, Context

@@ -6,9 +6,10 @@ from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from memory.schema.answer import Notice, Searched
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly
 from memory.schema.limits import clipped_repr
-from memory.schema.query import ACTIVE, Granularity, Notice, Searched, check_limit, named_kinds, sort_of
+from memory.schema.query import ACTIVE, Granularity, check_limit, named_kinds, sort_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memory.engine.statistics import Statistics
     from memory.engine.status import Status
     from memory.engine.vectors import Vectors
-    from memory.schema.query import Searched, Step
+    from memory.schema.answer import Searched, Step
     from memory.schema.saved import Saved
     from memory.store import Links, Store
     from memory.write.jsonl import Exported, MemoryLine

@@ -7,10 +7,11 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
+from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import BY_AUTHOR, RESEARCH_KINDS, TOOL_TYPES, Kind
 from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_repr
-from memory.schema.query import Notice, Scope, check_limit, named_kinds
+from memory.schema.query import Scope, check_limit, named_kinds
 from memory.store import Cleared, ToolCall
 
 if TYPE_CHECKING:

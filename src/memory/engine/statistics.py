@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from memory.schema.query import Searched, Step
+    from memory.schema.answer import Searched, Step
 
 BINS = 5  # a decade
 EDGES = tuple(10 ** (step / BINS) for step in range(-4 * BINS, 2 * BINS + 1))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.schema.answer import Notice
 from memory.schema.document import Embedding
 from memory.schema.errors import EmbedError, SpaceMismatch
-from memory.schema.query import Notice
 from memory.schema.times import midnight
 from memory.store import State, active
 

@@ -16,8 +16,8 @@ from memory.evaluate.ask import Searching, grepped, searched
 from memory.evaluate.build import opened
 from memory.evaluate.figures import OfSet, Point, Summary, Unanswerable, line, outcomes, summaries
 from memory.evaluate.systems import EFFORTS, GREP, HYBRID, SYSTEMS, TIERED, Chosen, chosen, effort
+from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
-from memory.schema.query import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from memory.evaluate.judged import Document, Question
     from memory.evaluate.systems import System
-    from memory.schema.query import Answer
+    from memory.schema.answer import Answer
 
 LIMIT = 10  # hits: what the measures look at
 CALL = "embed"  # the step of `memory.search.retrievers` that needs the question's vector from the model

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.evaluate.systems import HYBRID, TIERED
 from memory.operations.render.text import counted
-from memory.schema.query import Outcome
+from memory.schema.answer import Outcome
 from memory.text.display import escape_controls
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.engine.statistics import percentile
 from memory.evaluate.measures import Mean, Measures, bootstrap
-from memory.schema.query import Outcome
+from memory.schema.answer import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

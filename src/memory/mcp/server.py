@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.mcp.keeper import Keeper
     from memory.operations.tool import Result, Tool
-    from memory.schema.query import Notice
+    from memory.schema.answer import Notice
 
     Context = ServerRequestContext[Any, Any]
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from memory.operations import shapes
 from memory.operations.render import data, recall
 from memory.operations.tool import HERE, Parameter, Result, Tool
+from memory.schema.answer import Notice
 from memory.schema.draft import Draft
 from memory.schema.errors import Invalid
 from memory.schema.kinds import CATEGORIES, kind
 from memory.schema.limits import BODY_LIMIT, check_text, clipped_repr
 from memory.schema.memory import Status
-from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Mode, Notice, Query, Scope, around
+from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Mode, Query, Scope, around
 from memory.text.fence import INTRODUCTION
 
 if TYPE_CHECKING:

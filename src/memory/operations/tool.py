@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
 from memory.schema.kinds import singular
 from memory.schema.limits import NAME_LIMIT, check_text, clipped_repr
-from memory.schema.query import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

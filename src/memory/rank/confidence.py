@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Protocol
 
-from memory.schema.query import Outcome, Tier
+from memory.schema.answer import Outcome, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +50,7 @@ LONG_QUERY = 12
 
 
 class Evidence(Protocol):
-    """What speaks for a hit; see `memory.schema.query.Hit`."""
+    """What speaks for a hit; see `memory.schema.answer.Hit`."""
 
     @property
     def coverage(self) -> float: ...

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import MemoryId
-    from memory.schema.query import Ranking, Scored, Term
+    from memory.schema.query import Term
 
 NEIGHBOURS = 0.65
 """What the share of a query's weight that stands together in a chunk counts in the keyword part."""

@@ -11,8 +11,9 @@ from memory.schema.query import Merge
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import ChunkId
-    from memory.schema.query import Ranking, Scored, Term
+    from memory.schema.query import Term
     from memory.schema.space import Vectors
 
 RRF_K = 60

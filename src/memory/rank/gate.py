@@ -7,13 +7,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.coverage import NEIGHBOURS, coverage, held_by_memory, match_strength
-from memory.schema.query import Gate, Tier, Verdict
+from memory.schema.answer import Tier, Verdict
+from memory.schema.query import Gate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId
-    from memory.schema.query import Ranking, Term
+    from memory.schema.query import Term
 
 DEPTH = 30
 """Chunks the gate looks at. More change its verdicts little and cost time in every search."""

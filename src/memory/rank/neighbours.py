@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId
-    from memory.schema.query import Ranking, Term
+    from memory.schema.query import Term
 
 DEPTH = 30
 """Chunks that are looked at: reading a hundred changed no judged set by more than 0.0001 of nDCG@10."""

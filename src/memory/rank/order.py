@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import MemoryId
-    from memory.schema.query import Ranking, Scored
 
 
 def corrected(ranking: Ranking, successors: Mapping[MemoryId, MemoryId]) -> Ranking:

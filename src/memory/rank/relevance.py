@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from memory.rank.coverage import coverage, match_strength
 from memory.rank.fuse import RRF_K
-from memory.schema.query import Merge, Tier
+from memory.schema.answer import Tier
+from memory.schema.query import Merge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

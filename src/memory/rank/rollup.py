@@ -9,8 +9,8 @@ from memory.schema.query import Granularity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import Chunk, ChunkId, MemoryId
-    from memory.schema.query import Ranking, Scored
 
     Outline: TypeAlias = Sequence[tuple[ChunkId, Chunk]]
     """All chunks of a memory, in order."""
@@ -30,7 +30,7 @@ class Passage(NamedTuple):
         matching: Its chunks that match, with what is known of them; none of what fills up.
         chunks: All of its chunks, in order.
         start, stop: Code points into the body; equal where only the chunk is shown.
-        topup: See `memory.schema.query.Hit`.
+        topup: See `memory.schema.answer.Hit`.
     """
 
     best: Scored

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from memory.rank.rollup import Outline
+    from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import Chunk, ChunkId, MemoryId
-    from memory.schema.query import Ranking, Scored, Term
+    from memory.schema.query import Term
 
 NEIGHBOURS = 3
 """Chunks shown on either side where a body has no headings (CAP X13)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from memory.schema.answer import Notice
     from memory.schema.memory import Chunk, ChunkId, Memory, Revision
-    from memory.schema.query import Notice
 
 
 class Piece(NamedTuple):

@@ -1,10 +1,10 @@
-"""What is asked and what comes back."""
+"""What is asked: a query, the scope it is asked in, and the terms that are looked for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind, kind
@@ -14,7 +14,7 @@ from memory.schema.memory import Status
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId
+    from memory.schema.memory import MemoryId
 
 QUERY_LIMIT = 10_000  # characters
 MOST = 10_000  # hits of one answer
@@ -55,30 +55,6 @@ class Merge(StrEnum):
     MINMAX = "minmax"
     MAX = "max"
     RRF = "rrf"
-
-
-class Tier(StrEnum):
-    """How far a search went. DISTILLED calls no model; VECTOR only when it was asked for by mode."""
-
-    KEYWORD = "keyword"
-    DISTILLED = "distilled"
-    HYBRID = "hybrid"
-    VECTOR = "vector"
-
-
-class Outcome(StrEnum):
-    """
-    How far an answer can be trusted.
-
-    ANSWERED: something fits. WEAK: perhaps. NOTHING_RELEVANT: there are memories in scope, and none fits; the hits are the
-    nearest all the same. NOTHING_SAVED: nothing is in scope. DEGRADED: the model was needed and did not answer.
-    """
-
-    ANSWERED = "answered"
-    WEAK = "weak"
-    NOTHING_RELEVANT = "nothing_relevant"
-    NOTHING_SAVED = "nothing_saved"
-    DEGRADED = "degraded"
 
 
 NONE = ""
@@ -219,172 +195,3 @@ class Term(NamedTuple):
     other: str = ""
     parts: tuple[Term, ...] = ()
     cut: bool = False
-
-
-class Scored(NamedTuple):
-    """
-    One chunk in one ranking.
-
-    Attributes:
-        score: Higher is better; comparable within its ranking only.
-        matched: Bit i is set when term i of the query occurs in the chunk.
-        keyword: Its BM25, above 0; None when no keyword retriever looked at it.
-        cosine: Cosine of its best window with the query, -1..1; None where no vector of the model's was compared.
-    """
-
-    chunk: ChunkId
-    memory: MemoryId
-    score: float
-    matched: int = 0
-    keyword: float | None = None
-    cosine: float | None = None
-
-
-Ranking: TypeAlias = "tuple[Scored, ...]"
-"""Best first; ties broken by chunk id, so equal inputs give equal output."""
-
-
-class Verdict(NamedTuple):
-    """
-    Whether the ranking so far answers the query, and why.
-
-    Attributes:
-        enough: Keywords are: no further tier is needed.
-        why: The reason, a clause.
-        found: Memories that were found.
-        complete: Memories that hold every term of the query.
-        mass: The margin: share of the softmax that the best candidate takes, 0..1.
-        coverage: Share of the query's weight that the best candidate holds, 0..1.
-        tier: How far the search should go.
-    """
-
-    enough: bool
-    why: str
-    found: int = 0
-    complete: int = 0
-    mass: float = 0.0
-    coverage: float = 0.0
-    tier: Tier = Tier.HYBRID
-
-
-class Step(NamedTuple):
-    """Something that was done for an answer: its name, what it found, how long it took in seconds."""
-
-    name: str
-    found: int
-    seconds: float
-    note: str = ""
-
-
-class Notice(NamedTuple):
-    """Something the caller should know although the call succeeded."""
-
-    text: str
-    hint: str = ""
-
-
-MERGED = 0.6
-"""Share of a section's chunks from which it counts as found as a whole (CAP A26)."""
-
-
-class Hit(NamedTuple):
-    """
-    One passage of one memory.
-
-    Attributes:
-        chunk: The best chunk: why this is a hit.
-        text: What is shown: the chunk's slice (FINE), its section's (MEDIUM), else the best passage (COARSE).
-        score: What the keyword part of a merge would be, 0..1 (tier keyword; see `memory.rank.relevance.by_words`), cosine
-            (vector) or the merged score, 0..1 (hybrid, distilled); MEDIUM: its mean over the chunks that match.
-        relevance: What the hits are in the order of, comparable within their answer, 0..1; see `memory.rank.relevance`.
-        similarity: Cosine with the query, -1..1; MEDIUM: its mean over the chunks that match, or that of `chunk` where
-            none does. None where no vector of the query was made, or the chunk has none.
-        coverage: Share of the query's weight that the memory's found chunks hold, 0..1.
-        keyword: BM25 of `chunk`, above 0; None where no words were looked for in it.
-        cosine: That of `chunk`, -1..1; None as of `similarity`.
-        ranks: Place in the ranking of each retriever that found it, from 1, by the retriever's name.
-        matched, chunks: MEDIUM: how many chunks of the section match, and how many it has; else 1. Of what fills up none
-            matches.
-        topup: Empty of what was found. Else whence it fills up the answer: "distilled", near by what the store's own
-            vectors say; "recent", last changed.
-    """
-
-    memory: Memory
-    chunk: Chunk
-    chunk_id: ChunkId
-    text: str
-    score: float
-    coverage: float
-    keyword: float | None
-    cosine: float | None
-    ranks: tuple[tuple[str, int], ...]
-    relevance: float = 0.0
-    similarity: float | None = None
-    matched: int = 1
-    chunks: int = 1
-    topup: str = ""
-
-    @property
-    def match_ratio(self) -> float:
-        """Share of the chunks that match, 0..1."""
-        return self.matched / self.chunks
-
-    @property
-    def auto_merged(self) -> bool:
-        """Whether it counts as found as a whole (CAP A26)."""
-        return self.match_ratio >= MERGED
-
-
-class Answer(NamedTuple):
-    """
-    Hits, best first, with how they were found.
-
-    Attributes:
-        terms: What the keyword retriever looked for; empty when none ran.
-        verdict: What the gate said of the keyword ranking; None when no gate was asked.
-        worth: Why the outcome is what it is, a clause.
-    """
-
-    query: Query
-    hits: tuple[Hit, ...]
-    tier: Tier
-    verdict: Verdict | None
-    terms: tuple[Term, ...] = ()
-    steps: tuple[Step, ...] = ()
-    notices: tuple[Notice, ...] = ()
-    outcome: Outcome = Outcome.ANSWERED
-    worth: str = ""
-
-    @property
-    def seconds(self) -> float:
-        return sum(step.seconds for step in self.steps)
-
-    @property
-    def found(self) -> int:
-        """How many hits were found; the others fill up."""
-        return sum(not hit.topup for hit in self.hits)
-
-    def searched(self, moment: datetime) -> Searched:
-        """How it is remembered."""
-        query = self.query
-        return Searched(moment, query.type, self.tier, self.seconds, query.limit, self.found, query.scope.filters)
-
-
-class Searched(NamedTuple):
-    """
-    A search as it is remembered: never its text, and of its filters the names alone.
-
-    Attributes:
-        moment: When it was answered.
-        type: See `Query.type`.
-        results: Hits that were found.
-        filters: See `Scope.filters`.
-    """
-
-    moment: datetime
-    type: str
-    tier: str
-    seconds: float
-    limit: int
-    results: int
-    filters: tuple[str, ...]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from memory.schema.answer import Notice
     from memory.schema.memory import Memory
-    from memory.schema.query import Notice
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from memory.schema.answer import Answer, Notice, Outcome, Tier
 from memory.schema.errors import EmbedError, Invalid, SpaceMismatch
 from memory.schema.kinds import OF_NO_RUN, TOLD
 from memory.schema.memory import INSTRUCTIONS, Status
-from memory.schema.query import Answer, Mode, Notice, Outcome, Query, Tier
+from memory.schema.query import Mode, Query
 from memory.search.documents import unreadable
 from memory.text.display import one_line
 from memory.text.fence import MARK, WIDEST, fenced

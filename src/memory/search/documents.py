@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memory.schema.answer import Notice
 from memory.schema.document import Document, Expanded, Piece, Resumed
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind
 from memory.schema.limits import clipped_repr
 from memory.schema.memory import ChunkId, MemoryId, unread
-from memory.schema.query import MOST, Notice, Scope
+from memory.schema.query import MOST, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

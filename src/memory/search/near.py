@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.rank.confidence import confidence
 from memory.rank.coverage import coverage, held_by_memory
 from memory.rank.graph_distance import relevance
+from memory.schema.answer import Notice, Outcome, Searched, Tier
 from memory.schema.errors import EmbedError, Invalid, NotFound, SpaceMismatch
 from memory.schema.kinds import Kind
 from memory.schema.limits import check_distance
-from memory.schema.query import EVERYTHING, Notice, Outcome, Query, Scope, Searched, Tier
+from memory.schema.query import EVERYTHING, Query, Scope
 from memory.search.retrievers import Retrievers, Trace
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
     from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
+    from memory.schema.answer import Ranking, Step
     from memory.schema.backfill import Backfilled
     from memory.schema.memory import Memory, MemoryId
-    from memory.schema.query import Ranking, Step
     from memory.store import Store
 
 WORDS = 200

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from memory.rank.fuse import centred, fuse, shrunk
 from memory.rank.neighbours import DEPTH, lifted, neighbours, proximities
+from memory.schema.answer import Notice, Scored, Step
 from memory.schema.errors import EmbedError, SpaceMismatch, StoreError, Unembedded
-from memory.schema.query import EVERYTHING, Merge, Notice, Scored, Step
+from memory.schema.query import EVERYTHING, Merge
 from memory.store import active
 from memory.text.terms import terms
 
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
+    from memory.schema.answer import Ranking
     from memory.schema.backfill import Backfilled
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.schema.query import Query, Ranking, Scope, Term
+    from memory.schema.query import Query, Scope, Term
     from memory.schema.space import Vectors
     from memory.search.term_vectors.ask import TermEmbedder
     from memory.store import Generation, Store

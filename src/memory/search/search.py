@@ -10,8 +10,9 @@ from memory.rank.coverage import coverage, held_by_memory
 from memory.rank.gate import DEPTH, Tuning, judge
 from memory.rank.relevance import by_words, relevances
 from memory.rank.rollup import SECTIONS_OF, rollup
+from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier, Verdict
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
-from memory.schema.query import Answer, Gate, Granularity, Hit, Mode, Notice, Outcome, Tier, Verdict
+from memory.schema.query import Gate, Granularity, Mode
 from memory.search.documents import unreadable
 from memory.search.retrievers import Retrievers, Trace
 
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
     from memory.rank.rollup import Passage
+    from memory.schema.answer import Ranking
     from memory.schema.backfill import Backfilled
     from memory.schema.memory import MemoryId
-    from memory.schema.query import Query, Ranking
+    from memory.schema.query import Query
     from memory.store import Store
 
 ATTEMPTS = 5

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.rollup import SECTIONS_OF, Passage, alone
-from memory.schema.query import Granularity, Scored
+from memory.schema.answer import Scored
+from memory.schema.query import Granularity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from memory.schema.answer import Ranking, Searched
     from memory.schema.document import Details
     from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
-    from memory.schema.query import Ranking, Scope, Searched, Term
+    from memory.schema.query import Scope, Term
     from memory.schema.saved import Saved
     from memory.schema.space import Space, Vectors, Window
     from memory.store.begun import Begun

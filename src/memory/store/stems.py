@@ -12,7 +12,7 @@ from memory.schema.query import Term
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from memory.schema.query import Ranking
+    from memory.schema.answer import Ranking
 
 
 @lru_cache(maxsize=1)

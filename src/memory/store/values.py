@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    from memory.schema.answer import Notice
     from memory.schema.document import Details
     from memory.schema.draft import Draft
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Revision
-    from memory.schema.query import Notice
     from memory.schema.space import Embedded, Space, Vectors
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from memory.config.files import SETTINGS_BYTES, contents
 from memory.redact import Redactor
 from memory.redact.ignore import FILE, parsed
+from memory.schema.answer import Notice
 from memory.schema.draft import NAMES, SHARED, Draft
 from memory.schema.errors import ConfigError, Invalid
 from memory.schema.memory import INSTRUCTIONS
-from memory.schema.query import Notice
 from memory.text.injection import orders
 
 if TYPE_CHECKING:

@@ -17,9 +17,10 @@ from memory import Config, Draft, Engine
 from memory.config.config import EmbeddingSettings, SearchSettings
 from memory.engine.statistics import EDGES, bins, percentile, statistics
 from memory.operations.render import stats_text, text
+from memory.schema.answer import Tier
 from memory.schema.errors import StoreError
 from memory.schema.kinds import Kind
-from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Query, Scope, Tier
+from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Query, Scope
 from memory.store.sqlite import searches
 from memory.store.sqlite.store import SqliteStore
 

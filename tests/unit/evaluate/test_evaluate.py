@@ -18,8 +18,9 @@ from memory.evaluate.figures import line, summaries
 from memory.evaluate.judged import Document, Question
 from memory.evaluate.measures import Measures
 from memory.evaluate.systems import EFFORTS, FRONTIER, SYSTEMS, Change, System, chosen, effort
+from memory.schema.answer import Outcome
 from memory.schema.errors import Error, Invalid, StoreError
-from memory.schema.query import EVERYTHING, Mode, Outcome, Query
+from memory.schema.query import EVERYTHING, Mode, Query
 
 if TYPE_CHECKING:
     from pathlib import Path

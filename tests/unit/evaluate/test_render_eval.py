@@ -15,7 +15,7 @@ from memory.evaluate.eval_text import evaluation as as_text
 from memory.evaluate.figures import Line, OfSet, Point, Quality, Share, Unanswerable, outcomes, summaries
 from memory.evaluate.measures import Mean
 from memory.evaluate.systems import EFFORTS, SYSTEMS
-from memory.schema.query import Notice
+from memory.schema.answer import Notice
 
 HOSTILE = 'a\x1b]0;<b>&"c'
 

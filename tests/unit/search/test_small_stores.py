@@ -11,7 +11,7 @@ import pytest
 from memory import Config, Draft, Engine, Mode, Query, Tier
 from memory.embed.local.embedder import LocalEmbedder
 from memory.evaluate.judged import questions, read
-from memory.schema.query import Outcome
+from memory.schema.answer import Outcome
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

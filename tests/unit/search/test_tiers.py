@@ -13,8 +13,9 @@ from notes_made import COMMON, drafts, words
 
 from memory import Config, Draft, Engine, Mode, Query, Scope, Tier
 from memory.operations.render import data, recall, text
+from memory.schema.answer import Outcome
 from memory.schema.memory import Status
-from memory.schema.query import EVERYTHING, Granularity, Outcome
+from memory.schema.query import EVERYTHING, Granularity
 from memory.search.term_vectors.learn import LEAST
 from memory.store.sqlite.store import SqliteStore
 from oracle.ram import RamStore

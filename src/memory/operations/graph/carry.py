@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memory.engine.graph import Edge
 from memory.operations.graph import given
 from memory.operations.graph.rows import paged
+from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, NotFound, StoreError
 from memory.schema.limits import clipped_repr
-from memory.schema.query import Notice
 from memory.schema.times import iso
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memory.operations.graph import given
 from memory.operations.graph.rows import Rows
 from memory.operations.render import data
-from memory.schema.query import Notice
+from memory.schema.answer import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from memory.operations.graph import given
 from memory.operations.graph.rows import Rows, paged
 from memory.operations.render import data, graph_data
+from memory.schema.answer import Notice, Outcome, Tier
 from memory.schema.errors import Ambiguous, Invalid, NotFound
 from memory.schema.limits import clipped_repr
-from memory.schema.query import Mode, Notice, Outcome, Query, Scope, Tier, check_limit
+from memory.schema.query import Mode, Query, Scope, check_limit
 from memory.search.near import ENTITIES, Wanted
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from memory.engine.graph import Observed
     from memory.operations.graph.given import Rows as Given
     from memory.operations.graph.rows import Name, Values
+    from memory.schema.answer import Notice
     from memory.schema.memory import Memory
-    from memory.schema.query import Notice
     from memory.schema.saved import Saved
 
 

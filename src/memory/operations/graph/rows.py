@@ -6,8 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from memory.operations.render import data, graph_data
+from memory.schema.answer import Notice
 from memory.schema.limits import clipped_repr
-from memory.schema.query import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

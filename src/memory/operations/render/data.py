@@ -14,10 +14,10 @@ from memory.schema.times import iso
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.schema.answer import Answer, Hit, Notice
     from memory.schema.document import Details
     from memory.schema.errors import Error
     from memory.schema.memory import Memory, Revision
-    from memory.schema.query import Answer, Hit, Notice
     from memory.schema.saved import Saved
     from memory.search.context import Context
     from memory.store import ToolCall

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.render.data import headings
 from memory.operations.render.hints import for_agents
 from memory.operations.render.text import counted, notice
+from memory.schema.answer import Outcome
 from memory.schema.limits import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS
-from memory.schema.query import Outcome
 from memory.search.context import in_short
 from memory.text.display import escape_invisible, one_line
 from memory.text.fence import fenced
@@ -17,9 +17,9 @@ from memory.text.fence import fenced
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.schema.answer import Answer, Hit, Notice
     from memory.schema.document import Details
     from memory.schema.memory import Memory
-    from memory.schema.query import Answer, Hit, Notice
     from memory.schema.saved import Saved
     from memory.search.context import Context
 

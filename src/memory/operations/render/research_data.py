@@ -10,9 +10,9 @@ from memory.schema.times import iso
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from memory.schema.answer import Notice
     from memory.schema.document import Document
     from memory.schema.memory import Memory
-    from memory.schema.query import Notice
     from memory.schema.saved import Saved
     from memory.store import Cleared, Run
 

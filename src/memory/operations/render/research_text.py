@@ -14,9 +14,9 @@ from memory.text.fence import MARK, fenced
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from memory.schema.answer import Answer
     from memory.schema.document import Document
     from memory.schema.memory import Memory
-    from memory.schema.query import Answer
     from memory.schema.saved import Saved
     from memory.store import Cleared, Run
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from memory.schema.answer import Notice
     from memory.schema.document import Document, Expanded, Resumed
     from memory.schema.kinds import Kind
     from memory.schema.memory import Memory, MemoryId
-    from memory.schema.query import Notice
     from memory.schema.saved import Saved
     from memory.store import Aged, Session
     from memory.write.markdown import Written

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.operations.render.data import headings
+from memory.schema.answer import Outcome
 from memory.schema.limits import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS
-from memory.schema.query import Granularity, Outcome
+from memory.schema.query import Granularity
 from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from memory.schema.answer import Answer, Hit, Notice
     from memory.schema.document import Details
     from memory.schema.memory import Memory
-    from memory.schema.query import Answer, Hit, Notice
 
 WIDTH = 110  # where there is no terminal
 NARROWEST = 40

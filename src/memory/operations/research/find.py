@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from memory.engine import Engine
+    from memory.schema.answer import Answer
     from memory.schema.memory import Memory, MemoryId
-    from memory.schema.query import Answer, Mode, Scope
+    from memory.schema.query import Mode, Scope
 
 LIMIT = 10  # hits unless somebody says another number (CAP C28)
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
+    from memory.schema.answer import Hit
     from memory.schema.document import Document
     from memory.schema.memory import Memory
-    from memory.schema.query import Hit
     from memory.store import Run, ToolCall
 
 DIGITS = 6  # of a distance

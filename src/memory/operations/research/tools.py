@@ -10,10 +10,11 @@ from memory.operations.render import data, recall, research_data, research_text
 from memory.operations.research import arguments, find
 from memory.operations.research.briefing import LEAST, Room, briefing
 from memory.operations.tool import Parameter, Result, Tool
+from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RESEARCH_KINDS, TOOL_TYPES, Kind, kind
 from memory.schema.limits import NAME_LIMIT, check_text, clipped_repr
-from memory.schema.query import Granularity, Mode, Notice, Query
+from memory.schema.query import Granularity, Mode, Query
 from memory.text.display import one_line
 from memory.text.fence import INTRODUCTION, fenced
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from memory.engine import Engine
     from memory.operations.research.document import RunFile
+    from memory.schema.answer import Notice
     from memory.schema.draft import Draft
-    from memory.schema.query import Notice
     from memory.store import ToolCall
 
 AT_ONCE = 500  # memories that are kept in one transaction

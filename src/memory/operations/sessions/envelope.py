@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from memory.operations.sessions.errors import Doing
-    from memory.schema.query import Notice
+    from memory.schema.answer import Notice
 
 Envelope: TypeAlias = "dict[str, Any]"
 """JSON, as CAP D9 to D38 have it; more fields may come."""

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.sessions import rows
 from memory.operations.sessions.envelope import answers, said
 from memory.operations.sessions.filter import Filter, needed
+from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind
 from memory.schema.limits import check_text, clipped_repr
-from memory.schema.query import EVERYTHING, QUERY_LIMIT, Granularity, Mode, Outcome, Query
+from memory.schema.query import EVERYTHING, QUERY_LIMIT, Granularity, Mode, Query
 
 if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.operations.sessions.envelope import Envelope, Iteration, Name
-    from memory.schema.query import Answer, Hit, Scope
+    from memory.schema.answer import Answer, Hit
+    from memory.schema.query import Scope
 
 SEARCHED: dict[str, Any] = {
     "results": [],

@@ -10,9 +10,9 @@ from memory.schema.times import iso
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.schema.answer import Hit
     from memory.schema.document import Document
     from memory.schema.memory import Memory
-    from memory.schema.query import Hit
     from memory.store import Session
 
 SCOPED = 2.0

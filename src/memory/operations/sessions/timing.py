@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
+from memory.schema.answer import Searched
 from memory.schema.errors import Invalid
 from memory.schema.limits import NAME_LIMIT, check_text, clipped_repr
-from memory.schema.query import Searched
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from memory.engine import Engine
     from memory.operations.sessions.envelope import Envelope, Iteration, Name
+    from memory.schema.answer import Notice
     from memory.schema.memory import Memory
-    from memory.schema.query import Notice
 
 LOADED: dict[str, Any] = {
     "session_context": None,

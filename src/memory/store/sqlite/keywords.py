@@ -7,7 +7,7 @@ import threading
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from memory.schema.query import Scored
+from memory.schema.answer import Scored
 from memory.store import PRIOR, SPARSE
 from memory.store.columns import WEIGHTS
 from memory.store.postings import Allowance
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId
-    from memory.schema.query import Ranking, Scope, Term
+    from memory.schema.query import Scope, Term
     from memory.store.sqlite.rows import Row, Values
     from memory.store.stems import Phrase, Phrased
 

@@ -16,8 +16,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from memory.schema.answer import Searched
 from memory.schema.errors import StoreError
-from memory.schema.query import Searched
 from memory.schema.times import iso
 from memory.store import SEARCHES
 from memory.store.sqlite.rows import moment

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from memory.schema.answer import Ranking, Searched
     from memory.schema.document import Details
     from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
-    from memory.schema.query import Ranking, Scope, Searched, Term
+    from memory.schema.query import Scope, Term
     from memory.schema.saved import Saved
     from memory.schema.space import Space, Vectors, Window
     from memory.store import Aged, Claim, Counts, Entry, Generation, Links, Session, Waiting

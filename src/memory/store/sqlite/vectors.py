@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from memory.schema.answer import Scored
 from memory.schema.errors import NotFound
-from memory.schema.query import EVERYTHING, Scored
+from memory.schema.query import EVERYTHING
 from memory.store import Generation, State
 from memory.store.sqlite import queue
 from memory.store.sqlite.begun import forget_begun
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.schema.query import Ranking, Scope
+    from memory.schema.query import Scope
     from memory.schema.space import Space, Vectors, Window
     from memory.store.sqlite.matrix import Matrix
     from memory.store.sqlite.rows import Row
