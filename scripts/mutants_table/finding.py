@@ -5,24 +5,26 @@ from __future__ import annotations
 from mutants_table.mutant import Mutant
 
 HOW_FAR = (
-    Mutant("gate-counts-one-more", "seen.found >= tuning.enough", "seen.found > tuning.enough", "test_judge.py"),
+    Mutant(
+        "gate-counts-one-more", "verdict.found >= options.enough", "verdict.found > options.enough", "test_judge.py"
+    ),
     Mutant(
         "gate-any-name-is-enough",
-        "if _exactly(terms, top) and seen.coverage >= HALF:",
+        "if _exactly(terms, top) and verdict.coverage >= KEYWORD_COVERAGE:",
         "if _exactly(terms, top):",
         "test_judge.py",
     ),
     Mutant(
         "gate-no-effort-may-call",
-        "if tuning.free and tier is Tier.HYBRID else",
-        "if tuning.gate is Gate.NEVER and tier is Tier.HYBRID else",
+        "if options.never_hybrid and tier is Tier.HYBRID else",
+        "if options.gate is Gate.NEVER and tier is Tier.HYBRID else",
         "test_judge.py",
     ),
     Mutant("gate-stands-out-sooner", "KEYWORD_MARGIN = 0.4", "KEYWORD_MARGIN = 0.3", "test_judge.py test_tiers.py"),
     Mutant(
         "gate-short-by-one",
-        "if len(terms) <= SHORT and seen.complete:",
-        "if len(terms) < SHORT and seen.complete:",
+        "if len(terms) <= SHORT_QUERY and verdict.complete:",
+        "if len(terms) < SHORT_QUERY and verdict.complete:",
         "test_judge.py",
     ),
     Mutant("gate-believes-any-term-vectors", "KNOWN = 0.5\n", "KNOWN = 0.0\n", "test_tiers.py"),

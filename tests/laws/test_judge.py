@@ -9,14 +9,14 @@ from hypothesis import given, strategies as st
 from memory.rank.coverage import NEIGHBOURS, coverage, held_by_memory
 from memory.rank.gate import (
     DEPTH,
+    DISTILLED_COVERAGE,
     DISTILLED_MARGIN,
-    FIT,
-    HALF,
-    HELD,
+    GOOD_FIT,
+    KEYWORD_COVERAGE,
     KEYWORD_MARGIN,
     LEAST_FIT,
-    SHORT,
-    Tuning,
+    SHORT_QUERY,
+    GateOptions,
     first_margin,
     judge,
 )
@@ -54,11 +54,11 @@ def ranking(*held: int, memory: int | None = None) -> tuple[Scored, ...]:
 WORDS = [Term("jwt"), Term("cookies"), Term("leave"), Term("session")]
 
 
-@given(asked(), st.builds(Tuning, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, fits)
-def test_a_verdict_says_numbers_between_0_and_1_and_a_reason(question, tuning, proximity, fit) -> None:
+@given(asked(), st.builds(GateOptions, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, fits)
+def test_a_verdict_says_numbers_between_0_and_1_and_a_reason(question, options, proximity, fit) -> None:
     wanted, found = question
 
-    verdict = judge(wanted, found, tuning, proximity=proximity, fit=fit)
+    verdict = judge(wanted, found, options, proximity=proximity, fit=fit)
 
     assert 0 <= verdict.mass <= 1
     assert 0 <= verdict.coverage <= 1
@@ -73,8 +73,8 @@ def test_a_verdict_says_numbers_between_0_and_1_and_a_reason(question, tuning, p
 
 @given(asked(), fits)
 def test_always_goes_on_and_never_does_not_to_the_model(question, fit) -> None:
-    assert judge(*question, Tuning(Gate.ALWAYS), fit=fit).tier is Tier.HYBRID
-    never = judge(*question, Tuning(Gate.NEVER, effort=1), fit=fit)
+    assert judge(*question, GateOptions(Gate.ALWAYS), fit=fit).tier is Tier.HYBRID
+    never = judge(*question, GateOptions(Gate.NEVER, effort=1), fit=fit)
     assert never.tier is (Tier.KEYWORD if fit is None else Tier.DISTILLED)
 
 
@@ -83,8 +83,8 @@ def test_count_looks_at_nothing_but_how_many(question, enough, effort) -> None:
     wanted, found = question
     plain = tuple(item._replace(matched=1, score=1.0, keyword=1.0) for item in found)
 
-    assert judge(wanted, found, Tuning(Gate.COUNT, enough, effort)).tier is (
-        judge([Term("x")], plain, Tuning(Gate.COUNT, enough)).tier
+    assert judge(wanted, found, GateOptions(Gate.COUNT, enough, effort)).tier is (
+        judge([Term("x")], plain, GateOptions(Gate.COUNT, enough)).tier
     )
 
 
@@ -92,21 +92,23 @@ def test_count_looks_at_nothing_but_how_many(question, enough, effort) -> None:
 def test_count_counts_memories(question, enough) -> None:
     wanted, found = question
 
-    assert judge(wanted, found, Tuning(Gate.COUNT, enough)).enough == (len({m.memory for m in found[:DEPTH]}) >= enough)
+    assert judge(wanted, found, GateOptions(Gate.COUNT, enough)).enough == (
+        len({m.memory for m in found[:DEPTH]}) >= enough
+    )
 
 
 def test_three_results_are_enough_for_count_and_two_are_not() -> None:  # CAP B12
-    assert not judge(WORDS, ranking(1, 1), Tuning(Gate.COUNT)).enough
-    assert judge(WORDS, ranking(1, 1, 1), Tuning(Gate.COUNT)).enough
+    assert not judge(WORDS, ranking(1, 1), GateOptions(Gate.COUNT)).enough
+    assert judge(WORDS, ranking(1, 1, 1), GateOptions(Gate.COUNT)).enough
 
 
 def test_three_chunks_of_one_memory_are_one_result() -> None:
-    assert not judge(WORDS, ranking(1, 1, 1, memory=7), Tuning(Gate.COUNT)).enough
+    assert not judge(WORDS, ranking(1, 1, 1, memory=7), GateOptions(Gate.COUNT)).enough
 
 
 def test_count_can_ask_for_more_results_than_the_gate_weighs() -> None:
-    assert judge(WORDS, ranking(*[1] * 100), Tuning(Gate.COUNT, enough=100)).enough
-    assert not judge(WORDS, ranking(*[1] * 99), Tuning(Gate.COUNT, enough=100)).enough
+    assert judge(WORDS, ranking(*[1] * 100), GateOptions(Gate.COUNT, enough=100)).enough
+    assert not judge(WORDS, ranking(*[1] * 99), GateOptions(Gate.COUNT, enough=100)).enough
 
 
 # What is found in the store ----------------------------------------------
@@ -115,7 +117,8 @@ def test_count_can_ask_for_more_results_than_the_gate_weighs() -> None:
 @given(asked(), efforts, efforts, beside, fits)
 def test_more_effort_never_goes_less_far(question, one, other, proximity, fit) -> None:
     low, high = (
-        judge(*question, Tuning(effort=effort), proximity=proximity, fit=fit).tier for effort in sorted((one, other))
+        judge(*question, GateOptions(effort=effort), proximity=proximity, fit=fit).tier
+        for effort in sorted((one, other))
     )
 
     assert FAR.index(low) <= FAR.index(high)
@@ -123,25 +126,25 @@ def test_more_effort_never_goes_less_far(question, one, other, proximity, fit) -
 
 @given(asked(), beside, fits)
 def test_no_effort_calls_no_model(question, proximity, fit) -> None:
-    assert Tuning(effort=0).free
-    assert judge(*question, Tuning(effort=0), proximity=proximity, fit=fit).tier is not Tier.HYBRID
+    assert GateOptions(effort=0).never_hybrid
+    assert judge(*question, GateOptions(effort=0), proximity=proximity, fit=fit).tier is not Tier.HYBRID
 
 
-@given(asked(), st.builds(Tuning, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, fits)
-def test_what_is_free_calls_no_model(question, tuning, proximity, fit) -> None:
-    if tuning.free:
-        assert judge(*question, tuning, proximity=proximity, fit=fit).tier is not Tier.HYBRID
+@given(asked(), st.builds(GateOptions, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, fits)
+def test_what_is_free_calls_no_model(question, options, proximity, fit) -> None:
+    if options.never_hybrid:
+        assert judge(*question, options, proximity=proximity, fit=fit).tier is not Tier.HYBRID
 
 
 @given(asked(), beside, fits)
 def test_all_effort_always_calls_it(question, proximity, fit) -> None:
-    assert judge(*question, Tuning(effort=1), proximity=proximity, fit=fit).tier is Tier.HYBRID
+    assert judge(*question, GateOptions(effort=1), proximity=proximity, fit=fit).tier is Tier.HYBRID
 
 
 @given(asked(), st.floats(0.5, 1), beside, st.floats(-1, 1))
 def test_term_vectors_never_make_a_search_call_the_model(question, effort, proximity, fit) -> None:
     with_one, without = (
-        judge(*question, Tuning(effort=effort), proximity=proximity, fit=known) for known in (fit, None)
+        judge(*question, GateOptions(effort=effort), proximity=proximity, fit=known) for known in (fit, None)
     )
 
     if without.tier is not Tier.HYBRID:
@@ -151,7 +154,7 @@ def test_term_vectors_never_make_a_search_call_the_model(question, effort, proxi
 @given(asked(), efforts, beside, st.floats(-1, 1), st.floats(-1, 1))
 def test_term_vectors_that_fit_better_never_make_it_go_further(question, effort, proximity, one, other) -> None:
     worse, better = (
-        judge(*question, Tuning(effort=effort), proximity=proximity, fit=fit).tier for fit in sorted((one, other))
+        judge(*question, GateOptions(effort=effort), proximity=proximity, fit=fit).tier for fit in sorted((one, other))
     )
 
     assert FAR.index(better) <= FAR.index(worse)
@@ -159,12 +162,12 @@ def test_term_vectors_that_fit_better_never_make_it_go_further(question, effort,
 
 @given(asked(), efforts.filter(lambda effort: effort < 1), beside, fits)
 def test_keywords_answer_alone_only_what_holds_half_of_the_query(question, effort, proximity, fit) -> None:
-    verdict = judge(*question, Tuning(effort=effort), proximity=proximity, fit=fit)
+    verdict = judge(*question, GateOptions(effort=effort), proximity=proximity, fit=fit)
 
     if verdict.enough and effort:
-        assert verdict.coverage >= HALF - 1e-9
-    if verdict.tier is Tier.DISTILLED and effort and len(question[0]) > SHORT:
-        assert verdict.coverage >= HELD - 1e-9
+        assert verdict.coverage >= KEYWORD_COVERAGE - 1e-9
+    if verdict.tier is Tier.DISTILLED and effort and len(question[0]) > SHORT_QUERY:
+        assert verdict.coverage >= DISTILLED_COVERAGE - 1e-9
 
 
 @given(asked(), efforts, beside, fits, st.randoms(use_true_random=False))
@@ -179,70 +182,70 @@ def test_the_order_of_the_terms_does_not_matter(question, effort, proximity, fit
     )
 
     one, other = (
-        judge(terms, ranking, Tuning(effort=effort), proximity=proximity, fit=fit)
+        judge(terms, ranking, GateOptions(effort=effort), proximity=proximity, fit=fit)
         for terms, ranking in ((wanted, found), (shuffled, moved))
     )
 
     assert (one.found, one.complete) == (other.found, other.complete)
     assert (one.mass, one.coverage) == pytest.approx((other.mass, other.coverage))
     factor = (effort / (1 - effort)) ** 0.5 if effort < 1 else 1.0
-    trust = max(1.0, FIT / max(fit or 0.0, LEAST_FIT)) ** 2
+    trust = max(1.0, GOOD_FIT / max(fit or 0.0, LEAST_FIT)) ** 2
     bounds = (KEYWORD_MARGIN * factor, KEYWORD_MARGIN * max(1.0, factor), DISTILLED_MARGIN * factor * trust)
     if not any(abs(one.mass - bound) < 1e-6 for bound in bounds) and not any(
-        abs(one.coverage - bound) < 1e-6 for bound in (HALF, HELD)
+        abs(one.coverage - bound) < 1e-6 for bound in (KEYWORD_COVERAGE, DISTILLED_COVERAGE)
     ):
         assert one.tier is other.tier
 
 
 def test_how_many_hold_every_word_of_a_long_query_does_not_matter() -> None:
-    verdict = judge(WORDS, ranking(*[15] * 30), Tuning())
+    verdict = judge(WORDS, ranking(*[15] * 30), GateOptions())
 
     assert (verdict.tier, verdict.complete) == (Tier.HYBRID, 30)
     assert "no result stands out (0.03 of the weight, 0.40 would be enough)" in verdict.why
 
 
-@pytest.mark.parametrize("fit", [None, FIT])
+@pytest.mark.parametrize("fit", [None, GOOD_FIT])
 def test_one_memory_with_every_word_is_enough_for_a_short_query(fit) -> None:
     cheap = Tier.KEYWORD if fit is None else Tier.DISTILLED
     said = "1 memory with every word of a short query"
 
-    three = judge(WORDS[:3], ranking(7, *[3] * 30), Tuning(), fit=fit)
+    three = judge(WORDS[:3], ranking(7, *[3] * 30), GateOptions(), fit=fit)
     assert (three.tier, three.why) == (cheap, said)
-    assert judge(WORDS[:3], ranking(*[3] * 30), Tuning(), fit=fit).tier is Tier.HYBRID
-    assert judge(WORDS, ranking(15, *[14] * 30), Tuning(), fit=fit).tier is not Tier.KEYWORD
-    two = judge(WORDS[:2], ranking(3, *[1] * 30), Tuning(), fit=fit)
+    assert judge(WORDS[:3], ranking(*[3] * 30), GateOptions(), fit=fit).tier is Tier.HYBRID
+    assert judge(WORDS, ranking(15, *[14] * 30), GateOptions(), fit=fit).tier is not Tier.KEYWORD
+    two = judge(WORDS[:2], ranking(3, *[1] * 30), GateOptions(), fit=fit)
     assert (two.tier, two.why) == (Tier.KEYWORD, said)
-    assert SHORT == 3
+    assert SHORT_QUERY == 3
 
 
 def test_a_name_that_was_found_as_it_is_is_enough() -> None:
     wanted = [Term("load_config", exact=True, weight=3), *WORDS[:3]]
 
-    verdict = judge(wanted, ranking(*[1] * 30), Tuning(), fit=FIT)
+    verdict = judge(wanted, ranking(*[1] * 30), GateOptions(), fit=GOOD_FIT)
     assert (verdict.tier, "found as they are" in verdict.why) == (Tier.KEYWORD, True)
-    assert judge(wanted, ranking(*[14] * 30), Tuning()).tier is Tier.HYBRID  # everything but the name
+    assert judge(wanted, ranking(*[14] * 30), GateOptions()).tier is Tier.HYBRID  # everything but the name
 
 
 def test_a_name_that_is_the_lesser_half_of_the_query_is_not_enough() -> None:
     wanted = [Term("load_config", exact=True, weight=2), *WORDS[:3]]
 
-    assert judge(wanted, ranking(*[1] * 30), Tuning()).tier is Tier.HYBRID
+    assert judge(wanted, ranking(*[1] * 30), GateOptions()).tier is Tier.HYBRID
 
 
 def test_names_and_phrases_must_stand_in_one_chunk() -> None:
     wanted = [Term("load_config", exact=True, weight=4), Term("out of memory", exact=True, weight=4), *WORDS[:2]]
 
-    assert judge(wanted, ranking(3, *[5] * 30), Tuning()).tier is Tier.KEYWORD
-    apart = judge(wanted, ranking(*[5, 10] * 15), Tuning())
+    assert judge(wanted, ranking(3, *[5] * 30), GateOptions()).tier is Tier.KEYWORD
+    apart = judge(wanted, ranking(*[5, 10] * 15), GateOptions())
     assert (apart.tier, apart.coverage) == (Tier.HYBRID, 0.5)
 
 
 def test_words_of_one_memory_may_stand_in_several_of_its_chunks() -> None:
-    assert judge(WORDS, ranking(3, 12, memory=7), Tuning(Gate.AUTO)).complete == 1
+    assert judge(WORDS, ranking(3, 12, memory=7), GateOptions(Gate.AUTO)).complete == 1
 
 
 def test_a_result_that_stands_out_is_enough() -> None:
-    verdict = judge(WORDS, ranking(7, *[1] * 10), Tuning(Gate.AUTO))
+    verdict = judge(WORDS, ranking(7, *[1] * 10), GateOptions(Gate.AUTO))
 
     assert verdict.enough
     assert verdict.complete == 0
@@ -250,51 +253,54 @@ def test_a_result_that_stands_out_is_enough() -> None:
 
 
 def test_standing_out_with_less_than_half_of_the_query_is_not_enough() -> None:
-    assert judge(WORDS, ranking(3), Tuning(Gate.AUTO)).enough
-    verdict = judge(WORDS, ranking(1), Tuning(Gate.AUTO))
+    assert judge(WORDS, ranking(3), GateOptions(Gate.AUTO)).enough
+    verdict = judge(WORDS, ranking(1), GateOptions(Gate.AUTO))
     assert verdict.tier is Tier.HYBRID
     assert verdict.why == "the best result holds only 25% of the query, under 50%"
-    assert HALF == 0.5
+    assert KEYWORD_COVERAGE == 0.5
 
 
 @pytest.mark.parametrize(("others", "tier"), [(0, Tier.KEYWORD), (2, Tier.DISTILLED), (20, Tier.HYBRID)])
 def test_the_more_others_are_as_good_the_further_a_search_goes(others, tier) -> None:
-    assert judge(WORDS, ranking(7, *[7] * others), Tuning(), fit=FIT).tier is tier
+    assert judge(WORDS, ranking(7, *[7] * others), GateOptions(), fit=GOOD_FIT).tier is tier
 
 
 def test_less_effort_does_not_make_keywords_enough_where_there_is_something_better() -> None:
     three = ranking(7, 7, 7)
 
-    assert judge(WORDS, three, Tuning(effort=0.2)).tier is Tier.KEYWORD
-    assert judge(WORDS, three, Tuning(effort=0.2), fit=FIT).tier is Tier.DISTILLED
+    assert judge(WORDS, three, GateOptions(effort=0.2)).tier is Tier.KEYWORD
+    assert judge(WORDS, three, GateOptions(effort=0.2), fit=GOOD_FIT).tier is Tier.DISTILLED
 
 
 @pytest.mark.parametrize(
-    ("fit", "tier"), [(1.0, Tier.DISTILLED), (FIT, Tier.DISTILLED), (FIT / 2, Tier.HYBRID), (-1.0, Tier.HYBRID)]
+    ("fit", "tier"),
+    [(1.0, Tier.DISTILLED), (GOOD_FIT, Tier.DISTILLED), (GOOD_FIT / 2, Tier.HYBRID), (-1.0, Tier.HYBRID)],
 )
 def test_term_vectors_that_fit_badly_are_trusted_less(fit, tier) -> None:
-    assert judge(WORDS, ranking(7, 7, 7), Tuning(), fit=fit).tier is tier
+    assert judge(WORDS, ranking(7, 7, 7), GateOptions(), fit=fit).tier is tier
 
 
 def test_term_vectors_are_not_asked_where_too_little_of_the_query_was_found() -> None:
-    verdict = judge(WORDS, ranking(1), Tuning(), fit=FIT)
+    verdict = judge(WORDS, ranking(1), GateOptions(), fit=GOOD_FIT)
 
     assert (verdict.tier, verdict.mass) == (Tier.HYBRID, 1.0)
     assert verdict.why == "the best result holds only 25% of the query, under 35%"
-    assert HELD == 0.35
+    assert DISTILLED_COVERAGE == 0.35
 
 
 def test_a_result_that_stands_together_stands_out_more() -> None:
     found = ranking(*[7] * 8)
 
-    assert judge(WORDS, found, Tuning()).tier is Tier.HYBRID
-    assert judge(WORDS, found, Tuning(), proximity={ChunkId(1): 1.0}).mass > judge(WORDS, found, Tuning()).mass
-    assert judge(WORDS, found, Tuning(effort=0.2), proximity={ChunkId(1): 1.0}).enough
+    assert judge(WORDS, found, GateOptions()).tier is Tier.HYBRID
+    assert (
+        judge(WORDS, found, GateOptions(), proximity={ChunkId(1): 1.0}).mass > judge(WORDS, found, GateOptions()).mass
+    )
+    assert judge(WORDS, found, GateOptions(effort=0.2), proximity={ChunkId(1): 1.0}).enough
 
 
-@pytest.mark.parametrize("fit", [None, FIT])
+@pytest.mark.parametrize("fit", [None, GOOD_FIT])
 def test_nothing_found_is_not_enough(fit) -> None:
-    verdict = judge(WORDS, (), Tuning(), fit=fit)
+    verdict = judge(WORDS, (), GateOptions(), fit=fit)
 
     assert verdict.tier is Tier.HYBRID
     assert (verdict.found, verdict.complete, verdict.mass, verdict.coverage) == (0, 0, 0.0, 0.0)

@@ -22,7 +22,7 @@ from doubles import Down, Renamed, Watched
 from memory import Config, Draft, Engine, Mode, Query, Scope, Tier
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.operations.render import data, text
-from memory.rank.gate import Tuning
+from memory.rank.gate import GateOptions
 from memory.schema.errors import DimensionMismatch, Unreachable
 from memory.schema.query import Gate
 from memory.search.term_vectors.learn import LEAST
@@ -238,7 +238,7 @@ def test_b12_the_number_can_be_set(opened: Opened) -> None:
     engine.search("alpha")
 
     assert watched.queries == ["alpha"]
-    assert Config().search.min_fts_results == Tuning().enough == 3
+    assert Config().search.min_fts_results == GateOptions().enough == 3
 
 
 def test_b13_two_keyword_results_call_it_once_and_both_are_merged(opened: Opened) -> None:

@@ -15,7 +15,7 @@ from memory.engine.maintenance import Maintenance, SearchLog
 from memory.engine.sessions import Sessions
 from memory.engine.vectors import Vectors
 from memory.rank.fuse import Fusing
-from memory.rank.gate import Tuning
+from memory.rank.gate import GateOptions
 from memory.schema.delegate import Delegate
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.query import ACTIVE, Gate, Merge, Mode, Query, Scope
@@ -86,7 +86,7 @@ class Engine:
         self.documents = Documents(store, config, now, vectors=self.vectors, searches=self.searches)
         self.sessions = Sessions(store)
         self.maintenance = Maintenance(store, config, now, documents=self.documents, vectors=self.vectors)
-        self._tuning = Tuning(Gate(settings.gate), settings.min_fts_results, settings.effort)
+        self._gate_options = GateOptions(Gate(settings.gate), settings.min_fts_results, settings.effort)
         weights = (settings.keyword_weight, settings.vector_weight)
         self._fusing = Fusing(
             weights,
@@ -206,7 +206,7 @@ class Engine:
         if self.config.project_aliases:
             query = replace(query, scope=self.documents.scope(query.scope))
         vectors = self.vectors
-        how = (self._tuning, self._fusing)
+        how = (self._gate_options, self._fusing)
         answer = search(
             query, self.store, lambda: vectors.embedders, *how, now=self.now, backfill=vectors.backfill_queued
         )

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 DEPTH = 30
 """Chunks the gate looks at. More change its verdicts little and cost time in every search."""
 
-HALF = 0.5
+KEYWORD_COVERAGE = 0.5
 """Share of the query's weight the best candidate must hold to stand out: in a small store anything stands out."""
 
-SHORT = 3
+SHORT_QUERY = 3
 """Terms of a query that looks for words, not for an answer."""
 
 KEYWORD_MARGIN = 0.4
@@ -32,17 +32,17 @@ KEYWORD_MARGIN = 0.4
 DISTILLED_MARGIN = 0.15
 """The same for the distilled tier."""
 
-FIT, LEAST_FIT = 0.75, 0.05
+GOOD_FIT, LEAST_FIT = 0.75, 0.05
 """
 The fit of term vectors that thousands of passages taught. Of less it takes more to trust it, by the square: a small store
 teaches less, and in a small store more stands out.
 """
 
-HELD = 0.35
+DISTILLED_COVERAGE = 0.35
 """Share of the query's weight the best candidate must hold then: of less, only a model can say whether it fits at all."""
 
 
-class Tuning(NamedTuple):
+class GateOptions(NamedTuple):
     """
     Attributes:
         enough: COUNT: memories the keyword retriever must find, from 1.
@@ -54,7 +54,7 @@ class Tuning(NamedTuple):
     effort: float = 0.5
 
     @property
-    def free(self) -> bool:
+    def never_hybrid(self) -> bool:
         """Whether no search may call a model."""
         return self.gate is Gate.NEVER or (self.gate is Gate.AUTO and not self.effort)
 
@@ -62,7 +62,7 @@ class Tuning(NamedTuple):
 def judge(
     terms: Sequence[Term],
     ranking: Ranking,
-    tuning: Tuning,
+    options: GateOptions,
     *,
     proximity: Mapping[ChunkId, float] = MappingProxyType({}),
     fit: float | None = None,
@@ -80,56 +80,63 @@ def judge(
         fit: How well the term vectors fit, -1..1; None if there is no distilled tier to go to.
     """
     top = ranking[:DEPTH]
-    held = held_by_memory(ranking[: max(DEPTH, tuning.enough)])
+    held = held_by_memory(ranking[: max(DEPTH, options.enough)])
     every = (1 << len(terms)) - 1
     complete = sum(bits == every for bits in held.values())
     margin = first_margin(terms, top, proximity)
     best = max((coverage(terms, scored.matched) for scored in top), default=0.0)
-    seen = Verdict(False, "", len(held), complete, margin, best)
-    tier, why = _decided(seen, terms, top, tuning, fit)
-    return seen._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
+    verdict = Verdict(False, "", len(held), complete, margin, best)
+    tier, why = _decided(verdict, terms, top, options, fit)
+    return verdict._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
 
 
-def _decided(seen: Verdict, terms: Sequence[Term], top: Ranking, tuning: Tuning, fit: float | None) -> tuple[Tier, str]:
+def _decided(
+    verdict: Verdict, terms: Sequence[Term], top: Ranking, options: GateOptions, fit: float | None
+) -> tuple[Tier, str]:
     cheap = Tier.KEYWORD if fit is None else Tier.DISTILLED
-    match tuning.gate:
+    match options.gate:
         case Gate.ALWAYS:
             return Tier.HYBRID, "the gate is set to always"
         case Gate.NEVER:
             return cheap, "the gate is set to never"
         case Gate.COUNT:
-            enough = seen.found >= tuning.enough
-            return Tier.KEYWORD if enough else Tier.HYBRID, f"{_memories(seen.found)} found, {tuning.enough} are enough"
+            enough = verdict.found >= options.enough
+            return (
+                Tier.KEYWORD if enough else Tier.HYBRID,
+                f"{_memories(verdict.found)} found, {options.enough} are enough",
+            )
         case Gate.AUTO:
-            tier, why = _auto(seen, terms, top, tuning.effort, fit)
-            return (cheap, "the effort is set to 0") if tuning.free and tier is Tier.HYBRID else (tier, why)
+            tier, why = _auto(verdict, terms, top, options.effort, fit)
+            return (cheap, "the effort is set to 0") if options.never_hybrid and tier is Tier.HYBRID else (tier, why)
 
 
 def _auto(  # noqa: PLR0911  # one answer a case
-    seen: Verdict, terms: Sequence[Term], top: Ranking, effort: float, fit: float | None
+    verdict: Verdict, terms: Sequence[Term], top: Ranking, effort: float, fit: float | None
 ) -> tuple[Tier, str]:
     cheap = Tier.KEYWORD if fit is None else Tier.DISTILLED
     if effort >= 1:
         return Tier.HYBRID, "the effort is set to 1"
-    if not seen.found:
+    if not verdict.found:
         return Tier.HYBRID, "no memory in scope holds any of the words"
-    if _exactly(terms, top) and seen.coverage >= HALF:
+    if _exactly(terms, top) and verdict.coverage >= KEYWORD_COVERAGE:
         return Tier.KEYWORD, "the names and quoted words of the query were found as they are"
-    if len(terms) <= SHORT and seen.complete:
+    if len(terms) <= SHORT_QUERY and verdict.complete:
         return Tier.KEYWORD if len(
             terms
-        ) < SHORT else cheap, f"{_memories(seen.complete)} with every word of a short query"
+        ) < SHORT_QUERY else cheap, f"{_memories(verdict.complete)} with every word of a short query"
     factor = (effort / (1 - effort)) ** 0.5
     sure = KEYWORD_MARGIN * (factor if fit is None else max(1.0, factor))
-    if seen.mass >= sure and seen.coverage >= HALF:
-        return Tier.KEYWORD, _standing(seen.mass, sure)
-    likely = min(KEYWORD_MARGIN * factor, DISTILLED_MARGIN * factor * max(1.0, FIT / max(fit or 0.0, LEAST_FIT)) ** 2)
-    if fit is not None and seen.mass >= likely and seen.coverage >= HELD:
-        return cheap, _standing(seen.mass, likely, " enough to do without the model")
-    needed, share = (sure, HALF) if fit is None else (likely, HELD)
-    if seen.mass >= needed:
-        return Tier.HYBRID, f"the best result holds only {seen.coverage:.0%} of the query, under {share:.0%}"
-    return Tier.HYBRID, f"no result stands out ({seen.mass:.2f} of the weight, {needed:.2f} would be enough)"
+    if verdict.mass >= sure and verdict.coverage >= KEYWORD_COVERAGE:
+        return Tier.KEYWORD, _standing(verdict.mass, sure)
+    likely = min(
+        KEYWORD_MARGIN * factor, DISTILLED_MARGIN * factor * max(1.0, GOOD_FIT / max(fit or 0.0, LEAST_FIT)) ** 2
+    )
+    if fit is not None and verdict.mass >= likely and verdict.coverage >= DISTILLED_COVERAGE:
+        return cheap, _standing(verdict.mass, likely, " enough to do without the model")
+    needed, share = (sure, KEYWORD_COVERAGE) if fit is None else (likely, DISTILLED_COVERAGE)
+    if verdict.mass >= needed:
+        return Tier.HYBRID, f"the best result holds only {verdict.coverage:.0%} of the query, under {share:.0%}"
+    return Tier.HYBRID, f"no result stands out ({verdict.mass:.2f} of the weight, {needed:.2f} would be enough)"
 
 
 def _standing(margin: float, needed: float, so: str = "") -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.confidence import confidence
 from memory.rank.coverage import coverage, held_by_memory
-from memory.rank.gate import DEPTH, Tuning, judge
+from memory.rank.gate import DEPTH, GateOptions, judge
 from memory.rank.relevance import by_words, relevances
 from memory.rank.rollup import SECTIONS_OF, rollup
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier, Verdict
@@ -48,7 +48,7 @@ def search(
     query: Query,
     store: Store,
     embedders: Callable[[], Embedders],
-    tuning: Tuning,
+    gate_options: GateOptions,
     fusing: Fusing,
     *,
     now: Callable[[], datetime],
@@ -65,7 +65,7 @@ def search(
             says so in a notice.
         StoreError: The store cannot be read.
     """
-    return _Search(query, store, embedders, tuning, fusing, now=now, backfill=backfill).answer()
+    return _Search(query, store, embedders, gate_options, fusing, now=now, backfill=backfill).answer()
 
 
 class _Search:
@@ -74,13 +74,13 @@ class _Search:
         query: Query,
         store: Store,
         embedders: Callable[[], Embedders],
-        tuning: Tuning,
+        gate_options: GateOptions,
         fusing: Fusing,
         *,
         now: Callable[[], datetime],
         backfill: Callable[[int], Backfilled | None],
     ) -> None:
-        self._query, self._store, self._tuning, self._fusing, self._now = query, store, tuning, fusing, now
+        self._query, self._store, self._gate_options, self._fusing, self._now = query, store, gate_options, fusing, now
         self._trace = Trace()
         self._retrievers = Retrievers(query, store, embedders, fusing, backfill=backfill, trace=self._trace)
         self._stuck = False  # the vector retriever failed: looking deeper must not wait for it again
@@ -110,7 +110,7 @@ class _Search:
     def _attempt(self) -> tuple[Answer, bool]:
         """Look as deep as it takes to fill the limit, for many chunks may belong to one memory; and was all still there."""
         limit, medium = self._query.limit, self._query.granularity is Granularity.MEDIUM
-        depth = max(DEPTH, limit * SECTIONS_OF if medium else limit, self._tuning.enough)
+        depth = max(DEPTH, limit * SECTIONS_OF if medium else limit, self._gate_options.enough)
         while True:
             found = self._in_time(self._found(depth))
             last = not (found.more and self._fusing.deepen)
@@ -233,7 +233,7 @@ class _Search:
         verdict = judge(
             self._retrievers.terms,
             ranking,
-            self._tuning,
+            self._gate_options,
             proximity=self._retrievers.proximity(ranking),
             fit=self._retrievers.fit,
         )
@@ -244,9 +244,9 @@ class _Search:
             if (distilled := self._distilled(depth, verdict)) is not None:
                 return distilled
             why = "the store's own vectors know less than half of the query"
-            onward = Tier.KEYWORD if self._tuning.free else Tier.HYBRID
+            onward = Tier.KEYWORD if self._gate_options.never_hybrid else Tier.HYBRID
             found = found._replace(verdict=verdict._replace(enough=onward is Tier.KEYWORD, why=why, tier=onward))
-        if verdict.enough or self._tuning.free:
+        if verdict.enough or self._gate_options.never_hybrid:
             return found
         return self._asked(depth, found)
 
@@ -258,7 +258,10 @@ class _Search:
             except (EmbedError, SpaceMismatch) as error:
                 self._stuck = True
                 self._trace.notices.append(Notice(f"without the model: {error}", error.hint))
-        if self._tuning.gate is not Gate.COUNT and (distilled := self._distilled(depth, cheap.verdict)) is not None:
+        if (
+            self._gate_options.gate is not Gate.COUNT
+            and (distilled := self._distilled(depth, cheap.verdict)) is not None
+        ):
             return distilled
         return cheap
 
