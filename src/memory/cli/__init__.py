@@ -143,8 +143,8 @@ def main(arguments: Sequence[str]) -> int:  # noqa: PLR0911  # each way to end h
         click.echo("memory: interrupted", err=True)
         return 130
     except click.ClickException as error:
-        said = error.format_message().replace("is not a valid integer range", "is no whole number")  # so says click
-        _report(Invalid(said, hint=_usage(error)), as_json=as_json)
+        message = error.format_message().replace("is not a valid integer range", "is no whole number")  # so says click
+        _report(Invalid(message, hint=_usage(error)), as_json=as_json)
         return 2
     except Error as error:
         _report(error, as_json=as_json)

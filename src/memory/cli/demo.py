@@ -73,14 +73,14 @@ def demo(keep: str | None, *, as_json: bool) -> None:
 
 def _show_demo(home: str, *, as_json: bool) -> None:
     with Engine.open(replace(Config(), home=home)) as engine:
-        kept = _keep(engine)
+        count = _keep(engine)
         answers = [(engine.search(question, limit=3), _by_words(engine, question)) for question in QUESTIONS]
     if as_json:
         from memory.operations.render import data
 
-        show(data.document("demo", {"kept": kept, "answers": [data.answer(answer) for answer, _ in answers]}))
+        show(data.document("demo", {"kept": count, "answers": [data.answer(answer) for answer, _ in answers]}))
         return
-    click.echo(f"Kept {kept:,} entries of the standard library's documentation.\n")
+    click.echo(f"Kept {count:,} entries of the standard library's documentation.\n")
     for answer, words in answers:
         _show(answer, words)
     _conclude([answer for answer, _ in answers])

@@ -92,8 +92,8 @@ def _measured(folders: list[Path], plan: Plan) -> Evaluation:
         return evaluate(folders, plan, progress)
     except (KeyboardInterrupt, EmbedError):
         if plan.cache is not None:
-            said = f"what was embedded is kept in {printable(str(plan.cache))}; the same command goes on there"
-            click.echo(f"memory: {said}", err=True)
+            text = f"what was embedded is kept in {printable(str(plan.cache))}; the same command goes on there"
+            click.echo(f"memory: {text}", err=True)
         raise
 
 

@@ -145,8 +145,8 @@ def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any)
     if memories:
         click.echo(rendered.listing(memories))
     tell(notices)
-    for told in filter(None, (missing, more and f"memory: {more}")):
-        click.echo(told, err=True)
+    for text in filter(None, (missing, more and f"memory: {more}")):
+        click.echo(text, err=True)
 
 
 @click.command(short_help="What an agent should read before it starts.")

@@ -52,9 +52,9 @@ def _answer(name: str, values: dict[str, Any], *, as_json: bool) -> None:
 
     if text := graph_text.shown(values):
         click.echo(text)
-    for said in (graph_text.head(values), *(f"{one['text']} {one['hint']}".rstrip() for one in values["notices"])):
-        if said:
-            click.echo(f"memory: {escape_controls(said)}", err=True)
+    for line in (graph_text.head(values), *(f"{one['text']} {one['hint']}".rstrip() for one in values["notices"])):
+        if line:
+            click.echo(f"memory: {escape_controls(line)}", err=True)
 
 
 @graph.command(short_help="Make an entity, or add to one.")

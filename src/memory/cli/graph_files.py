@@ -76,9 +76,9 @@ def import_(context: click.Context, /, path: str, *, as_json: bool) -> None:
     from memory.operations.graph import EntityGraph
     from memory.operations.graph.carry import imported, parsed
 
-    said = parsed(_text(path))
+    graph = parsed(_text(path))
     with opened(context) as engine, progress("importing") as report:
-        found = imported(EntityGraph(engine, source="import"), said, report)
+        found = imported(EntityGraph(engine, source="import"), graph, report)
     if as_json:
         from memory.operations.render import data, graph_data
 

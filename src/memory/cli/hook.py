@@ -39,11 +39,11 @@ class Harmless(click.Group):
             return _told(str(error), error.hint)
 
 
-def _told(*said: str) -> int:
+def _told(*lines: str) -> int:
     """1, after saying why."""
     from memory.text.display import escape_controls
 
-    for line in map(escape_controls, filter(None, said)):
+    for line in map(escape_controls, filter(None, lines)):
         click.echo(line if line.startswith("Usage: ") else f"memory: {line}", err=True)
     return 1
 

@@ -32,7 +32,7 @@ from memory.schema.kinds import CATEGORIES
 @click.option("--entity", "entities", multiple=True, metavar="NAME", help="An entity it is about; may be repeated.")
 @as_json
 @click.pass_context
-def save(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
+def save(context: click.Context, /, *, as_json: bool, **options: Any) -> None:
     """
     Keep a note: a decision, a bug, a pattern, something learned.
 
@@ -40,20 +40,20 @@ def save(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
         memory save "Switched to JWT auth" --what "Replaced session cookies" --category decision --tag auth
     """
     draft = Draft(
-        title=given["title"],
-        what=given["what"],
-        why=given["why"],
-        impact=given["impact"],
-        body=given_text(given["details"], "--details"),
-        category=given["category"],
-        tags=given["tags"],
-        related_files=given["files"],
-        project=named_project(given["project"]),
-        source=given["source"] or None,
-        keyword_only=given["keyword_only"],
+        title=options["title"],
+        what=options["what"],
+        why=options["why"],
+        impact=options["impact"],
+        body=given_text(options["details"], "--details"),
+        category=options["category"],
+        tags=options["tags"],
+        related_files=options["files"],
+        project=named_project(options["project"]),
+        source=options["source"] or None,
+        keyword_only=options["keyword_only"],
     )
     with opened(context) as engine:
-        result = engine.save(draft, supersedes=given["supersedes"], entities=given["entities"])
+        result = engine.save(draft, supersedes=options["supersedes"], entities=options["entities"])
     if as_json:
         from memory.operations.render import data
 
@@ -87,9 +87,9 @@ def save(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
 @click.option("--source", metavar="NAME", help="The program it comes from; '' clears it.")
 @as_json
 @click.pass_context
-def update(context: click.Context, /, reference: str, *, as_json: bool, details: str | None, **given: Any) -> None:
+def update(context: click.Context, /, reference: str, *, as_json: bool, details: str | None, **options: Any) -> None:
     """Correct a memory in place; `memory details` shows what it said before."""
-    changes = _changes(**given)
+    changes = _changes(**options)
     if details is not None:
         changes["body"] = given_text(details, "--details")
     if not changes:

@@ -137,9 +137,9 @@ def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:
     raise Invalid(f"no category {name!r} of a note", hint=f"{hint} Other kinds have their own: name it with --kind.")
 
 
-def own_project(said: str) -> Callable[[Command], Command]:
+def own_project(meaning: str) -> Callable[[Command], Command]:
     """The option `--project [NAME]` of a command that keeps something: this folder's where it is not given, or has no name."""
-    return click.option("--project", is_flag=False, flag_value=HERE, default=HERE, metavar="[NAME]", help=said)
+    return click.option("--project", is_flag=False, flag_value=HERE, default=HERE, metavar="[NAME]", help=meaning)
 
 
 def named_project(value: str | None, place: Path | None = None) -> str | None:

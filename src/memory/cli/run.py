@@ -229,10 +229,8 @@ def import_(context: click.Context, /, file: str, *, as_json: bool) -> None:
         return
     from memory.operations.render import research_text
 
-    kept, known = (
-        research_text.amount(*of) for of in ((found.memories, found.calls), (found.known, found.known_calls))
-    )
-    click.echo(f"kept {kept}; already kept {known}")
+    new, known = (research_text.amount(*of) for of in ((found.memories, found.calls), (found.known, found.known_calls)))
+    click.echo(f"kept {new}; already kept {known}")
     from memory.text.display import one_line
 
     for name in found.runs:

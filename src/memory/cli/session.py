@@ -129,8 +129,8 @@ def context(context: click.Context, /, id: str, number: str | None, *, as_json: 
         found = engine.sessions.resume(id, number)
         read, notices = engine.documents.read([*filter(None, [found.context]), *found.prompts])
         if as_json:
-            more, told = engine.documents.read([*found.reports, *found.observations, *found.working])
-            read, notices = read + more, tuple(dict.fromkeys(notices + told))
+            more, others = engine.documents.read([*found.reports, *found.observations, *found.working])
+            read, notices = read + more, tuple(dict.fromkeys(notices + others))
     bodies = {one.memory.id: one.body for one in read}
     if as_json:
         from memory.operations.render import sessions_data

@@ -81,8 +81,8 @@ def show_(context: click.Context, /, key: str | None, *, as_json: bool) -> None:
         return
     width = max(map(len, shown))
     for name in shown:
-        said = str(value(found, name))
-        click.echo(f"{name:<{width}}  {said or repr(said):<10}  {found.origins.get(name, 'default')}")
+        text = str(value(found, name))
+        click.echo(f"{name:<{width}}  {text or repr(text):<10}  {found.origins.get(name, 'default')}")
     tell(foreign)
 
 
@@ -245,11 +245,11 @@ def _changed(
             "embedding.dimensions": str(before.embedding.dimensions or ""),
         }
         named = dict(named) | {
-            key: "0" if key.endswith("dimensions") else "" for key, said in own.items() if said and key not in named
+            key: "0" if key.endswith("dimensions") else "" for key, text in own.items() if text and key not in named
         }
     config = before
-    for key, said in named.items():
-        config = with_setting(config, key, said, origin)
+    for key, text in named.items():
+        config = with_setting(config, key, text, origin)
     return {key: value(config, key) for key in named}, config
 
 

@@ -27,6 +27,6 @@ def stats(context: click.Context, /, *, days: int | None, as_json: bool) -> None
         return
     from memory.operations.render import stats_text, text
 
-    told = stats_text.statistics(found, text.width())
+    lines = stats_text.statistics(found, text.width())
     when = "yet" if days is None else f"in the last {text.counted(days, 'day')}"
-    click.echo(told or f"nothing was searched {when}")
+    click.echo(lines or f"nothing was searched {when}")

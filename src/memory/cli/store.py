@@ -34,7 +34,7 @@ NEEDED = {"session_id": "--session ID", "session_iter": "--iter N", "agent_id": 
 @click.option("--source", metavar="NAME", help="The program it comes from, e.g. claude-code.")
 @as_json
 @click.pass_context
-def store(context: click.Context, /, kind_name: str, file: str | None, *, as_json: bool, **given: Any) -> None:
+def store(context: click.Context, /, kind_name: str, file: str | None, *, as_json: bool, **options: Any) -> None:
     """
     Keep a text as a memory of a session, from a file or from standard input, byte for byte but for secrets.
 
@@ -46,13 +46,13 @@ def store(context: click.Context, /, kind_name: str, file: str | None, *, as_jso
         git diff | memory store working_memory --session auth-rework --agent coder --title "The diff"
     """
     named = _kind(kind_name)
-    given = {name: value or None for name, value in given.items()}
-    if lacking := [option for name, option in NEEDED.items() if name != "title" and _lacks(named, name, given)]:
+    options = {name: value or None for name, value in options.items()}
+    if lacking := [option for name, option in NEEDED.items() if name != "title" and _lacks(named, name, options)]:
         raise Invalid(f"{named} needs {' and '.join(lacking)}")
-    content = _content(file, given["project"], context)
-    if content.strip() and _lacks(named, "title", {"title": given["title"] or title(content)}):
+    content = _content(file, options["project"], context)
+    if content.strip() and _lacks(named, "title", {"title": options["title"] or title(content)}):
         raise Invalid(f"{named} needs {NEEDED['title']}, since its text has no first heading")
-    made = draft(named, content, **given | {"project": named_project(given["project"])})
+    made = draft(named, content, **options | {"project": named_project(options["project"])})
     with opened(context) as engine:
         result = engine.save(made)
     if as_json:
@@ -74,8 +74,8 @@ def _kind(name: str) -> Kind:
     return found
 
 
-def _lacks(named: Kind, field: str, given: dict[str, str | None]) -> bool:
-    return field in RULES[named].required and not (given[field] or "").strip()
+def _lacks(named: Kind, field: str, options: dict[str, str | None]) -> bool:
+    return field in RULES[named].required and not (options[field] or "").strip()
 
 
 def _content(file: str | None, project: str | None, context: click.Context) -> str:

@@ -294,12 +294,12 @@ class _Report:
         from memory.text.display import escape_controls
 
         click.echo(f"{change.done} {escape_controls(change.name)}")
-        said = list(change.notices)
+        notices = list(change.notices)
         if change.done == "gone":
             why = "no Markdown file is left in the folder" if pruning else "--prune deletes it"
-            said.append(Notice(f"what was kept of files that are gone stays: {why}"))
-        tell(one for one in said if one not in self._told)
-        self._told.update(said)
+            notices.append(Notice(f"what was kept of files that are gone stays: {why}"))
+        tell(one for one in notices if one not in self._told)
+        self._told.update(notices)
 
     def _trouble(self, error: Error) -> None:
         self.troubles += 1

@@ -107,8 +107,8 @@ def _wanted(plan: Plan) -> tuple[Chosen, tuple[Notice, ...]]:
     if plan.systems is not None:
         found = chosen(plan.systems)
     elif plan.config.embedding.provider == "none":
-        told = Notice("no model is configured: only what needs none was measured", "Set `embedding.provider`.")
-        return Chosen(tuple(system for system in SYSTEMS if not system.dense), frontier=False), (told,)
+        notice = Notice("no model is configured: only what needs none was measured", "Set `embedding.provider`.")
+        return Chosen(tuple(system for system in SYSTEMS if not system.dense), frontier=False), (notice,)
     else:
         found = Chosen(SYSTEMS, frontier=True)
     return found._replace(frontier=found.frontier and plan.frontier), ()

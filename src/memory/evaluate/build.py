@@ -86,11 +86,11 @@ def _home(judged: Judged, cache: Path | None) -> Generator[Path]:
 
 def _keep(engine: Engine, judged: Judged, watch: Watch) -> None:
     """Keep the documents that are not kept yet, in the order of their file."""
-    total, kept = len(judged.documents), engine.maintenance.status().counts.memories
-    if kept >= total:
+    total, known = len(judged.documents), engine.maintenance.status().counts.memories
+    if known >= total:
         return
     with watch(f"{judged.name}: keeping") as progress:
-        for first in range(kept, total, BATCH):
+        for first in range(known, total, BATCH):
             batch = judged.documents[first : first + BATCH]
             drafts = [_draft(document, judged) for document in batch]
             try:
@@ -132,12 +132,12 @@ def _check(engine: Engine, judged: Judged) -> None:
         Invalid: An id was taken for a secret.
         StoreError: The store in the cache holds something else.
     """
-    kept = {name(memory) for memory in _every(engine)}
-    missing = next((document for document in judged.documents if document.id not in kept), None)
+    known = {name(memory) for memory in _every(engine)}
+    missing = next((document for document in judged.documents if document.id not in known), None)
     if missing is not None and engine.documents.clean(missing.id) != missing.id:
         place = f"{printable(str(judged.folder / CORPUS))}:{missing.line}"
         raise Invalid(f"{place}: the id looks like a secret, which is never kept", hint="Give it another id.")
-    if missing is not None or len(kept) != len(judged.documents):
+    if missing is not None or len(known) != len(judged.documents):
         raise StoreError(
             f"{engine.config.database} does not hold the documents of {judged.name}", hint="Remove its folder."
         )

@@ -106,8 +106,8 @@ def _set(one: OfSet, field: _Field, colour: str, dash: str) -> Iterator[str]:
     name, filled = escape(escape_controls(one.name)), f' fill="{colour}"'
     for line, percent in shown:
         shape = SHAPES.get(line.system, EFFORT).format(x=field.x(line), y=field.y(percent), style=filled)
-        told = f"{name}, {line.system}: {percent:.1f} % for {100 * line.calls.mean:.0f} % calls"
-        yield f"<g><title>{told}</title>{shape}</g>"
+        caption = f"{name}, {line.system}: {percent:.1f} % for {100 * line.calls.mean:.0f} % calls"
+        yield f"<g><title>{caption}</title>{shape}</g>"
 
 
 def _dashed(dash: str) -> str:

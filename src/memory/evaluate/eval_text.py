@@ -77,16 +77,16 @@ def _point(line: Line) -> str:
 
 def _told(one: OfSet) -> str:
     asked = f"{one.questions:,} of {one.judged:,}" if one.questions < one.judged else f"{one.questions:,}"
-    said = [f"{counted(one.documents, 'document')}, {asked} {'question' if one.judged == 1 else 'questions'}."]
+    sentences = [f"{counted(one.documents, 'document')}, {asked} {'question' if one.judged == 1 else 'questions'}."]
     if one.model:
-        said.append(f"Model: {one.model}.")
+        sentences.append(f"Model: {one.model}.")
     if one.skipped:
-        said.append(f"Skipped, for nobody judged an answer: {counted(one.skipped, 'question')}.")
+        sentences.append(f"Skipped, for nobody judged an answer: {counted(one.skipped, 'question')}.")
     if one.unknown:
-        said.append(f"Left out: {counted(one.unknown, 'judgment')} of documents or questions that are not there.")
+        sentences.append(f"Left out: {counted(one.unknown, 'judgment')} of documents or questions that are not there.")
     if one.waiting:
-        said.append(f"The model did not take {counted(one.waiting, 'chunk')}.")
-    return " ".join(said)
+        sentences.append(f"The model did not take {counted(one.waiting, 'chunk')}.")
+    return " ".join(sentences)
 
 
 def _lines(lines: Sequence[Line]) -> str:
@@ -144,11 +144,11 @@ def _shares(shares: Sequence[Share]) -> tuple[str, ...]:
 
 
 def _legend(found: Evaluation) -> str:
-    said = [
+    sentences = [
         "In brackets: 95 % bootstrap intervals.",
         f"Of hybrid: nDCG@10 as a share of that of {HYBRID}; difference: less that, question by question.",
         "Calls: questions that needed the model for their vector.",
     ]
     if found.most is not None:
-        said.append(f"Of each set {found.most:,} questions at most, always the same.")
-    return " ".join(said)
+        sentences.append(f"Of each set {found.most:,} questions at most, always the same.")
+    return " ".join(sentences)

@@ -72,7 +72,7 @@ class Judged(NamedTuple):
     fingerprint: str
 
 
-def folders(given: Sequence[Path]) -> list[Path]:
+def folders(paths: Sequence[Path]) -> list[Path]:
     """
     The folders of judged sets among those that are given: each one itself, or what is directly in it.
 
@@ -80,7 +80,7 @@ def folders(given: Sequence[Path]) -> list[Path]:
         Invalid: One holds none, or two sets have one name.
     """
     found: dict[str, Path] = {}
-    for folder in given:
+    for folder in paths:
         inner = [folder] if (folder / CORPUS).is_file() else sorted(path.parent for path in folder.glob(f"*/{CORPUS}"))
         if not inner:
             raise Invalid(f"no judged set is in {printable(str(folder))}", hint=FORM)
@@ -210,21 +210,21 @@ def _rows(path: Path) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
 
 
 def _id(row: Mapping[str, Any], place: str, file: str) -> str:
-    given = row.get("id")
-    if isinstance(given, int) and not isinstance(given, bool):
-        given = str(given)
-    if not isinstance(given, str) or not given.strip():
-        raise Invalid(f'{place}: "id" must be a text, not {clipped_repr(given)}', hint=ROWS[file])
-    return _checked(given.strip(), "id", place, NAME_LIMIT)
+    value = row.get("id")
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise Invalid(f'{place}: "id" must be a text, not {clipped_repr(value)}', hint=ROWS[file])
+    return _checked(value.strip(), "id", place, NAME_LIMIT)
 
 
 def _text(row: Mapping[str, Any], field: str, place: str, limit: int, *, needed: bool = True) -> str:
-    given = row.get(field)
-    if given is None and not needed:
+    value = row.get(field)
+    if value is None and not needed:
         return ""
-    if not isinstance(given, str):
-        raise Invalid(f'{place}: "{field}" must be a text, not {clipped_repr(given)}', hint=ROWS[CORPUS])
-    return _checked(given, field, place, limit)
+    if not isinstance(value, str):
+        raise Invalid(f'{place}: "{field}" must be a text, not {clipped_repr(value)}', hint=ROWS[CORPUS])
+    return _checked(value, field, place, limit)
 
 
 def _group(row: Mapping[str, Any], place: str) -> str | None:

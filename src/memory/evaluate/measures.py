@@ -79,10 +79,10 @@ def bootstrap(values: Sequence[float]) -> Mean:
     """
     import numpy as np
 
-    given = np.asarray(values, dtype=np.float64)
-    means = _weights(len(given)) @ given
+    array = np.asarray(values, dtype=np.float64)
+    means = _weights(len(array)) @ array
     low, high = np.percentile(means, (2.5, 97.5))
-    return Mean(float(given.mean()), float(low), float(high))
+    return Mean(float(array.mean()), float(low), float(high))
 
 
 @lru_cache(maxsize=2)

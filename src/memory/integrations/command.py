@@ -90,27 +90,27 @@ def command(
         program, notices = (NAME,), []
     elif shared:
         notices.append(f"{program[0]} is a path of this machine: whoever shares the file needs another one.")
-    given = {flag: value for flag, value in zip(OPTIONS, (home, config), strict=True) if value}
-    words, said = _options(environment, given, standing, shared=shared)
+    flags = {flag: value for flag, value in zip(OPTIONS, (home, config), strict=True) if value}
+    words, more = _options(environment, flags, standing, shared=shared)
     argv = (*program, *words)
     for part in argv:
         if not _is_text(part):
             raise Invalid(f"the path {part!r} is not Unicode text", hint="No settings file of an agent can hold it.")
-    return Command(argv, (*notices, *said))
+    return Command(argv, (*notices, *more))
 
 
 def _options(
-    environment: Environment, given: Mapping[str, str], standing: Mapping[str, str], *, shared: bool
+    environment: Environment, flags: Mapping[str, str], standing: Mapping[str, str], *, shared: bool
 ) -> tuple[list[str], list[str]]:
     """The options of an entry, and what the user should know about them."""
     words: list[str] = []
     notices: list[str] = []
     for flag, variable in OPTIONS.items():
         named = environment.env.get(variable)
-        if named and shared and flag not in given:
+        if named and shared and flag not in flags:
             notices.append(f"{variable} is yours alone: it was left out of a file that is shared.")
             named = None
-        if value := given.get(flag) or named:
+        if value := flags.get(flag) or named:
             words += [flag, str(environment.absolute(value))]
         elif flag in standing:
             words += [flag, standing[flag]]

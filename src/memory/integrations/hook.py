@@ -121,19 +121,19 @@ def form(agent: str) -> Form:
         raise Invalid(f"no hooks for an agent {agent!r}", hint=f"There are: {', '.join(FORMS)}.") from error
 
 
-def call(said: bytes, environment: Mapping[str, str]) -> Call:
+def call(content: bytes, environment: Mapping[str, str]) -> Call:
     """
     What an agent says on standard input; where that is nothing, the environment and the current folder speak.
 
     Raises:
         Invalid: It is too long, or not a JSON object.
     """
-    if len(said) > STDIN_LIMIT:
+    if len(content) > STDIN_LIMIT:
         raise Invalid(f"the agent says more than {STDIN_LIMIT >> 20} MB on standard input")
     found: object = {}
-    if said.strip():
+    if content.strip():
         try:
-            found = json.loads(said)
+            found = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise Invalid("what the agent says on standard input is not JSON") from error
     if not isinstance(found, dict):

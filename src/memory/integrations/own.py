@@ -112,13 +112,13 @@ def run_calls(
 def _run_call(argv: tuple[str, ...], environment: Environment, timeout_seconds: float) -> None:
     line = shown((PROGRAM, *masked(argv)[1:]))
     try:
-        code, said = _outcome(argv, environment, timeout_seconds)
+        code, output = _outcome(argv, environment, timeout_seconds)
     except subprocess.TimeoutExpired as error:
         raise Error(f"`{line}` did not end within {timeout_seconds:g} seconds") from error
     except OSError as error:
         raise Error(f"cannot run `{line}`: {error.strerror or error}") from error
     if code:
-        words = " ".join(said.decode("utf-8", "replace").split())
+        words = " ".join(output.decode("utf-8", "replace").split())
         if masked(argv) != argv:
             words = words.replace(argv[-1], HIDDEN)
         words = words if len(words) <= SAID_LIMIT else words[: SAID_LIMIT - 1] + "…"

@@ -39,8 +39,8 @@ class TomlEdit:
     value: dict[str, Json]
 
     def install(self, text: str, *, force: bool) -> str:
-        said = _said(text)
-        entry = self._entry(said, text)
+        tables = _said(text)
+        entry = self._entry(tables, text)
         if entry is None:
             added = self._appended(text)
             after = added if _says(added) else self._edited(text)
@@ -56,7 +56,7 @@ class TomlEdit:
                 hint="Give it another name, or replace it: --force.",
             )
         expected = {**(entry or {}), **self.value} if entry is None or ours(entry) else self.value
-        _check(after, {**said, self.key: {**_table(said, self.key), NAME: expected}})
+        _check(after, {**tables, self.key: {**_table(tables, self.key), NAME: expected}})
         return after
 
     def _appended(self, text: str) -> str:
@@ -91,10 +91,10 @@ class TomlEdit:
             return _like(text, document.as_string())
 
     def uninstall(self, text: str, before: str | None) -> str:
-        said = _said(text)
-        if not ours(self._entry(said, text)):
+        tables = _said(text)
+        if not ours(self._entry(tables, text)):
             return text
-        rest = {name: value for name, value in _table(said, self.key).items() if name != NAME}
+        rest = {name: value for name, value in _table(tables, self.key).items() if name != NAME}
         after = self._cut(text)
         if after is None:
             with _library(text) as document:
@@ -103,10 +103,10 @@ class TomlEdit:
                     document.pop(self.key, None)
                 after = _like(text, document.as_string())
         if not rest and self.key not in _said(after):  # a table that only its headers named is gone with the last
-            del said[self.key]
+            del tables[self.key]
         else:
-            said[self.key] = rest
-        _check(after, said)
+            tables[self.key] = rest
+        _check(after, tables)
         return after
 
     def _cut(self, text: str) -> str | None:
@@ -117,17 +117,17 @@ class TomlEdit:
         """
         header = re.compile(rf"""\s*\[\s*(["']?){re.escape(self.key)}\1\s*\.\s*(["']?){NAME}\2\s*[.\]]""")
         lines = text.removeprefix(MARK).splitlines(keepends=True)
-        kept: list[str] = []
+        left: list[str] = []
         at, found = 0, False
         while at < len(lines):
             if not header.match(lines[at]):
-                kept.append(lines[at])
+                left.append(lines[at])
                 at += 1
                 continue
             found, at = True, _end_of_table(lines, at)
-            if kept and not kept[-1].strip() and not "".join(lines[at : at + 1]).strip():
-                kept.pop()
-        return MARK * text.startswith(MARK) + "".join(kept) if found else None
+            if left and not left[-1].strip() and not "".join(lines[at : at + 1]).strip():
+                left.pop()
+        return MARK * text.startswith(MARK) + "".join(left) if found else None
 
     def standing(self, text: str) -> TomlEdit | None:
         entry = self._entry(_said(text), text)
@@ -146,8 +146,8 @@ class TomlEdit:
     def server(self) -> Json:
         return self.value
 
-    def _entry(self, said: dict[str, Json], text: str) -> dict[str, Json] | None:
-        servers = said.get(self.key, {})
+    def _entry(self, tables: dict[str, Json], text: str) -> dict[str, Json] | None:
+        servers = tables.get(self.key, {})
         entry = servers.get(NAME) if isinstance(servers, dict) else None
         if not isinstance(servers, dict) or not (entry is None or isinstance(entry, dict)):
             raise Fault(f"{self.key} should be a table of tables", max(text.find(self.key), 0))
@@ -175,8 +175,8 @@ def _library(text: str) -> Iterator[TOMLDocument]:
         raise Fault(f"{_UNUSUAL}: {error}", 0) from error
 
 
-def _table(said: dict[str, Json], key: str) -> dict[str, Json]:
-    found = said.get(key, {})
+def _table(tables: dict[str, Json], key: str) -> dict[str, Json]:
+    found = tables.get(key, {})
     return found if isinstance(found, dict) else {}
 
 

@@ -235,8 +235,8 @@ def reembed(
     Raises:
         EmbedError, SpaceMismatch: As of `drain`.
     """
-    kept = [id for id, memory in store.memories(ids).items() if not memory.keyword_only]
-    chunks = [id for outline in store.outlines(kept).values() for id, _ in outline]
+    embeddable = [id for id, memory in store.memories(ids).items() if not memory.keyword_only]
+    chunks = [id for outline in store.outlines(embeddable).values() for id, _ in outline]
     done, failed, last, model = 0, 0, "", ""
     with purpose(EMBED):
         for start in range(0, len(chunks), backfill.batch):

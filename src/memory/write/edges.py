@@ -110,9 +110,9 @@ def parsed(schema: str, values: Mapping[str, Any]) -> EdgeLine | ToolCall:
         if name == "success" and not isinstance(value, bool):
             raise Invalid(f"success is true or false, not {value!r}")
         if name != "success" and not (name == "run" and value is None):
-            said = name in {"parameters", "result"}
-            check_text(name, value, BODY_LIMIT if said else NAME_LIMIT)
-            if not (said or value.strip()):
+            content = name in {"parameters", "result"}
+            check_text(name, value, BODY_LIMIT if content else NAME_LIMIT)
+            if not (content or value.strip()):
                 raise Invalid(f"{name} is blank")
     if isinstance(made, ToolCall) and made.type not in TOOL_TYPES:
         raise Invalid(f"no tool type {clipped_repr(made.type)}", hint=f"One of {', '.join(TOOL_TYPES)}.")

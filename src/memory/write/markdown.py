@@ -56,8 +56,8 @@ def front_matter(document: Document) -> str:
         "category": memory.category,
         "tags": list(memory.tags),
     }
-    said = [(name, fact) for name, fact in facts.items() if fact not in (None, []) or name == "title"]
-    lines = [f"{name}: {json.dumps(fact, ensure_ascii=False).translate(UNPRINTED)}" for name, fact in said]
+    pairs = [(name, fact) for name, fact in facts.items() if fact not in (None, []) or name == "title"]
+    lines = [f"{name}: {json.dumps(fact, ensure_ascii=False).translate(UNPRINTED)}" for name, fact in pairs]
     return "\n".join(["---", *lines, "---", ""])
 
 
@@ -101,17 +101,17 @@ def write(
 
 
 def _place(path: str | Path, folder: Path | None) -> Path:
-    said = str(path) if isinstance(path, (str, Path)) else ""
-    if not said.strip() or "\0" in said:
+    text = str(path) if isinstance(path, (str, Path)) else ""
+    if not text.strip() or "\0" in text:
         raise Invalid(f"{clipped_repr(path)} is no path")
     try:
-        target = ((folder or Path.cwd()) / Path(said).expanduser()).resolve()
+        target = ((folder or Path.cwd()) / Path(text).expanduser()).resolve()
         root = folder.resolve() if folder else Path(target.anchor)
         inside = target.is_relative_to(root)
         there = inside and target.is_dir()
     except (OSError, RuntimeError, ValueError) as error:  # too long; a loop of links; no such user; no Unicode
         why = getattr(error, "strerror", None) or error
-        raise Invalid(f"{clipped_repr(printable(said))} is no path: {why}") from error
+        raise Invalid(f"{clipped_repr(printable(text))} is no path: {why}") from error
     if not inside:
         hint = "Documents are written there unless the setting `documents` names another folder."
         raise Invalid(f"{printable(str(target))} is outside of {printable(str(folder))}", hint=hint)

@@ -52,12 +52,12 @@ def _salvaged(store: Store, id: MemoryId, lost: Callable[[str], None] | None) ->
     except StoreDamaged:
         if lost is None:
             raise
-    if (kept := store.salvaged(id)) is None:
+    if (readable := store.salvaged(id)) is None:
         return None
-    if kept.lost:
-        memory = kept.details.memory
-        what = f"memory {id} ({memory.uid}): {', '.join(kept.lost)} cannot be read, or not all of it"
+    if readable.lost:
+        memory = readable.details.memory
+        what = f"memory {id} ({memory.uid}): {', '.join(readable.lost)} cannot be read, or not all of it"
         if lost is None:
             raise StoreDamaged(what)
         lost(f"{what}; the rest is exported")
-    return kept.details
+    return readable.details

@@ -67,21 +67,21 @@ def _damage(db: apsw.Connection, check: str) -> list[str]:
         rows: list[Row] = db.execute(f"pragma {check}").fetchall()
     except (apsw.SQLError, UnicodeDecodeError) as error:  # a condition of a table stumbled over what stands there
         return [str(error)]
-    told = [line for (text,) in rows for line in str(text).splitlines()]
-    return [line for line in told if line != "ok" and not line.startswith("***") and "fts5" not in line.lower()]
+    lines = [line for (text,) in rows for line in str(text).splitlines()]
+    return [line for line in lines if line != "ok" and not line.startswith("***") and "fts5" not in line.lower()]
 
 
 def _unreadable(db: apsw.Connection) -> Iterator[str]:
     """The first texts and memories that cannot be read, and how many more there are."""
-    told = 0
+    lines = 0
     try:
-        for told, fault in enumerate(damage.faults(db), start=1):
-            if told <= TOLD:
+        for lines, fault in enumerate(damage.faults(db), start=1):
+            if lines <= TOLD:
                 yield fault
     except apsw.CorruptError as error:
         yield f"not every text can be read: {error}"
-    if told > TOLD:
-        yield f"and {told - TOLD:,} more texts or memories cannot be read"
+    if lines > TOLD:
+        yield f"and {lines - TOLD:,} more texts or memories cannot be read"
 
 
 def first_fault(db: apsw.Connection) -> str:

@@ -135,18 +135,18 @@ def ids(db: apsw.Connection, after: MemoryId, limit: int) -> list[MemoryId]:
 
 def _last(db: apsw.Connection) -> int:
     """The highest id there can be, by the first that can be read of what says so."""
-    told = (
+    statements = (
         "select seq from sqlite_sequence where name = 'memories'",
         "select max(memory_id) from bodies",
         "select max(memory_id) from chunks",
     )
-    for sql in told[:-1]:
+    for sql in statements[:-1]:
         try:
             if (found := db.execute(sql).get) is not None:
                 return int(found)
         except apsw.CorruptError:
             continue
-    return int(db.execute(told[-1]).get or 0)
+    return int(db.execute(statements[-1]).get or 0)
 
 
 def salvaged(db: apsw.Connection, id: MemoryId) -> Salvaged | None:

@@ -275,11 +275,11 @@ def _check_links(db: apsw.Connection, links: Sequence[Attached]) -> None:
             raise Invalid(f"memory {one.memory} is an entity itself", hint="Relate the two instead.")
 
 
-def _first_of(given: Iterable[Row], rows: Iterable[Row]) -> list[bool]:
+def _first_of(wanted: Iterable[Row], rows: Iterable[Row]) -> list[bool]:
     """For each of those given whether it is among the rows; of the same twice, for the first."""
     left = set(rows)
     answers = []
-    for one in given:
+    for one in wanted:
         answers.append(one in left)
         left.discard(one)
     return answers

@@ -52,7 +52,7 @@ def _likely(row: Mapping[str, Any]) -> str:
     held = dict(row) | {"body": row["body_size"]}
     for kind in _LIKELY:
         rule = RULES[kind]
-        kept = all(held[name] not in {None, "", 0} for name in rule.required)
-        if kept and (rule.categories is None or row["category"] in {None, *rule.categories}):
+        complete = all(held[name] not in {None, "", 0} for name in rule.required)
+        if complete and (rule.categories is None or row["category"] in {None, *rule.categories}):
             return str(kind)
     return str(Kind.NOTE)

@@ -103,18 +103,18 @@ class SqliteRuns:
 def _summary(db: apsw.Connection, id: str) -> Run | None:
     """See `Runs.summary`."""
     of = f"query_id = ? and {_RESEARCH}"
-    kept, *times = db.execute(f"select count(*), min(created_at), max(updated_at) from memories where {of}", (id,)).get
+    count, *times = db.execute(f"select count(*), min(created_at), max(updated_at) from memories where {of}", (id,)).get
     used, failed, *times_of_calls = db.execute(
         """select count(*), count(*) filter (where success = 0), min(timestamp), max(timestamp)
            from tool_calls where query_id = ?""",
         (id,),
     ).get
-    if not kept and not used:
+    if not count and not used:
         return None
-    earliest, latest = map(moment, times if kept else times_of_calls)
+    earliest, latest = map(moment, times if count else times_of_calls)
     return Run(
         id=id,
-        memories=kept,
+        memories=count,
         calls=used,
         failed_calls=failed,
         earliest=earliest,
@@ -133,8 +133,8 @@ def _log(db: apsw.Connection, call: ToolCall) -> int:
 
 
 def _call(row: Row) -> tuple[int, ToolCall]:
-    id, *said, success, at = row
-    return id, ToolCall._make([*said, bool(success), moment(at)])
+    id, *values, success, at = row
+    return id, ToolCall._make([*values, bool(success), moment(at)])
 
 
 def _remove_calls(db: apsw.Connection, run: str | None, limit: int) -> int:

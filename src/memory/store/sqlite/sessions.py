@@ -30,8 +30,8 @@ def by_iteration(db: apsw.Connection, scope: Scope, limit: int, *, latest_first:
     # The ids first: sorting whole rows of thousands of memories takes ten times as long.
     found = db.execute(f"select m.id from memories m where {condition} order by {order} limit ?", (*values, limit))
     ids: list[MemoryId] = [id for (id,) in found]
-    kept = {one.id: one for one in memories(db, "m.id in (select value from json_each(?))", [listed(ids)])}
-    return [kept[id] for id in ids]
+    known = {one.id: one for one in memories(db, "m.id in (select value from json_each(?))", [listed(ids)])}
+    return [known[id] for id in ids]
 
 
 def bodies(db: apsw.Connection, ids: Iterable[MemoryId]) -> dict[MemoryId, str]:
