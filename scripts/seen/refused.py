@@ -108,14 +108,14 @@ graph delete nobody
 graph about Redis 999
 graph path Redis nobody
 graph nope
-graph import nowhere
+graph import missing
 graph export -o nowhere/out
-import nowhere
+import missing
 import broken.jsonl
-watch nowhere --once
+watch missing --once
 watch short.md --once
 export -o nowhere/out.jsonl
-eval nowhere
+eval missing
 eval judged --systems nope
 cleanup --kind nope
 config nope

@@ -24,7 +24,7 @@ CHANGING = (
 SPENT = (
     (re.compile(r"""(\\?"seconds\\?": ?|\bseconds=)[\d.]+(e-\d+)?"""), r"\1<seconds>"),
     (re.compile(r" *\b[\d.,]+ ms\b"), " <time> ms"),
-    (re.compile(r" +\d+\.\d(?= +(-|\$\d))"), " <seconds>"),
+    (re.compile(r" +\d+\.\d(?= +(?:-|\$[\d.]+)$)", re.MULTILINE), " <seconds>"),
     (re.compile(r" \d+\.\d \| \d+\.\d \|$", re.MULTILINE), " <p50> | <p95> |"),
     (re.compile(r"""("(?:p50|p95|milliseconds|ms)\w*": )[\d.]+(e-\d+)?"""), r"\1<time>"),
     (re.compile(r"(the slowest step was )\w+"), r"\1<step>"),
