@@ -67,7 +67,7 @@ def test_two_that_differ_in_their_secret_alone_are_the_same(engine):
     assert engine.save(Draft(title="pay", what=f"key {SECRET[:-1]}X")).known
 
 
-def test_an_import_is_guarded_with_its_history(engine, config, tmp_path):
+def test_an_import_is_sanitized_with_its_history(engine, config, tmp_path):
     id = engine.save(Draft(title="pay", what="one")).memory.id
     engine.update(id, what="two")
     exported = data.exported(next(iter(engine.maintenance.exported())))
