@@ -157,11 +157,11 @@ class SpaceMismatch(Error):
         Args:
             width: Of a vector that the caller gave; 0 of the configured model's.
         """
-        said = f"the given vector has the width {width}" if width else f"the configured model gives {given}"
+        other = f"the given vector has the width {width}" if width else f"the configured model gives {given}"
         hint = "Run `memory reindex` to embed what is stored with the configured model, or set the former one."
         if width:
             hint = "Give a vector of the model that the stored ones are of."
-        super().__init__(f"the stored vectors are in {stored}, {said}", hint=hint)
+        super().__init__(f"the stored vectors are in {stored}, {other}", hint=hint)
         self.stored = str(stored)
         self.given = str(given)
 

@@ -44,14 +44,14 @@ def check_texts(texts: Iterable[tuple[str, object, int]]) -> None:
         check_text(name, text, limit)
 
 
-def check_distance(given: object) -> int:
+def check_distance(value: object) -> int:
     """
     Raises:
         Invalid: It is no whole number of relations from 0 to `DISTANCE_LIMIT`.
     """
-    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= DISTANCE_LIMIT:
-        raise Invalid(f"a distance is 0..{DISTANCE_LIMIT} relations, a whole number, not {given!r}")
-    return given
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= DISTANCE_LIMIT:
+        raise Invalid(f"a distance is 0..{DISTANCE_LIMIT} relations, a whole number, not {value!r}")
+    return value
 
 
 def clipped_repr(value: object) -> str:
@@ -60,18 +60,18 @@ def clipped_repr(value: object) -> str:
     return text if len(text) <= CLIP else f"{text[:CLIP]}…"
 
 
-def iteration(given: int | str | None) -> int | None:
+def iteration(value: int | str | None) -> int | None:
     """
     The number of a session's iteration, written 1, "1" or "v1" (CAP X8).
 
     Raises:
         Invalid: It is none from 1 on.
     """
-    if given is None:
+    if value is None:
         return None
-    text = str(given).strip().lower().removeprefix("v")
-    if isinstance(given, bool) or not (text.isascii() and text.isdigit() and len(text) < 11 and 1 <= int(text) < 2**31):
-        raise Invalid(f"session_iter is a number from 1 on, such as 1 or v1, not {clipped_repr(given)}")
+    text = str(value).strip().lower().removeprefix("v")
+    if isinstance(value, bool) or not (text.isascii() and text.isdigit() and len(text) < 11 and 1 <= int(text) < 2**31):
+        raise Invalid(f"session_iter is a number from 1 on, such as 1 or v1, not {clipped_repr(value)}")
     return int(text)
 
 

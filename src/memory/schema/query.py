@@ -91,7 +91,7 @@ class Scope(NamedTuple):
     @property
     def filters(self) -> tuple[str, ...]:
         """Names of the fields that say something else than `ACTIVE`."""
-        return tuple(name for name, said, usual in zip(self._fields, self, ACTIVE, strict=True) if said != usual)
+        return tuple(name for name, value, usual in zip(self._fields, self, ACTIVE, strict=True) if value != usual)
 
 
 def named_kinds(scope: Scope) -> Scope:

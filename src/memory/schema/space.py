@@ -28,8 +28,8 @@ class Space(NamedTuple):
 
     def __str__(self) -> str:
         version, prefix = self.recipe & 255, self.recipe >> 8
-        said = f"{version}-{prefix:08x}" if prefix else f"{version}"
-        return f"{self.provider}:{self.model} ({self.dimension} dimensions, recipe {said})"
+        recipe = f"{version}-{prefix:08x}" if prefix else f"{version}"
+        return f"{self.provider}:{self.model} ({self.dimension} dimensions, recipe {recipe})"
 
 
 RECIPE = 2

@@ -213,8 +213,8 @@ def in_short(memory: Memory) -> str:
 def origin(memory: Memory) -> str:
     """A memory's id, what it is, where it belongs, when it was made, by whom, and whether it still holds."""
     writer = "/".join(filter(None, (memory.source, memory.agent_id)))
-    said = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
-    facts = [memory.uid[:8], *(one_line(fact).translate(_BRACKETS) for fact in said if fact)]
+    parts = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
+    facts = [memory.uid[:8], *(one_line(fact).translate(_BRACKETS) for fact in parts if fact)]
     if memory.status is Status.SUPERSEDED:
         facts.append(f"no longer holds: superseded by {memory.superseded_by or 'another'}")
     return " · ".join(facts)

@@ -64,10 +64,10 @@ def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
     return Expanded(details.memory, outline[place][1], pieces, "\n\n".join(filter(None, texts)))
 
 
-def _chunk_id(given: int | str) -> ChunkId:
-    text = str(given).strip()
-    if isinstance(given, bool) or not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise Invalid(f"a chunk has a number as its id, not {clipped_repr(given)}")
+def _chunk_id(value: int | str) -> ChunkId:
+    text = str(value).strip()
+    if isinstance(value, bool) or not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Invalid(f"a chunk has a number as its id, not {clipped_repr(value)}")
     return ChunkId(int(text))
 
 

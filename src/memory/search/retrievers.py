@@ -115,9 +115,9 @@ class Retrievers:
         found = self._store.weigh(terms(self._query.text))
         weighed = tuple(term for term in found if not term.cut)
         if cut := len(found) - len(weighed):
-            said = f"the answer is cut short: {cut} of {len(found)} words or phrases of the query were not looked for"
+            text = f"the answer is cut short: {cut} of {len(found)} words or phrases of the query were not looked for"
             hint = "So many chunks hold them that it would take too long. Ask for rarer words, or for fewer."
-            self._trace.notices.append(Notice(said, hint))
+            self._trace.notices.append(Notice(text, hint))
         if len(weighed) > TERMS:
             rarest = sorted(weighed, key=lambda term: -term.weight)[:TERMS]
             self._trace.notices.append(
@@ -267,16 +267,16 @@ class Retrievers:
         if not (queued := self._store.queued()):
             return
         if (backfilled := self._backfill(queued)) is None:
-            said = f"{queued:,} chunks have no vector yet and are found by keyword only"
-            self._trace.notices.append(Notice(said, "Run `memory embed`."))
+            text = f"{queued:,} chunks have no vector yet and are found by keyword only"
+            self._trace.notices.append(Notice(text, "Run `memory embed`."))
             self.partial = True
             return
         if backfilled.embedded or backfilled.failed:
             self._trace.step("fill", backfilled.embedded, backfilled.error)
         if backfilled.more:
             self.partial = True
-            said = f"{backfilled.left:,} chunks have no vector yet and are found by keyword only"
-            self._trace.notices.append(Notice(said, "The next searches go on with them; `memory embed` does it now."))
+            text = f"{backfilled.left:,} chunks have no vector yet and are found by keyword only"
+            self._trace.notices.append(Notice(text, "The next searches go on with them; `memory embed` does it now."))
 
     def fused(self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
         """Both rankings as one, with `others` in it, which neither retriever found."""

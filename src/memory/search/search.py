@@ -128,8 +128,8 @@ class _Search:
             more = self._topup(passages, found)
             passages, hits = [*passages, *more], (*hits, *self._hits(more, found))
         hits = self._compared(hits, passages)
-        said = (*trace.notices, *unreadable([hit.memory for hit in hits]))
-        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(said))  # what was begun anew is said once
+        every_notice = (*trace.notices, *unreadable([hit.memory for hit in hits]))
+        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(every_notice))  # what was begun anew is said once
         answer = Answer(
             self._query,
             hits,

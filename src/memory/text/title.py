@@ -14,5 +14,5 @@ def title(text: str) -> str:
     lines = [found[0] for found in islice(LINE.finditer(text), LINES)]
     if not any(line.lstrip(" \ufeff").startswith(("#", "=")) for line in lines):
         return ""  # no parser is imported for it
-    said = (heading.path[-1].removeprefix("#").lstrip() for heading in outline(lines).headings if heading.level == 1)
-    return next(filter(None, said), "")
+    titles = (heading.path[-1].removeprefix("#").lstrip() for heading in outline(lines).headings if heading.level == 1)
+    return next(filter(None, titles), "")

@@ -44,12 +44,12 @@ class TermEmbedder:
     def centre(self) -> Vectors:
         return shrunk(*self._store.centre(self._generation))
 
-    def direction(self, said: Sequence[str]) -> Vectors:
+    def direction(self, mentions: Sequence[str]) -> Vectors:
         """
         Where some terms point from the centre: the sum of their vectors, each (1 + ln n) times for n mentions. Shape
         (dimension,), float32, of any length; zeros if none is known.
         """
-        counts = Counter(said)
+        counts = Counter(mentions)
         return self._sum(counts, self._store.term_vectors.of_terms(self._generation, list(counts)))
 
     def _sum(self, counts: Mapping[str, int], term_vectors: Mapping[str, TermVector]) -> Vectors:

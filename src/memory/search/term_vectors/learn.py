@@ -142,10 +142,10 @@ def _read(store: Store, generation: int, passages: int, centre: Vectors, going: 
             if place % stride:
                 continue
             told = len(ids) < MOST_SEEN
-            said = Counter([ids[term] for term in _said(excerpt) if told or " " not in term or term in ids])
-            found.extend(said.keys())
-            times.extend(said.values())
-            lengths.append(len(said))
+            mentions = Counter([ids[term] for term in _terms_of(excerpt) if told or " " not in term or term in ids])
+            found.extend(mentions.keys())
+            times.extend(mentions.values())
+            lengths.append(len(mentions))
             rows.append(vectors.mean(axis=0) - centre)
         after = lessons[-1][0].id
     if not rows:
@@ -156,7 +156,7 @@ def _read(store: Store, generation: int, passages: int, centre: Vectors, going: 
     return _Material(sparse, list(ids), np.stack(rows).astype(np.float32, copy=False), after)
 
 
-def _said(excerpt: Excerpt) -> list[str]:
+def _terms_of(excerpt: Excerpt) -> list[str]:
     """
     The terms of a passage; those of its title count twice. Without what came before the chunk: a pair over its border would
     be of two chunks, and stay when they go.
@@ -284,9 +284,9 @@ def _fit(embedder: TermEmbedder, lessons: Sequence[tuple[Excerpt, Vectors]]) -> 
     """Mean cosine of passages, embedded by term vectors, with their vectors."""
     import numpy as np
 
-    said = np.stack([embedder.direction(_said(excerpt)) for excerpt, _ in lessons])
+    guesses = np.stack([embedder.direction(_terms_of(excerpt)) for excerpt, _ in lessons])
     wanted = np.stack([vectors.mean(axis=0) for _, vectors in lessons]) - embedder.centre
-    return float(np.mean(cosines(said, wanted)))
+    return float(np.mean(cosines(guesses, wanted)))
 
 
 def cosines(first: Vectors, second: Vectors) -> Vectors:
