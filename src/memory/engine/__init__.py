@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Self
 
 from memory.config.config import load
 from memory.engine.documents import Documents
@@ -32,15 +32,13 @@ if TYPE_CHECKING:
     from memory.engine.runs import Runs
     from memory.schema.answer import Answer
     from memory.schema.draft import Draft
+    from memory.schema.memory import Reference
     from memory.schema.saved import Saved
     from memory.search.context import Beside, Context
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import Store
 
-__all__ = ["Engine", "Reference"]
-
-Reference: TypeAlias = "int | str"
-"""A memory's id, its uid, or at least 8 characters of the beginning of its uid."""
+__all__ = ["Engine"]
 
 
 class Engine:
@@ -283,6 +281,12 @@ class Engine:
     expand = Delegate("documents", Documents.expand)
     reconstruct = Delegate("documents", Documents.reconstruct)
     cleanup = Delegate("documents", Documents.cleanup)
+    resolve = Delegate("documents", Documents.resolve)
+    project = Delegate("documents", Documents.project)
+    outline = Delegate("documents", Documents.outline)
+    read = Delegate("documents", Documents.read)
+    accessed = Delegate("documents", Documents.accessed)
+    clean = Delegate("documents", Documents.clean)
     session = Delegate("sessions", Sessions.one)
     resume = Delegate("sessions", Sessions.resume)
     embed = Delegate("vectors", Vectors.embed)
@@ -291,6 +295,14 @@ class Engine:
     forecast = Delegate("vectors", Vectors.estimate)
     ledger = Delegate("vectors", Vectors.ledger)
     embedding = Delegate("vectors", Vectors.embedding)
+    embeddings = Delegate("vectors", Vectors.embeddings)
+    probe = Delegate("vectors", Vectors.probe)
+    warm_up = Delegate("vectors", Vectors.warm_up)
+    learn = Delegate("vectors", Vectors.learn)
+    wake = Delegate("vectors", Vectors.wake)
     search_statistics = Delegate("searches", SearchLog.statistics)
     status = Delegate("maintenance", Maintenance.status)
     doctor = Delegate("maintenance", Maintenance.doctor)
+    exported = Delegate("maintenance", Maintenance.exported)
+    restore = Delegate("maintenance", Maintenance.restore)
+    link = Delegate("maintenance", Maintenance.link)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.engine.vectors import Vectors
     from memory.schema.document import Details, Document, Expanded
     from memory.schema.draft import Draft
-    from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId
+    from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
     from memory.schema.query import Scope
     from memory.schema.saved import Saved
     from memory.store import Aged, Entry, Store
@@ -83,7 +83,7 @@ class Documents:
         self._vectors.saved(writer.backfill, len(saved))
         return saved
 
-    def update(self, /, reference: int | str, **changes: Any) -> Saved:
+    def update(self, /, reference: Reference, **changes: Any) -> Saved:
         """
         Correct a memory in place; its history keeps what it said before.
 
@@ -148,7 +148,7 @@ class Documents:
 
     # Removing ------------------------------------------------------------
 
-    def delete(self, reference: int | str) -> Memory:
+    def delete(self, reference: Reference) -> Memory:
         """
         Remove a memory with everything derived from it. It cannot be undone.
 
@@ -178,7 +178,7 @@ class Documents:
 
     # Reading -------------------------------------------------------------
 
-    def resolve(self, reference: int | str) -> MemoryId:
+    def resolve(self, reference: Reference) -> MemoryId:
         """
         The id that a reference means.
 
@@ -199,7 +199,7 @@ class Documents:
             case several:
                 raise Ambiguous(str(reference), [f"{uid} (id {id})" for id, uid in several])
 
-    def get(self, reference: int | str) -> Memory:
+    def get(self, reference: Reference) -> Memory:
         """
         Raises:
             NotFound, Ambiguous: It names no memory, or several.
@@ -210,7 +210,7 @@ class Documents:
             raise NotFound(f"no memory {clipped_repr(reference)}")
         return found
 
-    def details(self, reference: int | str, *, count: bool = True) -> Details:
+    def details(self, reference: Reference, *, count: bool = True) -> Details:
         """
         A memory with its body and its history.
 
@@ -247,7 +247,7 @@ class Documents:
             return (Notice(f"this access was not counted: {error}", error.hint),)
         return ()
 
-    def outline(self, reference: int | str) -> Sequence[tuple[ChunkId, Chunk]]:
+    def outline(self, reference: Reference) -> Sequence[tuple[ChunkId, Chunk]]:
         """
         The chunks of a memory, in order.
 
@@ -271,7 +271,7 @@ class Documents:
 
         return expand(self._store, chunk_id, around)
 
-    def reconstruct(self, reference: int | str) -> Document:
+    def reconstruct(self, reference: Reference) -> Document:
         """
         A memory with its body, and whether its chunks still tile it.
 
@@ -322,6 +322,8 @@ class Documents:
         one = Searched(self._now(), type, SCOPED, seconds, limit, len(found), scope.filters)
         self._searches.record(one, mode=SCOPED, outcome="listed")
         return found, notices
+
+    __call__ = listed
 
     def scope(self, scope: Scope) -> Scope:
         """A scope that knows its kinds, and its projects by all their names; see the setting `project_aliases`."""

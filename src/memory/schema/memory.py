@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 MemoryId = NewType("MemoryId", int)
 ChunkId = NewType("ChunkId", int)
 
+Reference: TypeAlias = "int | str"
+"""A memory's id, its uid, or at least 8 characters of the beginning of its uid."""
+
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
 

@@ -47,7 +47,7 @@ class SessionMemory:
             folder: Where documents may be written; None is as configured (`documents`).
             raises: Raise a `memory.operations.sessions.errors.SessionError` instead of answering an error.
         """
-        self.engine = engine
+        self.engine, self.raises = engine, raises
         self._keeping = Keeping(engine, source=source, project=project, raises=raises)
         self._finding = Finding(engine, raises=raises)
         self._using = Using(engine, folder=folder, raises=raises)
