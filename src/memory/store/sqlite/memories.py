@@ -55,15 +55,17 @@ _WHOLE = """
 
 def write_entry(db: apsw.Connection, entry: Entry) -> Saved:
     """See `Store.write_entries`."""
+    from memory.schema.saved import Saved  # a search does without
+
     if (same := sameness.known(db, entry)) is not None:
         _around(db, same, entry)
-        return _saved(fetched(db, same), entry, known=True)
+        return Saved(fetched(db, same), known=True, chunks=len(entry.chunks))
     _check_parent(db, entry)
     if (same := sameness.renewed(db, entry)) is not None:
         _around(db, same, entry)
         old = fetched(db, same)
         again = entry._replace(grown=old.content_hash == entry.content_hash)  # the same words need no history
-        return _saved(_replaced(db, old, again), entry, renewed=True)
+        return _replaced(db, old, again, renewed=True)
     values = _values(entry) | _first(entry)
     new = memory(
         db.execute(
@@ -77,13 +79,7 @@ def write_entry(db: apsw.Connection, entry: Entry) -> Saved:
         _remember(db, id, revision)
     _write_chunks(db, id, entry)
     _around(db, id, entry)
-    return _saved(new, entry)
-
-
-def _saved(memory: Memory, entry: Entry, *, known: bool = False, renewed: bool = False) -> Saved:
-    from memory.schema.saved import Saved  # a search does without
-
-    return Saved(memory, known, chunks=len(entry.chunks), renewed=renewed)
+    return Saved(new, known=False, chunks=len(entry.chunks))
 
 
 def replace(db: apsw.Connection, id: MemoryId, entry: Entry, former: Details | None) -> Saved | None:
@@ -98,10 +94,12 @@ def replace(db: apsw.Connection, id: MemoryId, entry: Entry, former: Details | N
     if (one := RULES[old.kind].one) and (other := sameness.one(db, entry.draft, one)) not in {None, id}:
         names = ", ".join(f"{name} {getattr(entry.draft, name)!r}" for name in one)
         raise Invalid(f"there is another {old.kind} of {names}: memory {other}")
-    return _saved(_replaced(db, old, entry), entry)
+    return _replaced(db, old, entry)
 
 
-def _replaced(db: apsw.Connection, old: Memory, entry: Entry) -> Memory:
+def _replaced(db: apsw.Connection, old: Memory, entry: Entry, *, renewed: bool = False) -> Saved:
+    from memory.schema.saved import Saved
+
     id = old.id
     if not entry.grown:
         _remember(db, id, Revision(entry.moment, old, body(db, id) or ""))
@@ -114,7 +112,7 @@ def _replaced(db: apsw.Connection, old: Memory, entry: Entry) -> Memory:
         )
         db.execute("update bodies set body = ? where memory_id = ?", (entry.draft.body, id))
         _write_chunks(db, id, entry)
-    return fetched(db, id)
+    return Saved(fetched(db, id), known=False, chunks=len(entry.chunks), renewed=renewed)
 
 
 def link(db: apsw.Connection, links: Links) -> None:
@@ -169,20 +167,18 @@ def fetched(db: apsw.Connection, id: MemoryId) -> Memory:
 def resolve(db: apsw.Connection, reference: str) -> list[tuple[MemoryId, str]]:
     """See `Store.resolve`."""
     found: dict[MemoryId, str] = {}
+    rows: Iterable[Row]
     if reference.isascii() and reference.isdigit() and len(reference) < UID_PREFIX * 2:  # 2**63 has 19 digits
-        found.update(_named(db.execute("select id, uid from memories where id = ?", (int(reference),))))
+        rows = db.execute("select id, uid from memories where id = ?", (int(reference),))
+        found.update(rows)
     prefix = reference.lower().replace("-", "")
     if len(prefix) >= UID_PREFIX and set(prefix) <= set("0123456789abcdef"):
         after = prefix + "g"
         rows = db.execute(
             "select id, uid from memories where uid >= ? and uid < ? order by uid limit ?", (prefix, after, RESOLVED)
         )
-        found.update(_named(rows))
+        found.update(rows)
     return list(found.items())[:RESOLVED]
-
-
-def _named(rows: Iterable[Row]) -> Iterator[tuple[MemoryId, str]]:
-    return ((id, uid) for id, uid in rows)
 
 
 def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:
@@ -248,8 +244,7 @@ def _values(entry: Entry) -> dict[str, Any]:
     values: dict[str, Any] = {name: getattr(entry.draft, name) for name in SHARED}
     for name in ("tags", "related_files", "metadata"):
         values[name] = packed(values[name])
-    size = len(entry.draft.body)
-    facts = {"content_hash": entry.content_hash, "body_size": size, "flags": " ".join(entry.flags)}
+    facts = {"content_hash": entry.content_hash, "body_size": len(entry.draft.body), "flags": " ".join(entry.flags)}
     return values | facts | {"updated_at": iso(entry.moment)}
 
 
