@@ -23,6 +23,7 @@ from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.registry import Embedders
 from memory.schema.errors import ConfigError, Invalid, StoreBusy, StoreError
 from memory.schema.query import EVERYTHING
+from memory.search.search import ATTEMPTS
 from memory.store import State
 from memory.store.sqlite.store import SqliteStore
 from memory.write.jsonl import parsed
@@ -85,6 +86,35 @@ def test_details_exports_and_searches_see_a_memory_at_one_moment(engine):
     together(write, read)
 
     assert torn == []
+
+
+class Restless(SqliteStore):
+    """Somebody else updates what is found before it is read, so many times."""
+
+    changes = 0
+
+    def by_keyword(self, terms, scope, k):
+        found = super().by_keyword(terms, scope, k)
+        if found and self.changes:
+            self.changes -= 1
+            with Engine(SqliteStore(self.path), NO_MODEL) as other:
+                other.update(found[0].memory, what=f"striped {self.changes}")
+        return found
+
+
+@pytest.mark.parametrize(("changes", "hits"), [(ATTEMPTS - 1, 1), (ATTEMPTS, 0)])
+def test_a_search_begins_anew_until_nobody_changes_what_it_found_or_says_so(tmp_path, changes, hits):
+    with closing(Restless(tmp_path / "memory.db")) as store:
+        engine = Engine(store, NO_MODEL)
+        engine.save(Draft(title="zebra", what="striped"))
+        store.changes = changes
+
+        answer = engine.search(Query("zebra", mode=Mode.KEYWORD))
+
+        assert len(answer.hits) == hits
+        assert [notice.text for notice in answer.notices if "again and again" in notice.text][:1] == [
+            "others changed again and again what was found, so some of it is not shown"
+        ] * (1 - hits)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")

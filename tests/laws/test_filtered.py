@@ -98,7 +98,8 @@ def made(dice: random.Random, number: int) -> Entry:
 def learn(kept: Kept, entries: Sequence[Entry]) -> list[MemoryId]:
     """Put entries, and remember what a search of them must say."""
     ids = []
-    for entry, (memory, *_) in zip(entries, kept.store.write_entries(entries), strict=True):
+    for entry, saved in zip(entries, kept.store.write_entries(entries), strict=True):
+        memory = saved.memory
         ids.append(memory.id)
         kept.memories[memory.id] = memory
         if entry.supersedes is not None:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from memory.schema.query import Query
     from memory.store import Store
 
-ATTEMPTS = 5
-"""How often a search begins anew when others change what it found before it was read."""
+ATTEMPTS = 20
+"""How often a search begins anew when others change what it found before it was read: beside a writer without a pause
+every second attempt may fail."""
 
 
 class _Found(NamedTuple):
@@ -105,6 +106,9 @@ class _Search:
             if complete:
                 break
             self._retrievers.renew(vector=False)
+        else:
+            text = "others changed again and again what was found, so some of it is not shown"
+            answer = answer._replace(notices=(*answer.notices, Notice(text, "Ask again.")))
         return answer
 
     def _attempt(self) -> tuple[Answer, bool]:
