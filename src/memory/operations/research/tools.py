@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from memory.operations.tool import Call, Schema
     from memory.schema.query import Scope
 
-EVERY_RUN = "*"
-NO_RUN = ""
+EVERY_RUN, NO_RUN = "*", ""
 MOST = 1000  # memories of one type at once
 UNKNOWN = Notice("no research run is known, so what belongs to runs was left out", 'Name one: query_id="query_…".')
 
