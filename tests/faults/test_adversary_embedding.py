@@ -487,3 +487,30 @@ def test_whoever_asks_is_heard_though_another_process_lifted_the_pause(provider)
             second.configured().embed(["a"], "passage")
         provider.always(None)
         assert len(first.configured().embed(["a"], "query")) == 1
+
+
+class Growing:
+    """An embedder of one's own whose width changes while it lives."""
+
+    provider, model, host, passage_prefix, warm = "mine", "growing", "", "", True
+    dimension = 8
+
+    def windows(self, text):
+        return [text]
+
+    def embed(self, texts, role):
+        return HashedEmbedder(self.dimension).embed(texts, role)
+
+
+def test_a_width_that_changes_while_the_embedder_lives_asks_for_a_reindex_which_helps(tmp_path):
+    mine = Growing()
+    with Engine.open(home=tmp_path, embedder=mine) as engine:
+        engine.save(Draft(title="zebra", what="striped"))
+        mine.dimension = 16
+
+        with pytest.raises(DimensionMismatch):
+            engine.search(Query("zebra", mode=Mode.HYBRID))
+        engine.reindex()
+
+        assert engine.search(Query("zebra", mode=Mode.HYBRID)).hits
+        assert [one.space.dimension for one, _ in engine.status().generations if one.state == "active"] == [16]

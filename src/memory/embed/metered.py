@@ -62,14 +62,11 @@ class Metered:
         self._host_calls = HostCalls(self.host, log, budget=budget) if self.host else None
         self._breaker = CircuitBreaker(self.host, log, pause_seconds, now)
         self.fingerprint: Vectors | None = None
-        self._dimension: int | None = None
 
     @property
     def dimension(self) -> int:
-        if self._dimension is None:  # it is the same as long as the embedder lives, and asked for at every step
-            with third_party(self._name):
-                self._dimension = int(self._embedder.dimension)
-        return self._dimension
+        with third_party(self._name):  # read each time: an embedder of one's own may change while it lives
+            return int(self._embedder.dimension)
 
     @property
     def warm(self) -> bool:
