@@ -45,7 +45,7 @@ class Embedders:
             embedder: Takes the place of the configured one.
             key: In place of that in the environment.
         """
-        self._settings, self._store, self._key, self._now = settings, store, key, now
+        self._settings, self._store, self._key, self.now = settings, store, key, now
         self._maker = Maker(settings, store, now)
         self.calls = self._maker.calls
         self._embedder = None if embedder is None else self._maker.metered(embedder)
@@ -103,7 +103,7 @@ class Embedders:
         from memory.embed.breaker import check
         from memory.embed.remote import host_of
 
-        check(self._store.circuit(host_of(settings.provider, settings)), self._now())
+        check(self._store.circuit(host_of(settings.provider, settings)), self.now())
 
     def configured(self) -> Embedder:
         """

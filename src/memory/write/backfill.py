@@ -159,15 +159,12 @@ def drain(
     errors: list[EmbedError] = []
     held: dict[str, Held] = {}
 
-    def now() -> datetime:
-        return moment + timedelta(seconds=perf_counter() - begun)
-
     def in_time() -> bool:
         return going() and (backfill.seconds is None or perf_counter() - begun < backfill.seconds)
 
     rounds = _Rounds(store, embedders, backfill, moment, in_time)
     with purpose(of):
-        while going() and (excerpts := _claimed(store, size, retried, held, now=now())):
+        while going() and (excerpts := _claimed(store, size, retried, held, now=embedders.now())):
             written, failures, model = rounds.embed(excerpts)
             done, errors = done + written, [*errors, *failures]
             progress(done, max(total, done))

@@ -141,3 +141,38 @@ def test_hits_age_by_the_clock_of_the_engine(tmp_path: Path) -> None:
         hits = engine.search(Query("readers", mode=Mode.KEYWORD)).hits
 
     assert [hit.memory.title for hit in hits] == ["Locks", "WAL"]
+
+
+class Jumping(HashedEmbedder):
+    """The clock jumps an hour ahead while it embeds for the first time; later somebody else embeds too."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(64)
+        self.folder, self.calls, self.seen = folder, 0, list[str]()
+
+    def now(self) -> datetime:
+        return datetime(YEAR, 5, 6, tzinfo=UTC) + timedelta(hours=min(1, self.calls))
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        self.calls += 1
+        self.seen += [text for text in texts if "striped" in text]
+        if self.calls == 3:
+            config = replace(Config(home=self.folder), embedding=BY_TWO)
+            with Engine(SqliteStore(self.folder / "memory.db"), config, embedder=self, now=self.now) as other:
+                other.vectors.embed()
+        return super().embed(texts, role)
+
+
+BY_TWO = replace(Config().embedding, fill="lazy", batch_size=2)
+
+
+def test_a_chunk_is_embedded_once_whatever_the_clock_does_meanwhile(tmp_path: Path) -> None:
+    embedder = Jumping(tmp_path)
+    config = replace(Config(home=tmp_path), embedding=BY_TWO)
+    with Engine(SqliteStore(tmp_path / "memory.db"), config, embedder=embedder, now=embedder.now) as engine:
+        engine.save_all([Draft(title=f"zebra {n}", what=f"striped {n}") for n in range(8)])
+
+        engine.vectors.embed()
+
+        assert sorted(embedder.seen) == sorted(set(embedder.seen))
+        assert len(embedder.seen) == 8
