@@ -28,7 +28,7 @@ import pytest
 from command import Ran, Shell
 
 import memory
-from memory import cli
+from memory import cli, set_embedding_provider
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,6 +172,15 @@ def test_a_command_leaves_nothing_for_the_next(shell: Shell, name: str) -> None:
 
     after = state()
     assert {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)} == set()
+
+
+def test_a_provider_that_the_tests_have_chosen_is_not_the_commands(shell: Shell) -> None:
+    before = shell("status", "--json").json
+    set_embedding_provider("hashed", model="hashed-16")
+    try:
+        assert shell("status", "--json").json == before
+    finally:
+        set_embedding_provider(None)
 
 
 def test_what_is_left_in_a_module_is_seen() -> None:

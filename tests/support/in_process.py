@@ -75,7 +75,7 @@ def _check(argv: Sequence[str], env: Mapping[str, str]) -> None:
 def _place(env: Mapping[str, str], folder: Path) -> Generator[None]:
     """Environment and current folder, and what the standard library keeps of them."""
     before, current, temporary = dict(os.environ), Path.cwd(), tempfile.tempdir
-    adapter = sys.modules.pop("memory.adapter", None)  # the engine asks it, once somebody has imported it
+    adapter = sys.modules.pop("memory.engine.adapter", None)  # the engine asks it, once somebody has imported it
     try:
         os.chdir(folder)
         _become(env)
@@ -86,7 +86,7 @@ def _place(env: Mapping[str, str], folder: Path) -> Generator[None]:
         _become(before)
         tempfile.tempdir = temporary
         if adapter is not None:
-            sys.modules["memory.adapter"] = adapter
+            sys.modules["memory.engine.adapter"] = adapter
 
 
 def _become(env: Mapping[str, str]) -> None:
