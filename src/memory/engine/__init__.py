@@ -6,7 +6,6 @@ import os
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from memory.config.config import load
@@ -16,7 +15,7 @@ from memory.engine.sessions import Sessions
 from memory.engine.vectors import Vectors
 from memory.rank.fuse import Fusing
 from memory.rank.gate import GateOptions
-from memory.schema.delegate import Delegate
+from memory.schema.delegate import delegate
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.query import ACTIVE, Gate, Merge, Mode, Query, Scope
 from memory.search.search import search
@@ -96,14 +95,14 @@ class Engine:
             settings.half_life_days,
         )
 
-    @cached_property
+    @property
     def graph(self) -> Entities:
         """Its part for entities and what they have to do with each other."""
         from memory.engine.graph import Entities
 
         return Entities(self.store, self.now, documents=self.documents, search=self._nearby)
 
-    @cached_property
+    @property
     def runs(self) -> Runs:
         """Its part for research runs."""
         from memory.engine.runs import Runs
@@ -272,37 +271,37 @@ class Engine:
 
     # What one part does, by a short name -----------------------------------
 
-    update = Delegate("documents", Documents.update)
-    delete = Delegate("documents", Documents.delete)
-    get = Delegate("documents", Documents.get)
-    details = Delegate("documents", Documents.details)
-    recent = Delegate("documents", Documents.recent)
-    by_iteration = Delegate("documents", Documents.by_iteration)
-    expand = Delegate("documents", Documents.expand)
-    reconstruct = Delegate("documents", Documents.reconstruct)
-    cleanup = Delegate("documents", Documents.cleanup)
-    resolve = Delegate("documents", Documents.resolve)
-    project = Delegate("documents", Documents.project)
-    outline = Delegate("documents", Documents.outline)
-    read = Delegate("documents", Documents.read)
-    accessed = Delegate("documents", Documents.accessed)
-    clean = Delegate("documents", Documents.clean)
-    session = Delegate("sessions", Sessions.one)
-    resume = Delegate("sessions", Sessions.resume)
-    embed = Delegate("vectors", Vectors.embed)
-    reindex = Delegate("vectors", Vectors.reindex)
-    roll_back = Delegate("vectors", Vectors.roll_back)
-    forecast = Delegate("vectors", Vectors.estimate)
-    ledger = Delegate("vectors", Vectors.ledger)
-    embedding = Delegate("vectors", Vectors.embedding)
-    embeddings = Delegate("vectors", Vectors.embeddings)
-    probe = Delegate("vectors", Vectors.probe)
-    warm_up = Delegate("vectors", Vectors.warm_up)
-    learn = Delegate("vectors", Vectors.learn)
-    wake = Delegate("vectors", Vectors.wake)
-    search_statistics = Delegate("searches", SearchLog.statistics)
-    status = Delegate("maintenance", Maintenance.status)
-    doctor = Delegate("maintenance", Maintenance.doctor)
-    exported = Delegate("maintenance", Maintenance.exported)
-    restore = Delegate("maintenance", Maintenance.restore)
-    link = Delegate("maintenance", Maintenance.link)
+    update = delegate("documents", Documents.update)
+    delete = delegate("documents", Documents.delete)
+    get = delegate("documents", Documents.get)
+    details = delegate("documents", Documents.details)
+    recent = delegate("documents", Documents.recent)
+    by_iteration = delegate("documents", Documents.by_iteration)
+    expand = delegate("documents", Documents.expand)
+    reconstruct = delegate("documents", Documents.reconstruct)
+    cleanup = delegate("documents", Documents.cleanup)
+    resolve = delegate("documents", Documents.resolve)
+    project = delegate("documents", Documents.project)
+    outline = delegate("documents", Documents.outline)
+    read = delegate("documents", Documents.read)
+    accessed = delegate("documents", Documents.accessed)
+    clean = delegate("documents", Documents.clean)
+    session = delegate("sessions", Sessions.one)
+    resume = delegate("sessions", Sessions.resume)
+    embed = delegate("vectors", Vectors.embed)
+    reindex = delegate("vectors", Vectors.reindex)
+    roll_back = delegate("vectors", Vectors.roll_back)
+    forecast = delegate("vectors", Vectors.estimate)
+    ledger = delegate("vectors", Vectors.ledger)
+    embedding = delegate("vectors", Vectors.embedding)
+    embeddings = delegate("vectors", Vectors.embeddings)
+    probe = delegate("vectors", Vectors.probe)
+    warm_up = delegate("vectors", Vectors.warm_up)
+    learn = delegate("vectors", Vectors.learn)
+    wake = delegate("vectors", Vectors.wake)
+    search_statistics = delegate("searches", SearchLog.statistics)
+    status = delegate("maintenance", Maintenance.status)
+    doctor = delegate("maintenance", Maintenance.doctor)
+    exported = delegate("maintenance", Maintenance.exported)
+    restore = delegate("maintenance", Maintenance.restore)
+    link = delegate("maintenance", Maintenance.link)

@@ -1,7 +1,7 @@
 """
 Embedders by the names other programs call them: `generate`, `batch_generate`, `dimensions`, `model_name` (CAP E6, E8).
 
-    from memory.adapter import set_embedding_provider
+    from memory import set_embedding_provider
 
     provider = set_embedding_provider("openai", model="text-embedding-3-small", api_key=key)
     provider.generate("a text")

@@ -31,7 +31,7 @@ class Status(NamedTuple):
         terms: How many have a term vector in the generation that answers; 0 if nothing was learned yet.
         fit: How well it fits them, -1..1; see `memory.search.term_vectors.learn`.
         failures: Memories with a chunk that the model did not take, the latest first.
-        today: What was spent today (UTC), line by line; see `Store.spent`.
+        today: What was spent today (UTC), line by line; see `Store.daily_usage`.
         problems: What keeps the engine from doing all it could, and what would mend it.
     """
 

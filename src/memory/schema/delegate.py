@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,28 +12,22 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-class Delegate(Generic[Given, Result]):
+def delegate(part: str, method: Callable[Concatenate[Any, Given], Result]) -> Callable[Concatenate[Any, Given], Result]:
     """
     A method of a part under a name of the whole, with the part's signature and docstring.
 
         class Engine:
-            embed = Delegate("vectors", Vectors.embed)  # engine.embed(…) is engine.vectors.embed(…)
+            embed = delegate("vectors", Vectors.embed)  # engine.embed(…) is engine.vectors.embed(…)
+
+    Args:
+        part: The attribute of the whole.
+        method: Of the part's class.
     """
+    name = method.__name__
 
-    def __init__(self, part: str, method: Callable[Concatenate[Any, Given], Result]) -> None:
-        """
-        Args:
-            part: The attribute of the whole.
-            method: Of the part's class.
-        """
-        self._part, self._method = part, method
-
-    @overload
-    def __get__(self, whole: None, owner: type) -> Callable[Concatenate[Any, Given], Result]: ...
-    @overload
-    def __get__(self, whole: object, owner: type) -> Callable[Given, Result]: ...
-    def __get__(self, whole: object, owner: type) -> Callable[..., Result]:
-        if whole is None:
-            return self._method
-        answer: Callable[..., Result] = getattr(getattr(whole, self._part), self._method.__name__)
+    @wraps(method)
+    def call(whole: Any, /, *args: Given.args, **values: Given.kwargs) -> Result:
+        answer: Result = getattr(getattr(whole, part), name)(*args, **values)
         return answer
+
+    return call

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import gc
 import inspect
+import weakref
 from importlib.resources import files
 from typing import TYPE_CHECKING
+from unittest.mock import create_autospec
 
 import pytest
 
-from memory import Config, Draft, Engine, Kind
+from memory import Config, Draft, Engine, EntityGraph, Kind, SessionMemory
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.store.sqlite.store import SqliteStore
 
@@ -48,6 +51,32 @@ def test_a_call_of_the_engine_is_that_of_its_part(engine: Engine) -> None:
     assert engine.get(saved.memory.id) == engine.documents.get(saved.memory.id)
     assert engine.embedding(saved.memory.id) == engine.vectors.embedding(saved.memory.id)
     assert engine.status() == engine.maintenance.status()
+
+
+@pytest.mark.parametrize(
+    ("whole", "call", "arguments"),
+    [(Engine, "get", (1,)), (SessionMemory, "list_sessions", ()), (EntityGraph, "read_graph", ())],
+)
+def test_a_program_can_put_a_double_in_place_of_a_whole(whole: type, call: str, arguments: tuple[object, ...]) -> None:
+    double = create_autospec(whole, instance=True)
+
+    getattr(double, call)(*arguments)
+    with pytest.raises(TypeError):
+        getattr(double, call)(*arguments, nope=1)
+
+
+def test_an_engine_that_is_let_go_leaves_no_file_open(tmp_path: Path) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        engine = Engine(SqliteStore(tmp_path / "memory.db"), Config(home=tmp_path), embedder=HashedEmbedder(64))
+        EntityGraph(engine).get_stats()
+        gone = weakref.ref(engine.store)
+        del engine
+
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_sessions_are_a_part_and_a_call(engine: Engine) -> None:

@@ -8,7 +8,7 @@ from memory.operations.graph.embed import Embedding
 from memory.operations.graph.find import Finding
 from memory.operations.graph.keep import Keeping
 from memory.rank.graph_distance import relevance
-from memory.schema.delegate import Delegate
+from memory.schema.delegate import delegate
 
 if TYPE_CHECKING:
     from memory.engine import Engine
@@ -44,32 +44,37 @@ class EntityGraph:
             source: The program that keeps, e.g. "claude-code".
             agent: The agent that does.
         """
-        self.engine = engine
+        self._engine = engine
         self._keeping = Keeping(engine, source=source, agent=agent)
         self._finding, self._embedding = Finding(engine), Embedding(engine)
 
-    create_entities = Delegate("_keeping", Keeping.create_entities)
-    create_described = Delegate("_keeping", Keeping.create_described)
-    create_relations = Delegate("_keeping", Keeping.create_relations)
-    delete_relations = Delegate("_keeping", Keeping.delete_relations)
-    add_observations = Delegate("_keeping", Keeping.add_observations)
-    delete_observations = Delegate("_keeping", Keeping.delete_observations)
-    delete_entities = Delegate("_keeping", Keeping.delete_entities)
-    rename_entity = Delegate("_keeping", Keeping.rename_entity)
-    link_memories = Delegate("_keeping", Keeping.link_memories)
-    unlink_memories = Delegate("_keeping", Keeping.unlink_memories)
+    @property
+    def engine(self) -> Engine:
+        """What it stands on."""
+        return self._engine
 
-    open_nodes = Delegate("_finding", Finding.open_nodes)
-    read_graph = Delegate("_finding", Finding.read_graph)
-    search_nodes = Delegate("_finding", Finding.search_nodes)
-    search_entities_semantic = Delegate("_finding", Finding.search_entities_semantic)
-    search_hybrid = Delegate("_finding", Finding.search_hybrid)
-    search_near = Delegate("_finding", Finding.search_near)
-    find_path = Delegate("_finding", Finding.find_path)
-    entity_memories = Delegate("_finding", Finding.entity_memories)
-    get_stats = Delegate("_finding", Finding.get_stats)
+    create_entities = delegate("_keeping", Keeping.create_entities)
+    create_described = delegate("_keeping", Keeping.create_described)
+    create_relations = delegate("_keeping", Keeping.create_relations)
+    delete_relations = delegate("_keeping", Keeping.delete_relations)
+    add_observations = delegate("_keeping", Keeping.add_observations)
+    delete_observations = delegate("_keeping", Keeping.delete_observations)
+    delete_entities = delegate("_keeping", Keeping.delete_entities)
+    rename_entity = delegate("_keeping", Keeping.rename_entity)
+    link_memories = delegate("_keeping", Keeping.link_memories)
+    unlink_memories = delegate("_keeping", Keeping.unlink_memories)
 
-    generate_embeddings = Delegate("_embedding", Embedding.generate_embeddings)
+    open_nodes = delegate("_finding", Finding.open_nodes)
+    read_graph = delegate("_finding", Finding.read_graph)
+    search_nodes = delegate("_finding", Finding.search_nodes)
+    search_entities_semantic = delegate("_finding", Finding.search_entities_semantic)
+    search_hybrid = delegate("_finding", Finding.search_hybrid)
+    search_near = delegate("_finding", Finding.search_near)
+    find_path = delegate("_finding", Finding.find_path)
+    entity_memories = delegate("_finding", Finding.entity_memories)
+    get_stats = delegate("_finding", Finding.get_stats)
+
+    generate_embeddings = delegate("_embedding", Embedding.generate_embeddings)
 
 
 def hybrid_relevance(vector_score: float, graph_distance: int | None, vector_weight: float = 0.5) -> float:

@@ -28,7 +28,7 @@ RELATIONS = 1000
 FURTHEST = 1_000_000_000  # offset of a page
 
 HALF = 0.5
-"""Share of the nearest one's likeness from which another one fits too, if that one does."""
+"""Share of the most similar one's similarity from which another one fits too, if that one does."""
 
 
 class Finding:

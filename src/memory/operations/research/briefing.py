@@ -153,8 +153,8 @@ def _item(document: Document) -> str:
 
 
 def _omitted(discoveries: int, deadends: int) -> str:
-    document = ((discoveries, "discovery", "discoveries"), (deadends, "dead end", "dead ends"))
-    parts = [f"{count:,} {one if count == 1 else more}" for count, one, more in document if count]
+    counts = ((discoveries, "discovery", "discoveries"), (deadends, "dead end", "dead ends"))
+    parts = [f"{count:,} {one if count == 1 else more}" for count, one, more in counts if count]
     return f"Left out for want of room: {' and '.join(parts)}; search for them."
 
 

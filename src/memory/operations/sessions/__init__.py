@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.sessions.find import Finding
 from memory.operations.sessions.keep import Keeping
 from memory.operations.sessions.use import Using
-from memory.schema.delegate import Delegate
+from memory.schema.delegate import delegate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,10 +47,20 @@ class SessionMemory:
             folder: Where documents may be written; None is as configured (`documents`).
             raises: Raise a `memory.operations.sessions.errors.SessionError` instead of answering an error.
         """
-        self.engine, self.raises = engine, raises
+        self._engine, self._raises = engine, raises
         self._keeping = Keeping(engine, source=source, project=project, raises=raises)
         self._finding = Finding(engine, raises=raises)
         self._using = Using(engine, folder=folder, raises=raises)
+
+    @property
+    def engine(self) -> Engine:
+        """What it stands on."""
+        return self._engine
+
+    @property
+    def raises(self) -> bool:
+        """Whether errors are raised."""
+        return self._raises
 
     def get_search_statistics(self) -> dict[str, Any]:
         """
@@ -79,36 +89,36 @@ class SessionMemory:
             },
         }
 
-    store_session_context = Delegate("_keeping", Keeping.store_session_context)
-    store_input_prompt = Delegate("_keeping", Keeping.store_input_prompt)
-    store_system_memory = Delegate("_keeping", Keeping.store_system_memory)
-    store_report = Delegate("_keeping", Keeping.store_report)
-    store_report_observation = Delegate("_keeping", Keeping.store_report_observation)
-    store_working_memory = Delegate("_keeping", Keeping.store_working_memory)
-    store_knowledge_base = Delegate("_keeping", Keeping.store_knowledge_base)
+    store_session_context = delegate("_keeping", Keeping.store_session_context)
+    store_input_prompt = delegate("_keeping", Keeping.store_input_prompt)
+    store_system_memory = delegate("_keeping", Keeping.store_system_memory)
+    store_report = delegate("_keeping", Keeping.store_report)
+    store_report_observation = delegate("_keeping", Keeping.store_report_observation)
+    store_working_memory = delegate("_keeping", Keeping.store_working_memory)
+    store_knowledge_base = delegate("_keeping", Keeping.store_knowledge_base)
 
-    search_session_context = Delegate("_finding", Finding.search_session_context)
-    search_input_prompts = Delegate("_finding", Finding.search_input_prompts)
-    search_system_memory = Delegate("_finding", Finding.search_system_memory)
-    search_reports_specific_chunks = Delegate("_finding", Finding.search_reports_specific_chunks)
-    search_reports_section_context = Delegate("_finding", Finding.search_reports_section_context)
-    search_reports_full_documents = Delegate("_finding", Finding.search_reports_full_documents)
-    search_working_memory_specific_chunks = Delegate("_finding", Finding.search_working_memory_specific_chunks)
-    search_working_memory_section_context = Delegate("_finding", Finding.search_working_memory_section_context)
-    search_working_memory_full_documents = Delegate("_finding", Finding.search_working_memory_full_documents)
-    search_knowledge_base_specific_chunks = Delegate("_finding", Finding.search_knowledge_base_specific_chunks)
-    search_knowledge_base_section_context = Delegate("_finding", Finding.search_knowledge_base_section_context)
-    search_knowledge_base_full_documents = Delegate("_finding", Finding.search_knowledge_base_full_documents)
+    search_session_context = delegate("_finding", Finding.search_session_context)
+    search_input_prompts = delegate("_finding", Finding.search_input_prompts)
+    search_system_memory = delegate("_finding", Finding.search_system_memory)
+    search_reports_specific_chunks = delegate("_finding", Finding.search_reports_specific_chunks)
+    search_reports_section_context = delegate("_finding", Finding.search_reports_section_context)
+    search_reports_full_documents = delegate("_finding", Finding.search_reports_full_documents)
+    search_working_memory_specific_chunks = delegate("_finding", Finding.search_working_memory_specific_chunks)
+    search_working_memory_section_context = delegate("_finding", Finding.search_working_memory_section_context)
+    search_working_memory_full_documents = delegate("_finding", Finding.search_working_memory_full_documents)
+    search_knowledge_base_specific_chunks = delegate("_finding", Finding.search_knowledge_base_specific_chunks)
+    search_knowledge_base_section_context = delegate("_finding", Finding.search_knowledge_base_section_context)
+    search_knowledge_base_full_documents = delegate("_finding", Finding.search_knowledge_base_full_documents)
 
-    load_session_context_for_task = Delegate("_using", Using.load_session_context_for_task)
-    expand_chunk_context = Delegate("_using", Using.expand_chunk_context)
-    reconstruct_document = Delegate("_using", Using.reconstruct_document)
-    get_memory_by_id = Delegate("_using", Using.get_memory_by_id)
-    get_session_stats = Delegate("_using", Using.get_session_stats)
-    list_sessions = Delegate("_using", Using.list_sessions)
-    write_document_to_file = Delegate("_using", Using.write_document_to_file)
-    delete_memory = Delegate("_using", Using.delete_memory)
-    cleanup_old_memories = Delegate("_using", Using.cleanup_old_memories)
+    load_session_context_for_task = delegate("_using", Using.load_session_context_for_task)
+    expand_chunk_context = delegate("_using", Using.expand_chunk_context)
+    reconstruct_document = delegate("_using", Using.reconstruct_document)
+    get_memory_by_id = delegate("_using", Using.get_memory_by_id)
+    get_session_stats = delegate("_using", Using.get_session_stats)
+    list_sessions = delegate("_using", Using.list_sessions)
+    write_document_to_file = delegate("_using", Using.write_document_to_file)
+    delete_memory = delegate("_using", Using.delete_memory)
+    cleanup_old_memories = delegate("_using", Using.cleanup_old_memories)
 
 
 def __getattr__(name: str) -> Any:
