@@ -1,4 +1,4 @@
-"""How far a search goes: the one place where it decides to pay for an embedding."""
+"""How far a tiered search goes: whether it pays for an embedding."""
 
 from __future__ import annotations
 
