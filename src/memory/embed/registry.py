@@ -41,7 +41,7 @@ class Embedders:
     ) -> None:
         """
         Args:
-            now: What the usage log and circuits are dated by.
+            now: The clock; what is embedded, claimed and sent is dated by it.
             embedder: Takes the place of the configured one.
             key: In place of that in the environment.
         """

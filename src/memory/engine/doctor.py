@@ -16,7 +16,6 @@ from memory.write.salvage import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from datetime import datetime
 
     from memory.config.config import Config
     from memory.embed.registry import Embedders
@@ -49,7 +48,7 @@ class Finding(NamedTuple):
 
 
 def doctor(
-    store: Store, embedders: Embedders, config: Config, *, sanitizer: Sanitizer, moment: datetime, fix: bool
+    store: Store, embedders: Embedders, config: Config, *, sanitizer: Sanitizer, fix: bool
 ) -> tuple[Finding, ...]:
     """
     Args:
@@ -66,7 +65,7 @@ def doctor(
         *_looked("vectors", lambda: _vectors(store, embedders)),
     )
     able = all(found.well for found in before if found.name in {"model", "vectors"})
-    return (*before, *_looked("queue", lambda: _queue(store, embedders, config, moment, fix=fix, able=able)))
+    return (*before, *_looked("queue", lambda: _queue(store, embedders, config, fix=fix, able=able)))
 
 
 def _looked(name: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
@@ -172,9 +171,7 @@ def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
         return  # said of the model already
 
 
-def _queue(
-    store: Store, embedders: Embedders, config: Config, moment: datetime, *, fix: bool, able: bool
-) -> Iterator[Finding]:
+def _queue(store: Store, embedders: Embedders, config: Config, *, fix: bool, able: bool) -> Iterator[Finding]:
     waiting = store.queued()
     if not waiting or not embedders.enabled:
         yield Finding(
@@ -187,7 +184,7 @@ def _queue(
     else:
         try:
             backfill = Backfill(seconds=None, batch=config.embedding.batch_size, overlap=config.chunking.overlap)
-            result = drain(store, embedders, backfill, moment=moment, of=EMBED)
+            result = drain(store, embedders, backfill, of=EMBED)
         except Error as error:
             yield Finding("queue", False, f"{chunks(waiting)} without a vector: {error}", error.hint)
         else:

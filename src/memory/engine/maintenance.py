@@ -96,7 +96,7 @@ class Maintenance:
         from memory.engine.doctor import doctor
 
         parts = (self._store, self._vectors.embedders, self._config)
-        return doctor(*parts, sanitizer=self._documents.sanitizer, moment=self._now(), fix=fix)
+        return doctor(*parts, sanitizer=self._documents.sanitizer, fix=fix)
 
     # Carrying over -------------------------------------------------------
 

@@ -87,8 +87,8 @@ class Vectors:
 
         backfill = self.backfill_policy()._replace(seconds=None)
         if memories is not None:
-            return reembed(self._store, self.embedders, backfill, memories, moment=self._now(), progress=progress)
-        result = drain(self._store, self.embedders, backfill, moment=self._now(), of=EMBED, progress=progress)
+            return reembed(self._store, self.embedders, backfill, memories, progress=progress)
+        result = drain(self._store, self.embedders, backfill, of=EMBED, progress=progress)
         if self._learns:
             with told("learned from"):  # what was embedded is kept
                 self.learn()
@@ -286,7 +286,7 @@ class Vectors:
         backfill = self.backfill_policy()
         if queued > backfill.threshold:
             return None
-        return drain(self._store, self.embedders, backfill, moment=self._now())
+        return drain(self._store, self.embedders, backfill)
 
     def wake(self) -> None:
         """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and learn what is due."""
@@ -315,7 +315,7 @@ class Vectors:
         backfill = self.backfill_policy()._replace(seconds=None)
         if backfill.policy == "background" and self.embedders.enabled:
             with told("embedded"):
-                drain(self._store, self.embedders, backfill, moment=self._now(), going=going)
+                drain(self._store, self.embedders, backfill, going=going)
         if self._learns and self._saves >= LOOK and going():
             self._saves = 0
             with told("learned from"):  # also where the model is away: then it is needed most

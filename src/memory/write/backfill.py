@@ -133,7 +133,6 @@ def drain(
     embedders: Embedders,
     backfill: Backfill,
     *,
-    moment: datetime,
     of: Purpose = BACKFILL,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
     going: Callable[[], bool] = lambda: True,
@@ -152,6 +151,7 @@ def drain(
     total = store.queued()
     if not total:
         return Backfilled()
+    moment = embedders.now()
     retried = moment if of.asked else moment - RETRY
     passing = backfill.seconds is not None
     size = min(IN_PASSING, backfill.batch) if passing else backfill.batch
@@ -222,7 +222,6 @@ def reembed(
     backfill: Backfill,
     ids: Sequence[MemoryId],
     *,
-    moment: datetime,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Backfilled:
     """
@@ -235,6 +234,7 @@ def reembed(
     embeddable = [id for id, memory in store.memories(ids).items() if not memory.keyword_only]
     chunks = [id for outline in store.outlines(embeddable).values() for id, _ in outline]
     done, failed, last, model = 0, 0, "", ""
+    moment = embedders.now()
     with purpose(EMBED):
         for start in range(0, len(chunks), backfill.batch):
             if not (excerpts := list(store.excerpts(chunks[start : start + backfill.batch]).values())):

@@ -144,7 +144,7 @@ def _embed_rest(saved: Sequence[Saved], writer: Writer) -> tuple[Notice, ...]:
         return ()
     try:
         embedders.keep_fingerprint(embedders.configured())
-        left = drain(store, embedders, backfill, moment=writer.moment).left
+        left = drain(store, embedders, backfill).left
     except (EmbedError, SpaceMismatch) as error:
         return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
     except StoreBusy as error:
