@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import profiles
 import pytest
+from provider import Provider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +54,13 @@ def _roomy(folder: Path) -> bool:
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Names of tests are the same in every process: what is packed holds the time at which it was."""
     return argname if isinstance(val, bytes) else None
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    """A server of embeddings on this machine: a new one for each test."""
+    with Provider() as running:
+        yield running
 
 
 ENDING = (signal.SIGINT, signal.SIGTERM)

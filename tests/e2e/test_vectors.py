@@ -25,12 +25,6 @@ QUESTION = "zebra crossings anywhere"  # no memory holds any of its words: keywo
 
 
 @pytest.fixture
-def provider():
-    with Provider() as provider:
-        yield provider
-
-
-@pytest.fixture
 def shell(tmp_path: Path):
     """Settings come from config.yaml alone; three memories, embedded by `hashed`."""
     shell = Plain(tmp_path / "home", tmp_path)

@@ -27,12 +27,6 @@ from oracle.ram import RamStore
 QUESTION = "zebra crossings anywhere"
 
 
-@pytest.fixture
-def provider():
-    with Provider() as provider:
-        yield provider
-
-
 def opened(folder, provider, name="ollama", key="sk-test", **more):
     folder.mkdir(exist_ok=True)
     return Engine(SqliteStore(folder / "memory.db"), asking.config(name, provider, **more), lasting=False, key=key)

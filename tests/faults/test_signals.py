@@ -11,19 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 from command import Shell
 from interrupted import PATIENCE, asking, begun, ignoring
-from provider import Provider
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+    from provider import Provider
+
 NOTES = 40
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    with Provider() as one:
-        yield one
 
 
 @pytest.fixture

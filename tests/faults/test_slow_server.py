@@ -6,22 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from command import Shell
-from provider import Provider
 
 from faults import Drip
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from provider import Provider
 
 NOW_AND_THEN = 0.05  # seconds
 MOST = "1"  # seconds for a request: as many as a search spends on tries and between them in all, so it makes one
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    with Provider() as provider:
-        yield provider
 
 
 @pytest.fixture

@@ -52,12 +52,6 @@ from oracle.ram import RamStore
 
 
 @pytest.fixture
-def provider():
-    with Provider() as provider:
-        yield provider
-
-
-@pytest.fixture
 def store():
     return RamStore()
 

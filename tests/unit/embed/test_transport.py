@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from asking import MODELS, embedders
 from hypothesis import given, strategies as st
-from provider import Provider
 
 from faults import Drip, Flood, Status
 from memory.embed.client import MORE_BYTES, NUMBER_BYTES
@@ -23,16 +22,10 @@ from memory.schema.errors import Garbled, Refused, Unreachable
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from provider import Provider
 
 NOW_AND_THEN = 0.02  # seconds between two bytes: each comes well within the limit, and they never end
 ENOUGH = 0.5  # seconds
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    with Provider() as provider:
-        yield provider
 
 
 @pytest.fixture(params=["ollama", "openai"])

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import apsw
 import asking
 import pytest
-from provider import Provider
 
 from faults import Status
 from memory import Config, Draft, EmbedError, Engine, EntityGraph, Kind, Mode, Query, ResearchMemory, SearchStats
@@ -19,19 +18,15 @@ from memory.embed.providers.hashed import HashedEmbedder
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from provider import Provider
 
     from memory.embed import Role
     from memory.schema.space import Vectors
 
 YEAR = 2001
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    with Provider() as made:
-        yield made
 
 
 def clock() -> Callable[[], datetime]:

@@ -10,7 +10,6 @@ import base64
 import math
 import threading
 from array import array
-from typing import TYPE_CHECKING
 
 import pytest
 from provider import Provider
@@ -21,30 +20,9 @@ ollama = pytest.importorskip("ollama")
 openai = pytest.importorskip("openai")
 httpx = pytest.importorskip("httpx")  # comes with ollama
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SMALL = "text-embedding-3-small"
 CAT, DOG = "the cat sleeps on the warm roof", "invoices are due in March"
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    with Provider() as running:
-        yield running
-
-
-@pytest.fixture
-def local(provider) -> Iterator[ollama.Client]:
-    client = ollama.Client(provider.url, timeout=60)
-    yield client
-    client.close()
-
-
-@pytest.fixture
-def remote(provider) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(api_key="sk-test", base_url=f"{provider.url}/v1", max_retries=0, timeout=60) as client:
-        yield client
 
 
 def cosine(one, two) -> float:

@@ -9,10 +9,8 @@ import sys
 import threading
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from provider import Provider
 
 from faults import (
     HalfBody,
@@ -38,30 +36,9 @@ ollama = pytest.importorskip("ollama")
 openai = pytest.importorskip("openai")
 httpx = pytest.importorskip("httpx")  # comes with ollama
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SMALL = "text-embedding-3-small"
 CAT, DOG = "the cat sleeps on the warm roof", "invoices are due in March"
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    with Provider() as running:
-        yield running
-
-
-@pytest.fixture
-def local(provider) -> Iterator[ollama.Client]:
-    client = ollama.Client(provider.url, timeout=60)
-    yield client
-    client.close()
-
-
-@pytest.fixture
-def remote(provider) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(api_key="sk-test", base_url=f"{provider.url}/v1", max_retries=0, timeout=60) as client:
-        yield client
 
 
 def rows(answer) -> list[list[float]]:
@@ -175,7 +152,7 @@ def test_a_hanging_answer_keeps_no_process_from_ending(tmp_path):
         "provider.wait(1)\n"
         "print('asked')\n"
     )
-    tests = str(Path(__file__).parents[1] / "support")
+    tests = str(Path(__file__).parents[2] / "support")
 
     ended = subprocess.run(
         [sys.executable, script], env={"PYTHONPATH": tests}, capture_output=True, timeout=60, check=False
