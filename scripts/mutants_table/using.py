@@ -120,13 +120,16 @@ SETTINGS = (
         "test_setup.py",
     ),
     Mutant(
-        "setup-over-what-came-meanwhile",
-        "        _check_unchanged(file)\n        beside.replace(file.target)",
-        "        beside.replace(file.target)",
-        "test_setup.py",
+        "file-over-what-came-meanwhile",
+        "        if check is not None:\n            check()\n",
+        "",
+        "test_setup.py test_writing.py",
     ),
     Mutant(
-        "setup-opens-files-to-all", "beside.chmod(stat.S_IMODE(was.st_mode))", "beside.chmod(0o644)", "test_setup.py"
+        "file-open-to-all",
+        "os.chmod(beside, former.st_mode & 0o777)",
+        "os.chmod(beside, 0o644)",
+        "test_setup.py test_writing.py",
     ),
     Mutant(
         "setup-leaves-empty-objects",

@@ -10,6 +10,7 @@ import click
 
 from memory.cli.options import as_json, named_file, opened, settings, show
 from memory.config.config import FILE, example, load
+from memory.config.files import write_file
 from memory.schema.errors import ConfigError, Error
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def init(context: click.Context, /, *, as_json: bool) -> None:
     written = not file.exists()
     if written:
         try:
-            file.write_text(example(), "utf-8")
+            write_file(os.path.realpath(file), example().encode(), overwrite=False)
         except OSError as error:
             raise ConfigError(f"cannot write {file}: {error.strerror}") from error
     if as_json:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from memory.cli.options import PATH, as_json, progress, settings, show, tell
+from memory.config.files import write_file
 from memory.schema.errors import EmbedError, Invalid
 from memory.schema.limits import printable
 
@@ -118,6 +120,6 @@ def _draw(found: Evaluation, path: Path) -> None:
     from memory.evaluate.eval_picture import picture
 
     try:
-        path.write_text(picture(found), "utf-8")
+        write_file(os.path.realpath(path), picture(found).encode())
     except OSError as error:
         raise Invalid(f"cannot write {printable(str(path))}: {error.strerror}") from error

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from memory.config.config import load
-from memory.config.files import TEXT_BYTES, bounded
+from memory.config.files import TEXT_BYTES, bounded, new_file
 from memory.engine import Engine
 from memory.schema.errors import Invalid
 from memory.schema.kinds import CATEGORIES, Kind, kind
@@ -227,12 +227,8 @@ def encoded(data: dict[str, Any]) -> bytes:
 def written(path: Path, lines: Iterable[bytes]) -> int:
     """Write lines to a new file that only its owner may open; all of them, or there is no file."""
     try:
-        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            try:
-                return sum(1 for line in lines if file.write(line + b"\n"))
-            except BaseException:
-                path.unlink()
-                raise
+        with new_file(path, overwrite=False, private=True) as file:
+            return sum(1 for line in lines if file.write(line + b"\n"))
     except OSError as error:
         hint = "Choose another name." if isinstance(error, FileExistsError) else ""
         raise Invalid(f"cannot write {printable(str(path))}: {error.strerror}", hint=hint) from error

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import sys
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from memory.config.config import SECTIONS, example, tree
-from memory.config.files import SETTINGS_BYTES, contents
+from memory.config.files import SETTINGS_BYTES, contents, read_only, write_file
 from memory.schema.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,6 +22,10 @@ _REST = r"([ \t]*(?:(?<=[ \t])#.*)?[ \t\r\n]*)"
 
 _VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^ \t\r\n"'#&*!|>%@`{}\[\],].*?)"""
 """A value on one line, quoted or plain: no list, anchor, tag or block."""
+
+
+class _Changed(Exception):
+    """Somebody else wrote to a file since it was read."""
 
 
 def written(file: str, changes: Mapping[str, object]) -> None:
@@ -44,7 +47,10 @@ def written(file: str, changes: Mapping[str, object]) -> None:
                 text = example() if before is None else before
                 for key, value in changes.items():
                     text = changed(text, key, value, file)
-                if text == before or _replaced(target, before, text, file):
+                if text == before:
+                    return
+                with suppress(_Changed):
+                    _put(target, before, text, file)
                     return
     except OSError as error:
         raise ConfigError(f"cannot write {file}: {error.strerror}") from error
@@ -77,37 +83,21 @@ def _text(target: str, file: str) -> str | None:
         raise ConfigError(f"cannot read {file}: {error}") from error
 
 
-def _replaced(target: str, before: str | None, text: str, file: str) -> bool:
-    """Whether the text now stands in the file; not if that no longer says what it said before."""
-    beside = f"{target}.{os.getpid()}.new"
-    try:
-        with open(beside, "w", encoding="utf-8", newline="") as opened:
-            if before is not None:
-                _make_like(beside, target, file)
-            opened.write(text)
-            opened.flush()
-            os.fsync(opened.fileno())
-        if _text(target, file) != before:
-            return False
-        os.replace(beside, target)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(beside)
-    return True
+def _put(target: str, before: str | None, text: str, file: str) -> None:
+    """
+    Put a text into a file.
 
-
-def _make_like(beside: str, target: str, file: str) -> None:
-    """Give a new file the mode, the group and the owner of the one it is going to replace."""
-    was = os.stat(target)
-    if not stat.S_ISREG(was.st_mode):
-        raise ConfigError(f"cannot write {file}: it is no ordinary file")  # root would replace /dev/null
-    if not was.st_mode & 0o222 or not os.access(target, os.W_OK):  # root may write to everything
+    Raises:
+        _Changed: The file no longer says what it said before.
+    """
+    if before is not None and read_only(target):
         raise ConfigError(f"{file} is read-only", hint="Allow writing to it, or change it where it comes from.")
-    os.chmod(beside, was.st_mode & 0o777)
-    if sys.platform != "win32":
-        for owner, group in ((-1, was.st_gid), (was.st_uid, -1)):
-            with suppress(OSError):  # only root can give a file away, and only to those its container knows
-                os.chown(beside, owner, group)
+
+    def check() -> None:
+        if _text(target, file) != before:
+            raise _Changed
+
+    write_file(target, text.encode(), check=check)
 
 
 def changed(text: str, key: str, value: object, file: str = "config.yaml") -> str:

@@ -1,15 +1,21 @@
-"""Reads files that somebody names: never more than the caller can use, and never what has no end."""
+"""
+Reads and writes files that somebody names. Never more is read than the caller can use, and never what has no end; what
+is written is there whole or not at all. Nothing else in this product replaces or makes a file that a person looks at.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from errno import EFBIG, EINVAL, EISDIR, ETIMEDOUT
+import sys
+from contextlib import contextmanager, suppress
+from errno import EEXIST, EFBIG, EINVAL, EISDIR, ENOTDIR, ETIMEDOUT
 from typing import TYPE_CHECKING
 
 from memory.schema.limits import BODY_LIMIT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
     from typing import BinaryIO
 
 TEXT_BYTES = 4 * BODY_LIMIT + 3
@@ -120,3 +126,153 @@ def _wait(pipe: int, path: str | os.PathLike[str]) -> None:
     waiting.register(pipe, select.POLLIN | select.POLLHUP)
     if not waiting.poll(FIRST_BYTE_SECONDS * 1000):
         raise TimeoutError(ETIMEDOUT, f"nothing came out of this pipe in {FIRST_BYTE_SECONDS:g} s", str(path))
+
+
+@contextmanager
+def new_file(
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = True,
+    private: bool = False,
+    check: Callable[[], None] | None = None,
+) -> Generator[BinaryIO]:
+    """
+    A file that takes its name when the block ends and all of it is on the disk. Whoever reads it finds what was there
+    or all that is new: after kill -9, on a full disk, without power. What the block raises leaves what was there.
+
+    A process that is killed may leave a `.memory.….new` beside it.
+
+    Args:
+        path: A link is replaced itself: whoever wants to follow it resolves it first.
+        overwrite: Take the place of an ordinary file that is there.
+        private: Only its owner may open it. Else it has the rights, the group and the owner of the file whose place it
+            takes, or a new file's usual ones.
+        check: Called last, as late as can be; what it raises leaves what was there.
+
+    Raises:
+        OSError: It cannot be written. FileExistsError, at once or at the end: the name is taken, and `overwrite` is
+            False. `strerror` says more.
+    """
+    target = os.fspath(path)
+    former = _former(target, overwrite=overwrite)
+    beside = os.path.join(os.path.dirname(target), f".memory.{os.urandom(8).hex()}.new")
+    descriptor = os.open(
+        beside,
+        os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0),
+        0o600 if private or former is not None else 0o666,  # the umask takes its part, as from every file
+    )
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if former is not None and not private:
+                _make_like(beside, former)
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+        if check is not None:
+            check()
+        if overwrite:
+            os.replace(beside, target)
+        else:
+            _link(beside, target)
+    finally:
+        with suppress(OSError):
+            os.unlink(beside)
+
+
+def write_file(
+    path: str | os.PathLike[str],
+    data: bytes,
+    *,
+    overwrite: bool = True,
+    private: bool = False,
+    check: Callable[[], None] | None = None,
+) -> None:
+    """See `new_file`."""
+    with new_file(path, overwrite=overwrite, private=private, check=check) as file:
+        file.write(data)
+
+
+@contextmanager
+def folders(path: str | os.PathLike[str], *, private: bool = False) -> Generator[None]:
+    """
+    Make a folder and those above it that are missing; they are taken away again if the block raises.
+
+    Args:
+        private: Only their owner may enter those that are made.
+
+    Raises:
+        OSError: One cannot be made.
+    """
+    missing: list[str] = []
+    folder = os.path.abspath(path)
+    while not os.path.exists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    if not os.path.isdir(folder):
+        raise NotADirectoryError(ENOTDIR, f"{os.path.basename(folder)} is a file", folder)
+    try:
+        for made in reversed(missing):
+            with suppress(FileExistsError):  # somebody else was faster
+                os.mkdir(made, 0o700 if private else 0o777)
+        yield
+    except BaseException:
+        for made in missing:
+            with suppress(OSError):  # somebody else has put something there
+                os.rmdir(made)
+        raise
+
+
+def read_only(path: str | os.PathLike[str]) -> bool:
+    """
+    Whether the rights of a file or folder forbid writing, also where root could all the same.
+
+    Raises:
+        OSError: It is not there.
+    """
+    return not os.stat(path).st_mode & 0o222 or not os.access(path, os.W_OK)
+
+
+def _former(target: str, *, overwrite: bool) -> os.stat_result | None:
+    """
+    The ordinary file that stands where another is to be; None if there is none.
+
+    Raises:
+        OSError: Nobody can know; or what is there is not to be replaced, as a folder or a device, which root could.
+    """
+    try:
+        found = os.lstat(target)
+    except FileNotFoundError:
+        return None
+    if not overwrite:
+        raise FileExistsError(EEXIST, os.strerror(EEXIST), target)
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR), target)
+    if stat.S_ISLNK(found.st_mode):
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(EINVAL, "it is no ordinary file", target)
+    return found
+
+
+def _make_like(beside: str, former: os.stat_result) -> None:
+    """Give a file the rights, the group and the owner of the one it is going to replace."""
+    os.chmod(beside, former.st_mode & 0o777)
+    if sys.platform != "win32":
+        for owner, group in ((-1, former.st_gid), (former.st_uid, -1)):
+            with suppress(OSError):  # only root can give a file away, and only to those its container knows
+                os.chown(beside, owner, group)
+
+
+def _link(beside: str, target: str) -> None:
+    """Give a file its name unless that is taken. Without links it is taken by an empty file for a moment."""
+    try:
+        os.link(beside, target)
+    except FileExistsError:
+        raise
+    except OSError:  # FAT and some network file systems have no links
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        try:
+            os.replace(beside, target)
+        except BaseException:
+            os.unlink(target)
+            raise

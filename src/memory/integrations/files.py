@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from memory.config.files import contents
+from memory.config.files import contents, folders, read_only, write_file
 from memory.schema.errors import ConfigError
 
 BACKUP = ".before-memory"
@@ -97,14 +96,10 @@ def check_writable(file: Seen) -> None:
     Raises:
         ConfigError: The file or its folder is read-only.
     """
-    if file.data is not None:
-        mode = file.target.stat().st_mode
-        if not mode & 0o222 or not os.access(file.target, os.W_OK):  # root may write to everything
-            raise ConfigError(
-                f"{file.path} is read-only", hint="Allow writing to it, or change it where it comes from."
-            )
+    if file.data is not None and read_only(file.target):
+        raise ConfigError(f"{file.path} is read-only", hint="Allow writing to it, or change it where it comes from.")
     folder = next(parent for parent in file.target.parents if parent.exists())
-    if not folder.stat().st_mode & 0o222 or not os.access(folder, os.W_OK):
+    if read_only(folder):
         raise ConfigError(f"cannot write {file.path}: the folder {folder} is read-only", hint="Allow writing to it.")
 
 
@@ -119,35 +114,12 @@ def write(file: Seen, text: str, *, private: bool) -> None:
     Raises:
         ConfigError: It cannot be written, or somebody else changed it since it was read; it was not touched.
     """
-    beside = _beside(file.target)
+    private = private and file.data is None
     try:
-        _make_folder(file.target.parent, private=private)
-        like = file.target if file.data is not None else None
-        _write_new(beside, text.encode(), mode=0o600 if private or like else 0o666, like=like)
-        _check_unchanged(file)
-        beside.replace(file.target)
+        with folders(file.target.parent, private=private):
+            write_file(file.target, text.encode(), private=private, check=partial(_check_unchanged, file))
     except OSError as error:
         raise ConfigError(f"cannot write {file.path}: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            beside.unlink()
-
-
-def _beside(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{os.getpid()}.new")
-
-
-def _write_new(path: Path, data: bytes, *, mode: int, like: Path | None = None) -> None:
-    """Make a file that is on the disk when this returns, with the mode and the owner of another one if there is one."""
-    with suppress(FileNotFoundError):
-        path.unlink()
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "wb") as opened:
-        if like is not None:
-            _make_like(path, like)
-        opened.write(data)
-        opened.flush()
-        os.fsync(opened.fileno())
 
 
 def remove(file: Seen) -> None:
@@ -174,15 +146,10 @@ def keep(file: Seen) -> Path | None:
     if file.data is None:
         return None
     copy = backup(file.path)
-    beside = _beside(copy)
     try:
-        _write_new(beside, file.data, mode=0o600)
-        beside.replace(copy)
+        write_file(copy, file.data, private=True)
     except OSError as error:
         raise ConfigError(f"cannot write {copy}: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            beside.unlink()
     return copy
 
 
@@ -192,19 +159,3 @@ def _check_unchanged(file: Seen) -> None:
             f"{file.path} was changed by somebody else just now; it was not touched",
             hint="Close the agent if it is running, and try again.",
         )
-
-
-def _make_folder(folder: Path, *, private: bool) -> None:
-    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    for parent in reversed(missing):
-        parent.mkdir(mode=0o700 if private else 0o777, exist_ok=True)
-
-
-def _make_like(beside: Path, target: Path) -> None:
-    """Give a new file the mode, the group and the owner of the one it is going to replace."""
-    was = target.stat()
-    beside.chmod(stat.S_IMODE(was.st_mode))
-    if sys.platform != "win32":
-        for owner, group in ((-1, was.st_gid), (was.st_uid, -1)):
-            with suppress(OSError):  # only root can give a file away, and only to those its container knows
-                os.chown(beside, owner, group)

@@ -17,7 +17,7 @@ from mcp.server.auth.provider import AccessToken
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import PlainTextResponse
 
-from memory.config.files import SETTINGS_BYTES, contents
+from memory.config.files import SETTINGS_BYTES, contents, write_file
 from memory.mcp.server import Serving
 from memory.schema.errors import Error, Invalid
 
@@ -141,22 +141,12 @@ def token(folder: str) -> tuple[str, str]:
     file = Path(folder) / TOKEN_FILE
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not file.exists():
-            _make(file)
+        with suppress(FileExistsError):  # it was there, or another process made it meanwhile
+            write_file(file, secrets.token_urlsafe(32).encode(), overwrite=False, private=True)
         file.chmod(0o600)
     except OSError as error:
         raise Error(f"cannot use {file}: {error.strerror}") from error
     return _good(_read(file), str(file)), str(file)
-
-
-def _make(file: Path) -> None:
-    """A file with a new token, there as a whole or not at all; one that another process made meanwhile stays."""
-    beside = file.with_name(f"{file.name}.{os.getpid()}")
-    with os.fdopen(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as opened:
-        opened.write(secrets.token_urlsafe(32))
-    with suppress(FileExistsError):
-        file.hardlink_to(beside)
-    beside.unlink()
 
 
 def _read(file: Path) -> str:

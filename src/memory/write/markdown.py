@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-from contextlib import contextmanager, suppress
-from errno import ENOTDIR
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.config.files import folders, write_file
 from memory.schema.errors import Invalid
 from memory.schema.limits import clipped_repr, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from memory.schema.document import Document
 
 
@@ -89,7 +85,7 @@ def write(
     _own(target, Path(home).resolve())
     text = ((front_matter(document) if matter else "") + document.body).encode()
     try:
-        with _folders(target):
+        with folders(target.parent):
             write_file(target, text, overwrite=overwrite)
     except FileExistsError as error:
         raise Invalid(
@@ -132,65 +128,6 @@ def _own(target: Path, home: Path) -> None:
         raise Invalid(f"{printable(str(target))} is where the database is", hint=hint)
     if target.exists() and not target.is_file():
         raise Invalid(f"{printable(str(target))} is no ordinary file")
-
-
-@contextmanager
-def _folders(target: Path) -> Generator[None]:
-    """Make the folders that a file needs; they are taken away again if it cannot be written."""
-    missing = [folder for folder in target.parents if not folder.exists()]
-    if not target.parents[len(missing)].is_dir():
-        raise NotADirectoryError(ENOTDIR, f"{target.parents[len(missing)].name} is a file")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        yield
-    except BaseException:
-        for folder in missing:
-            with suppress(OSError):  # somebody else has put something there
-                folder.rmdir()
-        raise
-
-
-def write_file(target: Path, text: bytes, *, overwrite: bool, private: bool = False) -> None:
-    """
-    Beside it first, then in its place: whoever reads it finds what was there or all that is new, whatever happens.
-
-    Args:
-        private: Only its owner may open it, whatever rights the file had that was there; else it has those, or a new
-            file's usual ones.
-    """
-    mode = target.stat().st_mode & 0o777 if overwrite and target.exists() else None
-    mode = 0o600 if private else mode
-    beside = target.with_name(f".memory.{os.urandom(8).hex()}.new")
-    try:
-        beside.touch(0o666 if mode is None else 0o600, exist_ok=False)  # the umask takes its part, as from every file
-        with beside.open("wb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            beside.chmod(mode)
-        if overwrite:
-            beside.replace(target)
-        else:
-            _link(beside, target)
-    finally:
-        with suppress(OSError):
-            beside.unlink()
-
-
-def _link(beside: Path, target: Path) -> None:
-    """Give a file its name unless that is taken. Without links it is taken by an empty file for a moment."""
-    try:
-        target.hardlink_to(beside)
-    except FileExistsError:
-        raise
-    except OSError:  # FAT and some network file systems have no links
-        target.touch(exist_ok=False)
-        try:
-            beside.replace(target)
-        except BaseException:
-            target.unlink()
-            raise
 
 
 def allowed(setting: str, home: str) -> Path:

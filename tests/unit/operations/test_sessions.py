@@ -6,10 +6,6 @@ import json
 import os
 import re
 import resource
-import signal
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -469,27 +465,6 @@ def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["x.md"]
 
 
-@pytest.mark.parametrize("overwrite", [True, False])
-@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077, 0o002])
-def test_a_new_file_honours_the_umask_and_an_old_one_keeps_its_mode(tmp_path: Path, overwrite: bool, mask: int) -> None:
-    (tmp_path / "old.md").touch()
-    (tmp_path / "old.md").chmod(0o646)
-    before = os.umask(mask)
-    try:
-        new = write("new.md", tmp_path, overwrite=overwrite)
-        old = write("old.md", tmp_path, overwrite=True)
-    finally:
-        os.umask(before)
-
-    assert new.stat().st_mode & 0o777 == 0o666 & ~mask
-    assert old.stat().st_mode & 0o777 == 0o646
-
-
-def test_a_name_may_be_as_long_as_the_disk_takes_it(tmp_path: Path) -> None:
-    for overwrite in (False, True):
-        assert write("🦊" * 62 + ".md", tmp_path, overwrite=overwrite).read_text() == "text\n"
-
-
 @pytest.fixture
 def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a file system without hard links."""
@@ -514,69 +489,6 @@ def test_where_there_are_no_links_a_file_is_made_all_the_same(tmp_path: Path, mo
     with pytest.raises(Invalid, match="Input/output"):
         write("deep/y.md", tmp_path)
     assert tree(tmp_path) == {"new": "", "new/x.md": "text\n"}
-
-
-@pytest.mark.parametrize("links", [True, False])
-def test_of_many_that_make_a_file_at_once_one_does(tmp_path: Path, links: bool, request: Any) -> None:
-    if not links:
-        request.getfixturevalue("no_links")
-
-    bodies = [f"{number}" * 100_000 for number in range(8)]
-    with ThreadPoolExecutor(8) as pool:
-        errors = [pool.submit(write, "x.md", tmp_path, body).exception() for body in bodies]
-
-    (made,) = [body for body, error in zip(bodies, errors, strict=True) if error is None]
-    assert all("is there already" in str(error) for error in errors if error)
-    assert tree(tmp_path) == {"x.md": made}
-
-
-@pytest.mark.parametrize("overwrite", [True, False])
-def test_a_file_has_its_name_only_when_all_of_it_is_on_the_disk(
-    tmp_path: Path, overwrite: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "old.md").write_text("mine")
-    target = tmp_path / ("old.md" if overwrite else "new.md")
-    synced = []
-    fsync = os.fsync
-
-    def watched(descriptor: int) -> None:
-        synced.append(
-            (os.fstat(descriptor).st_ino, os.fstat(descriptor).st_size, target.exists() and target.read_text())
-        )
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", watched)
-    write(target, tmp_path, "x" * 500, overwrite=overwrite)
-
-    assert synced == [(target.stat().st_ino, 500, "mine" if overwrite else False)]
-
-
-KILLED = """
-import resource, signal, sys
-from pathlib import Path
-from memory.write import markdown
-from memory.schema.document import Document
-
-signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # the kernel ends us in the middle of a write
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
-document = Document(None, "x" * 500_000, 1, True)
-markdown.write(document, sys.argv[1], folder=None, home="elsewhere", overwrite=sys.argv[2] == "True", matter=False)
-"""
-
-
-@pytest.mark.parametrize("overwrite", [True, False])
-def test_a_kill_leaves_what_was_there(tmp_path: Path, overwrite: bool) -> None:
-    (tmp_path / "old.md").write_text("mine")
-    target = tmp_path / ("old.md" if overwrite else "new.md")
-
-    ended = subprocess.run([sys.executable, "-c", KILLED, target, str(overwrite)], check=False)
-
-    assert ended.returncode == -signal.SIGXFSZ
-    (beside,) = tmp_path.glob(".memory.*.new")
-    assert 0 < beside.stat().st_size < 500_000
-    beside.unlink()
-    assert tree(tmp_path) == {"old.md": "mine"}
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from memory.config.files import BULK_BYTES, contents
+from memory.config.files import BULK_BYTES, contents, write_file
 from memory.operations.research import rows
 from memory.operations.research.document import Reading, document, same
 from memory.operations.research.find import every
@@ -16,7 +16,6 @@ from memory.schema.errors import Invalid, StoreError
 from memory.schema.kinds import BY_AUTHOR, RULES
 from memory.schema.limits import printable
 from memory.write.jsonl import MemoryLine
-from memory.write.markdown import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
