@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from memory.integrations.command import NAME, described, ours
@@ -14,7 +14,7 @@ from memory.integrations.edits import Occupied
 from memory.integrations.jsontext import MARK, Fault, blank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping
+    from collections.abc import Callable, MutableMapping, Sequence
 
     from tomlkit import TOMLDocument
 
@@ -31,6 +31,10 @@ class TomlEdit:
     """
     `[KEY.memory]`, with the members of `value`.
 
+    tomlkit writes and parses. It knows no places of a text, puts a new table among its neighbours, and takes comments
+    behind a table for the table's own; so a table is put at the end, and cut out, as lines. Whatever is tried, the text
+    is used only if it says what it said, but for ours.
+
     Attributes:
         key: The table of servers.
     """
@@ -41,33 +45,30 @@ class TomlEdit:
     def install(self, text: str, *, force: bool) -> str:
         tables = _said(text)
         entry = self._entry(tables, text)
-        if entry is None:
-            added = self._appended(text)
-            after = added if _says(added) else self._edited(text)
-        elif ours(entry):
-            wanted = {**entry, **self.value}
-            after = text if wanted == entry else self._edited(text)
-        elif force:
-            cut = self._cut(text)
-            after = self._edited(text, anew=True) if cut is None else self._appended(cut)
-        else:
+        value = self.value
+        ways: tuple[Callable[[str], str], ...] = (self._appended, self._edited)
+        if entry is not None and ours(entry):
+            value, ways = {**entry, **self.value}, (self._edited,)
+            if value == entry:
+                return text
+        elif entry is not None and force:
+            ways = (lambda text: self._appended(self._cut(text)), self._edited)
+        elif entry is not None:
             raise Occupied(
                 f"there is a server {NAME!r} already that is not ours: {described(entry)}",
                 hint="Give it another name, or replace it: --force.",
             )
-        expected = {**(entry or {}), **self.value} if entry is None or ours(entry) else self.value
-        _check(after, {**tables, self.key: {**_table(tables, self.key), NAME: expected}})
-        return after
+        return _first(text, ways, {**tables, self.key: {**_table(tables, self.key), NAME: value}})
 
     def _appended(self, text: str) -> str:
         """At the end, where a table of its own can be put without touching anything."""
-        body = self._body()
+        body = self.snippet()
         if blank(text):
             return MARK * text.startswith(MARK) + body
         lines = "\r\n" if "\r\n" in text else "\n"
         return text + lines * (not text.endswith("\n")) + lines + body.replace("\n", lines)
 
-    def _body(self) -> str:
+    def snippet(self) -> str:
         import tomlkit
 
         entry = tomlkit.table()
@@ -78,56 +79,52 @@ class TomlEdit:
         document.append(self.key, servers)
         return document.as_string()
 
-    def _edited(self, text: str, *, anew: bool = False) -> str:
-        with _library(text) as document:
+    def _edited(self, text: str) -> str:
+        """Where it stands, or among the servers."""
+
+        def change(document: TOMLDocument) -> None:
             servers = cast("Table", document[self.key])
-            if NAME not in servers or anew:
+            entry = cast("Table", servers.get(NAME))
+            if not ours(cast("Json", entry)):
                 servers[NAME] = self.value
-            else:
-                entry = cast("Table", servers[NAME])
-                for key, value in self.value.items():
-                    if entry.get(key) != value:
-                        entry[key] = value
-            return _like(text, document.as_string())
+                return
+            for key, value in self.value.items():
+                if entry.get(key) != value:
+                    entry[key] = value
+
+        return _by_library(text, change)
 
     def uninstall(self, text: str, before: str | None) -> str:
         tables = _said(text)
         if not ours(self._entry(tables, text)):
             return text
         rest = {name: value for name, value in _table(tables, self.key).items() if name != NAME}
-        after = self._cut(text)
-        if after is None:
-            with _library(text) as document:
-                del cast("Table", document[self.key])[NAME]
-                if not rest and before is not None and self.key not in _said(before):
-                    document.pop(self.key, None)
-                after = _like(text, document.as_string())
-        if not rest and self.key not in _said(after):  # a table that only its headers named is gone with the last
-            del tables[self.key]
-        else:
-            tables[self.key] = rest
-        _check(after, tables)
-        return after
+        alone = not rest and before is not None and self.key not in _said(before)
 
-    def _cut(self, text: str) -> str | None:
-        """
-        Without the tables under headers of ours, each up to its last key: comments behind that are the user's.
+        def change(document: TOMLDocument) -> None:
+            del cast("Table", document[self.key])[NAME]
+            if alone:
+                document.pop(self.key, None)
 
-        None if there is no such header. A line of a string may look like one, so what is left has to be checked.
-        """
+        without = {name: table for name, table in tables.items() if name != self.key}
+        ways = (self._cut, partial(_by_library, change=change))
+        return _first(text, ways, {**tables, self.key: rest}, *([] if rest else [without]))
+
+    def _cut(self, text: str) -> str:
+        """Without the tables under headers of ours, each up to its last key: comments behind that are the user's."""
         header = re.compile(rf"""\s*\[\s*(["']?){re.escape(self.key)}\1\s*\.\s*(["']?){NAME}\2\s*[.\]]""")
         lines = text.removeprefix(MARK).splitlines(keepends=True)
         left: list[str] = []
-        at, found = 0, False
+        at = 0
         while at < len(lines):
-            if not header.match(lines[at]):
+            if not header.match(lines[at]) or not _whole("".join(lines[:at])):
                 left.append(lines[at])
                 at += 1
                 continue
-            found, at = True, _end_of_table(lines, at)
+            at = _end_of_table(lines, at)
             if left and not left[-1].strip() and not "".join(lines[at : at + 1]).strip():
                 left.pop()
-        return MARK * text.startswith(MARK) + "".join(left) if found else None
+        return MARK * text.startswith(MARK) + "".join(left)
 
     def standing(self, text: str) -> TomlEdit | None:
         entry = self._entry(_said(text), text)
@@ -138,9 +135,6 @@ class TomlEdit:
             return self.install(text, force=False) == text
         except Occupied:
             return False
-
-    def snippet(self) -> str:
-        return self._body()
 
     @property
     def server(self) -> Json:
@@ -154,6 +148,15 @@ class TomlEdit:
         return entry
 
 
+def _whole(text: str) -> bool:
+    """Whether a text is TOML; what stands before a line within a string or a list is none."""
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
 def _end_of_table(lines: list[str], at: int) -> int:
     """Behind the last line of the table whose header stands at a line that is neither empty nor a comment."""
     end = at = at + 1
@@ -163,16 +166,25 @@ def _end_of_table(lines: list[str], at: int) -> int:
     return end
 
 
-@contextmanager
-def _library(text: str) -> Iterator[TOMLDocument]:
-    """A text to be changed; tables in an unusual order are valid TOML that the library may not read."""
+def _by_library(text: str, change: Callable[[TOMLDocument], None]) -> str:
+    """
+    A text changed by tomlkit.
+
+    Raises:
+        Fault: It cannot read or change it, as tables in an unusual order, which are valid TOML; or a comment has gone.
+    """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
     try:
-        yield tomlkit.parse(text.removeprefix(MARK))
+        document = tomlkit.parse(text.removeprefix(MARK))
+        change(document)
     except TOMLKitError as error:
         raise Fault(f"{_UNUSUAL}: {error}", 0) from error
+    after = document.as_string()
+    if _comments(text) - _comments(after):
+        raise Fault(_UNUSUAL, 0)
+    return after
 
 
 def _table(tables: dict[str, Json], key: str) -> dict[str, Json]:
@@ -197,18 +209,22 @@ def _place(text: str, message: str) -> int:
     return sum(map(len, lines[: int(found[1]) - 1])) + int(found[2]) - 1
 
 
-def _says(text: str) -> bool:
-    try:
-        tomllib.loads(text.removeprefix(MARK))
-    except tomllib.TOMLDecodeError:
-        return False
-    return True
+def _first(text: str, ways: Sequence[Callable[[str], str]], *sayings: dict[str, Json]) -> str:
+    """
+    What the first way makes of a text that says one of `sayings` then.
 
-
-def _check(text: str, expected: dict[str, Json]) -> None:
-    """The text has to say what it should, or it is not used."""
-    if _said(text) != expected:
-        raise Fault(_UNUSUAL, 0)
+    Raises:
+        Fault: None does; the last one's.
+    """
+    fault = Fault(_UNUSUAL, 0)
+    for way in ways:
+        try:
+            after = _like(text, way(text))
+            if _said(after) in sayings:
+                return after
+        except Fault as error:
+            fault = error
+    raise fault
 
 
 def _comments(text: str) -> Counter[str]:
@@ -216,14 +232,8 @@ def _comments(text: str) -> Counter[str]:
 
 
 def _like(text: str, changed: str) -> str:
-    """
-    What a library wrote, with the byte order mark and the line ends of the text it comes from.
-
-    Raises:
-        Fault: A line that is a comment has gone.
-    """
-    if _comments(text) - _comments(changed):
-        raise Fault(_UNUSUAL, 0)
+    """With the byte order mark and the line ends of the text it comes from."""
+    changed = changed.removeprefix(MARK)
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
         changed = changed.replace("\r\n", "\n").replace("\n", "\r\n")
     return MARK * text.startswith(MARK) + changed

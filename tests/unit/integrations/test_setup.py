@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, reject, strategies as st
 
 from memory.integrations import files, own
 from memory.integrations.agents import AGENTS, NAMES
@@ -1078,39 +1078,55 @@ def test_a_block_is_put_and_taken(text: str, lines: str) -> None:
     assert block.uninstall(after, None).strip() == text.strip()
 
 
-TOMLS = st.lists(
-    st.sampled_from(
-        [
-            "# a comment",
-            "",
-            'model = "x"  # why',
-            "[tui]\ntheme = 'dark' # t",
-            '[mcp_servers.docs]\ncommand = "npx"\nargs = [ # list\n  "a",\n]',
-            "[[profiles]]\nname = 'p'",
-            '[projects."/a.b"]\ntrust = true',
-        ]
-    ),
-    unique=True,
-    max_size=7,
+TOML_PARTS = (
+    "# a comment",
+    "  # indented",
+    "",
+    'model = "x"  # why',
+    "a.b = 1",
+    "s = '''\n[mcp_servers.memory]\n'''",
+    "mcp_servers.docs.command = 'npx'",
+    "mcp_servers = { docs = { command = 'npx' } } # inline",
+    "mcp_servers = {}",
+    "[tui]\ntheme = 'dark' # t",
+    "[[profiles]]\nname = 'p'",
+    '[projects."/a.b"]\ntrust = true',
+    "[mcp_servers]",
+    "[mcp_servers]\nz = 1\n# mine",
+    '[mcp_servers.docs]\ncommand = "npx"\nargs = [ # list\n  "a",\n]\n\n',
+    "[mcp_servers.docs.env]\nA = '1'",
 )
 
 
-@given(TOMLS, st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_toml_keeps_every_line_and_its_comments(parts: list[str], lines: str, end: bool) -> None:
-    top = [part for part in parts if not part.startswith("[")]
-    text = "\n".join(top + [part for part in parts if part.startswith("[")]) + "\n" * end
-    text = text.replace("\n", lines)
+@st.composite
+def tomls(draw: st.DrawFn) -> str:
+    """A file as people leave it, if what came of it is TOML: comments, dotted keys, tables in any order and spelling."""
+    parts = draw(st.lists(st.sampled_from(TOML_PARTS), unique=True, max_size=6))
+    text = "\n".join(parts) + draw(st.sampled_from(["", "\n", "\n\n"]))
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        reject()
+    return draw(st.sampled_from(["", MARK])) + text.replace("\n", draw(st.sampled_from(["\n", "\r\n"])))
+
+
+@given(tomls())
+def test_toml_is_changed_in_our_entry_only_and_comes_back_to_the_byte(text: str) -> None:
     edit = TomlEdit("mcp_servers", ENTRY)
+    was = tomllib.loads(text.removeprefix(MARK))
 
     after = edit.install(text, force=False)
     left = edit.uninstall(after, text)
 
-    said = tomllib.loads(text)
-    assert tomllib.loads(after) == {**said, "mcp_servers": {**said.get("mcp_servers", {}), "memory": ENTRY}}
-    assert after.startswith(text if text.strip() else "")
-    assert tomllib.loads(left) == said
-    assert left.count("#") == text.count("#")
+    said = tomllib.loads(after.removeprefix(MARK))
+    assert said == {**was, "mcp_servers": {**was.get("mcp_servers", {}), "memory": ENTRY}}
     assert edit.install(after, force=False) == after
+    if not text.strip(f"{MARK}\r\n"):
+        assert not left.strip(MARK)
+    elif text.endswith("\n"):
+        assert left == text
+    else:
+        assert left in {text, text + "\n", text + "\r\n"}
 
 
 @pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
