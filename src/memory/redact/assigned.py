@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from memory.redact.detectors import Rule, compiled
-from memory.redact.letters import scrambled
 from memory.redact.shape import (
     SHORT,
     bare_password,
@@ -15,6 +14,7 @@ from memory.redact.shape import (
     generated,
     mixed,
     quoted_password,
+    scrambled,
     strong,
     token,
     words,
@@ -38,20 +38,9 @@ _ABROAD = (
 """The word for a password in other languages, where it is a word of its own."""
 
 _WORDS_ABROAD = (
-    *(
-        "senha",
-        "palavra-passe",
-        "wachtwoord",
-        "hasło",
-        "heslo",
-        "salasana",
-        "lösenord",
-        "adgangskode",
-        "şifre",
-        "jelszó",
-    ),
-    *("пароль", "비밀번호", "암호", "mật khẩu", "كلمة المرور", "סיסמה", "密", "パスワード"),
-    *("mdp", "clave", "parola", "psk", "haslo", "parool"),
+    *"senha palavra-passe wachtwoord hasło heslo salasana lösenord adgangskode şifre jelszó пароль".split(),
+    *("비밀번호", "암호", "mật khẩu", "كلمة المرور", "סיסמה", "密", "パスワード"),
+    *"mdp clave parola psk haslo parool".split(),
 )
 _APART = r"(?:(?<![a-z])|(?<=\\[nrt]))"
 """Where a word begins: after no letter, or after a line end as JSON writes it."""
@@ -112,18 +101,7 @@ _COMMAND = (
 def assigned() -> tuple[Rule, ...]:
     """The rule for what is set to a name. A flag's value stands after a blank, and only a flag's: `_value` looks back."""
     pattern = rf"{_STEM}{_SUFFIX}(?:{_KEY_END}{_TYPE}(?:{_SET}|[ \t]{{1,4}})(?:{_BLOCK}|{_QUOTED}|{BARE})|{_ELEMENT})"
-    words = (
-        "pass",
-        "secret",
-        "token",
-        "key",
-        "credential",
-        "kennwort",
-        "contrase",
-        "mot de passe",
-        "pw",
-        *_WORDS_ABROAD,
-    )
+    words = (*"pass secret token key credential kennwort contrase pw".split(), "mot de passe", *_WORDS_ABROAD)
     return (Rule("assigned-secret", pattern, words, folded=True, nested=True, judge=_value),)
 
 

@@ -8,7 +8,6 @@ from binascii import Error as NotBase64
 from typing import TYPE_CHECKING
 
 from memory.redact.detectors import Rule, literal, secret
-from memory.redact.letters import scrambled
 from memory.redact.shape import (
     STAND_INS,
     bare_password,
@@ -17,6 +16,7 @@ from memory.redact.shape import (
     made_up,
     mixed,
     quoted_password,
+    scrambled,
     stand_in,
     strong,
     words,
@@ -41,7 +41,7 @@ _SIGNS = r"[/?#,;|()\[\]]"
 _OTHER = r"\]\(|mailto:|:/|:\d{2,5}(?!\d)"
 
 _CHANCE = 6.0
-"""Bits below which what stands between `user:` and `@` is no path (`memory.redact.letters`)."""
+"""Bits below which what stands between `user:` and `@` is no path (`shape.scrambled`)."""
 
 _ORACLE = (
     r"(?:jdbc:oracle:[a-z0-9]{2,8}:|(?:sqlplus|sqlldr|expdp|impdp|exp|imp|rman target)[ \t]{1,4}(?:-\w{1,8}[ \t]{1,4}){0,4}(?:userid=)?)"
