@@ -9,9 +9,8 @@ from embedder_suite import EmbedderSuite
 from provider import Provider
 
 from memory.embed.local.embedder import LocalEmbedder
-from memory.embed.metered import Metered
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.usage import ProcessCalls
+from memory.embed.third_party import Metered
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -41,8 +40,7 @@ class TestHashedEmbedder(EmbedderSuite):
 class TestMetered(EmbedderSuite):
     @pytest.fixture
     def embedder(self) -> Metered:
-        store = RamStore()
-        return Metered(HashedEmbedder(64), store, ProcessCalls(store), check=lambda _embedder, _fingerprint: None)
+        return Metered(HashedEmbedder(64), RamStore(), check=lambda _embedder, _fingerprint: None)
 
 
 class TestOllama(EmbedderSuite):

@@ -15,12 +15,13 @@ from provider import Provider
 from faults import Hang, Refuses, Slow, Status
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
+from memory.embed import Names
 from memory.embed.client import Client, Terms
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.usage import EMBED, ProcessCalls, purpose, utc_now
+from memory.embed.usage import EMBED, Meter, purpose
 from memory.engine.adapter import set_embedding_provider
 from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
-from memory.schema.usage import Call, budget
+from memory.schema.usage import budget
 from memory.store.sqlite.store import SqliteStore
 from oracle.ram import RamStore
 
@@ -163,7 +164,7 @@ def test_a_process_with_the_former_model_does_not_write_into_its_successors_vect
     def engine(sign):
         made = Engine(store, Config())
         pool = Embedders(Config().embedding, store)
-        pool._embedder = pool._maker.metered(Swapped(sign), check=pool._check)  # as those of plug-ins are
+        pool._given = pool._lasting = pool._maker.metered(Swapped(sign), check=pool._check)  # as those of plug-ins are
         pool.fresh = lambda: pool._maker.metered(Swapped(sign))
         made.vectors.embedders = pool
         return made
@@ -442,13 +443,14 @@ def test_work_that_raises_does_not_end_all_work_for_ever():
 
 def test_what_is_noted_while_somebody_else_writes_is_in_the_ledger_later(tmp_path):
     with closing(SqliteStore(tmp_path / "memory.db")) as store, closing(SqliteStore(tmp_path / "memory.db")) as other:
-        calls = ProcessCalls(store)
-        calls.add(Call(utc_now(), "hashed", "hashed-64", "search", texts=3))
+        meter = Meter(Names("hashed", "hashed-64", 2), "", store)
+        with meter.call(["a", "b", "c"]):
+            pass
         with other._db.write():
-            calls.write()
+            meter.write()
         before = store.usage()
 
-        calls.write()
+        meter.write()
 
         assert before == []
         assert [line.texts for line in store.usage()] == [3]
@@ -465,7 +467,7 @@ def test_a_child_can_close_what_its_parent_filled(tmp_path, provider):
         if child == 0:
             with suppress(Error):
                 engine.vectors.rest()
-                engine.vectors.embedders.calls.write()
+                engine.vectors.embedders.write()
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from memory.schema.space import Embedded, Space, Window, recipe
+from memory.schema.space import Space, recipe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,11 +76,6 @@ class Embedder(Protocol):
         ...
 
 
-def host(embedder: Embedder) -> str:
-    """Where it sends texts; empty if they stay in this process."""
-    return str(getattr(embedder, "host", ""))
-
-
 class Names(NamedTuple):
     """A space as far as it is known without asking anybody."""
 
@@ -92,32 +87,30 @@ class Names(NamedTuple):
         return f"{self.provider}:{self.model}"
 
 
-def names(of: Space | Embedder) -> Names:
-    if isinstance(of, Space):
-        return Names(*of[:3])
-    return Names(of.provider, of.model, recipe(str(getattr(of, "passage_prefix", ""))))
+def names(embedder: Embedder) -> Names:
+    """Of the space of an embedder."""
+    return Names(embedder.provider, embedder.model, recipe(str(getattr(embedder, "passage_prefix", ""))))
+
+
+class MeteredEmbedder(Embedder, Protocol):
+    """
+    An embedder as the engine has it: what it sends is in the usage log before, and what never changes is known.
+
+    Attributes:
+        names: Of its space.
+        host: Where it sends texts; empty if they stay in this process.
+        fallback: Where it sends them if the host gives no answer; empty if nowhere else.
+        fingerprint: Of its model, when it was taken; None before, and where the model cannot change under its name.
+    """
+
+    names: Names
+    host: str
+    fallback: str
+
+    @property
+    def fingerprint(self) -> Vectors | None: ...
 
 
 def space(embedder: Embedder) -> Space:
     """Where the vectors of an embedder compare. May probe it for its dimension."""
-    prefix = str(getattr(embedder, "passage_prefix", ""))
-    return Space(embedder.provider, embedder.model, recipe(prefix), embedder.dimension)
-
-
-def embedded(embedder: Embedder, passages: Sequence[str]) -> Embedded:
-    """
-    Vectors for passages, one for each window of those that are longer than the model reads.
-
-    Returns:
-        Windows whose `chunk` is the index of the passage.
-
-    Raises:
-        EmbedError: See `Embedder.embed`.
-    """
-    texts: list[str] = []
-    windows: list[Window] = []
-    for index, passage in enumerate(passages):
-        for number, text in enumerate(embedder.windows(passage)):
-            windows.append(Window(index, number, len(texts)))
-            texts.append(text)
-    return Embedded(space(embedder), embedder.embed(texts, "passage"), tuple(windows))
+    return Space(*names(embedder), embedder.dimension)

@@ -13,15 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memory.embed import FINGERPRINT_TEXT, space
-from memory.embed.breaker import CircuitBreaker
+from memory.embed import FINGERPRINT_TEXT, names, space
 from memory.embed.fingerprint import RECHECK_SECONDS
 from memory.embed.models import ModelProfile
 from memory.embed.third_party import third_party, unit_rows
-from memory.embed.usage import HostCalls, current, utc_now
+from memory.embed.usage import Meter, current, utc_now
 from memory.embed.windows import estimated, windows
 from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, OverBudget, Refused, TooLong, Unreachable
-from memory.schema.usage import Budget, Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from memory.embed.fingerprint import Check
     from memory.embed.remote import Remote, Reply
     from memory.schema.space import Vectors
+    from memory.schema.usage import Budget
     from memory.store.usage import UsageLog
 
 __all__ = ["Client", "Terms", "WithFallback"]
@@ -66,6 +65,8 @@ class Terms:
 class Client:
     """An embedder that asks a server. Threads may share it."""
 
+    fallback = ""
+
     def __init__(
         self,
         remote: Remote,
@@ -83,14 +84,15 @@ class Client:
             check: Gets the model's fingerprint now and then, before vectors are given away.
         """
         self._remote, self._terms = remote, terms
-        self._calls = HostCalls(remote.host, log, budget=terms.budget, price=terms.price)
-        self._breaker = CircuitBreaker(remote.host, log, terms.pause_seconds, now)
         self._stored = self._dimension = dimension
-        self._check, self._sleep, self._now = check, sleep, now
+        self._check, self._sleep = check, sleep
         self._checked_at = -RECHECK_SECONDS
         self.fingerprint: Vectors | None = None
         self.provider, self.model, self.host = remote.provider, remote.model, remote.host
         self.passage_prefix = terms.profile.passage_prefix
+        self.names = names(self)
+        budget, price, pause_seconds = terms.budget, terms.price, terms.pause_seconds
+        self.meter = Meter(self.names, self.host, log, budget=budget, price=price, pause_seconds=pause_seconds, now=now)
 
     @property
     def dimension(self) -> int:
@@ -102,7 +104,7 @@ class Client:
     @property
     def warm(self) -> bool:
         try:
-            self._breaker.check()
+            self.meter.check()
             with third_party(self.host):
                 return self._remote.loaded(min(1.0, self._terms.query_seconds))
         except EmbedError:
@@ -128,7 +130,7 @@ class Client:
             OverBudget: The day's budget would not take it.
             DimensionMismatch, SpaceMismatch: The model is not the one that the stored vectors are of.
         """
-        self._breaker.check()  # before numpy is imported: a search that finds the circuit open is as quick as one by keyword
+        self.meter.check()  # before numpy is imported: a search that finds the circuit open is as quick as one by keyword
         import numpy as np
 
         blank = [index for index, text in enumerate(texts) if not text.strip()]
@@ -179,22 +181,19 @@ class Client:
         reason = current()
         patience = reason.patience
         for attempt in range(self._terms.retries + 1):
-            self._breaker.check()
+            self.meter.check()
             begin = time.monotonic()
             try:
-                vectors = self._request(texts, role)
+                return self._request(texts, role)
             except Unreachable as error:
                 wait = error.after or min(LONGEST_WAIT, WAIT * 2**attempt)
                 wait *= random.uniform(1.0, 1.25)  # noqa: S311  # so that many who wait do not all come back at once
                 # Who asks for just this has time for slow tries; a search that waited for one has waited enough.
                 patience -= wait + (0 if reason.asked else time.monotonic() - begin)
                 if attempt == self._terms.retries or patience < 0:
-                    self._breaker.open(error)
+                    self.meter.open(error)
                     raise
                 self._sleep(wait)
-            else:
-                self._breaker.close()
-                return vectors
         raise AssertionError("the last try returns or raises")
 
     def _request(self, texts: Sequence[str], role: Role) -> Vectors:
@@ -207,7 +206,7 @@ class Client:
         if rechecks:
             inputs.append(profile.passage_prefix + FINGERPRINT_TEXT)
         seconds = self._terms.timeout_seconds if current().asked else self._terms.query_seconds
-        with self._calls.reserved(self._call(inputs)) as outcome:
+        with self.meter.call(inputs) as outcome:
             with third_party(self.host):
                 reply = self._remote.ask(inputs, seconds, self._most(len(inputs)))
             outcome.tokens = _token_count(reply.tokens) or outcome.tokens
@@ -216,18 +215,6 @@ class Client:
             self._check(self, vectors[-1])
             self.fingerprint, self._checked_at = vectors[-1].copy(), time.monotonic()
         return vectors
-
-    def _call(self, texts: Sequence[str]) -> Call:
-        return Call(
-            self._now(),
-            self.provider,
-            self.model,
-            current().name,
-            self.host,
-            texts=len(texts),
-            tokens=sum(map(estimated, texts)),
-            bytes_out=sum(len(text.encode()) for text in texts),
-        )
 
     def _most(self, count: int) -> int:
         """Bytes that an answer with so many vectors has at most."""
@@ -256,7 +243,7 @@ class Client:
 
     def close(self) -> None:
         """Record what is not recorded yet, and hang up."""
-        self._calls.write()
+        self.meter.write()
         with suppress(Refused), third_party(self.host):
             self._remote.close()
 
@@ -271,8 +258,8 @@ class WithFallback:
 
     def __init__(self, first: Client, second: Client) -> None:
         self._first, self._second = first, second
-        self.provider, self.model, self.host = first.provider, first.model, first.host
-        self.fallback = second.host
+        self.provider, self.model, self.names = first.provider, first.model, first.names
+        self.host, self.fallback = first.host, second.host
         self.passage_prefix = first.passage_prefix
 
     @property

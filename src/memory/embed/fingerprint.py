@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from memory.embed import host, space
+from memory.embed import space
 from memory.schema.errors import SpaceMismatch
 from memory.store.usage import UsageLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memory.embed import Embedder
+    from memory.embed import MeteredEmbedder
     from memory.schema.space import Space, Vectors
     from memory.store import Generation
 
@@ -24,7 +24,7 @@ RECHECK_SECONDS = 600.0
 
 _SAME = 0.98  # cosine of a model with itself, at least: runtimes and batches move it in the fourth digit
 
-Check: TypeAlias = "Callable[[Embedder, Vectors], None]"
+Check: TypeAlias = "Callable[[MeteredEmbedder, Vectors], None]"
 """Gets an embedder and its fingerprint; raises `SpaceMismatch` if it is not what it was."""
 
 
@@ -43,7 +43,7 @@ def same_model(former: Vectors, fingerprint: Vectors) -> bool:
     return float(former @ fingerprint) >= _SAME
 
 
-def compare(store: Generations, embedder: Embedder, fingerprint: Vectors) -> None:
+def compare(store: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
     """
     Compare with what is kept for the generations of its space, or keep it with those that have none.
 
@@ -58,17 +58,14 @@ def compare(store: Generations, embedder: Embedder, fingerprint: Vectors) -> Non
         if former is None:
             store.mark(generation.id, fingerprint)
         elif not same_model(former, fingerprint):
-            where = f" at {host(embedder)}" if host(embedder) else ""
+            where = f" at {embedder.host}" if embedder.host else ""
             error = SpaceMismatch(own, f"other vectors under the same name{where}")
             error.hint = "Was the model exchanged? `memory reindex` embeds all with it."
             raise error
 
 
-def keep(store: Generations, embedder: Embedder) -> None:
-    """Keep the fingerprint of an embedder with its generation, if it was taken and none is kept yet."""
-    fingerprint = getattr(embedder, "fingerprint", None)
-    if fingerprint is None:
-        return
+def keep(store: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
+    """Keep it with the generation of an embedder's space, if none is kept yet."""
     for generation in store.generations():
         if generation.space == space(embedder) and store.fingerprint(generation.id) is None:
             store.mark(generation.id, fingerprint)

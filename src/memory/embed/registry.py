@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import Names, fingerprint, host, names, space
-from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Maker, ModelSpec, profile_of, token_counter
-from memory.embed.queries import Queries, QueryKey
+from memory.embed import fingerprint
+from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Maker, ModelSpec, spec_of, token_counter
 from memory.embed.third_party import guarded_counter
-from memory.embed.usage import utc_now
+from memory.embed.usage import check_circuit, utc_now
 from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
-from memory.schema.space import recipe
+from memory.schema.space import Space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
     from memory.config.settings import EmbeddingSettings
-    from memory.embed import Embedder
+    from memory.embed import Embedder, MeteredEmbedder, Names
     from memory.embed.fingerprint import Generations
-    from memory.embed.models import ModelProfile
-    from memory.schema.space import Space, Vectors
+    from memory.schema.space import Vectors
     from memory.store import Generation
+
+CACHED = 1_000  # query vectors that are kept (CAP A49)
 
 
 class Embedders:
-    """Which embedder answers for which space."""
+    """
+    Which embedder answers for which space.
+
+    Attributes:
+        enabled: Whether the configuration names an embedder at all.
+        local: Whether the configured model runs in this process, as far as its name says; nothing is made for it.
+    """
 
     def __init__(
         self,
@@ -47,22 +54,18 @@ class Embedders:
         """
         self._settings, self._store, self._key, self.now = settings, store, key, now
         self._maker = Maker(settings, store, now)
-        self.calls = self._maker.calls
-        self._embedder = None if embedder is None else self._maker.metered(embedder)
+        self._given = None if embedder is None else self._maker.metered(embedder)
         self._tokens: Callable[[str], int] | None = getattr(embedder, "tokens", None)
-        self._embedders: dict[tuple[str, ModelSpec], tuple[Embedder, int]] = {}  # with the width it was made for
-        self._queries = Queries()
+        self.enabled = embedder is not None or settings.provider != "none"
+        self.local = embedder is not None or settings.provider not in SERVERS
+        self._lasting: MeteredEmbedder | None = self._given  # the configured one, if no store can make it another
+        self._embedders: dict[ModelSpec, tuple[MeteredEmbedder, int]] = {}  # with the width it was made for
+        self._queries: OrderedDict[QueryKey, Vectors] = OrderedDict()
         self._lock = threading.Lock()
 
-    @property
-    def enabled(self) -> bool:
-        """Whether the configuration names an embedder at all."""
-        return self._embedder is not None or self._settings.provider != "none"
-
-    @property
-    def local(self) -> bool:
-        """Whether the configured model runs in this process, as far as its name says; nothing is made for it."""
-        return self._embedder is not None or self._settings.provider not in SERVERS
+    @cached_property
+    def _spec(self) -> ModelSpec:
+        return spec_of(self._settings, self._key)
 
     @property
     def inside(self) -> bool:
@@ -72,9 +75,7 @@ class Embedders:
         Raises:
             Refused: It is a plug-in's that cannot be used.
         """
-        if self._embedder is None and self._settings.provider in SERVERS:
-            return False
-        return not host(self.configured())
+        return self.local and not self.configured().host
 
     @cached_property
     def counter(self) -> Callable[[str], int] | None:
@@ -83,7 +84,7 @@ class Embedders:
 
         That of an embedder that was passed in raises Refused if it fails.
         """
-        if self._embedder is None:
+        if self._given is None:
             return token_counter(self._settings)
         return None if self._tokens is None else guarded_counter(self._tokens)
 
@@ -95,39 +96,38 @@ class Embedders:
             Unreachable: It is, there is no second one, and the query was not asked before.
         """
         settings = self._settings
-        if self._embedder is not None or settings.provider not in SERVERS or settings.fallback:
+        if self.local or settings.fallback:
             return
         active, _ = self._living()
-        if active is not None and (active.space.provider != settings.provider or self._queries.has(active.space, text)):
+        if active is not None and (active.space.provider != settings.provider or self._asked(active.space, text)):
             return
-        from memory.embed.breaker import check
         from memory.embed.remote import host_of
 
-        check(self._store.circuit(host_of(settings.provider, settings)), self.now())
+        check_circuit(self._store.circuit(host_of(settings.provider, settings)), self.now())
 
-    def configured(self) -> Embedder:
+    def configured(self) -> MeteredEmbedder:
         """
         Raises:
             Refused: There is none, it cannot be used, or its vectors have another width than the settings expect.
         """
-        embedder = self._embedder or self._of(self._settings.provider, self._settings)
-        if self._embedder is None and embedder.provider in LASTING:
+        if self._lasting is not None:
+            return self._lasting
+        embedder = self._of(self._spec)
+        if self._settings.provider in LASTING:
             self._expect(embedder, embedder.dimension)
+            self._lasting = embedder
         return embedder
 
-    def fresh(self) -> Embedder:
+    def fresh(self) -> MeteredEmbedder:
         """
         The configured embedder, without a belief about its width or its fingerprint: what a reindex begins with.
 
         Raises:
             Refused: There is none, or it cannot be used.
         """
-        if self._embedder is not None:
-            return self._embedder
-        provider, settings = self._settings.provider, self._settings
-        return self._maker.make(provider, self._spec(provider, settings, profile_of(provider, settings)))
+        return self._given or self._maker.make(self._spec)
 
-    def answering(self) -> tuple[Generation, Embedder]:
+    def answering(self) -> tuple[Generation, MeteredEmbedder]:
         """
         The active generation and the embedder that made it. While its successor is being built that is still the
         former model, whatever the settings name.
@@ -147,7 +147,7 @@ class Embedders:
             return active, self.of(active.space)
         raise self._mismatch(active.space, configured)
 
-    def saving(self) -> Embedder:
+    def saving(self) -> MeteredEmbedder:
         """
         The embedder for what is saved now: the configured one.
 
@@ -162,7 +162,7 @@ class Embedders:
             raise self._mismatch(active.space, configured)
         return configured
 
-    def of(self, target: Space) -> Embedder:
+    def of(self, target: Space) -> MeteredEmbedder:
         """
         The embedder that made the vectors of a space, also if the configuration has moved on to another.
 
@@ -175,10 +175,10 @@ class Embedders:
         if target.model.startswith("text-embedding-3") or self._settings.dimensions == target.dimension:
             settings = replace(settings, dimensions=target.dimension)
         for prefix in dict.fromkeys((self._settings.passage_prefix, "auto", "")):
-            embedder = self._of(target.provider, replace(settings, passage_prefix=prefix, query_prefix="auto"))
+            embedder = self._of(spec_of(replace(settings, passage_prefix=prefix, query_prefix="auto"), self._key))
             if self._is_of(embedder, target):
                 return embedder
-        raise Refused(f"{names(embedder)} cannot answer for the stored vectors, {target}", hint="Run `memory reindex`.")
+        raise Refused(f"{embedder.names} cannot answer for the stored vectors, {target}", hint="Run `memory reindex`.")
 
     def outdated(self) -> bool:
         """
@@ -188,21 +188,18 @@ class Embedders:
             Refused: The configured model is a plug-in's that cannot be used.
         """
         active, building = self._living()
-        stored = [names(one.space) for one in (active, building) if one is not None]
+        stored = [one.space[:3] for one in (active, building) if one is not None]
         return active is not None and self._names() not in stored
 
     def _names(self) -> Names:
         """The configured model's, without making it if it is one of ours."""
-        settings, provider = self._settings, self._settings.provider
-        if self._embedder is not None or provider not in DEFAULTS:
-            return names(self.configured())
-        prefix = profile_of(provider, settings).passage_prefix
-        return Names(provider, settings.model or DEFAULTS[provider], recipe(prefix))
+        ours = self._given is None and self._settings.provider in DEFAULTS
+        return self._spec.names if ours else self.configured().names
 
     def hosts(self) -> tuple[str, ...]:
         """Where the configured model sends texts; empty if they stay in this process. `Refused` if it cannot be used."""
         embedder = self.configured()
-        return tuple(filter(None, (host(embedder), str(getattr(embedder, "fallback", "")))))
+        return tuple(filter(None, (embedder.host, embedder.fallback)))
 
     def named(self, generations: Iterable[Generation]) -> Generation | None:
         """Of generations the one that the configured model would go on with, without asking it for its width."""
@@ -211,7 +208,7 @@ class Embedders:
             (
                 one
                 for one in reversed(list(generations))
-                if names(one.space) == own and (not width or one.space.dimension == width)
+                if one.space[:3] == own and (not width or one.space.dimension == width)
             ),
             None,
         )
@@ -219,35 +216,55 @@ class Embedders:
     @property
     def price(self) -> float:
         """US dollars for a million tokens of the configured model; 0 if none is known."""
-        return self._settings.price or profile_of(self._settings.provider, self._settings).price
+        return self._settings.price or self._spec.profile.price
 
-    def keep_fingerprint(self, embedder: Embedder) -> None:
-        """Keep the fingerprint of an embedder with its generation, if it was taken and none is kept yet."""
-        fingerprint.keep(self._store, embedder)
+    def write(self) -> None:
+        """Record in the usage log what is not recorded yet."""
+        self._maker.write()
 
-    def query(self, embedder: Embedder, text: str) -> tuple[Vectors, bool]:
+    def keep_fingerprint(self) -> None:
+        """Keep the fingerprint of the configured embedder with its generation, if it was taken and none is kept yet."""
+        embedder = self.configured()
+        if embedder.fingerprint is not None:
+            fingerprint.keep(self._store, embedder, embedder.fingerprint)
+
+    # Queries -------------------------------------------------------------
+
+    def query(self, embedder: MeteredEmbedder, text: str) -> tuple[Vectors, bool]:
         """
         The vector of a query, shape (dimension,), from the cache if it was asked before; and whether all of it was read.
 
         A query that is longer than the model reads is embedded by its first window.
         """
-        key = QueryKey(space(embedder), text, self._stamp(embedder))
+        space = Space(*embedder.names, embedder.dimension)
+        key = QueryKey(space, text, self._stamp(space))
         windows = embedder.windows(text)
-        vector = self._queries.get(key)
+        with self._lock:
+            if (vector := self._queries.get(key)) is not None:
+                self._queries.move_to_end(key)
         if vector is None:
             vector = embedder.embed(windows[:1], "query")[0]
-            self._queries.add(key, vector)
+            with self._lock:
+                self._queries[key] = vector
+                if len(self._queries) > CACHED:
+                    self._queries.popitem(last=False)
         return vector, len(windows) == 1
 
     def forget_queries(self) -> None:
         """Have every query embedded anew."""
-        self._queries = Queries()
+        with self._lock:
+            self._queries.clear()
 
-    def _stamp(self, embedder: Embedder) -> bytes:
+    def _asked(self, space: Space, text: str) -> bool:
+        """Whether a query was asked before, of whatever model had this name."""
+        with self._lock:
+            return any((key.space, key.text) == (space, text) for key in self._queries)
+
+    def _stamp(self, space: Space) -> bytes:
         """What tells the model of the stored vectors from another of its name; empty if there can be none."""
-        if self._embedder is not None or embedder.provider in LASTING:
+        if self._given is not None or space.provider in LASTING:
             return b""
-        return fingerprint.stamp(self._store, space(embedder))
+        return fingerprint.stamp(self._store, space)
 
     def close(self) -> None:
         """Record what is not recorded yet, and hang up."""
@@ -255,28 +272,20 @@ class Embedders:
 
     # Making them ---------------------------------------------------------
 
-    def _of(self, provider: str, settings: EmbeddingSettings) -> Embedder:
-        profile = profile_of(provider, settings)
-        spec = self._spec(provider, settings, profile)
-        own = Names(provider, spec.model, recipe(profile.passage_prefix))
-        active, building = self._living()
+    def _of(self, spec: ModelSpec) -> MeteredEmbedder:
         # Asking a server for its width would cost a request, and loading a model seconds.
-        spaces = [one.space for one in (active, building) if one is not None]
-        dimension = next((one.dimension for one in spaces if names(one) == own), 0)
-        dimension = 0 if provider in LASTING else settings.dimensions or dimension
+        spaces = [one.space for one in self._living() if one is not None]
+        dimension = next((one.dimension for one in spaces if one[:3] == spec.names), 0)
+        dimension = 0 if spec.settings.provider in LASTING else spec.settings.dimensions or dimension
         with self._lock:
-            embedder, width = self._embedders.get((provider, spec), (None, 0))
+            embedder, width = self._embedders.get(spec, (None, 0))
             # One that was asked since knows its width, which may have been stored by now.
             if embedder is None or not (
-                width == dimension
-                or (getattr(embedder, "fingerprint", None) is not None and embedder.dimension == dimension)
+                width == dimension or (embedder.fingerprint is not None and embedder.dimension == dimension)
             ):
-                embedder = self._maker.make(provider, spec._replace(dimension=dimension), self._check)
-                self._embedders[provider, spec] = (embedder, dimension)
+                embedder = self._maker.make(spec._replace(dimension=dimension), self._check)
+                self._embedders[spec] = (embedder, dimension)
             return embedder
-
-    def _spec(self, provider: str, settings: EmbeddingSettings, profile: ModelProfile) -> ModelSpec:
-        return ModelSpec(settings.model or DEFAULTS.get(provider, ""), settings, profile, key=self._key)
 
     # What is stored ------------------------------------------------------
 
@@ -285,28 +294,26 @@ class Embedders:
         by_state = {str(generation.state): generation for generation in self._store.generations()}
         return by_state.get("active"), by_state.get("building")
 
-    def _is_of(self, embedder: Embedder, space: Space) -> bool:
+    def _is_of(self, embedder: MeteredEmbedder, space: Space) -> bool:
         """
         Whether its vectors are of a space, by what is known of both.
 
         Raises:
             SpaceMismatch: They were, until another process found the model exchanged.
         """
-        if names(embedder) != names(space) or embedder.dimension != space.dimension:
+        if embedder.names != space[:3] or embedder.dimension != space.dimension:
             return False
-        if (vector := getattr(embedder, "fingerprint", None)) is not None:
-            self._check(embedder, vector)
+        if embedder.fingerprint is not None:
+            self._check(embedder, embedder.fingerprint)
         return True
 
-    def _mismatch(self, stored: Space, embedder: Embedder) -> SpaceMismatch:
-        if names(embedder) == names(stored):
+    def _mismatch(self, stored: Space, embedder: MeteredEmbedder) -> SpaceMismatch:
+        if embedder.names == stored[:3]:
             return DimensionMismatch(stored, stored._replace(dimension=embedder.dimension))
-        cheap = self._embedder is not None or embedder.provider in LASTING  # to say how wide its vectors are
-        if not cheap:
-            return SpaceMismatch(stored, names(embedder))
-        return SpaceMismatch(stored, space(embedder))
+        cheap = self._given is not None or embedder.provider in LASTING  # to say how wide its vectors are
+        return SpaceMismatch(stored, Space(*embedder.names, embedder.dimension) if cheap else embedder.names)
 
-    def _expect(self, embedder: Embedder, dimension: int) -> None:
+    def _expect(self, embedder: MeteredEmbedder, dimension: int) -> None:
         """
         Raises:
             Refused: The settings expect vectors of another width of the model that they name.
@@ -315,11 +322,11 @@ class Embedders:
         if not expected or dimension == expected or embedder.provider != self._settings.provider:
             return
         raise Refused(
-            f"{names(embedder)} gives vectors of {dimension} dimensions; {expected} are expected",
+            f"{embedder.names} gives vectors of {dimension} dimensions; {expected} are expected",
             hint="Set `embedding.expected_dimension` ($EMBEDDING_DIM) to that, to 0, or name another model.",
         )
 
-    def _check(self, embedder: Embedder, vector: Vectors) -> None:
+    def _check(self, embedder: MeteredEmbedder, vector: Vectors) -> None:
         """
         Raises:
             Refused: The settings expect another width of the model.
@@ -327,3 +334,14 @@ class Embedders:
         """
         self._expect(embedder, len(vector))
         fingerprint.compare(self._store, embedder, vector)
+
+
+class QueryKey(NamedTuple):
+    """
+    Attributes:
+        stamp: Tells a model from what another process put in its place under the same name.
+    """
+
+    space: Space
+    text: str
+    stamp: bytes = b""

@@ -117,6 +117,28 @@ def safe_url(url: str, setting: str, *, port: int | None = None) -> str:
     return f"{scheme or 'http'}://{name}{f':{number}' if number else ''}{(path or '').rstrip('/')}"
 
 
+def secret(text: str, variable: str) -> str:
+    """
+    A key as it may be sent, without the line end that a file leaves on it.
+
+    Raises:
+        Refused: It could not be sent. The key itself is not repeated.
+    """
+    key = text.strip()
+    if not (key.isascii() and key.isprintable()):
+        hint = "A key is one line of plain letters, digits and signs."
+        raise Refused(f"the key in {variable} holds what cannot be sent", hint=hint)
+    return key
+
+
+def mask_keys(text: str, *keys: str) -> str:
+    """What a server or a client says, without keys: some repeat them, whole, in part or in quotes."""
+    for key in filter(None, keys):
+        for spelling in {key, repr(key)[1:-1]}:
+            text = text.replace(spelling, "…")
+    return re.sub(r"\b(sk|pk|key)-[\w*.-]{4,}", "…", text)
+
+
 def host_of(provider: str, settings: EmbeddingSettings) -> str:
     """
     Where a provider's server is, as it may be shown; empty for one that has none.

@@ -1,18 +1,26 @@
-"""Code that is not ours: a plug-in, an embedder that was given, a provider's client."""
+"""Code that is not ours: a plug-in, an embedder that was given, a provider's client. What it raises, gives and costs."""
 
 from __future__ import annotations
 
-import re
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from memory.schema.errors import Error, Garbled, Raised, Refused
+from memory.embed import FINGERPRINT_TEXT, names
+from memory.embed.fingerprint import RECHECK_SECONDS
+from memory.embed.usage import Meter, utc_now
+from memory.schema.errors import Error, Garbled, Raised, Unreachable
 from memory.schema.limits import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
+    from datetime import datetime
 
+    from memory.embed import Embedder, Role
+    from memory.embed.fingerprint import Check
     from memory.schema.space import Vectors
+    from memory.schema.usage import Budget
+    from memory.store.usage import UsageLog
 
 T = TypeVar("T")
 
@@ -62,28 +70,6 @@ def guarded_counter(tokens: Callable[[str], int]) -> Callable[[str], int]:
     return count
 
 
-def secret(text: str, variable: str) -> str:
-    """
-    A key as it may be sent, without the line end that a file leaves on it.
-
-    Raises:
-        Refused: It could not be sent. The key itself is not repeated.
-    """
-    key = text.strip()
-    if not (key.isascii() and key.isprintable()):
-        hint = "A key is one line of plain letters, digits and signs."
-        raise Refused(f"the key in {variable} holds what cannot be sent", hint=hint)
-    return key
-
-
-def mask_keys(text: str, *keys: str) -> str:
-    """What a server or a client says, without keys: some repeat them, whole, in part or in quotes."""
-    for key in filter(None, keys):
-        for spelling in {key, repr(key)[1:-1]}:
-            text = text.replace(spelling, "…")
-    return re.sub(r"\b(sk|pk|key)-[\w*.-]{4,}", "…", text)
-
-
 def unit_rows(rows: object, count: int, whose: str, dimension: int | None = None) -> Vectors:
     """
     What third-party code gave for so many texts, as unit rows.
@@ -97,6 +83,8 @@ def unit_rows(rows: object, count: int, whose: str, dimension: int | None = None
     """
     import numpy as np
 
+    if not count:
+        return np.empty((0, dimension or 0), dtype=np.float32)
     try:
         with np.errstate(over="ignore"):
             vectors = np.asarray(rows, dtype=np.float32)
@@ -114,3 +102,86 @@ def unit_rows(rows: object, count: int, whose: str, dimension: int | None = None
         raise Garbled(f"{whose} gave a vector that is not finite or has no direction")
     unit: Vectors = np.ascontiguousarray((vectors / lengths).astype(np.float32))
     return unit
+
+
+class Metered:
+    """
+    Any embedder that is not a `Client`, whoever wrote it: what it raises is an error of ours, what it gives is checked.
+
+    What stays in this process is added up afterwards and costs a search nothing; what leaves it, as a plug-in's may,
+    is reserved before, within the day's budget.
+    """
+
+    fallback = ""
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        log: UsageLog,
+        *,
+        budget: Budget | None = None,
+        pause_seconds: float = 60.0,
+        check: Check | None = None,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """
+        Args:
+            budget, pause_seconds: Of one that sends texts; see `memory.embed.client.Terms`.
+            check: Gets the model's fingerprint now and then, before vectors are given away; None for models that
+                cannot change under their name.
+        """
+        self._embedder, self._check = embedder, check
+        self._checked_at = -RECHECK_SECONDS
+        with third_party("the embedder"):
+            self.provider, self.model = embedder.provider, embedder.model
+            self.host = str(getattr(embedder, "host", ""))
+            self.passage_prefix = str(getattr(embedder, "passage_prefix", ""))
+            self.names = names(embedder)
+        self._name = str(self.names)
+        self.meter = Meter(self.names, self.host, log, budget=budget, pause_seconds=pause_seconds, now=now)
+        self.fingerprint: Vectors | None = None
+
+    @property
+    def dimension(self) -> int:
+        with third_party(self._name):  # read each time: an embedder of one's own may change while it lives
+            return int(self._embedder.dimension)
+
+    @property
+    def warm(self) -> bool:
+        with third_party(self._name):
+            return bool(self._embedder.warm)
+
+    def windows(self, text: str) -> Sequence[str]:
+        with third_party(self._name):
+            return self._embedder.windows(text)
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """
+        See `Embedder.embed`.
+
+        Raises:
+            Refused, Garbled: It raised something, or gave something that is no vectors of its dimension.
+        """
+        if self._check is not None and time.monotonic() - self._checked_at >= RECHECK_SECONDS:
+            self.fingerprint = self._vectors([FINGERPRINT_TEXT], "passage")[0]
+            self._check(self, self.fingerprint)
+            self._checked_at = time.monotonic()
+        return self._vectors(texts, role)
+
+    def _vectors(self, texts: Sequence[str], role: Role) -> Vectors:
+        """What one call gives, which stands in the usage log."""
+        if self.host:
+            self.meter.check()
+        try:
+            with self.meter.call(texts):
+                with third_party(self._name):
+                    rows = self._embedder.embed(texts, role)
+                    dimension = int(self._embedder.dimension)
+                return unit_rows(rows, len(texts), self._name, dimension)
+        except Unreachable as error:
+            self.meter.open(error)
+            raise
+
+    def close(self) -> None:
+        """Record what is not recorded yet."""
+        self.meter.write()

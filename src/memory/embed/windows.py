@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["estimated", "windows"]
+__all__ = ["estimated", "estimated_sum", "windows"]
 
 # What a blank precedes is likely a word that vocabularies have; what stands inside a name, a path or base64 is not.
 # Nothing after a piece decides where it ends, so a slice that begins with a piece, or the blanks before it, has the
@@ -37,6 +37,11 @@ def estimated(text: str) -> int:
     # Not memory.text.tokens, which decides where chunks end: its rule is part of what is stored, this one may change.
     count = len(_PIECE.findall(text))
     return count if text.isascii() else count + len(_DOUBLE.findall(text))
+
+
+def estimated_sum(texts: Iterable[str]) -> int:
+    """Tokens that all of these texts have at most, about."""
+    return sum([estimated(text) for text in texts])
 
 
 def windows(text: str, tokens: int) -> tuple[str, ...]:

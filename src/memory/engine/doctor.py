@@ -147,8 +147,8 @@ def _model(embedders: Embedders) -> Iterator[Finding]:
     except (EmbedError, SpaceMismatch) as error:
         yield Finding("model", False, str(error), error.hint)
     else:
-        where = f" at {host}" if (host := getattr(embedder, "host", "")) else ""
-        yield Finding("model", True, f"{embedder.provider}:{embedder.model} answers{where}, {width} dimensions")
+        where = f" at {embedder.host}" if embedder.host else ""
+        yield Finding("model", True, f"{embedder.names} answers{where}, {width} dimensions")
 
 
 def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:

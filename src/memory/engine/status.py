@@ -54,7 +54,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
     if embedders.enabled:
         try:
             embedder = embedders.configured()
-            configured = f"{embedder.provider}:{embedder.model}"
+            configured = str(embedder.names)
             embedders.saving()
         except (EmbedError, SpaceMismatch) as error:
             problems.append(Notice(str(error), error.hint))

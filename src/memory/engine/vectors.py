@@ -198,7 +198,7 @@ class Vectors:
             days: How many days back, today included.
             each: Every request instead of sums; at most 10,000.
         """
-        self.embedders.calls.write()
+        self.embedders.write()
         since = midnight(self._now(), days)
         return self._store.usage(since) if each else self._store.daily_usage(since)
 

@@ -17,7 +17,7 @@ from memory.text.terms import terms
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memory.embed import Embedder
+    from memory.embed import MeteredEmbedder
     from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
     from memory.schema.answer import Ranking
@@ -224,10 +224,8 @@ class Retrievers:
 
     def _embed_inside(self) -> None:
         """Embed the query if its model runs in this process, or say why that cannot be."""
-        from memory.embed import host
-
         try:
-            if self.two and self._embedders.inside and not host(self._answering()[1]):
+            if self.two and self._embedders.inside and not self._answering()[1].host:
                 self._embedded()
         except (EmbedError, SpaceMismatch) as error:
             self._trace.notices.append(Notice(f"no similarity is known: {error}", error.hint))
@@ -247,7 +245,7 @@ class Retrievers:
             self._try_embed_queue()
         return self._vector
 
-    def _answering(self) -> tuple[Generation, Embedder]:
+    def _answering(self) -> tuple[Generation, MeteredEmbedder]:
         """The active generation and its embedder; what waits is embedded first if nothing else was yet."""
         try:
             return self._embedders.answering()

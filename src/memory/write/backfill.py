@@ -7,14 +7,14 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import FINGERPRINT_TEXT, embedded, names, space
+from memory.embed import FINGERPRINT_TEXT, space
 from memory.embed.usage import BACKFILL, EMBED, purpose
 from memory.schema import holder
 from memory.schema.backfill import Backfilled, Held
 from memory.schema.errors import EmbedError, Garbled, Raised, Unfit
 from memory.schema.holder import Fate
 from memory.schema.limits import printable
-from memory.schema.space import Window
+from memory.schema.space import Embedded, Space, Window
 from memory.store import active
 from memory.text.passage import passage
 from memory.write.gradual import SHARE, embed_on, shares
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from memory.embed import Embedder
+    from memory.embed import MeteredEmbedder
     from memory.embed.registry import Embedders
     from memory.embed.usage import Purpose
     from memory.schema.memory import Chunk, ChunkId, Excerpt, MemoryId
-    from memory.schema.space import Embedded
     from memory.store import Claim, Store
     from memory.write.gradual import Share
 
@@ -75,6 +74,26 @@ def many(chunks: Sequence[Chunk]) -> bool:
     return len(chunks) > AT_ONCE or sum(piece.token_count for piece in chunks) > TOKENS_AT_ONCE
 
 
+def embedded(embedder: MeteredEmbedder, passages: Sequence[str]) -> Embedded:
+    """
+    Vectors for passages, one for each window of those that are longer than the model reads.
+
+    Returns:
+        Windows whose `chunk` is the index of the passage.
+
+    Raises:
+        EmbedError: See `Embedder.embed`.
+    """
+    texts: list[str] = []
+    windows: list[Window] = []
+    for index, whole in enumerate(passages):
+        for number, text in enumerate(embedder.windows(whole)):
+            windows.append(Window(index, number, len(texts)))
+            texts.append(text)
+    vectors = embedder.embed(texts, "passage")
+    return Embedded(Space(*embedder.names, vectors.shape[1]), vectors, tuple(windows))
+
+
 class Isolated(NamedTuple):
     """
     Vectors of chunks, and the chunks whose text the model did not take.
@@ -87,7 +106,7 @@ class Isolated(NamedTuple):
     failed: tuple[tuple[ChunkId, EmbedError], ...]
 
 
-def isolated(excerpts: Sequence[Excerpt], embedder: Embedder, overlap: int) -> Isolated:
+def isolated(excerpts: Sequence[Excerpt], embedder: MeteredEmbedder, overlap: int) -> Isolated:
     """
     Embed chunks; one that spoils its batch is found by halving and left out.
 
@@ -170,7 +189,7 @@ def drain(
             progress(done, max(total, done))
             if not in_time() or not (written or failures):  # its generation was replaced meanwhile
                 break
-    embedders.calls.write()
+    embedders.write()
     left, last = store.queued(), str(errors[-1]) if errors else ""
     more = passing and not in_time() and left > len(errors)
     return Backfilled(done, len(errors), left, last, more=more, model=model, held=tuple(held.values()))
@@ -200,9 +219,9 @@ class _Rounds(NamedTuple):
         finally:
             if not complete:  # whatever ended it, others may try at once
                 self.store.release([excerpt.id for excerpt in excerpts])
-        return written, errors, str(names(embedder))
+        return written, errors, str(embedder.names)
 
-    def _embed_share(self, share: Share, generation: int, embedder: Embedder) -> tuple[int, list[EmbedError]]:
+    def _embed_share(self, share: Share, generation: int, embedder: MeteredEmbedder) -> tuple[int, list[EmbedError]]:
         store, overlap = self.store, self.backfill.overlap
         if not share.long:
             found = isolated(share.excerpts, embedder, overlap)
@@ -242,10 +261,10 @@ def reembed(
             generation, embedder = _founded(store, embedders, moment)
             found = isolated(excerpts, embedder, backfill.overlap)
             done += store_isolated(found, store, generation, moment)
-            failed, model = failed + len(found.failed), str(names(embedder))
+            failed, model = failed + len(found.failed), str(embedder.names)
             last = str(found.failed[-1][1]) if found.failed else last
             progress(start + len(excerpts), len(chunks))
-    embedders.calls.write()
+    embedders.write()
     return Backfilled(done, failed, store.queued(), last, model=model)
 
 
@@ -273,11 +292,11 @@ def _held(one: Claim) -> Held:
     return Held(one.chunks, found, holder.fate(found), one.until)
 
 
-def _founded(store: Store, embedders: Embedders, moment: datetime) -> tuple[int, Embedder]:
+def _founded(store: Store, embedders: Embedders, moment: datetime) -> tuple[int, MeteredEmbedder]:
     """The generation that answers, begun if there is none, and the embedder of its space."""
     if active(store.generations()) is None:
         embedder = embedders.configured()
         store.begin(space(embedder), moment)
-        embedders.keep_fingerprint(embedder)
+        embedders.keep_fingerprint()
     generation, embedder = embedders.answering()
     return generation.id, embedder

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from memory.embed import Embedder
+    from memory.embed import MeteredEmbedder
     from memory.embed.registry import Embedders
     from memory.schema.space import Space
     from memory.store import Generation, Store
@@ -90,7 +90,7 @@ def reindex(
         except NotFound as error:
             hint = "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
             raise StoreBusy("another reindex, to another model, took over", hint=hint) from error
-    embedders.calls.write()
+    embedders.write()
     return Reindexed(before.space if before else None, wanted, *counts, exchanged)
 
 
@@ -134,7 +134,7 @@ def roll_back(store: Store) -> RolledBack:
     return RolledBack(answering.space, former.space, store.queued())
 
 
-def _exchanged(store: Store, generation: Generation, embedder: Embedder) -> bool:
+def _exchanged(store: Store, generation: Generation, embedder: MeteredEmbedder) -> bool:
     """
     Whether the model behind the name is another than when the generation was begun; then its vectors are taken away.
 
@@ -142,8 +142,9 @@ def _exchanged(store: Store, generation: Generation, embedder: Embedder) -> bool
     """
     if embedder.provider in LASTING:
         return False
-    fingerprint = getattr(embedder, "fingerprint", None)
-    fingerprint = embedder.embed([FINGERPRINT_TEXT], "passage")[0] if fingerprint is None else fingerprint
+    fingerprint = embedder.fingerprint
+    if fingerprint is None:
+        fingerprint = embedder.embed([FINGERPRINT_TEXT], "passage")[0]
     former = store.fingerprint(generation.id)
     exchanged = former is not None and not same_model(former, fingerprint)
     if exchanged:
@@ -157,7 +158,7 @@ class _Build(NamedTuple):
 
     store: Store
     generation: Generation
-    embedder: Embedder
+    embedder: MeteredEmbedder
     moment: datetime
     batch: int
     overlap: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.embed import embedded
 from memory.embed.usage import SAVE, purpose
 from memory.schema.answer import Notice
 from memory.schema.draft import SHARED, Draft
@@ -15,7 +14,7 @@ from memory.schema.limits import WHAT_OF_BODY, clipped_repr
 from memory.schema.saved import Saved
 from memory.schema.space import Embedded, Window
 from memory.text.passage import passage
-from memory.write.backfill import drain, many
+from memory.write.backfill import drain, embedded, many
 from memory.write.entry import USUAL, entry, excerpts
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ def _embed_rest(saved: Sequence[Saved], writer: Writer) -> tuple[Notice, ...]:
     if backfill.policy != "eager" or not embedders.enabled:
         return ()
     try:
-        embedders.keep_fingerprint(embedders.configured())
+        embedders.keep_fingerprint()
         left = drain(store, embedders, backfill).left
     except (EmbedError, SpaceMismatch) as error:
         return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
@@ -165,11 +164,7 @@ def _embed(entries: list[Entry], writer: Writer) -> tuple[list[Entry], tuple[Not
         return entries, ()
     try:
         embedder = embedders.saving()
-        if (
-            backfill.policy != "eager"
-            or not embedders.inside
-            or many([piece for one in wanted for piece in one.chunks])
-        ):
+        if backfill.policy != "eager" or embedder.host or many([piece for one in wanted for piece in one.chunks]):
             return entries, ()
         pieces = [piece for one in wanted for piece in excerpts(one.draft, one.chunks)]
         passages = [passage(piece, backfill.overlap) for piece in pieces]

@@ -472,7 +472,7 @@ def test_a_second_server_with_another_model_under_the_same_name_is_not_believed(
             embedder = made.configured()
             embedder.embed(["a"], "passage")
             store.begin(space(embedder), datetime.now(UTC))
-            made.keep_fingerprint(embedder)
+            made.keep_fingerprint()
         provider.down()
         with closing(embedders("ollama", provider, store, fallback=second.url)) as made, pytest.raises(SpaceMismatch):
             made.configured().embed(["a"], "query")
@@ -498,7 +498,7 @@ def test_a_model_that_was_exchanged_under_its_name_does_not_answer(provider, sto
     with closing(embedders(name, provider, store)) as made:
         embedder = made.configured()
         store.begin(space(embedder), datetime.now(UTC))
-        made.keep_fingerprint(embedder)
+        made.keep_fingerprint()
     provider.weights[MODELS[name]] = "pulled again"
     with closing(embedders(name, provider, store)) as made, pytest.raises(SpaceMismatch) as caught:
         made.configured().embed(["a"], "query")

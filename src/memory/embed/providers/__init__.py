@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from memory.config.settings import PLUGINS
+from memory.embed import Names
 from memory.embed.remote import host_of
-from memory.embed.usage import ProcessCalls
 from memory.schema.errors import Refused
+from memory.schema.space import recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from memory.config.settings import EmbeddingSettings
-    from memory.embed import Embedder
+    from memory.embed import Embedder, MeteredEmbedder
     from memory.embed.client import Client
     from memory.embed.fingerprint import Check
-    from memory.embed.metered import Metered
     from memory.embed.models import ModelProfile
     from memory.embed.remote import Remote
+    from memory.embed.third_party import Metered
     from memory.schema.usage import Budget
     from memory.store.usage import UsageLog
 
@@ -35,12 +37,17 @@ class ModelSpec(NamedTuple):
         second: Whether the fallback is meant.
     """
 
-    model: str
     settings: EmbeddingSettings
+    model: str
     profile: ModelProfile
     dimension: int = 0
     key: str | None = None
     second: bool = False
+
+    @property
+    def names(self) -> Names:
+        """Of its space."""
+        return Names(self.settings.provider, self.model, recipe(self.profile.passage_prefix))
 
 
 def _local(spec: ModelSpec) -> Embedder:
@@ -112,8 +119,29 @@ def _openai(spec: ModelSpec) -> Remote:
     )
 
 
-def _none(_wanted: ModelSpec) -> Embedder:
+def _none(_spec: ModelSpec) -> Embedder:
     raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
+
+
+def _plugin(spec: ModelSpec) -> Embedder | Remote:
+    """What another package brings, by the entry-point group `memory.embedders`."""
+    from importlib.metadata import entry_points
+
+    from memory.embed.third_party import third_party
+
+    provider = spec.settings.provider
+    entries = tuple(entry_points(group=PLUGINS, name=provider))
+    if not entries:
+        names = ", ".join((*PROVIDERS, *sorted(entry_points(group=PLUGINS).names)))
+        raise Refused(f"no provider {provider!r} is installed", hint=f"There are: {names}.")
+    name = f"the provider {provider!r} of {entries[0].value}"
+    with third_party(name):
+        factory = cast("Callable[[EmbeddingSettings], Embedder | Remote]", entries[0].load())
+        embedder = factory(spec.settings)
+        missing = [field for field in ("provider", "model") if not isinstance(getattr(embedder, field, None), str)]
+    if missing or not (hasattr(embedder, "embed") or hasattr(embedder, "ask")):
+        raise Refused(f"{name} gave {type(embedder).__name__}, which is no embedder", hint="See docs/embedding.md.")
+    return embedder
 
 
 PROVIDERS: Mapping[str, Callable[[ModelSpec], Embedder | Remote]] = {
@@ -141,29 +169,27 @@ SERVERS = frozenset({"ollama", "openai"})
 """Providers that send texts out of this process."""
 
 
-def build(provider: str, spec: ModelSpec) -> Embedder | Remote:
+def build(spec: ModelSpec) -> Embedder | Remote:
     """
     Raises:
         Refused: There is no such provider, or it cannot be used.
     """
-    if provider in PROVIDERS:
-        return PROVIDERS[provider](spec)
-    from memory.embed.providers.plugin import plugin
-
-    return plugin(provider, spec.settings, builtin=PROVIDERS)
+    return PROVIDERS.get(spec.settings.provider, _plugin)(spec)
 
 
-def profile_of(provider: str, settings: EmbeddingSettings) -> ModelProfile:
-    """What is known of the configured model, and what the settings say instead."""
+def spec_of(settings: EmbeddingSettings, key: str | None = None) -> ModelSpec:
+    """What the settings name: with what is known of the model, and what they say instead."""
     from memory.embed.models import ModelProfile, profile
 
-    model = profile(settings.model or DEFAULTS.get(provider, "")) if provider not in LASTING else ModelProfile()
-    return ModelProfile(
+    name = settings.model or DEFAULTS.get(settings.provider, "")
+    model = profile(name) if settings.provider not in LASTING else ModelProfile()
+    known = ModelProfile(
         model.query_prefix if settings.query_prefix == "auto" else settings.query_prefix,
         model.passage_prefix if settings.passage_prefix == "auto" else settings.passage_prefix,
         settings.max_tokens or model.tokens,
         model.price,
     )
+    return ModelSpec(settings, name, known, key=key)
 
 
 def token_counter(settings: EmbeddingSettings) -> Callable[[str], int] | None:
@@ -188,10 +214,9 @@ class Maker:
 
     def __init__(self, settings: EmbeddingSettings, log: UsageLog, now: Callable[[], datetime]) -> None:
         self._settings, self._log, self._now = settings, log, now
-        self.calls = ProcessCalls(log)
         self._open: list[Client | Metered] = []
 
-    def make(self, provider: str, spec: ModelSpec, check: Check | None = None) -> Embedder:
+    def make(self, spec: ModelSpec, check: Check | None = None) -> MeteredEmbedder:
         """
         Args:
             check: See `Client`; None believes nothing of the model, not even the width in `spec`.
@@ -199,7 +224,7 @@ class Maker:
         Raises:
             Refused: There is no such provider, or it cannot be used.
         """
-        embedder = build(provider, spec)
+        embedder, provider = build(spec), spec.settings.provider
         if not hasattr(embedder, "ask"):
             return self.metered(embedder, check=None if provider in LASTING else check)
         first = self._client(cast("Remote", embedder), spec, check)
@@ -208,22 +233,14 @@ class Maker:
         from memory.embed.client import WithFallback
 
         spec = spec._replace(second=True)
-        return WithFallback(first, self._client(cast("Remote", build(provider, spec)), spec, check))
+        return WithFallback(first, self._client(cast("Remote", build(spec)), spec, check))
 
     def metered(self, embedder: Embedder, *, check: Check | None = None) -> Metered:
         """One that asks no server itself, or that was made elsewhere."""
-        from memory.embed.metered import Metered
+        from memory.embed.third_party import Metered
 
-        settings = self._settings
-        metered = Metered(
-            embedder,
-            self._log,
-            self.calls,
-            budget=_budget(settings),
-            pause_seconds=settings.pause_seconds,
-            check=check,
-            now=self._now,
-        )
+        budget, pause_seconds = _budget(self._settings), self._settings.pause_seconds
+        metered = Metered(embedder, self._log, budget=budget, pause_seconds=pause_seconds, check=check, now=self._now)
         self._open.append(metered)
         return metered
 
@@ -250,9 +267,13 @@ class Maker:
         self._open.append(client)
         return client
 
+    def write(self) -> None:
+        """Record what is not recorded yet."""
+        for embedder in self._open:
+            embedder.meter.write()
+
     def close(self) -> None:
         """Record what is not recorded yet, and hang up."""
-        self.calls.write()
         for embedder in self._open:
             embedder.close()
 

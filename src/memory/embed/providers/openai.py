@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from memory.embed.remote import OPENAI, Reply, failure, openai_url, safe_url
-from memory.embed.third_party import mask_keys, secret, third_party
+from memory.embed.remote import OPENAI, Reply, failure, mask_keys, openai_url, safe_url, secret
+from memory.embed.third_party import third_party
 from memory.embed.transport import HEADERS, Connections
 from memory.schema.errors import Error, Garbled, Refused, Unreachable
 
