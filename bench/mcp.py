@@ -180,7 +180,7 @@ def room() -> list[Figure]:
     for name in (*toolsets(), ALL):
         tools = chosen([name])
         said = [{"name": one.name, "description": one.description, "inputSchema": one.input} for one in tools]
-        more = [one | {"outputSchema": tool.output} for one, tool in zip(said, tools, strict=True)]
+        more = [one | {"outputSchema": tool.returns} for one, tool in zip(said, tools, strict=True)]
         size, whole = (tokens(json.dumps(one, ensure_ascii=False, separators=(",", ":"))) for one in (said, more))
         note = f"{size:,} tokens, {len(said)} tools; {whole:,} with mcp.structured: always"
         found = Figure(f"tokens of toolset {name}", None, note=note)

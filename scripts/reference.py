@@ -20,7 +20,7 @@ from memory.mcp.resources import FIXED, MEMORY
 from memory.operations.toolsets import chosen, toolsets
 
 if TYPE_CHECKING:
-    from memory.operations.tool import Parameter
+    from memory.operations.arguments import Parameter
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -149,7 +149,7 @@ def tools() -> str:
                 f"| `{one.name}`{' *' if one.required else ''} | {_takes(one)} | {one.meaning} |"
                 for one in tool.parameters
             ]
-            lines += ["", f"As JSON: {', '.join(f'`{field}`' for field in tool.output['required'])}."]
+            lines += ["", f"As JSON: {', '.join(f'`{field}`' for field in tool.returns['required'])}."]
     lines += ["", "\\* needed", "", "## Resources", "", "| address | what |", "|---|---|"]
     lines += [f"| `{one.uri}` | {one.description} |" for one in (*FIXED, MEMORY)]
     lines += ["", "## Prompts", "", "| name | argument | what |", "|---|---|---|"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SCHEMAS = {tool.name: tool.output for tool in chosen(["graph"])}
+SCHEMAS = {tool.name: tool.returns for tool in chosen(["graph"])}
 LATEST = ERAS[-1]
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SCHEMAS = {tool.name: tool.output for tool in chosen(["sessions"])}
+SCHEMAS = {tool.name: tool.returns for tool in chosen(["sessions"])}
 LATEST = ERAS[-1]
 
 

@@ -13,9 +13,8 @@ from graph_made import entity_graph
 from memory import Draft, Engine
 from memory.engine import graph as entities
 from memory.engine.graph import Entities
-from memory.operations.graph import EntityGraph, carry
+from memory.operations.graph import EntityGraph, carry, text as graph_text
 from memory.operations.graph.rows import HINTS
-from memory.operations.render import graph_text
 from memory.schema.errors import Invalid, NotFound, StoreBusy
 from memory.schema.limits import BODY_LIMIT
 from memory.store.sqlite.store import SqliteStore

@@ -8,6 +8,7 @@ import importlib
 import json
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
@@ -30,7 +31,7 @@ COMMANDS = {
     "context": "memory.cli.find:context",
     "session": "memory.cli.session:session",
     "run": "memory.cli.run:runs",
-    "graph": "memory.cli.graph:graph",
+    "graph": "memory.operations.graph.operations",
     "import": "memory.cli.transfer:import_",
     "watch": "memory.cli.watch:watch",
     "export": "memory.cli.transfer:export",
@@ -50,7 +51,13 @@ COMMANDS = {
     "completion": "memory.cli.care:completion",
     "demo": "memory.cli.demo:demo",
 }
-"""Where each command is; its module is imported when it is called, so a search does not pay for the others."""
+"""
+Where each command is, or the module that declares it: it is imported when it is called, so a search does not pay for the
+others.
+"""
+
+INNER = {"graph import": "memory.cli.graph:import_", "graph export": "memory.cli.graph:export"}
+"""Those of a group that are not declared."""
 
 
 class Commands(click.Group):
@@ -62,9 +69,11 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
-        return command
+        if ":" in COMMANDS[cmd_name]:
+            return _written(COMMANDS[cmd_name])
+        from memory.cli.made import made
+
+        return made(COMMANDS[cmd_name], cmd_name, {path: partial(_written, place) for path, place in INNER.items()})
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -76,6 +85,12 @@ class Commands(click.Group):
             hint = f" Did you mean {suggestions[0]!r}?" if suggestions else " See `memory --help`."
             ctx.fail(f"no command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
+
+
+def _written(place: str) -> click.Command:
+    module, _, name = place.partition(":")
+    command: click.Command = getattr(importlib.import_module(module), name)
+    return command
 
 
 def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # click's

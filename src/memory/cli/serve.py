@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.mcp.keeper import Keeper
-    from memory.operations.tool import Tool
+    from memory.operations.operation import Operation
 
 PORT = 8377
 
@@ -69,7 +69,7 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
     _over_http(keeper, tools, structured=structured, port=port, folder=folder)
 
 
-def _over_http(keeper: Keeper, tools: Sequence[Tool], *, structured: bool, port: int, folder: str) -> None:
+def _over_http(keeper: Keeper, tools: Sequence[Operation], *, structured: bool, port: int, folder: str) -> None:
     from memory.mcp import http as transport
 
     token, place = transport.token(folder)

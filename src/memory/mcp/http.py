@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from memory.mcp.keeper import Keeper
-    from memory.operations.tool import Tool
+    from memory.operations.operation import Operation
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
@@ -83,7 +83,7 @@ class _Verifier:
 
 
 def serve(
-    keeper: Keeper, tools: Sequence[Tool], *, structured: bool, port: int, token: str, ready: Callable[[str], None]
+    keeper: Keeper, tools: Sequence[Operation], *, structured: bool, port: int, token: str, ready: Callable[[str], None]
 ) -> None:
     """
     Answer on the loopback address until the process is ended.

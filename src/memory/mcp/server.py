@@ -21,9 +21,10 @@ from pydantic import ValidationError
 from memory.mcp import prompts, resources
 from memory.mcp.progress import Progress
 from memory.mcp.project import client_project
+from memory.operations.arguments import checked
+from memory.operations.operation import Call
 from memory.operations.render import data, recall
 from memory.operations.render.hints import SERVED, for_agents
-from memory.operations.tool import Call, checked
 from memory.operations.toolsets import unknown
 from memory.schema.errors import Error
 from memory.text.display import escape_invisible
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from memory.engine import Engine
     from memory.mcp.keeper import Keeper
-    from memory.operations.tool import Result, Tool
+    from memory.operations.operation import Operation, Result
     from memory.schema.answer import Notice
 
     Context = ServerRequestContext[Any, Any]
@@ -82,7 +83,7 @@ HOUR = 3_600_000  # milliseconds; what a server lists does not change while it l
 class Serving:
     """What the handlers share. One for a process."""
 
-    def __init__(self, keeper: Keeper, tools: Sequence[Tool], *, structured: bool, working: Path | None) -> None:
+    def __init__(self, keeper: Keeper, tools: Sequence[Operation], *, structured: bool, working: Path | None) -> None:
         """
         Args:
             structured: Answers are JSON too, by a schema (`mcp.structured`); else the text is all there is.
@@ -146,11 +147,20 @@ class Serving:
         return _result(result, told, structured=self._structured)
 
     async def _run(
-        self, context: Context, tool: Tool, arguments: Mapping[str, Any], project: str | None, told: tuple[Notice, ...]
+        self,
+        context: Context,
+        tool: Operation,
+        arguments: Mapping[str, Any],
+        project: str | None,
+        told: tuple[Notice, ...],
     ) -> Result:
         progress = Progress(context, asyncio.get_running_loop())
         client = _client(context)
-        return await self._beside(lambda engine: tool.run(Call(engine, project, client, progress, told), arguments))
+
+        def run(engine: Engine) -> Result:
+            return tool.run(Call(lambda: engine, progress, project=project, client=client, told=told), arguments)
+
+        return await self._beside(run)
 
     async def _beside(self, work: Callable[[Engine], Made]) -> Made:
         """Do something with the engine in a thread, so that the protocol goes on meanwhile."""
@@ -279,7 +289,7 @@ class Roots(NamedTuple):
     until: float
 
 
-def _described(tool: Tool, *, structured: bool) -> types.Tool:
+def _described(tool: Operation, *, structured: bool) -> types.Tool:
     hints = types.ToolAnnotations(
         title=tool.title,
         read_only_hint=tool.reads,
@@ -292,7 +302,7 @@ def _described(tool: Tool, *, structured: bool) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=tool.input,
-        output_schema=tool.output if structured else None,
+        output_schema=tool.returns if structured else None,
         annotations=hints,
     )
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from memory.mcp.keeper import Keeper
-    from memory.operations.tool import Tool
+    from memory.operations.operation import Operation
 
 
-def serve(keeper: Keeper, tools: Sequence[Tool], *, structured: bool) -> None:
+def serve(keeper: Keeper, tools: Sequence[Operation], *, structured: bool) -> None:
     """Answer until the input ends or the client is gone. Nothing but the protocol is written to standard output."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memory.operations import shapes
+from memory.operations.arguments import Parameter
+from memory.operations.operation import HERE, Operation, Result
 from memory.operations.render import data, recall
-from memory.operations.tool import HERE, Parameter, Result, Tool
 from memory.schema.answer import Notice
 from memory.schema.draft import Draft
 from memory.schema.errors import Invalid
@@ -20,7 +21,7 @@ from memory.text.fence import INTRODUCTION
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memory.operations.tool import Call
+    from memory.operations.operation import Call
 
 EVERYWHERE = "*"
 UNKNOWN = Notice("the project you work on is not known, so this is of no project", 'Name it: project="my-app".')
@@ -171,8 +172,8 @@ def plain(document: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name != "schema"}
 
 
-TOOLS = (
-    Tool(
+OPERATIONS = (
+    Operation(
         name="memory_context",
         toolset="core",
         title="Recall before starting",
@@ -197,14 +198,14 @@ TOOLS = (
             ),
             Parameter("topup_recent", "boolean", "Fill up with recent memories; usually true."),
         ),
-        output=shapes.CONTEXT,
+        returns=shapes.CONTEXT,
         run=_context,
         project_argument="project",
         always=True,
         reads=True,
         repeats=True,
     ),
-    Tool(
+    Operation(
         name="memory_search",
         toolset="core",
         title="Search memories",
@@ -237,13 +238,13 @@ TOOLS = (
                 choices=tuple(mode.value for mode in Mode),
             ),
         ),
-        output=shapes.SEARCH,
+        returns=shapes.SEARCH,
         run=_search,
         project_argument="project",
         reads=True,
         repeats=True,
     ),
-    Tool(
+    Operation(
         name="memory_save",
         toolset="core",
         title="Save a memory",
@@ -269,13 +270,13 @@ TOOLS = (
             Parameter("source", "string", "Default is the program you run in."),
             Parameter("supersedes", "id", "Id of the memory that no longer holds."),
         ),
-        output=shapes.SAVE,
+        returns=shapes.SAVE,
         run=_save,
         project_argument="project",
         always=True,
         repeats=True,
     ),
-    Tool(
+    Operation(
         name="memory_details",
         toolset="core",
         title="Read a memory whole",
@@ -288,12 +289,12 @@ TOOLS = (
             Parameter("start", "integer", "First character of the details; default 0.", low=0, high=500_000),
             Parameter("length", "integer", f"Characters at most; default {PAGE}.", low=1, high=100_000),
         ),
-        output=shapes.DETAILS,
+        returns=shapes.DETAILS,
         run=_details,
         reads=True,
         repeats=True,
     ),
-    Tool(
+    Operation(
         name="memory_delete",
         toolset="core",
         title="Delete a memory",
@@ -303,7 +304,7 @@ TOOLS = (
             "new state with `supersedes` instead."
         ),
         parameters=(_ID,),
-        output=shapes.DELETE,
+        returns=shapes.DELETE,
         run=_delete,
         destroys=True,
         repeats=True,

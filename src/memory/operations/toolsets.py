@@ -13,10 +13,10 @@ from memory.schema.limits import clipped_repr
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from memory.operations.tool import Tool
+    from memory.operations.operation import Operation
 
 ALL = TOOLSETS[-1]
-_HOMES = dict(zip(TOOLSETS, ("daily", "upkeep", "sessions.tools", "research.tools", "graph.tools"), strict=False))
+_HOMES = dict(zip(TOOLSETS, ("daily", "upkeep", "sessions.tools", "research.tools", "graph.operations"), strict=False))
 """The module of each toolset's tools: only those that are wanted are imported, with the faces they stand on."""
 
 
@@ -25,7 +25,7 @@ def toolsets() -> tuple[str, ...]:
     return TOOLSETS[:-1]
 
 
-def chosen(names: Iterable[str]) -> tuple[Tool, ...]:
+def chosen(names: Iterable[str]) -> tuple[Operation, ...]:
     """
     The tools of some toolsets, always in the same order; "all" is every one. Of two with the same name the later: it
     takes whatever the other does, and more.
@@ -47,8 +47,8 @@ def chosen(names: Iterable[str]) -> tuple[Tool, ...]:
     )
 
 
-def _tools(toolset: str) -> tuple[Tool, ...]:
-    found: tuple[Tool, ...] = import_module(f"memory.operations.{_HOMES[toolset]}").TOOLS
+def _tools(toolset: str) -> tuple[Operation, ...]:
+    found: tuple[Operation, ...] = import_module(f"memory.operations.{_HOMES[toolset]}").OPERATIONS
     return found
 
 

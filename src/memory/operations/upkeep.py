@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.operations import shapes
+from memory.operations.arguments import Parameter
+from memory.operations.operation import Operation, Result
 from memory.operations.render import care_data, care_text
 from memory.operations.render.hints import for_agents
-from memory.operations.tool import Parameter, Result, Tool
 from memory.text.fence import fenced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memory.operations.tool import Call
+    from memory.operations.operation import Call
 
 
 def stats(call: Call, _given: Mapping[str, Any]) -> Result:
@@ -36,8 +37,8 @@ def _reindex(call: Call, given: Mapping[str, Any]) -> Result:
     return Result(values, said + failed)
 
 
-TOOLS = (
-    Tool(
+OPERATIONS = (
+    Operation(
         name="memory_stats",
         toolset="care",
         title="State of the memory",
@@ -46,12 +47,12 @@ TOOLS = (
             "what is wrong with what would mend it. Call it when recall seems incomplete or the user asks about the memory."
         ),
         parameters=(),
-        output=shapes.STATS,
+        returns=shapes.STATS,
         run=stats,
         reads=True,
         repeats=True,
     ),
-    Tool(
+    Operation(
         name="memory_reindex",
         toolset="care",
         title="Embed everything again",
@@ -61,7 +62,7 @@ TOOLS = (
             "minutes and, with a paid server, money: ask the user, and show them `dry_run` first."
         ),
         parameters=(Parameter("dry_run", "boolean", "Only say what it would take."),),
-        output=shapes.REINDEX,
+        returns=shapes.REINDEX,
         run=_reindex,
         repeats=True,
     ),

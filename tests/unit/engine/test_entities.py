@@ -16,8 +16,7 @@ from secrets_made import ALPHABETS
 
 from memory import Draft, Kind, Query, Scope
 from memory.engine.graph import Edge
-from memory.operations.graph import carry, given
-from memory.operations.render import graph_text
+from memory.operations.graph import carry, given, text as graph_text
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.limits import LINE_LIMIT, NAME_LIMIT, TITLE_LIMIT
 from memory.schema.memory import INSTRUCTIONS

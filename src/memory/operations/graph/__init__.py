@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.operations.graph.embed import Embedding
 from memory.operations.graph.find import Finding
 from memory.operations.graph.keep import Keeping
 from memory.rank.graph_distance import relevance
@@ -46,7 +45,7 @@ class EntityGraph:
         """
         self._engine = engine
         self._keeping = Keeping(engine, source=source, agent=agent)
-        self._finding, self._embedding = Finding(engine), Embedding(engine)
+        self._finding = Finding(engine)
 
     @property
     def engine(self) -> Engine:
@@ -63,6 +62,7 @@ class EntityGraph:
     rename_entity = delegate("_keeping", Keeping.rename_entity)
     link_memories = delegate("_keeping", Keeping.link_memories)
     unlink_memories = delegate("_keeping", Keeping.unlink_memories)
+    generate_embeddings = delegate("_keeping", Keeping.generate_embeddings)
 
     open_nodes = delegate("_finding", Finding.open_nodes)
     read_graph = delegate("_finding", Finding.read_graph)
@@ -73,8 +73,6 @@ class EntityGraph:
     find_path = delegate("_finding", Finding.find_path)
     entity_memories = delegate("_finding", Finding.entity_memories)
     get_stats = delegate("_finding", Finding.get_stats)
-
-    generate_embeddings = delegate("_embedding", Embedding.generate_embeddings)
 
 
 def hybrid_relevance(vector_score: float, graph_distance: int | None, vector_weight: float = 0.5) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.operations.graph import given
-from memory.operations.graph.rows import Rows, paged
-from memory.operations.render import data, graph_data
+from memory.operations.graph.rows import STATES, Rows, paged, scores, stats
+from memory.operations.render import data
 from memory.schema.answer import Notice, Outcome, Tier
 from memory.schema.errors import Ambiguous, Invalid, NotFound
 from memory.schema.limits import clipped_repr
@@ -242,12 +242,12 @@ class Finding:
 
     def get_stats(self) -> Values:
         """How much there is in the graph, and of how many entities the meaning can be searched."""
-        observations, states = 0, dict.fromkeys(graph_data.STATES, 0)
+        observations, states = 0, dict.fromkeys(STATES, 0)
         for page in paged(self.engine.graph.every()):
             observations += sum(map(len, self.engine.graph.known(page).values()))
             for state in self._rows.states(page).values():
                 states[state] += 1
-        return graph_data.stats(self.engine.graph.counts(), observations, states) | {"notices": []}
+        return stats(self.engine.graph.counts(), observations, states) | {"notices": []}
 
 
 def _cosine(threshold: float) -> float:
@@ -288,7 +288,7 @@ def _left_out(found: EntityAnswer, hits: Sequence[EntityHit], least: float | Non
 
 
 def _found(found: EntityAnswer, rows: Sequence[Values], hits: Sequence[EntityHit], *, hybrid: bool) -> Values:
-    scored = [row | graph_data.scores(hit, hybrid=hybrid) for row, hit in zip(rows, hits, strict=True)]
+    scored = [row | scores(hit, hybrid=hybrid) for row, hit in zip(rows, hits, strict=True)]
     return {"tier": str(found.tier), "entities": scored, "notices": data.notices(found.notices)}
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.operations import shapes
+from memory.operations.arguments import Parameter
+from memory.operations.operation import Operation, Result
 from memory.operations.render import envelope
 from memory.operations.render.hints import for_agents
 from memory.operations.sessions import SessionMemory
 from memory.operations.sessions.envelope import refusal
-from memory.operations.tool import Parameter, Result, Tool
 from memory.text.display import escape_invisible
 from memory.text.fence import INTRODUCTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from memory.operations.tool import Call, Schema
+    from memory.operations.arguments import Schema
+    from memory.operations.operation import Call
     from memory.schema.errors import Error
 
 MOST, ALL = 100, 10_000  # results of a search, and of one for whole documents (CAP X23)
@@ -78,19 +80,19 @@ def _tool(
     output: Schema,
     *,
     keeps: bool = False,
-    **hints: bool,
-) -> Tool:
+    **hints: Any,
+) -> Operation:
     """
     Args:
         keeps: It keeps something, in the client's project.
     """
-    return Tool(
+    return Operation(
         name=name,
         toolset="sessions",
         title=title,
         description=description,
         parameters=parameters,
-        output=output,
+        returns=output,
         run=_runner(name),
         project_argument="project" if keeps else "",
         always=keeps,
@@ -99,7 +101,7 @@ def _tool(
     )
 
 
-def _keeps(kind: str, title: str, description: str, *parameters: Parameter) -> Tool:
+def _keeps(kind: str, title: str, description: str, *parameters: Parameter) -> Operation:
     return _tool(
         f"store_{kind}",
         title,
@@ -111,7 +113,7 @@ def _keeps(kind: str, title: str, description: str, *parameters: Parameter) -> T
     )
 
 
-def _family(kind: str, what: str, filter: tuple[Parameter, ...]) -> tuple[Tool, ...]:
+def _family(kind: str, what: str, filter: tuple[Parameter, ...]) -> tuple[Operation, ...]:
     """The three searches of a kind: chunks, sections, documents."""
     return (
         _tool(
@@ -340,4 +342,4 @@ USING = (
     ),
 )
 
-TOOLS = (*KEEPING, *SEARCHING, *USING)
+OPERATIONS = (*KEEPING, *SEARCHING, *USING)

@@ -1,11 +1,10 @@
-"""What a tool is: its name, what it takes, what it gives, and strict checking of what an agent passes."""
+"""What an operation takes, and strict checking of what an agent passes."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
@@ -13,10 +12,9 @@ from memory.schema.kinds import singular
 from memory.schema.limits import NAME_LIMIT, check_text, clipped_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from memory.engine import Engine
-    from memory.schema.errors import Error
+    from memory.operations.operation import Operation
 
 Schema: TypeAlias = "dict[str, Any]"
 """A JSON Schema, as JSON has it."""
@@ -25,10 +23,9 @@ Sort = Literal["string", "integer", "number", "boolean", "strings", "id", "ids",
 """What an argument takes; an id is a text or, as some programs know it, a number; an object may come as text too."""
 
 
-@dataclass(frozen=True, slots=True)
 class Parameter:
     """
-    One argument of a tool.
+    One argument of an operation. A plain class: there are many, and each kind of class is made anew by each process.
 
     Attributes:
         meaning: What it says, for the agent: a clause.
@@ -40,117 +37,53 @@ class Parameter:
         plural: It is a kind, whose plural is taken too.
     """
 
-    name: str
-    sort: Sort
-    meaning: str
-    required: bool = False
-    choices: tuple[str, ...] = ()
-    low: int = 0
-    high: int = 0
-    strict: bool = False
-    fields: tuple[Parameter, ...] = ()
-    also: tuple[str, ...] = ()
-    named: bool = False
-    plural: bool = False
+    def __init__(
+        self,
+        name: str,
+        sort: Sort,
+        meaning: str,
+        *,
+        required: bool = False,
+        choices: tuple[str, ...] = (),
+        low: int = 0,
+        high: int = 0,
+        strict: bool = False,
+        fields: tuple[Parameter, ...] = (),
+        also: tuple[str, ...] = (),
+        named: bool = False,
+        plural: bool = False,
+    ) -> None:
+        self.name, self.sort, self.meaning, self.required = name, sort, meaning, required
+        self.choices, self.low, self.high, self.strict = choices, low, high, strict
+        self.fields, self.also, self.named, self.plural = fields, also, named, plural
 
     @property
     def schema(self) -> Schema:
-        said: Schema = {"description": self.meaning}
+        meaning: Schema = {"description": self.meaning}
         match self.sort:
             case "strings":
-                return {"type": "array", "items": {"type": "string"}} | said
+                return {"type": "array", "items": {"type": "string"}} | meaning
             case "id" | "ids":
                 one: Schema = {"type": ["string", "integer"]}
-                return (one if self.sort == "id" else {"type": "array", "items": one}) | said
+                return (one if self.sort == "id" else {"type": "array", "items": one}) | meaning
             case "objects":
-                return {"type": "array", "items": _object(self.fields)} | said
+                return {"type": "array", "items": described(self.fields)} | meaning
             case "integer":
-                return {"type": "integer", "minimum": self.low, "maximum": self.high} | said
+                return {"type": "integer", "minimum": self.low, "maximum": self.high} | meaning
             case "string" if self.choices:
-                return {"type": "string", "enum": list(self.choices)} | said
-        return {"type": self.sort} | said
+                return {"type": "string", "enum": list(self.choices)} | meaning
+        return {"type": self.sort} | meaning
 
 
-class Call(NamedTuple):
-    """
-    What a tool works with, besides its arguments.
-
-    Attributes:
-        project: The one that the client works on; None if that is not known.
-        client: The program that calls, by the name it gave; empty if it gave none.
-        progress: To be told how much of a long work is done, from any thread.
-        told: What the server says of the arguments, after the text.
-    """
-
-    engine: Engine
-    project: str | None
-    client: str
-    progress: Callable[[int, int], None]
-    told: tuple[Notice, ...] = ()
-
-
-class Result(NamedTuple):
-    """
-    Attributes:
-        data: JSON, as the tool's output schema has it.
-        text: The same for an agent that reads only this.
-        failed: It says in its own form that it could not be done.
-    """
-
-    data: dict[str, Any]
-    text: str
-    failed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """
-    Attributes:
-        description: When to use it and what for, below 120 words.
-        project_argument: What defaults to, or may be ".", the client's project; empty if there is none.
-        always: Whether the project is needed even if that argument is not given.
-        problem: Says an error in the form of this tool; None leaves it to the server.
-        reads, destroys, repeats: The hints of the protocol: changes nothing; takes something away for good; a second
-            call with the same arguments changes nothing more. None reaches into an open world: it is our memory.
-    """
-
-    name: str
-    toolset: str
-    title: str
-    description: str
-    parameters: tuple[Parameter, ...]
-    output: Schema
-    run: Callable[[Call, Mapping[str, Any]], Result]
-    project_argument: str = ""
-    always: bool = False
-    problem: Callable[[Error], Result] | None = None
-    reads: bool = False
-    destroys: bool = False
-    repeats: bool = False
-
-    @property
-    def input(self) -> Schema:
-        """The JSON Schema of its arguments; no others are taken."""
-        return _object(self.parameters)
-
-    def wants_project(self, arguments: Mapping[str, Any]) -> bool:
-        """Whether the client's project has to be found out for these arguments."""
-        given = arguments.get(self.project_argument) if self.project_argument else None
-        return bool(self.project_argument) and (given == HERE or (given is None and self.always))
-
-
-def _object(parameters: tuple[Parameter, ...]) -> Schema:
+def described(parameters: tuple[Parameter, ...]) -> Schema:
+    """The JSON Schema of an object with these fields and no others."""
     schema: Schema = {"type": "object", "properties": {one.name: one.schema for one in parameters}}
     if required := [one.name for one in parameters if one.required]:
         schema["required"] = required
     return schema | {"additionalProperties": False}
 
 
-HERE = "."
-"""The project that the client works on, as a value of `project`."""
-
-
-def checked(tool: Tool, arguments: Mapping[str, object]) -> tuple[dict[str, Any], tuple[Notice, ...]]:
+def checked(tool: Operation, arguments: Mapping[str, object]) -> tuple[dict[str, Any], tuple[Notice, ...]]:
     """
     The arguments of a call as a tool may trust them; what is null counts as left out.
 

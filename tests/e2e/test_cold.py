@@ -1,0 +1,69 @@
+"""What the commands that somebody waits for import of what is offered: a verb's declaration is none of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from command import Shell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PRINTED = {"memory.operations", "memory.operations.render", "memory.operations.render.data"}
+FOUND = PRINTED | {"memory.operations.render.text"}
+RECALLED = FOUND | {"memory.operations.render.hints", "memory.operations.render.recall"}
+FIND = {"memory.cli", "memory.cli.find", "memory.cli.options"}
+HOOK = {"memory.cli", "memory.cli.hook"}
+SCRIPT = """
+import sys
+from memory.cli import main
+code = main(sys.argv[1:])
+offered = ("memory.cli", "memory.mcp", "memory.operations", "memory.evaluate")
+print(*(name for name in sys.modules if name.startswith(offered)), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "imported"),
+    [
+        (("search", "cookies"), FIND | FOUND),
+        (("search", "cookies", "--json"), FIND | PRINTED),
+        (("context",), FIND | FOUND),
+        (("hook", "session-start"), HOOK | RECALLED),
+    ],
+    ids=" ".join,
+)
+def test_what_is_waited_for_imports_no_declaration(
+    tmp_path: Path, arguments: tuple[str, ...], imported: set[str]
+) -> None:
+    shell = Shell(tmp_path / "home", tmp_path)
+    shell("save", "Switched to JWT", "--what", "Replaced session cookies")
+
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *arguments],
+        input=json.dumps({"session_id": "s"}),
+        env=shell.env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert set(ran.stderr.splitlines()[-1].split()) == imported
+
+
+def test_a_declared_command_imports_its_own_family(tmp_path: Path) -> None:
+    shell = Shell(tmp_path / "home", tmp_path)
+
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT, "graph"], env=shell.env, capture_output=True, text=True, check=True, timeout=60
+    )
+
+    others = ("memory.operations.sessions", "memory.operations.research", "memory.mcp")
+    assert [name for name in ran.stderr.splitlines()[-1].split() if name.startswith(others)] == []
