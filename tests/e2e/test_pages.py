@@ -11,6 +11,7 @@ from command import Shell
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GENERATED = {"docs/cli.md", "docs/mcp.md", "docs/configuration.md"}
 PAGES = sorted(
     str(page.relative_to(ROOT))
     for folder in (ROOT, ROOT / "docs", ROOT / "docs/decisions")
@@ -81,3 +82,10 @@ def test_every_link_leads_to_a_page_and_a_heading(page: str) -> None:
         target = (ROOT / page).parent / path if path else ROOT / page
         assert target.exists(), address
         assert not anchor or anchor in anchors(str(target.resolve().relative_to(ROOT))), address
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in GENERATED])
+def test_lines_of_prose_end_before_120_characters(page: str) -> None:
+    lines = [line for line in prose(page).splitlines() if not line.startswith(("|", "    "))]
+
+    assert [line for line in lines if len(line) > 120] == []
