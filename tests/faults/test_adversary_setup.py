@@ -19,9 +19,10 @@ from command import Shell
 
 from memory.integrations import files, own
 from memory.integrations.command import command, described, our_hook
+from memory.integrations.edits import snippet
 from memory.integrations.environment import Environment, here
 from memory.integrations.jsontext import Fault
-from memory.integrations.overview import overview
+from memory.integrations.parts import overview
 from memory.integrations.prose import Block
 from memory.integrations.register import Outcome, Request, setup
 from memory.integrations.toml import TomlEdit
@@ -497,7 +498,7 @@ def test_a_number_that_is_none_is_kept() -> None:
 # AGENTS.md
 
 
-VALID = Block("Use memory.").snippet()
+VALID = snippet(Block("Use memory."))
 
 
 @pytest.mark.parametrize("remove", [False, True])

@@ -9,14 +9,14 @@ import click
 from memory.cli.options import as_json, show
 from memory.integrations.agents import INSTRUCTIONS, NAMES
 from memory.integrations.environment import here
-from memory.integrations.overview import overview
 from memory.integrations.own import shown
+from memory.integrations.parts import overview
 from memory.integrations.register import Request, setup as registered
 from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
     from memory.integrations.environment import Environment
-    from memory.integrations.overview import Row
+    from memory.integrations.parts import Row
     from memory.integrations.register import Outcome, Step
 
 

@@ -10,7 +10,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.integrations.command import NAME, described, our_hook, ours
-from memory.integrations.jsontext import MARK, Fault, blank, child, descended, inserted, parsed, removed, replaced
+from memory.integrations.jsontext import (
+    MARK,
+    Fault,
+    blank,
+    child,
+    descended,
+    inserted,
+    node_at,
+    parsed,
+    removed,
+    replaced,
+)
 from memory.schema.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,8 +34,16 @@ class Occupied(ConfigError):
     """Something of somebody else stands where ours should be; nothing was changed."""
 
 
+def occupied(entry: Json) -> Occupied:
+    """The error for a server of somebody else under our name."""
+    return Occupied(
+        f"there is a server {NAME!r} already that is not ours: {described(entry)}",
+        hint="Give it another name, or replace it: --force.",
+    )
+
+
 class Edit(Protocol):
-    """What is ours in one file. All but `snippet` raise `Fault` for a text that cannot be read."""
+    """What is ours in one file. All raise `Fault` for a text that cannot be read."""
 
     def install(self, text: str, *, force: bool) -> str:
         """
@@ -45,11 +64,10 @@ class Edit(Protocol):
     def standing(self, text: str) -> Edit | None:
         """The edit with the values that the text has, which an older version may have put; None if it has none."""
 
-    def current(self, text: str) -> bool:
-        """Whether a text has all of ours, as it should be now."""
 
-    def snippet(self) -> str:
-        """What a person would write into a new file."""
+def snippet(edit: Edit) -> str:
+    """What a person would write into a new file."""
+    return edit.install("", force=False)
 
 
 class Slot(Protocol):
@@ -59,8 +77,8 @@ class Slot(Protocol):
     def remove(self, document: Document) -> str: ...
     def found(self, document: Document) -> Slot | None: ...
     @property
-    def containers(self) -> tuple[tuple[str, ...], ...]:
-        """Paths that may have been made to hold it, deepest first."""
+    def keys(self) -> tuple[str, ...]:
+        """The path of what holds it, which may have been made for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +109,12 @@ class JsonEdit:
     def _swept(self, text: str, before: str) -> str:
         """Without the empty objects and lists that were not there before."""
         old = parsed("{}" if blank(before) else before, comments=self.comments)
-        for path in (path for slot in self.slots for path in slot.containers):
+        paths = [slot.keys[:depth] for slot in self.slots for depth in range(len(slot.keys), 0, -1)]
+        for path in paths:
             document = parsed(text, comments=self.comments)
-            parent, missing = descended(document.root, path[:-1])
-            member = None if missing else child(parent, path[-1])
-            if member and not member.node.members and member.node.value in ({}, []) and descended(old.root, path)[1]:
+            parent = node_at(document.root, path[:-1])
+            member = child(parent, path[-1]) if parent else None
+            if parent and member and member.node.value in ({}, []) and not node_at(old.root, path):
                 text = removed(document, parent, member)
         return text
 
@@ -103,19 +122,10 @@ class JsonEdit:
         if blank(text):
             return None
         document = parsed(text, comments=self.comments)
-        found = [slot.found(document) for slot in self.slots]
-        if all(slot is None or isinstance(slot, Needed) for slot in found):
+        slots = [slot.found(document) for slot in self.slots]
+        if all(slot is None or isinstance(slot, Needed) for slot in slots):
             return None
-        return replace(self, slots=tuple(slot for slot in found if slot is not None))
-
-    def current(self, text: str) -> bool:
-        try:
-            return self.install(text, force=False) == text
-        except Occupied:
-            return False
-
-    def snippet(self) -> str:
-        return self.install("", force=False)
+        return replace(self, slots=tuple(slot for slot in slots if slot is not None))
 
     @property
     def server(self) -> Json:
@@ -145,15 +155,11 @@ class Server:
     value: dict[str, Json]
     envelope: str = ""
 
-    @property
-    def containers(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(self.keys[:depth] for depth in range(len(self.keys), 0, -1))
-
     def _keys(self, document: Document) -> tuple[str, ...]:
         if self.envelope:
             deeper = (*self.keys, self.envelope)
-            node, missing = descended(document.root, deeper)
-            if not missing and isinstance(node.value, dict) and not isinstance(node.value.get("type"), str):
+            node = node_at(document.root, deeper)
+            if node and isinstance(node.value, dict) and not isinstance(node.value.get("type"), str):
                 return deeper
         return self.keys
 
@@ -169,15 +175,12 @@ class Server:
             return self._updated(document, keys)
         if force:
             return replaced(document, member.node, self.value)
-        raise Occupied(
-            f"there is a server {NAME!r} already that is not ours: {described(member.node.value)}",
-            hint="Give it another name, or replace it: --force.",
-        )
+        raise occupied(member.node.value)
 
     def _updated(self, document: Document, keys: tuple[str, ...]) -> str:
         """What is ours in the entry as it should be; what the user added to it stays."""
         for key, wanted in self.value.items():
-            node = _entry(document, keys)
+            node, _ = descended(document.root, (*keys, NAME))
             member = child(node, key)
             text = document.text
             if member is None:
@@ -188,21 +191,13 @@ class Server:
         return document.text
 
     def remove(self, document: Document) -> str:
-        keys = self._keys(document)
-        node, missing = descended(document.root, keys)
-        member = None if missing else child(node, NAME)
-        return removed(document, node, member) if member and ours(member.node.value) else document.text
+        node = node_at(document.root, self._keys(document))
+        member = child(node, NAME) if node else None
+        return removed(document, node, member) if node and member and ours(member.node.value) else document.text
 
     def found(self, document: Document) -> Server | None:
-        node, missing = descended(document.root, self._keys(document))
-        member = None if missing else child(node, NAME)
-        value = member.node.value if member else None
-        return replace(self, value=value) if isinstance(value, dict) and ours(value) else None
-
-
-def _entry(document: Document, keys: tuple[str, ...]) -> Node:
-    node, _ = descended(document.root, (*keys, NAME))
-    return node
+        node = node_at(document.root, (*self._keys(document), NAME))
+        return replace(self, value=node.value) if node and isinstance(node.value, dict) and ours(node.value) else None
 
 
 def _wrapped(keys: tuple[str, ...], value: Json) -> Json:
@@ -234,15 +229,11 @@ class Hook:
     value: dict[str, Json]
     tail: tuple[str, ...]
 
-    @property
-    def containers(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(self.keys[:depth] for depth in range(len(self.keys), 0, -1))
-
     def insert(self, document: Document, *, force: bool) -> str:
         node, missing = descended(document.root, self.keys)
         if missing:
             return inserted(document, node, missing[0], _wrapped(missing[1:], [self.value]))
-        handler = next(self._handlers(node), None)
+        handler = self._first(document)
         if handler is None:
             return document.text if self.foreign(document) else inserted(document, node, None, self.value)
         command = child(handler.node, "command")
@@ -257,30 +248,29 @@ class Hook:
 
     def remove(self, document: Document) -> str:
         while True:
-            node, missing = descended(document.root, self.keys)
-            handler = None if missing else next(self._handlers(node), None)
+            handler = self._first(document)
             if handler is None:
                 return document.text
             document = parsed(removed(document, handler.parent, handler.member), comments=document.comments)
 
     def found(self, document: Document) -> Hook | None:
-        node, missing = descended(document.root, self.keys)
-        handler = None if missing else next(self._handlers(node), None)
-        value = handler.member.node.value if handler and handler.parent is node else None
+        handler = self._first(document)
+        alone = handler is not None and handler.parent is node_at(document.root, self.keys)
+        value = handler.member.node.value if handler and alone else None
         return replace(self, value=value) if isinstance(value, dict) else None
 
     def foreign(self, document: Document) -> bool:
         """Whether a command of somebody else has ours in it."""
-        node, missing = descended(document.root, self.keys)
-        if missing:
-            return False
         mark = " ".join(self.tail)
-        return any(mark in (_command(one.node) or "") for one in self._all(node) if not self._mine(one.node))
+        return any(mark in (_command(one.node) or "") for one in self._all(document) if not self._mine(one.node))
 
-    def _handlers(self, node: Node) -> Iterator[_Handler]:
-        return (one for one in self._all(node) if self._mine(one.node))
+    def _first(self, document: Document) -> _Handler | None:
+        return next((one for one in self._all(document) if self._mine(one.node)), None)
 
-    def _all(self, node: Node) -> Iterator[_Handler]:
+    def _all(self, document: Document) -> Iterator[_Handler]:
+        node = node_at(document.root, self.keys)
+        if node is None:
+            return
         if not isinstance(node.value, list):
             raise Fault(f"a list of hooks should stand here, as {'.'.join(self.keys)}", node.start)
         for element in node.members:
@@ -307,7 +297,7 @@ class Needed:
 
     name: str
     value: Json
-    containers: tuple[tuple[str, ...], ...] = ()
+    keys: tuple[str, ...] = ()
 
     def insert(self, document: Document, *, force: bool) -> str:
         if child(document.root, self.name):

@@ -1,9 +1,14 @@
-"""Settings files of others: read, kept beside, replaced in one step, and never written over what somebody else just wrote."""
+"""
+Settings files of others: read, shown, kept beside, replaced in one step, and never written over what somebody else just
+wrote.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
+from difflib import unified_diff
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +21,11 @@ BACKUP = ".before-memory"
 
 OTHERS_BYTES = 64 << 20
 """Of another program's file: Claude Code keeps what was said in its own, which has megabytes."""
+
+HIDDEN = "…"
+
+_WORD = re.compile(r"""[^\s"'`{}\[\](),:;=<>]+""")
+_RUN = re.compile(rf"{HIDDEN}(?:[^\w{HIDDEN}\n]*{HIDDEN})+")
 
 
 class Seen(NamedTuple):
@@ -159,3 +169,24 @@ def _check_unchanged(file: Seen) -> None:
             f"{file.path} was changed by somebody else just now; it was not touched",
             hint="Close the agent if it is running, and try again.",
         )
+
+
+def diff(before: str, after: str, ours: str, names: tuple[str, str]) -> str:
+    """
+    The lines that go and come, as `diff -U0` shows them.
+
+    Args:
+        ours: The text of which every word may be shown; of other words the place alone is.
+        names: What the text is called before and after.
+    """
+    known = frozenset(_WORD.findall(ours))
+    lines = unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), n=0)
+    shown = [f"--- {names[0]}\n", f"+++ {names[1]}\n"]
+    for line in list(lines)[2:]:
+        text = line if line.startswith("@@") else line[0] + _masked(line[1:], known)
+        shown.append(text if text.endswith("\n") else text + "\n\\ No newline at end of file\n")
+    return "".join(shown) if len(shown) > len(names) else ""
+
+
+def _masked(line: str, known: frozenset[str]) -> str:
+    return _RUN.sub(HIDDEN, _WORD.sub(lambda word: word[0] if word[0] in known else HIDDEN, line))

@@ -184,6 +184,12 @@ def descended(node: Node, keys: Sequence[str]) -> tuple[Node, tuple[str, ...]]:
     return node, ()
 
 
+def node_at(node: Node, keys: Sequence[str]) -> Node | None:
+    """What stands at the end of a path."""
+    node, missing = descended(node, keys)
+    return None if missing else node
+
+
 def inserted(document: Document, node: Node, name: str | None, value: Json) -> str:
     """The text with one more member at the end of an object (with a name) or an array, written as its neighbours are."""
     text = document.text

@@ -1,4 +1,4 @@
-"""Which files get what, for one agent."""
+"""Which files of an agent get what, and which of all agents have it; a file that cannot be read stops nothing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.config.project import repository
-from memory.integrations.edits import Hook, JsonEdit, Needed, Server
+from memory.integrations.agents import AGENTS, INSTRUCTIONS
+from memory.integrations.command import command
+from memory.integrations.edits import Hook, JsonEdit, Needed, Occupied, Server
 from memory.integrations.files import seen
-from memory.integrations.jsontext import Fault
+from memory.integrations.jsontext import Fault, blank
 from memory.integrations.prose import Block, Whole
 from memory.integrations.toml import TomlEdit
 from memory.schema.errors import ConfigError, Invalid
@@ -135,3 +137,64 @@ def _data(name: str) -> str:
     from importlib.resources import files
 
     return (files("memory.integrations") / name).read_text("utf-8")
+
+
+class Row(NamedTuple):
+    """
+    Attributes:
+        installed: Whether the agent seems to be on this machine.
+        user, project: "yes", "old" (of another version or place), "no", "other" (somebody else's), "unreadable".
+    """
+
+    name: str
+    title: str
+    installed: bool
+    user: str
+    user_file: Path | None
+    project: str
+    project_file: Path | None
+
+
+def overview(environment: Environment) -> list[Row]:
+    """Every agent: whether it seems to be here, and whether memory is set up in it."""
+    mine = command(environment, home=None, config=None, shared=False)
+    rows = []
+    for agent in AGENTS:
+        signs = any(path.exists() for path in agent.signs(environment))
+        user, project = for_user(agent, environment, mine, hooks=False)[0], _project(agent, environment)
+        rows.append(
+            Row(
+                agent.name,
+                agent.title,
+                signs or any(map(environment.program, agent.programs)),
+                _state(user),
+                user.path,
+                _state(project) if project else "no",
+                project.path if project else None,
+            )
+        )
+    block = instructions(environment)[0]
+    return [*rows, Row(INSTRUCTIONS, "AGENTS.md", block.path.exists(), "no", None, _state(block), block.path)]
+
+
+def _project(agent: Agent, environment: Environment) -> Part | None:
+    """The project's file, if there is one that is not the user's."""
+    try:
+        return for_project(agent, environment, command(environment, home=None, config=None, shared=True))[0]
+    except Invalid:
+        return None
+
+
+def _state(part: Part) -> str:
+    try:
+        text = part.seen().text
+        if blank(text):
+            return "no"
+        standing = part.edit.standing(text)
+        try:
+            current = part.edit.install(text, force=False) == text
+        except Occupied:
+            return "old" if standing else "other"
+    except (Fault, ConfigError):
+        return "unreadable"
+    return ("yes" if current else "old") if standing else "no"

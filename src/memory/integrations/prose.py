@@ -63,12 +63,6 @@ class Block:
         inside = text[found.start : found.stop].replace("\r\n", "\n")
         return type(self)(inside.partition("\n")[2].removesuffix(END))
 
-    def current(self, text: str) -> bool:
-        return self.install(text, force=False) == text
-
-    def snippet(self) -> str:
-        return self.text + "\n"
-
     @staticmethod
     def _found(text: str) -> _Span | None:
         """
@@ -114,12 +108,6 @@ class Whole:
         if not _unchanged(text):
             return None
         return type(self)(_SIGNED.sub("", text.replace("\r\n", "\n")))
-
-    def current(self, text: str) -> bool:
-        return text == self.text
-
-    def snippet(self) -> str:
-        return self.text
 
 
 def _unchanged(text: str) -> bool:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.integrations import files, own, parts
 from memory.integrations.agents import AGENTS, NAMES
 from memory.integrations.command import NOTHING, command, options
-from memory.integrations.diff import diff
-from memory.integrations.edits import JsonEdit, Occupied
-from memory.integrations.jsontext import Fault, blank, child, descended, parsed
+from memory.integrations.edits import JsonEdit, Occupied, snippet
+from memory.integrations.jsontext import Fault, blank, node_at, parsed
 from memory.integrations.toml import TomlEdit
 from memory.schema.errors import ConfigError, Error, Invalid
 
@@ -75,7 +74,7 @@ class Step(NamedTuple):
             "absent" (nothing to remove), "other" (nothing to remove; somebody else's stands there), "kept" (changed by
             somebody, so left alone), "unverified" (the agent's command said yes, but its file does not).
         calls: What was run in place of writing the file, without secrets.
-        diff: The change, as `memory.integrations.diff` shows it; empty if something was run.
+        diff: The change, as `memory.integrations.files.diff` shows it; empty if something was run.
         backup: The copy of the file from before.
     """
 
@@ -173,7 +172,7 @@ def _planned(part: Part, request: Request) -> _Change:
     except Fault as fault:
         raise ConfigError(
             f"{part.path}:{_place(text, fault.at)}: {fault}",
-            hint=f"Nothing was changed. By hand, {'take out' if request.remove else 'put in'}:\n{part.edit.snippet()}",
+            hint=f"Nothing was changed. By hand, {'take out' if request.remove else 'put in'}:\n{snippet(part.edit)}",
         ) from fault
     except Occupied as error:
         if part.optional:
@@ -254,10 +253,8 @@ def _entry(text: str) -> Json:
     """What stands under our name in Claude Code's file."""
     if blank(text):
         return None
-    root = parsed(text, comments=False).root
-    node, missing = descended(root, ("mcpServers",))
-    member = None if missing else child(node, "memory")
-    return member.node.value if member else None
+    node = node_at(parsed(text, comments=False).root, ("mcpServers", "memory"))
+    return node.value if node else None
 
 
 def _differs(change: _Change) -> bool:
@@ -280,7 +277,7 @@ def _step(change: _Change) -> Step:
 def _diff(change: _Change) -> str:
     path = str(change.part.path)
     names = (path if change.file.data is not None else "/dev/null", "/dev/null" if change.after is None else path)
-    return diff(change.file.text, change.after or "", change.part.edit.snippet(), names)
+    return files.diff(change.file.text, change.after or "", snippet(change.part.edit), names)
 
 
 def _made(change: _Change, environment: Environment) -> _Change:
@@ -314,7 +311,7 @@ def _asked(change: _Change, calls: Calls, environment: Environment) -> _Change:
     except Error as error:
         way = "take out of" if change.state == "removed" else "put into"
         now = "Nothing was changed." if standing() == old else f"What was there before is in {copy or part.path}."
-        hint = f"{now} Once that command works, this one does too. By hand, {way} {part.path}:\n{part.edit.snippet()}"
+        hint = f"{now} Once that command works, this one does too. By hand, {way} {part.path}:\n{snippet(part.edit)}"
         raise Error(str(error), hint=hint) from error
     verified = _starts_alike(standing(), None if change.state == "removed" else _entry(change.after or ""))
     return change if verified else change._replace(state="unverified")

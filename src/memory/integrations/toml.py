@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from memory.integrations.command import NAME, described, ours
-from memory.integrations.edits import Occupied
+from memory.integrations.command import NAME, ours
+from memory.integrations.edits import occupied
 from memory.integrations.jsontext import MARK, Fault, blank
 
 if TYPE_CHECKING:
@@ -54,21 +54,18 @@ class TomlEdit:
         elif entry is not None and force:
             ways = (lambda text: self._appended(self._cut(text)), self._edited)
         elif entry is not None:
-            raise Occupied(
-                f"there is a server {NAME!r} already that is not ours: {described(entry)}",
-                hint="Give it another name, or replace it: --force.",
-            )
+            raise occupied(entry)
         return _first(text, ways, {**tables, self.key: {**_table(tables, self.key), NAME: value}})
 
     def _appended(self, text: str) -> str:
         """At the end, where a table of its own can be put without touching anything."""
-        body = self.snippet()
+        body = self._body()
         if blank(text):
             return MARK * text.startswith(MARK) + body
         lines = "\r\n" if "\r\n" in text else "\n"
         return text + lines * (not text.endswith("\n")) + lines + body.replace("\n", lines)
 
-    def snippet(self) -> str:
+    def _body(self) -> str:
         import tomlkit
 
         entry = tomlkit.table()
@@ -129,12 +126,6 @@ class TomlEdit:
     def standing(self, text: str) -> TomlEdit | None:
         entry = self._entry(_said(text), text)
         return replace(self, value=entry) if entry is not None and ours(entry) else None
-
-    def current(self, text: str) -> bool:
-        try:
-            return self.install(text, force=False) == text
-        except Occupied:
-            return False
 
     @property
     def server(self) -> Json:

@@ -21,11 +21,10 @@ from hypothesis import given, reject, strategies as st
 from memory.integrations import files, own
 from memory.integrations.agents import AGENTS, NAMES
 from memory.integrations.command import Command, command, fleeting, ours
-from memory.integrations.edits import Hook, JsonEdit, Occupied, Server
+from memory.integrations.edits import Hook, JsonEdit, Occupied, Server, snippet
 from memory.integrations.environment import Environment
 from memory.integrations.jsontext import MARK, Fault, parsed
-from memory.integrations.overview import overview
-from memory.integrations.parts import for_user, instructions
+from memory.integrations.parts import for_user, instructions, overview
 from memory.integrations.prose import Block, Whole
 from memory.integrations.register import Outcome, Request, setup
 from memory.integrations.toml import TomlEdit
@@ -87,7 +86,7 @@ def test_a_file_gets_ours_and_keeps_the_rest(case: str, change: str, home: Path)
             target.write_bytes(CHANGES[change](path.read_text("utf-8")).encode())
     before = files_of(home)
     program = command(environment, home=None, config=None, shared=False).argv[0]
-    block = instructions(environment)[0].edit.snippet()
+    block = snippet(instructions(environment)[0].edit)
 
     run(environment, agent_of(case))
 
@@ -1135,4 +1134,5 @@ def test_every_snippet_is_a_file_that_has_ours(agent: str, home: Path) -> None:
     found = next(one for one in AGENTS if one.name == agent)
 
     for part in for_user(found, environment, command(environment, home=None, config=None, shared=False), hooks=True):
-        assert part.edit.current(part.edit.snippet())
+        text = snippet(part.edit)
+        assert part.edit.install(text, force=False) == text
