@@ -92,25 +92,6 @@ def names(embedder: Embedder) -> Names:
     return Names(embedder.provider, embedder.model, recipe(str(getattr(embedder, "passage_prefix", ""))))
 
 
-class MeteredEmbedder(Embedder, Protocol):
-    """
-    An embedder as the engine has it: what it sends is in the usage log before, and what never changes is known.
-
-    Attributes:
-        names: Of its space.
-        host: Where it sends texts; empty if they stay in this process.
-        fallback: Where it sends them if the host gives no answer; empty if nowhere else.
-        fingerprint: Of its model, when it was taken; None before, and where the model cannot change under its name.
-    """
-
-    names: Names
-    host: str
-    fallback: str
-
-    @property
-    def fingerprint(self) -> Vectors | None: ...
-
-
 def space(embedder: Embedder) -> Space:
     """Where the vectors of an embedder compare. May probe it for its dimension."""
     return Space(*names(embedder), embedder.dimension)

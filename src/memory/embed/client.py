@@ -74,14 +74,14 @@ class Client:
         log: UsageLog,
         *,
         dimension: int | None = None,
-        check: Check = lambda _embedder, _fingerprint: None,
+        check: Check | None = None,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         """
         Args:
             dimension: What the stored vectors of this model have; None asks the server when it is needed.
-            check: Gets the model's fingerprint now and then, before vectors are given away.
+            check: Gets the model's fingerprint now and then, before vectors are given away; None believes any.
         """
         self._remote, self._terms = remote, terms
         self._stored = self._dimension = dimension
@@ -212,7 +212,8 @@ class Client:
             outcome.tokens = _token_count(reply.tokens) or outcome.tokens
             vectors = self._vectors(reply, len(inputs))
         if rechecks:
-            self._check(self, vectors[-1])
+            if self._check is not None:
+                self._check(self, vectors[-1])
             self.fingerprint, self._checked_at = vectors[-1].copy(), time.monotonic()
         return vectors
 

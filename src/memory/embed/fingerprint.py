@@ -15,7 +15,7 @@ from memory.store.usage import UsageLog
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memory.embed import MeteredEmbedder
+    from memory.embed.registry import MeteredEmbedder
     from memory.schema.space import Space, Vectors
     from memory.store import Generation
 

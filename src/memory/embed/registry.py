@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from memory.embed import fingerprint
 from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Maker, ModelSpec, spec_of, token_counter
@@ -20,10 +20,18 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.config.settings import EmbeddingSettings
-    from memory.embed import Embedder, MeteredEmbedder, Names
+    from memory.embed import Embedder, Names
+    from memory.embed.client import Client, WithFallback
     from memory.embed.fingerprint import Generations
+    from memory.embed.third_party import Metered
     from memory.schema.space import Vectors
     from memory.store import Generation
+
+MeteredEmbedder: TypeAlias = "Metered | Client | WithFallback"
+"""
+An embedder as the engine has it: what it sends is in the usage log before. Its names, its host and its fallback, empty
+if it has none, do not change while it lives; its fingerprint is there when it was taken.
+"""
 
 CACHED = 1_000  # query vectors that are kept (CAP A49)
 
@@ -60,7 +68,7 @@ class Embedders:
         self.local = embedder is not None or settings.provider not in SERVERS
         self._lasting: MeteredEmbedder | None = self._given  # the configured one, if no store can make it another
         self._embedders: dict[ModelSpec, tuple[MeteredEmbedder, int]] = {}  # with the width it was made for
-        self._queries: OrderedDict[QueryKey, Vectors] = OrderedDict()
+        self._queries: OrderedDict[tuple[Space, str, bytes], Vectors] = OrderedDict()
         self._lock = threading.Lock()
 
     @cached_property
@@ -237,7 +245,7 @@ class Embedders:
         A query that is longer than the model reads is embedded by its first window.
         """
         space = Space(*embedder.names, embedder.dimension)
-        key = QueryKey(space, text, self._stamp(space))
+        key = (space, text, self._stamp(space))
         windows = embedder.windows(text)
         with self._lock:
             if (vector := self._queries.get(key)) is not None:
@@ -258,7 +266,7 @@ class Embedders:
     def _asked(self, space: Space, text: str) -> bool:
         """Whether a query was asked before, of whatever model had this name."""
         with self._lock:
-            return any((key.space, key.text) == (space, text) for key in self._queries)
+            return any(key[:2] == (space, text) for key in self._queries)
 
     def _stamp(self, space: Space) -> bytes:
         """What tells the model of the stored vectors from another of its name; empty if there can be none."""
@@ -334,14 +342,3 @@ class Embedders:
         """
         self._expect(embedder, len(vector))
         fingerprint.compare(self._store, embedder, vector)
-
-
-class QueryKey(NamedTuple):
-    """
-    Attributes:
-        stamp: Tells a model from what another process put in its place under the same name.
-    """
-
-    space: Space
-    text: str
-    stamp: bytes = b""

@@ -17,8 +17,7 @@ from memory.text.terms import terms
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memory.embed import MeteredEmbedder
-    from memory.embed.registry import Embedders
+    from memory.embed.registry import Embedders, MeteredEmbedder
     from memory.rank.fuse import Fusing
     from memory.schema.answer import Ranking
     from memory.schema.backfill import Backfilled

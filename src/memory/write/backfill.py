@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from memory.embed import MeteredEmbedder
-    from memory.embed.registry import Embedders
+    from memory.embed.registry import Embedders, MeteredEmbedder
     from memory.embed.usage import Purpose
     from memory.schema.memory import Chunk, ChunkId, Excerpt, MemoryId
     from memory.store import Claim, Store

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed.usage import PROBE, purpose
-from memory.embed.windows import estimated
+from memory.embed.windows import estimated_sum
 from memory.schema.query import Scope
 from memory.store import active
 from memory.text.passage import passage
@@ -58,7 +58,7 @@ def estimate(store: Store, embedders: Embedders, *, moment: datetime) -> Forecas
     if here is not None:
         chunks -= store.embedded_count(here.id)
     passages = _sample(store)
-    mean = sum(map(estimated, passages)) / len(passages) if passages else 0.0
+    mean = estimated_sum(passages) / len(passages) if passages else 0.0
     tokens = round(mean * chunks)
     answering = active(store.generations())
     before = f"{answering.space.provider}:{answering.space.model}" if answering else ""
@@ -97,4 +97,4 @@ def _seconds(
         embedder.embed(some[:1], "passage")  # a model is loaded at first use
         begun = perf_counter()
         embedder.embed(some, "passage")
-    return tokens * (perf_counter() - begun) / max(1, sum(map(estimated, some)))
+    return tokens * (perf_counter() - begun) / max(1, estimated_sum(some))

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from memory.embed import MeteredEmbedder
-    from memory.embed.registry import Embedders
+    from memory.embed.registry import Embedders, MeteredEmbedder
     from memory.schema.space import Space
     from memory.store import Generation, Store
 

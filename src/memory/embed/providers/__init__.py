@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.config.settings import EmbeddingSettings
-    from memory.embed import Embedder, MeteredEmbedder
+    from memory.embed import Embedder
     from memory.embed.client import Client
     from memory.embed.fingerprint import Check
     from memory.embed.models import ModelProfile
+    from memory.embed.registry import MeteredEmbedder
     from memory.embed.remote import Remote
     from memory.embed.third_party import Metered
     from memory.schema.usage import Budget
@@ -259,11 +260,8 @@ class Maker:
             settings.price or profile.price,
             settings.dimensions,
         )
-        if check is None:
-            client = Client(remote, terms, self._log, now=self._now)
-        else:
-            dimension = spec.dimension or None
-            client = Client(remote, terms, self._log, dimension=dimension, check=check, now=self._now)
+        dimension = None if check is None else spec.dimension or None
+        client = Client(remote, terms, self._log, dimension=dimension, check=check, now=self._now)
         self._open.append(client)
         return client
 
