@@ -165,7 +165,8 @@ class Connections(Generic[C]):
             if some := self._idle.get(seconds):
                 return some.pop()
         limits = Limits(self._host)
-        return self._connect(seconds, limits), limits
+        with third_party(self._host, self._mask):
+            return self._connect(seconds, limits), limits
 
     def _hang_up(self, client: C) -> None:
         with suppress(Refused), third_party(self._host):

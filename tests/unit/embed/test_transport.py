@@ -127,6 +127,16 @@ def test_what_a_client_raises_comes_through() -> None:
         connections.ask(fail, 60, 10)
 
 
+def test_what_is_raised_while_a_client_is_made_comes_through_without_keys() -> None:
+    def connect(_seconds: float, _limits: Limits) -> Stuck:
+        raise RuntimeError("sk-1 is no key")
+
+    connections = Connections("http://h", connect, mask=lambda said: said.replace("sk-1", "…"))
+
+    with pytest.raises(Refused, match="http://h failed: RuntimeError: … is no key"):
+        connections.ask(lambda client: client, 60, 10)
+
+
 # Memory -------------------------------------------------------------------------------
 
 

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from memory.embed.remote import OLLAMA_PORT, Reply, failure, mask_keys, ollama_url, safe_url, secret
-from memory.embed.third_party import third_party
 from memory.embed.transport import HEADERS, Connections
 from memory.schema.errors import Garbled, Refused, Unreachable
 
@@ -79,8 +78,7 @@ class Ollama:
 
     def _answer(self, question: Any, seconds: float, most: int) -> Any:
         """What the client returns; its errors as ours."""
-        with third_party(self.host, _mask):
-            return self._connections.ask(lambda client: self._call(client, question, seconds), seconds, most)
+        return self._connections.ask(lambda client: self._call(client, question, seconds), seconds, most)
 
     def _call(self, client: ollama.Client, question: Any, seconds: float) -> Any:
         import httpx

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from memory.embed.remote import OPENAI, Reply, failure, mask_keys, openai_url, safe_url, secret
-from memory.embed.third_party import third_party
 from memory.embed.transport import HEADERS, Connections
 from memory.schema.errors import Error, Garbled, Refused, Unreachable
 
@@ -58,8 +57,7 @@ class OpenAI:
 
     def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
         """See `Remote.ask`."""
-        with third_party(self.host, self._mask):
-            return self._connections.ask(lambda client: self._answer(client, texts, seconds), seconds, most)
+        return self._connections.ask(lambda client: self._answer(client, texts, seconds), seconds, most)
 
     def _answer(self, client: openai.OpenAI, texts: Sequence[str], seconds: float) -> Reply:
         import openai
