@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import PATH, as_json, encoded, opened, progress, show, standard_input, tell, written
-from memory.config.files import BULK_BYTES, contents
+from memory.config.files import BULK_BYTES, contents, utf8
 from memory.schema.errors import Invalid
 from memory.schema.limits import printable
 
@@ -102,8 +102,6 @@ def _text(path: str) -> str:
         Invalid: It cannot be read, or is not UTF-8 text.
     """
     try:
-        return (standard_input(BULK_BYTES) if path == "-" else contents(path, BULK_BYTES)).decode("utf-8-sig")
+        return utf8(standard_input(BULK_BYTES) if path == "-" else contents(path, BULK_BYTES), printable(path))
     except OSError as error:
         raise Invalid(f"{printable(path)}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{printable(path)} is not UTF-8 text: {error.reason} at byte {error.start}") from error

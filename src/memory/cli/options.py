@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from memory.config.config import load
-from memory.config.files import TEXT_BYTES, bounded, new_file
+from memory.config.files import TEXT_BYTES, bounded, new_file, utf8
 from memory.engine import Engine
 from memory.schema.errors import Invalid
 from memory.schema.kinds import CATEGORIES, Kind, kind
@@ -249,12 +249,7 @@ def given_text(value: str, name: str) -> str:
     Raises:
         Invalid: Standard input is not UTF-8.
     """
-    if value != "-":
-        return value
-    try:
-        return standard_input(TEXT_BYTES).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{name} on standard input is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    return value if value != "-" else utf8(standard_input(TEXT_BYTES), f"{name} on standard input", mark=True)
 
 
 def standard_input(most: int) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memory.cli.options import PATH, as_json, given_text, named_project, opened, show, tell
-from memory.config.files import TEXT_BYTES, contents
+from memory.config.files import TEXT_BYTES, contents, utf8
 from memory.operations.sessions.drafts import draft
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
@@ -88,8 +88,6 @@ def _content(file: str | None, project: str | None, context: click.Context) -> s
     if file is None or file == "-":
         return given_text("-", "what is")
     try:
-        return contents(file, TEXT_BYTES).decode("utf-8")
+        return utf8(contents(file, TEXT_BYTES), file, mark=True)
     except OSError as error:
         raise Invalid(f"{file[:200]}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error

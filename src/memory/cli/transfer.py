@@ -22,7 +22,7 @@ from memory.cli.options import (
     tell,
     written,
 )
-from memory.config.files import BULK_BYTES, contents
+from memory.config.files import BULK_BYTES, contents, utf8
 from memory.config.project import project as named, repository
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, StoreDamaged, StoreError
@@ -195,12 +195,9 @@ def _grown(engine: Engine, draft: Draft, saved: Saved) -> bool:
 
 def _parsed(path: str) -> Iterator[Line]:
     try:
-        content = standard_input(BULK_BYTES) if path == "-" else contents(path, BULK_BYTES)
-        text = content.decode("utf-8-sig")
+        text = utf8(standard_input(BULK_BYTES) if path == "-" else contents(path, BULK_BYTES), path)
     except OSError as error:
         raise Invalid(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
     for number, line in enumerate(text.split("\n"), start=1):  # not splitlines: U+2028 may stand in a text
         if line.strip():
             yield parsed(line, place=f"{path}:{number}")

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.config.config import keys, tree, value, with_setting
-from memory.config.files import SETTINGS_BYTES, contents
+from memory.config.files import SETTINGS_BYTES, contents, utf8
 from memory.config.settings import variable
 from memory.schema.answer import Notice
 from memory.schema.errors import ConfigError
@@ -250,8 +250,6 @@ def _tree(file: str) -> object:
 
 def _text(file: str) -> str:
     try:
-        return contents(file, SETTINGS_BYTES).decode("utf-8-sig")
+        return utf8(contents(file, SETTINGS_BYTES), printable(file), ConfigError)
     except OSError as error:
         raise ConfigError(f"cannot read {printable(file)}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{printable(file)} is not UTF-8 text: {error.reason} at byte {error.start}") from error

@@ -14,7 +14,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from memory.config.files import SETTINGS_BYTES, contents
+from memory.config.files import SETTINGS_BYTES, contents, utf8
 from memory.config.settings import (
     FOREIGN,
     MOVED,
@@ -175,13 +175,11 @@ def _utf8(path: str) -> str:
 
 def _read(file: str, *, needed: bool) -> Iterator[tuple[str, object]]:
     try:
-        text = contents(file, SETTINGS_BYTES).decode("utf-8-sig")
+        text = utf8(contents(file, SETTINGS_BYTES), file, ConfigError)
     except OSError as error:
         if isinstance(error, (FileNotFoundError, NotADirectoryError)) and not needed:
             return
         raise ConfigError(f"{file}: {error.strerror}", hint="`memory init` writes one.") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
     yield from tree(text, file)
 
 

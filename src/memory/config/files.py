@@ -12,11 +12,14 @@ from contextlib import contextmanager, suppress
 from errno import EEXIST, EFBIG, EINVAL, EISDIR, ENOTDIR, ETIMEDOUT
 from typing import TYPE_CHECKING
 
+from memory.schema.errors import Invalid
 from memory.schema.limits import BODY_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from typing import BinaryIO
+
+    from memory.schema.errors import Error
 
 TEXT_BYTES = 4 * BODY_LIMIT + 3
 """Of a file with one text: UTF-8 has four bytes a character at most, and a byte order mark has three."""
@@ -57,6 +60,23 @@ def contents(path: str | os.PathLike[str], most: int) -> bytes:
         if not stat.S_ISREG(found.st_mode):
             os.set_blocking(descriptor, True)
         return bounded(file, most, str(path))
+
+
+def utf8(content: bytes, name: str, refused: type[Error] = Invalid, *, mark: bool = False) -> str:
+    """
+    What bytes say as UTF-8.
+
+    Args:
+        name: Where they come from, for the error.
+        mark: Whether a byte order mark at their beginning stays.
+
+    Raises:
+        Invalid: They are not UTF-8; the error's type is `refused`.
+    """
+    try:
+        return content.decode("utf-8" if mark else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise refused(f"{name} is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
 def bounded(file: BinaryIO, most: int, name: str) -> bytes:

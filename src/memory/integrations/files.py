@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from memory.config.files import contents, folders, read_only, write_file
+from memory.config.files import contents, folders, read_only, utf8, write_file
 from memory.schema.errors import ConfigError
 
 BACKUP = ".before-memory"
@@ -50,10 +50,7 @@ class Seen(NamedTuple):
         Raises:
             ConfigError: It is not UTF-8.
         """
-        try:
-            return (self.data or b"").decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"{self.path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+        return utf8(self.data or b"", str(self.path), ConfigError, mark=True)
 
 
 def seen(path: Path, *, inside: Path | None = None) -> Seen:

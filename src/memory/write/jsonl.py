@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from os.path import isfile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memory.config.files import TEXT_BYTES, contents
+from memory.config.files import TEXT_BYTES, contents, utf8
 from memory.schema.draft import SHARED, Draft
 from memory.schema.errors import Invalid, StoreDamaged
 from memory.schema.kinds import GENERAL, Kind, kind
@@ -222,11 +222,9 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
         Invalid: It cannot be read, or is not UTF-8 text.
     """
     try:
-        text = contents(path, TEXT_BYTES).decode("utf-8")
+        text = utf8(contents(path, TEXT_BYTES), str(path), mark=True)
     except OSError as error:
         raise Invalid(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
     if not text.removeprefix("\ufeff").strip():
         return None
     try:
