@@ -57,7 +57,19 @@ class Hooks(NamedTuple):
     version: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+def _plain(command: Command) -> dict[str, Json]:
+    return {"command": command.server[0], "args": list(command.server[1:])}
+
+
+def _typed(command: Command) -> dict[str, Json]:
+    return {"type": "stdio", **_plain(command)}
+
+
+def _listed(command: Command) -> dict[str, Json]:
+    return {"type": "local", "command": list(command.server)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
     """
     Attributes:
@@ -78,29 +90,17 @@ class Agent:
     name: str
     title: str
     user: Callable[[Environment], tuple[Path, ...]]
-    project: tuple[str, ...]
-    keys: tuple[str, ...]
-    entry: Callable[[Command], dict[str, Json]]
+    project: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ("mcpServers",)
+    entry: Callable[[Command], dict[str, Json]] = _plain
     signs: Callable[[Environment], tuple[Path, ...]]
-    programs: tuple[str, ...]
+    programs: tuple[str, ...] = ()
     following: str
     form: str = "json"
     envelope: str = ""
     hooks: Hooks | None = None
     skill: Callable[[Environment], Path] | None = None
     note: str = ""
-
-
-def _plain(command: Command) -> dict[str, Json]:
-    return {"command": command.server[0], "args": list(command.server[1:])}
-
-
-def _typed(command: Command) -> dict[str, Json]:
-    return {"type": "stdio", **_plain(command)}
-
-
-def _listed(command: Command) -> dict[str, Json]:
-    return {"type": "local", "command": list(command.server)}
 
 
 def _claude(environment: Environment) -> Path:
@@ -173,7 +173,6 @@ AGENTS = (
         title="Claude Code",
         user=_claude_state,
         project=(".mcp.json",),
-        keys=("mcpServers",),
         entry=_typed,
         signs=lambda environment: (_claude(environment), *_claude_state(environment)),
         programs=("claude",),
@@ -194,11 +193,7 @@ AGENTS = (
         name="claude-desktop",
         title="Claude Desktop",
         user=_claude_desktop,
-        project=(),
-        keys=("mcpServers",),
-        entry=_plain,
         signs=lambda environment: tuple(path.parent for path in _claude_desktop(environment)),
-        programs=(),
         following="Quit Claude Desktop, from its tray icon too, and start it again.",
     ),
     Agent(
@@ -206,7 +201,6 @@ AGENTS = (
         title="Cursor",
         user=lambda environment: (_cursor(environment) / "mcp.json",),
         project=(".cursor/mcp.json",),
-        keys=("mcpServers",),
         entry=_typed,
         signs=lambda environment: (_cursor(environment),),
         programs=("cursor", "cursor-agent"),
@@ -229,7 +223,6 @@ AGENTS = (
         user=lambda environment: (_codex(environment) / "config.toml",),
         project=(".codex/config.toml",),
         keys=("mcp_servers",),
-        entry=_plain,
         signs=lambda environment: (_codex(environment),),
         programs=("codex",),
         following="Start a new session of Codex and trust the hook of memory under /hooks; `codex mcp list` shows the server.",
@@ -288,8 +281,6 @@ AGENTS = (
         title="Gemini CLI",
         user=lambda environment: (_gemini(environment) / "settings.json",),
         project=(".gemini/settings.json",),
-        keys=("mcpServers",),
-        entry=_plain,
         signs=lambda environment: (_gemini(environment),),
         programs=("gemini",),
         following="Restart Gemini CLI; /mcp shows the server.",
@@ -310,8 +301,6 @@ AGENTS = (
         title="Windsurf (Devin Desktop)",
         user=_windsurf,
         project=(".devin/mcp_config.json",),
-        keys=("mcpServers",),
-        entry=_plain,
         signs=lambda environment: (_devin(environment), environment.home / ".codeium" / "windsurf"),
         programs=("windsurf", "devin-desktop", "devin"),
         following="Restart Windsurf (Devin Desktop); its list of MCP servers shows memory.",

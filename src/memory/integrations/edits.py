@@ -70,6 +70,21 @@ def snippet(edit: Edit) -> str:
     return edit.install("", force=False)
 
 
+def presence(edit: Edit, text: str) -> str:
+    """
+    What a text has of ours: "yes", "old" (of another version or place), "no", or "other" (somebody else's stands there).
+
+    Raises:
+        Fault: The text cannot be read.
+    """
+    standing = edit.standing(text) is not None
+    try:
+        current = edit.install(text, force=False) == text
+    except Occupied:
+        return "old" if standing else "other"
+    return ("yes" if current else "old") if standing else "no"
+
+
 class Slot(Protocol):
     """A place in a JSON file."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.config.project import repository
 from memory.integrations.agents import AGENTS, INSTRUCTIONS
 from memory.integrations.command import command
-from memory.integrations.edits import Hook, JsonEdit, Needed, Occupied, Server
+from memory.integrations.edits import Hook, JsonEdit, Needed, Server, presence
 from memory.integrations.files import seen
 from memory.integrations.jsontext import Fault, blank
 from memory.integrations.prose import Block, Whole
@@ -143,7 +143,7 @@ class Row(NamedTuple):
     """
     Attributes:
         installed: Whether the agent seems to be on this machine.
-        user, project: "yes", "old" (of another version or place), "no", "other" (somebody else's), "unreadable".
+        user, project: "unreadable", or what `edits.presence` says.
     """
 
     name: str
@@ -188,13 +188,6 @@ def _project(agent: Agent, environment: Environment) -> Part | None:
 def _state(part: Part) -> str:
     try:
         text = part.seen().text
-        if blank(text):
-            return "no"
-        standing = part.edit.standing(text)
-        try:
-            current = part.edit.install(text, force=False) == text
-        except Occupied:
-            return "old" if standing else "other"
+        return "no" if blank(text) else presence(part.edit, text)
     except (Fault, ConfigError):
         return "unreadable"
-    return ("yes" if current else "old") if standing else "no"

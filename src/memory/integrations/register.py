@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.integrations import files, own, parts
 from memory.integrations.agents import AGENTS, NAMES
 from memory.integrations.command import NOTHING, command, options
-from memory.integrations.edits import JsonEdit, Occupied, snippet
+from memory.integrations.edits import JsonEdit, Occupied, presence, snippet
 from memory.integrations.jsontext import Fault, blank, node_at, parsed
 from memory.integrations.toml import TomlEdit
 from memory.schema.errors import ConfigError, Error, Invalid
@@ -193,21 +193,13 @@ def _installed(edit: Edit, text: str, *, force: bool) -> tuple[str, str]:
         return "replaced", edit.install(text, force=True)
 
 
-def _occupied(edit: Edit, text: str) -> bool:
-    try:
-        edit.install(text, force=False)
-    except Occupied:
-        return True
-    return False
-
-
 def _without(part: Part, file: Seen, standing: Edit | None) -> _Change:
     """Without ours: exactly as it was before, if nobody else changed it since; else ours alone is cut out."""
     text = file.text
     if standing is None:
         if (part.optional and text) or _foreign(part.edit, text):
             return _Change(part, file, "kept", text)
-        return _Change(part, file, "other" if _occupied(part.edit, text) else "absent", text)
+        return _Change(part, file, "other" if presence(part.edit, text) == "other" else "absent", text)
     before = _before(part)
     known = before is not None or not part.path.is_symlink()  # a link is the user's, so its file was
     with suppress(Fault, Occupied):
