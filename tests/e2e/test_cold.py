@@ -36,7 +36,7 @@ sys.exit(code)
         (("context",), FIND | FOUND),
         (("hook", "session-start"), HOOK | RECALLED),
     ],
-    ids=" ".join,
+    ids=["search", "search --json", "context", "hook"],
 )
 def test_what_is_waited_for_imports_no_declaration(
     tmp_path: Path, arguments: tuple[str, ...], imported: set[str]
