@@ -107,7 +107,7 @@ def test_a_folder_is_of_its_repository_wherever_it_is_watched_from(shell: Shell)
 
 
 def test_a_load_of_much_text_says_only_what_the_rest_is(engine: Engine) -> None:
-    from memory.operations.render.envelope import ALTOGETHER, text as shown
+    from memory.operations.sessions.text import ALTOGETHER, answer as shown
 
     memory = SessionMemory(engine)
     for number in range(8):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memory.cli.options import HERE, as_json, first, opened, scope, scoped, settings, show, tell
+from memory.cli.options import HERE, as_json, opened, scope, scoped, settings, show, tell
 from memory.schema.errors import Invalid
 from memory.schema.limits import DISTANCE_LIMIT
 from memory.schema.query import EVERYTHING, MOST, Granularity, Mode, Query
@@ -131,6 +131,8 @@ def details(context: click.Context, /, reference: str, *, as_json: bool) -> None
 @click.pass_context
 def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any) -> None:
     """Show memories, last changed first."""
+    from memory.operations.render.text import first
+
     with opened(context) as engine:
         memories, more = first(engine.documents.recent(scope(**where), min(limit + 1, MOST)), limit)
         missing = "" if memories else _nothing(engine)

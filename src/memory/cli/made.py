@@ -45,7 +45,7 @@ def _command(declared: Command) -> click.Command:
         with ExitStack() as stack:
             report = stack.enter_context(progress(declared.progress))
             engine = cache(lambda: stack.enter_context(opened(context)))
-            shown = declared.run(Call(engine, report), given)
+            shown = declared.run(Call(engine, report, as_json=wants_json), given)
         return _printed(declared, shown, wants_json=wants_json)
 
     run = as_json(run)

@@ -20,7 +20,7 @@ from memory.schema.errors import Invalid
 from memory.schema.kinds import CATEGORIES, Kind, kind
 from memory.schema.limits import iteration, printable
 from memory.schema.memory import Status
-from memory.schema.query import MOST, Scope
+from memory.schema.query import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from memory.schema.answer import Notice
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
-Item = TypeVar("Item")
 
 HERE = "."
 """The value of `--project` without a name: the project of the current folder."""
@@ -201,14 +200,6 @@ def opened(context: click.Context, config: Config | None = None, *, damaged: boo
     """The user's engine for one command."""
     with Engine.open(config or settings(context), lasting=False, damaged=damaged) as engine:
         yield engine
-
-
-def first(found: Iterable[Item], limit: int) -> tuple[list[Item], str]:
-    """Of what was looked up with one more than is shown, what is shown, and a sentence if that may not be all."""
-    items = list(found)
-    if len(items) > limit:
-        return items[:limit], f"there are more than {limit:,}; -n shows them"
-    return items, f"there may be more: {MOST:,} are shown at most" if len(items) == MOST else ""
 
 
 def show(data: dict[str, Any]) -> None:

@@ -10,7 +10,6 @@ from memory.cli.options import (
     HERE,
     PATH,
     as_json,
-    first,
     given_text,
     named_project,
     not_blank,
@@ -133,6 +132,8 @@ def show_(context: click.Context, /, id: str | None, limit: int, kind: str | Non
     with opened(context) as engine:
         found = engine.runs.run(_named(id, engine))
         memories = engine.documents.recent(scope(found.id, kind), min(limit + 1, MOST))
+    from memory.operations.render.text import first
+
     memories, more = first(memories, limit)
     if as_json:
         from memory.operations.render import research_data

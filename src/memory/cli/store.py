@@ -10,7 +10,9 @@ import click
 
 from memory.cli.options import PATH, as_json, given_text, named_project, opened, show, tell
 from memory.config.files import TEXT_BYTES, contents, utf8
-from memory.operations.sessions.drafts import draft
+from memory.operations.render import data
+from memory.operations.render.text import counted
+from memory.operations.sessions.arguments import draft
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
 from memory.text.title import title
@@ -56,13 +58,11 @@ def store(context: click.Context, /, kind_name: str, file: str | None, *, as_jso
     with opened(context) as engine:
         result = engine.save(made)
     if as_json:
-        from memory.operations.render import sessions_data
-
-        show(sessions_data.stored(result))
+        facts = {"known": result.known, "memory": data.whole(result.memory), "chunks": result.chunks}
+        show(data.document("store", facts | {"notices": data.notices(result.notices)}))
         return
-    from memory.operations.render import sessions_text
-
-    click.echo(sessions_text.stored(result))
+    done, memory = "already kept" if result.known else "kept", result.memory
+    click.echo(f"{done} {memory.uid[:8]} (id {memory.id}), {memory.kind}, {counted(result.chunks, 'chunk')}")
     tell(result.notices)
 
 

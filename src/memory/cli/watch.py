@@ -287,9 +287,10 @@ class _Report:
     def _change(self, change: Change, *, pruning: bool) -> None:
         self._done[change.done] += 1
         if self._as_json:
-            from memory.operations.render import sessions_data
+            from memory.operations.render import data
 
-            show(sessions_data.change(change.done, change.name, change.memory, change.notices))
+            about = {"change": change.done, "file": change.name, "memory": data.pointer(change.memory)}
+            show(data.document("watch", about | {"notices": data.notices(change.notices)}))
             return
         from memory.text.display import escape_controls
 

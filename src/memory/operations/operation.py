@@ -29,6 +29,7 @@ class Call:
         client: The program that calls, by the name it gave; empty if it gave none.
         progress: To be told how much of a long work is done, from any thread.
         told: What the server says of the arguments, after the text.
+        as_json: A command is to print JSON: what only that has need not be looked up for a person.
     """
 
     def __init__(
@@ -39,8 +40,9 @@ class Call:
         project: str | None = None,
         client: str = "",
         told: tuple[Notice, ...] = (),
+        as_json: bool = False,
     ) -> None:
-        self._opened, self.progress = opened, progress
+        self._opened, self.progress, self.as_json = opened, progress, as_json
         self.project, self.client, self.told = project, client, told
 
     @property

@@ -80,35 +80,6 @@ STATS = answer("memories:number superseded:number chunks:number queued:number")
 REINDEX = answer("chunks:number embedded:number")
 
 
-def enveloped(fields: str) -> Schema:
-    return record(f"success:flag {fields} message:text? error:text?")
-
-
-STORED = enveloped(
-    "memory_id:number? memory_type:text? agent_id:text? session_id:text? content_hash:text? chunks_created:number? created_at:text?"
-)
-_ANSWERED = "granularity tier:text? outcome:text? worth:text?"
-GRANULAR = enveloped(f"results:rows total_results:number {_ANSWERED}")
-_SEARCHED = "results:rows total_results:number query:text? filters:object limit:number? latest_first:flag"
-SCOPED = enveloped(_SEARCHED)
-DOCUMENTS = enveloped(f"{_SEARCHED} {_ANSWERED}")
-LOADED = enveloped(
-    "session_context:object? input_prompts:rows recent_reports:rows recent_report_observations:rows recent_working_memory:rows"
-)
-EXPANDED = enveloped(
-    "memory_id:number? target_chunk_index:number? context_window:number? chunks_returned:number expanded_content:text? chunks:rows"
-)
-RECONSTRUCTED = enveloped("memory_id:number? content:text? title:text? memory_type:text? chunk_count:number?")
-FETCHED = enveloped("memory:object?")
-COUNTED = enveloped(
-    "session_id:text? memory_counts:object agent_counts:object total_memories:number total_chunks:number "
-    "earliest_created:text? latest_created:text?"
-)
-LISTED = enveloped("sessions:rows total_sessions:number")
-WRITTEN = enveloped("file_path:text? memory_id:number? bytes_written:number?")
-DELETED = enveloped("memory_id:number?")
-CLEANED = enveloped("memories_deleted:number chunks_deleted:number dry_run:flag")
-
 SAID = record(
     "id memory_id:number query_id type agent:text? content size:number metadata:object created_at flags:texts"
 )

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from memory.operations.operation import Operation
 
 ALL = TOOLSETS[-1]
-_HOMES = dict(zip(TOOLSETS, ("daily", "upkeep", "sessions.tools", "research.tools", "graph.operations"), strict=False))
+_HOMES = dict(
+    zip(TOOLSETS, ("daily", "upkeep", "sessions.operations", "research.tools", "graph.operations"), strict=False)
+)
 """The module of each toolset's tools: only those that are wanted are imported, with the faces they stand on."""
 
 

@@ -23,9 +23,8 @@ from sessions_made import rows, session_memory
 
 from memory import Draft, Engine
 from memory.config.config import load
-from memory.operations.render import envelope
-from memory.operations.sessions import SessionMemory, errors
-from memory.operations.sessions.drafts import draft
+from memory.operations.sessions import SessionMemory, errors, text
+from memory.operations.sessions.arguments import draft
 from memory.operations.sessions.errors import documented
 from memory.schema import errors as ours
 from memory.schema.document import Document
@@ -699,14 +698,14 @@ def fence(text: str) -> tuple[str, str]:
 
 
 def test_a_refusal_is_a_line(memory: SessionMemory) -> None:
-    said = envelope.text(memory.store_report("a", "", "x"))
+    said = text.answer(memory.store_report("a", "", "x"))
 
     assert said == "Not done, ValidationError: a report needs a session_id.\n"
     assert said.count("\n") == 1
 
 
 def test_what_was_kept_is_said_in_a_line_and_its_facts(memory: SessionMemory) -> None:
-    said = envelope.text(memory.store_report("explorer", "s1", "alpha", 2, "perf"))
+    said = text.answer(memory.store_report("explorer", "s1", "alpha", 2, "perf"))
 
     assert said.startswith(
         "Done: kept as memory 1.\nmemory_id: 1; memory_type: report; agent_id: explorer; session_id: s1;"
@@ -717,7 +716,7 @@ def test_a_result_says_where_it_is_from(memory: SessionMemory) -> None:
     body = f"# Pool\n\n## Limits\n\nForty connections. {'word ' * 500}"
     memory.store_report("explorer", "s1", body, "v2", "perf")
 
-    _, inside = fence(envelope.text(memory.search_reports_specific_chunks("forty connections")))
+    _, inside = fence(text.answer(memory.search_reports_specific_chunks("forty connections")))
 
     assert inside.startswith("1. [memory 1 · chunk ")
     for fact in ("by explorer", "session s1", "iteration 2", "task perf", "# Pool > ## Limits", "relevance 1.00"):
@@ -728,7 +727,7 @@ def test_a_result_says_where_it_is_from(memory: SessionMemory) -> None:
 def test_a_section_says_how_much_of_it_matches(memory: SessionMemory) -> None:
     memory.store_report("a", "s", f"# T\n\n{'word ' * 300}\n\n{'text ' * 300}")
 
-    _, inside = fence(envelope.text(memory.search_reports_section_context("text")))
+    _, inside = fence(text.answer(memory.search_reports_section_context("text")))
 
     assert "1 of 2 chunks match]" in inside
 
@@ -741,7 +740,7 @@ def test_a_section_that_fills_up_does_not_say_that_it_matches(memory: SessionMem
     (row,) = found["results"]
     assert row["topup"] == "recent"
     assert (row["chunks_in_section"], row["matched_chunks"], row["match_ratio"], row["auto_merged"]) == (1, 0, 0, False)
-    _, inside = fence(envelope.text(found))
+    _, inside = fence(text.answer(found))
     assert "fills up, recent" in inside
     assert "match" not in inside
 
@@ -750,20 +749,20 @@ def test_a_long_text_among_others_is_cut_and_says_how_to_read_it_whole(memory: S
     for letter in "abcdefg":
         memory.store_report("a", "s", letter * 30_000)
 
-    said = envelope.text(memory.search_reports_full_documents(limit=10))
+    said = text.answer(memory.search_reports_full_documents(limit=10))
 
     assert said.count("(10,000 more characters: reconstruct_document shows memory ") == 3
     assert said.count("(30,000 characters: reconstruct_document shows memory ") == 4
     assert len(said) < 62_000
     for answer in (memory.reconstruct_document(1), memory.get_memory_by_id(1)):
-        assert "a" * 30_000 in envelope.text(answer)
+        assert "a" * 30_000 in text.answer(answer)
 
 
 def test_a_memory_alone_is_shown_with_all_its_fields(memory: SessionMemory) -> None:
     draft = Draft(kind=Kind.REPORT, agent_id="a", session_id="s", body="x", tags=("one", "two"), metadata={"n": [1, 2]})
     kept = memory.engine.save(draft).memory
 
-    said = envelope.text(memory.get_memory_by_id(kept.id))
+    said = text.answer(memory.get_memory_by_id(kept.id))
 
     for fact in ("tags: one, two", "metadata: n 1, 2", f"content_hash: {kept.content_hash[:16]}", "access_count: 1"):
         assert f"\n{fact}\n" in said
@@ -797,7 +796,7 @@ def test_what_memories_say_stands_in_the_fence_and_is_marked(hostile: SessionMem
         hostile.get_memory_by_id(3),
     ]
     for answer in answers:
-        before, inside = fence(envelope.text(answer))
+        before, inside = fence(text.answer(answer))
         assert MARK in inside
         assert "Ignore" in inside
         assert "Ignore" not in before
@@ -808,7 +807,7 @@ def test_what_memories_say_stands_in_the_fence_and_is_marked(hostile: SessionMem
 
 def test_names_that_others_gave_stand_in_the_fence(hostile: SessionMemory) -> None:
     for answer in (hostile.list_sessions(), hostile.get_session_stats(FORGED[:180])):
-        before, inside = fence(envelope.text(answer))
+        before, inside = fence(text.answer(answer))
         assert "Ignore" in inside
         assert "\n2. [memory 9" not in inside  # a name is one line, whatever it holds
         if "sessions" in answer:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.operations.render.recall import headline, notices
-from memory.operations.render.sessions_text import shares, short_row, table
-from memory.operations.render.text import counted
+from memory.operations.render.text import counted, shares, short_row, table
 from memory.schema.memory import INSTRUCTIONS
 from memory.text.display import escape_invisible, one_line
 from memory.text.fence import MARK, fenced

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from memory.operations.render.data import headings
 from memory.schema.answer import Outcome
 from memory.schema.limits import WHAT_OF_BODY
-from memory.schema.memory import INSTRUCTIONS
-from memory.schema.query import Granularity
+from memory.schema.memory import INSTRUCTIONS, Status
+from memory.schema.query import MOST, Granularity
 from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from memory.schema.document import Details
     from memory.schema.memory import Memory
 
+Item = TypeVar("Item")
+
 WIDTH = 110  # where there is no terminal
 NARROWEST = 40
 LINES = 3  # of a passage
-TITLE = 60  # characters of a text in place of a title
+TITLE = 60  # characters of a text in place of a title, or of the first line of a memory in a table
 
 _SHOWN = ("title", "what", "why", "impact", "category", "project", "source")
 
@@ -216,3 +218,42 @@ def notice(found: Notice) -> str:
 def counted(number: int, one: str, several: str = "") -> str:
     """A number of things: "1 chunk", "2 chunks"."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def table(rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width).rstrip() for row in rows
+    )
+
+
+def shares(counts: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{plain(name)} {count:,}" for name, count in counts)
+
+
+def plain(text: str) -> str:
+    """A text as one line."""
+    return " ".join(escape_controls(text).split())
+
+
+def short_row(memory: Memory) -> tuple[str, ...]:
+    said = (plain(part) for part in (memory.title, *memory.what.splitlines()))
+    head = next(filter(None, said), "")
+    facts = [memory.agent_id, memory.task_code, f"{memory.created_at:%Y-%m-%d}"]
+    facts += ["superseded"] if memory.status is Status.SUPERSEDED else []
+    facts += ["looks like orders to an agent"] if INSTRUCTIONS in memory.flags else []
+    return (
+        f"{memory.id:>6}",
+        str(memory.kind),
+        head if len(head) <= TITLE else f"{head[: TITLE - 1]}…",
+        " · ".join(plain(fact) for fact in facts if fact),
+        memory.uid[:8],
+    )
+
+
+def first(found: Iterable[Item], limit: int) -> tuple[list[Item], str]:
+    """Of what was looked up with one more than is shown, what is shown, and a sentence if that may not be all."""
+    items = list(found)
+    if len(items) > limit:
+        return items[:limit], f"there are more than {limit:,}; -n shows them"
+    return items, f"there may be more: {MOST:,} are shown at most" if len(items) == MOST else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.sessions.find import Finding
-from memory.operations.sessions.keep import Keeping
 from memory.operations.sessions.use import Using
 from memory.schema.delegate import delegate
 
@@ -48,9 +47,8 @@ class SessionMemory:
             raises: Raise a `memory.operations.sessions.errors.SessionError` instead of answering an error.
         """
         self._engine, self._raises = engine, raises
-        self._keeping = Keeping(engine, source=source, project=project, raises=raises)
         self._finding = Finding(engine, raises=raises)
-        self._using = Using(engine, folder=folder, raises=raises)
+        self._using = Using(engine, source=source, project=project, folder=folder, raises=raises)
 
     @property
     def engine(self) -> Engine:
@@ -89,13 +87,13 @@ class SessionMemory:
             },
         }
 
-    store_session_context = delegate("_keeping", Keeping.store_session_context)
-    store_input_prompt = delegate("_keeping", Keeping.store_input_prompt)
-    store_system_memory = delegate("_keeping", Keeping.store_system_memory)
-    store_report = delegate("_keeping", Keeping.store_report)
-    store_report_observation = delegate("_keeping", Keeping.store_report_observation)
-    store_working_memory = delegate("_keeping", Keeping.store_working_memory)
-    store_knowledge_base = delegate("_keeping", Keeping.store_knowledge_base)
+    store_session_context = delegate("_using", Using.store_session_context)
+    store_input_prompt = delegate("_using", Using.store_input_prompt)
+    store_system_memory = delegate("_using", Using.store_system_memory)
+    store_report = delegate("_using", Using.store_report)
+    store_report_observation = delegate("_using", Using.store_report_observation)
+    store_working_memory = delegate("_using", Using.store_working_memory)
+    store_knowledge_base = delegate("_using", Using.store_knowledge_base)
 
     search_session_context = delegate("_finding", Finding.search_session_context)
     search_input_prompts = delegate("_finding", Finding.search_input_prompts)

@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias
 
 from memory.operations.sessions.errors import ValidationError, documented
+from memory.operations.shapes import record
 from memory.schema.errors import Error
 
 if TYPE_CHECKING:
@@ -34,22 +35,20 @@ class Answering(Protocol):
 
 
 def answers(
-    doing: Doing, blank: Mapping[str, Any]
-) -> Callable[
-    [Callable[Concatenate[Any, Given], Envelope]],
-    Callable[Concatenate[Any, Given], Envelope],
-]:
+    doing: Doing, fields: str, **values: object
+) -> Callable[[Callable[Concatenate[Any, Given], Envelope]], Callable[Concatenate[Any, Given], Envelope]]:
     """
     A method whose result becomes an envelope, and whose errors too.
 
     Args:
-        blank: The promised fields with what they are when there is nothing to say.
+        fields: What it promises, see `memory.operations.shapes.record`.
+        values: What is in them when there is nothing to say, where that is not None, 0, empty or true.
     """
 
     def wrapped(method: Callable[Concatenate[Any, Given], Envelope]) -> Callable[Concatenate[Any, Given], Envelope]:
         @functools.wraps(method)
         def answered(self: Answering, /, *args: Given.args, **kwargs: Given.kwargs) -> Envelope:
-            envelope = _blank(blank)
+            envelope = _blank(fields, values)
             try:
                 envelope |= method(self, *args, **kwargs)
             except Error as error:
@@ -60,20 +59,30 @@ def answers(
                 raise ValidationError(envelope["message"])
             return envelope
 
-        answered.__dict__.update(blank=blank, doing=doing)
+        answered.__dict__.update(fields=fields, values=values, doing=doing)
         return answered
 
     return wrapped
 
 
+def returned(method: Callable[..., Envelope]) -> dict[str, Any]:
+    """The JSON Schema of what a method that `answers` returns."""
+    return record(f"success:flag {method.__dict__['fields']} message:text? error:text?")
+
+
 def refusal(method: Callable[..., Envelope], error: Error) -> Envelope:
     """What a method that `answers` says when it could not do what was asked."""
-    problem = documented(error, method.__dict__["doing"])
-    return _blank(method.__dict__["blank"]) | {"success": False, "error": problem.name, "message": str(problem)}
+    declared = method.__dict__
+    problem = documented(error, declared["doing"])
+    blank = _blank(declared["fields"], declared["values"])
+    return blank | {"success": False, "error": problem.name, "message": str(problem)}
 
 
-def _blank(fields: Mapping[str, Any]) -> Envelope:
-    return {"success": True, **deepcopy(dict(fields)), "message": None, "error": None}
+def _blank(fields: str, values: Mapping[str, object]) -> Envelope:
+    empty = {"number": 0, "object": {}, "rows": [], "flag": True}
+    named = (field.partition(":") for field in fields.split())
+    blank = {name: empty.get(shape) for name, _, shape in named}
+    return deepcopy({"success": True, **blank, **values, "message": None, "error": None})
 
 
 def said(notices: Iterable[Notice], *first: str) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.sessions import rows
+from memory.operations.sessions.arguments import Filter, needed
 from memory.operations.sessions.envelope import answers, said
-from memory.operations.sessions.filter import Filter, needed
 from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind
@@ -19,24 +19,18 @@ if TYPE_CHECKING:
     from memory.schema.answer import Answer, Hit
     from memory.schema.query import Scope
 
-SEARCHED: dict[str, Any] = {
-    "results": [],
-    "total_results": 0,
-    "query": None,
-    "filters": {},
-    "limit": None,
-    "latest_first": True,
-}
+LISTED = "results:rows total_results:number query:text? filters:object limit:number? latest_first:flag"
 """The fields of a SearchMemoriesResult (CAP D36)."""
 
+WORTH = "granularity tier:text? outcome:text? worth:text?"
+"""Which tier answered, and what that is worth."""
 
-def _granular(size: Granularity) -> dict[str, Any]:
-    """The fields of a GranularSearchResult (CAP D36), which tier answered and what that is worth."""
-    return {"results": [], "total_results": 0, "granularity": str(size), "tier": None, "outcome": None, "worth": None}
+FOUND = f"results:rows total_results:number {WORTH}"
+"""The fields of a GranularSearchResult (CAP D36)."""
 
-
-FINE, MEDIUM = _granular(Granularity.FINE), _granular(Granularity.MEDIUM)
-COARSE = SEARCHED | _granular(Granularity.COARSE)
+chunks = answers("search", FOUND, granularity="fine")
+sections = answers("search", FOUND, granularity="medium")
+documents = answers("search", f"{LISTED} {WORTH}", granularity="coarse")
 
 
 class Finding:
@@ -60,21 +54,21 @@ class Finding:
     def __init__(self, engine: Engine, *, raises: bool) -> None:
         self.engine, self.raises = engine, raises
 
-    @answers("search", SEARCHED)
+    @answers("search", LISTED)
     def search_session_context(
         self, session_id: str, session_iter: Iteration = None, limit: int = 5, *, latest_first: bool = True
     ) -> Envelope:
         """The contexts of a session (CAP D18)."""
         return self._listed(Kind.SESSION_CONTEXT, session_id, session_iter, limit, latest_first=latest_first)
 
-    @answers("search", SEARCHED)
+    @answers("search", LISTED)
     def search_input_prompts(
         self, session_id: str, session_iter: Iteration = None, limit: int = 5, *, latest_first: bool = True
     ) -> Envelope:
         """What users asked for in a session (CAP D19)."""
         return self._listed(Kind.INPUT_PROMPT, session_id, session_iter, limit, latest_first=latest_first)
 
-    @answers("search", SEARCHED)
+    @answers("search", LISTED)
     def search_system_memory(
         self,
         query: Name = None,
@@ -90,7 +84,7 @@ class Finding:
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._whole(Kind.SYSTEM_MEMORY, filter, query, limit, rank=True, threshold=similarity_threshold)
 
-    @answers("search", FINE)
+    @chunks
     def search_reports_specific_chunks(
         self,
         query: str,
@@ -106,7 +100,7 @@ class Finding:
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._parts(Kind.REPORT, filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
 
-    @answers("search", MEDIUM)
+    @sections
     def search_reports_section_context(
         self,
         query: str,
@@ -122,7 +116,7 @@ class Finding:
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._parts(Kind.REPORT, filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold)
 
-    @answers("search", COARSE)
+    @documents
     def search_reports_full_documents(
         self,
         query: Name = None,
@@ -139,7 +133,7 @@ class Finding:
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._whole(Kind.REPORT, filter, query, limit, rank=rank, threshold=similarity_threshold)
 
-    @answers("search", FINE)
+    @chunks
     def search_working_memory_specific_chunks(
         self,
         query: str,
@@ -155,7 +149,7 @@ class Finding:
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._parts(Kind.WORKING_MEMORY, filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
 
-    @answers("search", MEDIUM)
+    @sections
     def search_working_memory_section_context(
         self,
         query: str,
@@ -173,7 +167,7 @@ class Finding:
             Kind.WORKING_MEMORY, filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold
         )
 
-    @answers("search", COARSE)
+    @documents
     def search_working_memory_full_documents(
         self,
         query: Name = None,
@@ -190,7 +184,7 @@ class Finding:
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._whole(Kind.WORKING_MEMORY, filter, query, limit, rank=rank, threshold=similarity_threshold)
 
-    @answers("search", FINE)
+    @chunks
     def search_knowledge_base_specific_chunks(
         self,
         query: str,
@@ -204,7 +198,7 @@ class Finding:
         filter = Filter(agent_id, category=category)
         return self._parts(Kind.KNOWLEDGE_BASE, filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
 
-    @answers("search", MEDIUM)
+    @sections
     def search_knowledge_base_section_context(
         self,
         query: str,
@@ -220,7 +214,7 @@ class Finding:
             Kind.KNOWLEDGE_BASE, filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold
         )
 
-    @answers("search", COARSE)
+    @documents
     def search_knowledge_base_full_documents(
         self,
         query: Name = None,

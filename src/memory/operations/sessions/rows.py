@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.operations.render import data
 from memory.schema.kinds import Kind
 from memory.schema.times import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
-    from memory.schema.answer import Hit
-    from memory.schema.document import Document
-    from memory.schema.memory import Memory
-    from memory.store import Session
+    from memory.schema.answer import Hit, Notice
+    from memory.schema.document import Document, Expanded, Resumed
+    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.saved import Saved
+    from memory.store import Aged, Session
 
 SCOPED = 2.0
 """The similarity of what was not searched for but is in scope (CAP A33, X16)."""
@@ -130,7 +133,62 @@ def path(headers: Sequence[str]) -> str:
     return " > ".join(headers) or ROOT
 
 
+def stored(saved: Saved) -> dict[str, Any]:
+    """What became of a memory (CAP D9)."""
+    memory = saved.memory
+    return {
+        "memory_id": memory.id,
+        "memory_type": str(memory.kind),
+        "agent_id": memory.agent_id,
+        "session_id": memory.session_id,
+        "content_hash": memory.content_hash[:HASH],
+        "chunks_created": saved.chunks if saved.chunks > 1 else 0,
+        "created_at": iso(memory.created_at),
+    }
+
+
+def expanded(found: Expanded, around: int, headers: Callable[[Sequence[str]], object]) -> dict[str, Any]:
+    """
+    A chunk with its neighbours (CAP D28).
+
+    Args:
+        headers: How the headings above a chunk are said.
+    """
+    pieces = [
+        {
+            "chunk_id": piece.id,
+            "chunk_index": piece.chunk.index,
+            "content": piece.text,
+            "chunk_type": str(piece.chunk.type),
+            "header_path": headers(piece.chunk.header_path),
+            "level": piece.chunk.level,
+        }
+        for piece in found.pieces
+    ]
+    return {
+        "memory_id": found.memory.id,
+        "target_chunk_index": found.target.index,
+        "context_window": around,
+        "chunks_returned": len(pieces),
+        "expanded_content": found.text,
+        "chunks": pieces,
+    }
+
+
+def document(found: Document) -> dict[str, Any]:
+    """A memory's content as it was given (CAP D29)."""
+    return {
+        "memory_id": found.memory.id,
+        "title": found.memory.title,
+        "memory_type": str(found.memory.kind),
+        "chunk_count": found.chunks,
+        "verified": found.whole,
+        "content": found.body,
+    }
+
+
 def session(found: Session) -> dict[str, Any]:
+    """CAP D32; the first five are what the command shows."""
     return {
         "session_id": found.id,
         "agent_id": found.agent_id,
@@ -140,4 +198,46 @@ def session(found: Session) -> dict[str, Any]:
         "agents": dict(found.agents),
         "chunk_count": found.chunks,
         "max_session_iter": found.iteration,
+    }
+
+
+def numbers(found: Session) -> dict[str, Any]:
+    """How much is kept of a session (CAP D31)."""
+    return {
+        "session_id": found.id,
+        "memory_counts": dict(found.kinds),
+        "agent_counts": dict(found.agents),
+        "total_memories": found.memories,
+        "total_chunks": found.chunks,
+        "max_session_iter": found.iteration,
+        "earliest_created": iso(found.earliest),
+        "latest_created": iso(found.latest),
+    }
+
+
+def resumed(id: str, found: Resumed, bodies: Mapping[MemoryId, str], said: tuple[Notice, ...]) -> dict[str, Any]:
+    """CAP D27."""
+
+    def full(memory: Memory) -> dict[str, Any]:
+        return data.whole(memory) | {"content": bodies.get(memory.id, "")}
+
+    return {
+        "session_id": id,
+        "session_context": full(found.context) if found.context else None,
+        "input_prompts": [full(memory) for memory in found.prompts],
+        "recent_reports": [full(memory) for memory in found.reports],
+        "recent_report_observations": [full(memory) for memory in found.observations],
+        "recent_working_memory": [full(memory) for memory in found.working],
+        "notices": data.notices(said),
+    }
+
+
+def cleaned(gone: Mapping[Kind, Aged], before: datetime, *, dry_run: bool) -> dict[str, Any]:
+    """CAP D35."""
+    return {
+        "memories_deleted": sum(aged.memories for aged in gone.values()),
+        "chunks_deleted": sum(aged.chunks for aged in gone.values()),
+        "dry_run": dry_run,
+        "before": iso(before),
+        "kinds": {str(name): aged.memories for name, aged in gone.items()},
     }

@@ -1,16 +1,15 @@
-"""The nine tools that use what is kept: load, expand, reconstruct, count, write, delete."""
+"""The sixteen tools that keep, and that use what is kept: load, expand, reconstruct, count, write, delete."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.sessions import rows
+from memory.operations.sessions.arguments import Filter, draft, named, needed
 from memory.operations.sessions.envelope import answers, said
-from memory.operations.sessions.filter import named, needed
 from memory.schema.errors import NotFound
-from memory.schema.kinds import SESSION_KINDS
+from memory.schema.kinds import GENERAL, SESSION_KINDS, Kind
 from memory.schema.limits import iteration
-from memory.schema.times import iso
 from memory.write import markdown
 
 if TYPE_CHECKING:
@@ -22,41 +21,100 @@ if TYPE_CHECKING:
     from memory.schema.answer import Notice
     from memory.schema.memory import Memory
 
-LOADED: dict[str, Any] = {
-    "session_context": None,
-    "input_prompts": [],
-    "recent_reports": [],
-    "recent_report_observations": [],
-    "recent_working_memory": [],
-}
-EXPANDED: dict[str, Any] = {
-    "memory_id": None,
-    "target_chunk_index": None,
-    "context_window": None,
-    "chunks_returned": 0,
-    "expanded_content": None,
-    "chunks": [],
-}
-RECONSTRUCTED = {"memory_id": None, "content": None, "title": None, "memory_type": None, "chunk_count": None}
-COUNTED: dict[str, Any] = {
-    "session_id": None,
-    "memory_counts": {},
-    "agent_counts": {},
-    "total_memories": 0,
-    "total_chunks": 0,
-    "earliest_created": None,
-    "latest_created": None,
-}
-LISTED: dict[str, Any] = {"sessions": [], "total_sessions": 0}
-WRITTEN = {"file_path": None, "memory_id": None, "bytes_written": None}
-CLEANED = {"memories_deleted": 0, "chunks_deleted": 0, "dry_run": True}
+STORED = (
+    "memory_id:number? memory_type:text? agent_id:text? session_id:text? content_hash:text? chunks_created:number? "
+    "created_at:text?"
+)
+"""The fields of a StoreMemoryResult (CAP D36)."""
+
+LOADED = (
+    "session_context:object? input_prompts:rows recent_reports:rows recent_report_observations:rows "
+    "recent_working_memory:rows"
+)
+EXPANDED = (
+    "memory_id:number? target_chunk_index:number? context_window:number? chunks_returned:number expanded_content:text? "
+    "chunks:rows"
+)
+COUNTED = (
+    "session_id:text? memory_counts:object agent_counts:object total_memories:number total_chunks:number "
+    "earliest_created:text? latest_created:text?"
+)
+
+stored = answers("store", STORED)
 
 
 class Using:
-    """Of `memory.operations.sessions.SessionMemory`. A `memory_id` may be a number, its digits, a uid or the start of one."""
+    """
+    Of `memory.operations.sessions.SessionMemory`. A `memory_id` may be a number, its digits, a uid or the start of one.
 
-    def __init__(self, engine: Engine, *, folder: Path | None, raises: bool) -> None:
-        self.engine, self.raises, self._folder = engine, raises, folder
+    What keeps answers a StoreMemoryResult (CAP D9, D36).
+    """
+
+    def __init__(
+        self, engine: Engine, *, source: str | None, project: str | None, folder: Path | None, raises: bool
+    ) -> None:
+        self.engine, self.raises = engine, raises
+        self._source, self._project, self._folder = source, project, folder
+
+    @stored
+    def store_session_context(
+        self, session_id: str, session_iter: Iteration, content: str, task_code: Name = None, agent_id: Name = None
+    ) -> Envelope:
+        """Keep where a session stands, for who goes on with it (CAP D9)."""
+        return self._keep(Kind.SESSION_CONTEXT, content, Filter(agent_id, session_id, session_iter, task_code))
+
+    @stored
+    def store_input_prompt(
+        self, session_id: str, session_iter: Iteration, content: str, task_code: Name = None, agent_id: Name = None
+    ) -> Envelope:
+        """Keep what a user asked for, verbatim; the same may be said twice (CAP D11)."""
+        return self._keep(Kind.INPUT_PROMPT, content, Filter(agent_id, session_id, session_iter, task_code))
+
+    @stored
+    def store_system_memory(
+        self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
+    ) -> Envelope:
+        """Keep commands, settings, addresses (CAP D12)."""
+        return self._keep(Kind.SYSTEM_MEMORY, content, Filter(agent_id, session_id, session_iter, task_code))
+
+    @stored
+    def store_report(
+        self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
+    ) -> Envelope:
+        """Keep what an agent found, Markdown, cut at its headings if it is long (CAP D13)."""
+        return self._keep(Kind.REPORT, content, Filter(agent_id, session_id, session_iter, task_code))
+
+    @stored
+    def store_report_observation(
+        self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
+    ) -> Envelope:
+        """Keep what is to be added to a report or corrected in it; it stays whole (CAP D14, X10)."""
+        return self._keep(Kind.REPORT_OBSERVATION, content, Filter(agent_id, session_id, session_iter, task_code))
+
+    @stored
+    def store_working_memory(
+        self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
+    ) -> Envelope:
+        """Keep what an agent found so far, cut like a report (CAP D15)."""
+        return self._keep(Kind.WORKING_MEMORY, content, Filter(agent_id, session_id, session_iter, task_code))
+
+    @stored
+    def store_knowledge_base(self, agent_id: str, title: str, content: str, category: Name = GENERAL) -> Envelope:
+        """Keep what holds beyond a session, cut like a report (CAP D16)."""
+        filter = Filter(needed("agent_id", agent_id), category=category)
+        return self._keep(Kind.KNOWLEDGE_BASE, content, filter, title=title)
+
+    def _keep(self, kind: Kind, content: str, filter: Filter, *, title: Name = None) -> Envelope:
+        where: dict[str, Any] = {**filter._asdict(), "project": self._project, "source": self._source}
+        saved = self.engine.save(draft(kind, content, title=title, **where))
+        memory, chunks, facts = saved.memory, saved.chunks, rows.stored(saved)
+        if saved.known:
+            why = f"the same {memory.kind} is kept here already, as memory {memory.id}: nothing was written"
+            return facts | {"success": False, "error": "ValidationError", "message": said(saved.notices, why)}
+        cut = f" in {chunks} chunks" if chunks > 1 else ""
+        return facts | {"message": said(saved.notices, f"kept as memory {memory.id}{cut}")}
+
+    # Using ---------------------------------------------------------------
 
     @answers("use", LOADED)
     def load_session_context_for_task(self, session_id: str, session_iter: Iteration) -> Envelope:
@@ -96,44 +154,17 @@ class Using:
     def expand_chunk_context(self, chunk_id: int | str, surrounding_chunks: int = 2) -> Envelope:
         """A chunk with its neighbours, as many as are asked for on either side (CAP D28)."""
         found = self.engine.documents.expand(chunk_id, surrounding_chunks)
-        return {
-            "memory_id": found.memory.id,
-            "target_chunk_index": found.target.index,
-            "context_window": surrounding_chunks,
-            "chunks_returned": len(found.pieces),
-            "expanded_content": found.text,
-            "flags": list(found.memory.flags),
-            "chunks": [
-                {
-                    "chunk_id": piece.id,
-                    "chunk_index": piece.chunk.index,
-                    "content": piece.text,
-                    "chunk_type": str(piece.chunk.type),
-                    "header_path": rows.path(piece.chunk.header_path),
-                    "level": piece.chunk.level,
-                }
-                for piece in found.pieces
-            ],
-        }
+        return rows.expanded(found, surrounding_chunks, rows.path) | {"flags": list(found.memory.flags)}
 
-    @answers("use", RECONSTRUCTED)
+    @answers("use", "memory_id:number? content:text? title:text? memory_type:text? chunk_count:number?")
     def reconstruct_document(self, memory_id: int | str) -> Envelope:
         """A memory's content as it was given, to the last byte, and whether its chunks still tile it (CAP D29, X33)."""
         found = self.engine.documents.reconstruct(memory_id)
         self.engine.documents.accessed([found.memory.id])
         torn = "" if found.whole else "its chunks do not make it up, so searches may miss parts of it"
-        return {
-            "memory_id": found.memory.id,
-            "content": found.body,
-            "title": found.memory.title,
-            "memory_type": str(found.memory.kind),
-            "chunk_count": found.chunks,
-            "verified": found.whole,
-            "flags": list(found.memory.flags),
-            "message": said((), torn),
-        }
+        return rows.document(found) | {"flags": list(found.memory.flags), "message": said((), torn)}
 
-    @answers("use", {"memory": None})
+    @answers("use", "memory:object?")
     def get_memory_by_id(self, memory_id: int | str) -> Envelope:
         """One memory whole (CAP D30)."""
         found = self.engine.documents.get(memory_id)
@@ -151,24 +182,16 @@ class Using:
             found = self.engine.sessions.one(session_id)
         except NotFound as error:
             return {"session_id": session_id, "memory_counts": nothing, "message": said((), str(error))}
-        return {
-            "session_id": found.id,
-            "memory_counts": nothing | dict(found.kinds),
-            "agent_counts": dict(found.agents),
-            "total_memories": found.memories,
-            "total_chunks": found.chunks,
-            "earliest_created": iso(found.earliest),
-            "latest_created": iso(found.latest),
-            "max_session_iter": found.iteration,
-        }
+        numbers = rows.numbers(found)
+        return numbers | {"memory_counts": nothing | numbers["memory_counts"]}
 
-    @answers("use", LISTED)
+    @answers("use", "sessions:rows total_sessions:number")
     def list_sessions(self, limit: int = 20, agent_id: Name = None) -> Envelope:
         """Sessions, the latest activity first (CAP D32). `agent_id` of each is who wrote last."""
         found, total = self.engine.sessions.latest(limit, agent=named("agent_id", agent_id))
         return {"sessions": [rows.session(one) for one in found], "total_sessions": total}
 
-    @answers("use", WRITTEN)
+    @answers("use", "file_path:text? memory_id:number? bytes_written:number?")
     def write_document_to_file(
         self, memory_id: int | str, output_path: str, *, overwrite: bool = False, front_matter: bool = True
     ) -> Envelope:
@@ -199,13 +222,13 @@ class Using:
             "message": said(told, f"{written.size:,} bytes written"),
         }
 
-    @answers("use", {"memory_id": None})
+    @answers("use", "memory_id:number?")
     def delete_memory(self, memory_id: int | str) -> Envelope:
         """Remove a memory with its chunks and vectors, for good (CAP D34)."""
         gone = self.engine.documents.delete(memory_id)
         return {"memory_id": gone.id, "message": said((), f"memory {gone.id} was deleted")}
 
-    @answers("use", CLEANED)
+    @answers("use", "memories_deleted:number chunks_deleted:number dry_run:flag")
     def cleanup_old_memories(self, days_old: int = 90, *, dry_run: bool = True, memory_type: Name = None) -> Envelope:
         """
         Remove the memories of sessions that were made more than so many days ago (CAP D35).
