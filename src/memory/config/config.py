@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import Field, dataclass, field, fields, replace
+from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -82,7 +83,7 @@ class Config:
         return os.path.join(self.folder, DATABASE)
 
 
-SECTIONS = ("store", "embedding", "chunking", "search", "context", "research", "graph", "mcp")
+SECTIONS = tuple(section.name for section in fields(Config) if isinstance(section.default_factory, type))
 
 ALIASES = {
     "embedding.provider": ("MEMGRAPH_EMBEDDING_PROVIDER",),
@@ -233,14 +234,14 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
         if FOREIGN & {*key.split(".")}:
             hint += " If another program wrote it, move it away: `memory config import FILE` takes it over."
         raise ConfigError(f"{origin}: no setting {key!r}", hint=hint.strip())
-    section, _, name = key.rpartition(".")
-    owner = getattr(config, section) if section else config
-    definition = next(f for f in fields(owner) if f.name == name)
     try:
-        checked = _checked(definition, value)
+        checked = _checked(_definitions()[key], value)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{origin}: {key}: {error}") from error
-    changes: dict[str, Any] = {section: replace(owner, **{name: checked})} if section else {name: checked}
+    section, _, name = key.rpartition(".")
+    changes: dict[str, Any] = {name: checked}
+    if section:
+        changes = {section: replace(getattr(config, section), **changes)}
     return replace(config, **changes, origins=MappingProxyType({**config.origins, key: origin}))
 
 
@@ -289,24 +290,20 @@ def _number(kind: type[int | float], value: object, low: float, high: float) -> 
     return number
 
 
+@cache
+def _definitions() -> Mapping[str, Field[Any]]:
+    found: dict[str, Field[Any]] = {}
+    for one in fields(Config):
+        if isinstance(one.default_factory, type):
+            found |= {f"{one.name}.{inner.name}": inner for inner in fields(one.default_factory)}
+        elif one.metadata:
+            found[one.name] = one
+    return found
+
+
 def keys() -> list[str]:
     """All settings, in the order of the example file: "home", "store.busy_seconds", ..."""
-    sections: dict[str, type[Any]] = {
-        "store": StoreSettings,
-        "embedding": EmbeddingSettings,
-        "chunking": ChunkingSettings,
-        "search": SearchSettings,
-        "context": ContextSettings,
-        "research": ResearchSettings,
-        "graph": GraphSettings,
-        "mcp": McpSettings,
-    }
-    return [
-        "home",
-        "project_aliases",
-        "documents",
-        *(f"{section}.{f.name}" for section, kind in sections.items() for f in fields(kind)),
-    ]
+    return list(_definitions())
 
 
 def value(config: Config, key: str) -> object:
@@ -317,9 +314,7 @@ def value(config: Config, key: str) -> object:
 
 def meaning(key: str) -> str:
     """One line on what a setting does."""
-    section, _, name = key.rpartition(".")
-    owner = getattr(Config(), section) if section else Config()
-    return str(next(f for f in fields(owner) if f.name == name).metadata["meaning"])
+    return str(_definitions()[key].metadata["meaning"])
 
 
 def example() -> str:
