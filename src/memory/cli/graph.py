@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.cli.options import PATH, as_json, encoded, opened, progress, show, standard_input, tell, written
+from memory.cli.options import PATH, as_json, encoded, opened, progress, show, standard_input, tell, write_lines
 from memory.config.files import BULK_BYTES, contents, utf8
 from memory.schema.errors import Invalid
 from memory.schema.limits import printable
@@ -40,7 +40,7 @@ def export(context: click.Context, /, form: str, output: str | None, *, as_json:
             for line in lines:
                 click.echo(line)
             return
-        count = written(Path(output), lines)
+        count = write_lines(Path(output), lines)
     if as_json:
         from memory.operations.render.data import document
 

@@ -215,7 +215,7 @@ def encoded(data: dict[str, Any]) -> bytes:
         return json.dumps(data).encode()
 
 
-def written(path: Path, lines: Iterable[bytes]) -> int:
+def write_lines(path: Path, lines: Iterable[bytes]) -> int:
     """Write lines to a new file that only its owner may open; all of them, or there is no file."""
     try:
         with new_file(path, overwrite=False, private=True) as file:

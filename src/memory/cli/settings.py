@@ -217,14 +217,14 @@ def _taken(row: Change) -> str:
 
 def _write_settings(context: click.Context, before: Config, changes: dict[str, object]) -> Path:
     """Write settings into the file, which it returns."""
-    from memory.config.edit import written
+    from memory.config.edit import write_settings
 
     file = _file(context, before)
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"cannot make the folder {file.parent}: {error.strerror}") from error
-    written(str(file), changes)
+    write_settings(str(file), changes)
     return file
 
 

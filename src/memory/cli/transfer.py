@@ -20,7 +20,7 @@ from memory.cli.options import (
     show,
     standard_input,
     tell,
-    written,
+    write_lines,
 )
 from memory.config.files import BULK_BYTES, contents, utf8
 from memory.config.project import project as named, repository
@@ -85,7 +85,7 @@ def export(context: click.Context, /, output: str | None, *, as_json: bool) -> i
             for record in records(engine):
                 show(record)
         else:
-            edges = written(Path(output), map(encoded, records(engine))) - count
+            edges = write_lines(Path(output), map(encoded, records(engine))) - count
     if output is not None:
         _exported(output, count, edges, lost, as_json=as_json)
     tell(Notice(f"lost: {what}") for what in lost)

@@ -28,7 +28,7 @@ class _Changed(Exception):
     """Somebody else wrote to a file since it was read."""
 
 
-def written(file: str, changes: Mapping[str, object]) -> None:
+def write_settings(file: str, changes: Mapping[str, object]) -> None:
     """
     Put settings into a file, which is made from the example if it is missing; begin anew if somebody else wrote to it.
 

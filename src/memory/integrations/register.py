@@ -131,7 +131,7 @@ def setup(request: Request, environment: Environment, *, dry_run: bool = False) 
         if _differs(change) and not change.calls:
             files.check_writable(change.file)
     if not dry_run:
-        changes = [_made(change, environment) for change in changes]
+        changes = [_make(change, environment) for change in changes]
     steps = tuple(_step(change) for change in changes)
     notices = [notice for change in changes for notice in _notices(change)]
     if agent and not request.remove:
@@ -272,16 +272,16 @@ def _diff(change: _Change) -> str:
     return files.diff(change.file.text, change.after or "", snippet(change.part.edit), names)
 
 
-def _made(change: _Change, environment: Environment) -> _Change:
+def _make(change: _Change, environment: Environment) -> _Change:
     """What became of it."""
     if change.calls:
-        return _asked(change, change.calls, environment)
+        return _ask(change, change.calls, environment)
     if _differs(change):
-        _written(change)
+        _write(change)
     return change
 
 
-def _asked(change: _Change, calls: Calls, environment: Environment) -> _Change:
+def _ask(change: _Change, calls: Calls, environment: Environment) -> _Change:
     """
     Have the agent's own command do it, with a copy of the file made before; then see whether the file says so.
 
@@ -316,7 +316,7 @@ def _starts_alike(entry: Json, wanted: Json) -> bool:
     return all(entry.get(key) == wanted.get(key) for key in ("command", "args"))
 
 
-def _written(change: _Change) -> None:
+def _write(change: _Change) -> None:
     path = change.part.path
     if change.keep:
         files.keep(change.file)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memory.config.config import example, load, value
-from memory.config.edit import changed, written
+from memory.config.edit import changed, write_settings
 from memory.schema.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reaso
 WRITER = """
 import sys
 from memory.config.config import load, value
-from memory.config.edit import written
+from memory.config.edit import write_settings
 file, key = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(1, 26):
-    written(file, {key: number})
+    write_settings(file, {key: number})
     assert value(load(file, env={}), key) == number, f"{key} lost {number}"
 """
 
@@ -70,7 +70,7 @@ def test_what_an_editor_wrote_after_the_file_was_read_stays(file: Path) -> None:
                 file.write_bytes(b"# Anna\nsearch:\n  limit: 3\n  mode: keyword\n")
             return super().items()
 
-    written(str(file), Slow({"search.limit": 9}))
+    write_settings(str(file), Slow({"search.limit": 9}))
 
     assert file.read_bytes() == b"# Anna\nsearch:\n  limit: 9\n  mode: keyword\n"
     assert list(file.parent.iterdir()) == [file]
@@ -89,7 +89,7 @@ def test_the_folder_is_locked_while_a_file_is_changed(file: Path) -> None:
             refused.append(caught.value)
             return super().items()
 
-    written(str(file), Watched({"search.limit": 9}))
+    write_settings(str(file), Watched({"search.limit": 9}))
 
     assert len(refused) == 1
     fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)  # it is free again
@@ -110,7 +110,7 @@ def test_the_folder_is_locked_while_a_file_is_changed(file: Path) -> None:
 def test_line_endings_and_a_byte_order_mark_stay(file: Path, before: bytes, after: bytes) -> None:
     file.write_bytes(before)
 
-    written(str(file), {"search.limit": 9})
+    write_settings(str(file), {"search.limit": 9})
 
     assert file.read_bytes() == after
 
@@ -118,7 +118,7 @@ def test_line_endings_and_a_byte_order_mark_stay(file: Path, before: bytes, afte
 def test_a_missing_file_is_made_from_the_example(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
 
-    written(str(file), {"search.limit": 9, "search.mode": "keyword"})
+    write_settings(str(file), {"search.limit": 9, "search.mode": "keyword"})
 
     lines = file.read_text().splitlines()
     assert {"search:", "  limit: 9", "  mode: keyword"} == set(lines) - set(example().splitlines())
@@ -128,7 +128,7 @@ def test_a_missing_file_is_made_from_the_example(tmp_path: Path) -> None:
 def test_a_setting_that_is_there_already_leaves_the_file_untouched(file: Path) -> None:
     before = file.stat()
 
-    written(str(file), {"search.limit": 3})
+    write_settings(str(file), {"search.limit": 3})
 
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
@@ -137,7 +137,7 @@ def test_a_refused_change_takes_the_others_with_it(file: Path) -> None:
     file.write_bytes(b"search:\n  limit: 3\nstore: {}\n")
 
     with pytest.raises(ConfigError, match="line by line"):
-        written(str(file), {"search.limit": 9, "store.busy_seconds": 7.0})
+        write_settings(str(file), {"search.limit": 9, "store.busy_seconds": 7.0})
 
     assert file.read_bytes() == b"search:\n  limit: 3\nstore: {}\n"
     assert list(file.parent.iterdir()) == [file]
@@ -147,7 +147,7 @@ def test_a_read_only_file_is_refused_also_to_root(file: Path) -> None:
     file.chmod(0o444)
 
     with pytest.raises(ConfigError, match="is read-only"):
-        written(str(file), {"search.limit": 9})
+        write_settings(str(file), {"search.limit": 9})
 
     assert file.read_bytes() == b"search:\n  limit: 3\n"
     assert list(file.parent.iterdir()) == [file]
@@ -159,7 +159,7 @@ def test_mode_and_link_stay(file: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.yaml"
     link.symlink_to(file.name)
 
-    written(str(link), {"search.limit": 9})
+    write_settings(str(link), {"search.limit": 9})
 
     assert link.is_symlink()
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
@@ -170,7 +170,7 @@ def test_mode_and_link_stay(file: Path, tmp_path: Path) -> None:
 def test_owner_and_group_stay(file: Path) -> None:
     os.chown(file, 1234, 2345)
 
-    written(str(file), {"search.limit": 9})
+    write_settings(str(file), {"search.limit": 9})
 
     assert (file.stat().st_uid, file.stat().st_gid) == (1234, 2345)
 
@@ -184,7 +184,7 @@ def test_a_device_is_not_replaced(tmp_path: Path) -> None:
         pytest.skip("no devices can be made here")
 
     with pytest.raises(ConfigError, match="no ordinary file"):
-        written(str(file), {"search.limit": 9})
+        write_settings(str(file), {"search.limit": 9})
 
     assert stat.S_ISCHR(file.stat().st_mode)
     assert list(tmp_path.iterdir()) == [file]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memory.cli.options import written
+from memory.cli.options import write_lines
 from memory.config.files import folders, new_file, read_only, write_file
 
 if TYPE_CHECKING:
@@ -287,6 +287,6 @@ def test_an_export_has_its_name_only_when_it_has_all_lines(tmp_path: Path) -> No
             seen.append((tmp_path / "out").exists())
             yield line
 
-    assert written(tmp_path / "out", lines()) == 2
+    assert write_lines(tmp_path / "out", lines()) == 2
     assert (tmp_path / "out").read_bytes() == b"one\ntwo\n"
     assert (seen, mode(tmp_path / "out")) == ([False, False], 0o600)
