@@ -580,6 +580,16 @@ def test_init_writes_settings_once(shell: Shell) -> None:
     assert (shell.home / "config.yaml").read_text() == "search:\n  limit: 7\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has links only for some")
+def test_init_writes_where_a_link_leads(shell: Shell) -> None:
+    (shell.folder / "link.yaml").symlink_to("dotfiles.yaml")
+
+    assert shell("--config", "link.yaml", "init", "--json").json["written"] is True
+
+    assert (shell.folder / "link.yaml").is_symlink()
+    assert (shell.folder / "dotfiles.yaml").read_text().startswith("# Settings")
+
+
 @pytest.mark.parametrize("by_variable", [True, False])
 def test_init_writes_the_settings_file_that_was_named(shell: Shell, by_variable: bool) -> None:
     named = replace(shell, settings={"MEMORY_CONFIG": "new.yaml"} if by_variable else {})

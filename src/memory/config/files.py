@@ -158,36 +158,28 @@ def new_file(
 ) -> Generator[BinaryIO]:
     """
     A file that takes its name when the block ends and all of it is on the disk. Whoever reads it finds what was there
-    or all that is new: after kill -9, on a full disk, without power. What the block raises leaves what was there.
-
-    A process that is killed may leave a `.memory.….new` beside it.
+    or all that is new: after kill -9, on a full disk, without power. A kill may leave a `.memory.….new` beside it.
 
     Args:
         path: A link is replaced itself: whoever wants to follow it resolves it first.
         overwrite: Take the place of an ordinary file that is there.
-        private: Only its owner may open it. Else it has the rights, the group and the owner of the file whose place it
-            takes, or a new file's usual ones.
-        check: Called last, as late as can be; what it raises leaves what was there.
+        private: Only its owner may open it; else rights, group and owner are the replaced file's, or a new one's usual.
+        check: Called last, as late as can be. What it raises, or the block does, leaves what was there.
 
     Raises:
-        OSError: It cannot be written. FileExistsError, at once or at the end: the name is taken, and `overwrite` is
-            False. `strerror` says more.
+        OSError: It cannot be written; `strerror` says why. FileExistsError, at once or at the end: `overwrite` is False.
     """
     target = os.fspath(path)
     former = _former(target, overwrite=overwrite)
     beside = os.path.join(os.path.dirname(target), f".memory.{os.urandom(8).hex()}.new")
-    descriptor = os.open(
-        beside,
-        os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0),
-        0o600 if private or former is not None else 0o666,  # the umask takes its part, as from every file
-    )
+    mode = 0o600 if private or former is not None else 0o666  # the umask takes its part, as from every file
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             if former is not None and not private:
                 _make_like(beside, former)
             yield file
             file.flush()
-            os.fsync(descriptor)
+            os.fsync(file.fileno())
         if check is not None:
             check()
         if overwrite:
