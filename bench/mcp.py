@@ -57,12 +57,12 @@ class Plan:
 class Server:
     """One `memory mcp`, asked by lines of JSON."""
 
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self._env, self._last = env, 0
+    def __init__(self, env: Mapping[str, str], command: str = COMMAND) -> None:
+        self._env, self._command, self._last = env, command, 0
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            [COMMAND, "mcp"],
+        self.process = subprocess.Popen(
+            [self._command, "mcp"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=dict(self._env),
@@ -73,26 +73,29 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate(timeout=30)
+        self.process.communicate(timeout=30)
 
     def _send(self, message: Mapping[str, object]) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(message).encode() + b"\n")
-        self._process.stdin.flush()
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
 
     def asked(self, method: str, params: Mapping[str, object]) -> dict[str, object]:
-        assert self._process.stdout is not None
+        assert self.process.stdout is not None
         self._last += 1
         self._send({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
-        answer = json.loads(self._process.stdout.readline())
+        answer = json.loads(self.process.stdout.readline())
         assert answer["id"] == self._last, answer
         assert "error" not in answer, answer
         result: dict[str, object] = answer["result"]
         assert not result.get("isError"), result
         return result
 
+    def called(self, tool: str, **arguments: str) -> None:
+        self.asked("tools/call", {"name": tool, "arguments": arguments})
+
     def search(self, mode: Mode, text: str) -> None:
-        self.asked("tools/call", {"name": "memory_search", "arguments": {"query": text, "mode": str(mode)}})
+        self.called("memory_search", query=text, mode=str(mode))
 
 
 def ready(env: Mapping[str, str], _text: str) -> None:

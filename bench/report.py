@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median, quantiles
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,12 @@ def table(figures: Sequence[Figure]) -> str:
         met = "" if f.met is None else "met" if f.met else "NOT met"
         shown = (number(f.typical), number(f.worst), number(f.rate), number(f.ratio, " ×"))
         rows.append((f.what, size, *shown, f.beside, f.bar, met, f.note))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    return aligned(rows)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown; of the rows the first is the head, the second its rule."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in rows)
 
 
@@ -118,13 +123,20 @@ TOLD = (
 
 
 def keep(
-    figures: Sequence[Figure],
+    figures: Sequence[Any],
     raw: Mapping[str, object],
     facts: Mapping[str, str],
     *,
     name: str = "speed",
     told: str = TOLD,
+    shown: Callable[[Sequence[Any]], str] = table,
 ) -> Path:
+    """
+    Write a run to bench/runs.
+
+    Args:
+        figures: Dataclasses of which `shown` makes a table.
+    """
     folder = Path(__file__).parent / "runs" / f"{datetime.now(UTC):%Y-%m-%d}-{name}"
     folder.mkdir(parents=True, exist_ok=True)
     lines = [
@@ -134,7 +146,7 @@ def keep(
         "",
         *(f"- {name}: {fact}" for name, fact in facts.items()),
         "",
-        table(figures),
+        shown(figures),
         "",
     ]
     (folder / "README.md").write_text("\n".join(lines), "utf-8")

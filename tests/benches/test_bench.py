@@ -17,8 +17,8 @@ BENCH = Path(__file__).parents[2] / "bench"
 pytestmark = pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
 
 
-def quickly(*command: str, **environment: str) -> str:
-    """What a bench prints, at home and at work in a temporary folder; it must not fail."""
+def quickly(*command: str, codes: tuple[int, ...] = (0,), **environment: str) -> str:
+    """What a bench prints, at home and at work in a temporary folder; it must end with one of these exit codes."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [sys.executable, str(BENCH / command[0]), *command[1:]],
@@ -29,7 +29,7 @@ def quickly(*command: str, **environment: str) -> str:
             check=False,
             timeout=600,
         )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in codes, done.stderr
     return done.stdout
 
 
@@ -157,6 +157,17 @@ def test_the_small_bench_asks_the_notes_and_nothing_else():
     said = quickly("small.py")
 
     assert re.search(r"\| 30 \| 30 \| 36 \| \d+ \| \d+ \| \d+ \| \d+ \| \d+ of 30 \|", said), said
+
+
+@pytest.mark.skipif(not (BENCH.parent / ".git").exists(), reason="only a checkout has revisions")
+def test_the_compare_bench_measures_two_revisions_in_turns():
+    rows = ("warm: get", "cold: memory details")
+    said = quickly("compare.py", "HEAD", "HEAD", "--quick", "--json", "--only", *rows, codes=(0, 1))
+
+    found = json.loads(said)
+    assert [one["what"] for one in found["rows"]] == sorted(rows)
+    assert all(one["before"] > 0 and one["after"] > 0 for one in found["rows"])
+    assert found["setting"]["before"] == found["setting"]["after"]
 
 
 def test_the_packing_bench_compares_chunks_as_they_are_with_joined_ones():
