@@ -157,6 +157,12 @@ SERVERS = (
         "test_adversary_embedding.py",
     ),
     Mutant(
+        "plug-in-asked-while-left-alone",
+        "        if self.host:\n            self.meter.check()",
+        "        if not self.host:\n            self.meter.check()",
+        "test_third_party.py",
+    ),
+    Mutant(
         "vectors-as-they-come",
         "return Reply([rows[index] for index in range(count)], tokens)",
         "return Reply([item.embedding for item in reply.data], tokens)",

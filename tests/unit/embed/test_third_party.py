@@ -1,0 +1,112 @@
+"""An embedder that sends texts by itself, as a plug-in's may: reserved, left alone, let through."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from doubles import Away
+
+from memory.embed.providers.hashed import HashedEmbedder
+from memory.embed.third_party import Metered
+from memory.embed.usage import EMBED, ProcessUsageLog, purpose
+from memory.schema.errors import OverBudget, Refused, Unreachable
+from memory.schema.usage import Budget
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.embed import Role
+    from memory.schema.space import Vectors
+
+START = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.moment = START
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+
+class Dying(Away):
+    """Gives no answer while it is `dead`."""
+
+    dead = True
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        vectors = super().embed(texts, role)
+        if self.dead:
+            raise Unreachable("no answer")
+        return vectors
+
+
+@pytest.fixture
+def log() -> ProcessUsageLog:
+    return ProcessUsageLog()
+
+
+def test_its_requests_are_in_the_log_before_they_are_sent(log: ProcessUsageLog) -> None:
+    sent: list[str] = []
+    away = Away(before=lambda: sent.extend(line.error for line in log.daily_usage()))
+
+    Metered(away, log).embed(["some words"], "passage")
+
+    assert sent == ["1 failed"]  # no answer yet
+    [line] = log.daily_usage()
+    assert (line.host, line.error, line.bytes_out) == (Away.host, "", len("some words"))
+
+
+def test_a_spent_budget_sends_nothing_more(log: ProcessUsageLog) -> None:
+    away = Away()
+    metered = Metered(away, log, budget=Budget(calls=1))
+    metered.embed(["first"], "passage")
+
+    with pytest.raises(OverBudget):
+        metered.embed(["second"], "passage")
+
+    assert away.passages == ["first"]
+
+
+def test_one_that_gives_no_answer_is_left_alone_and_no_longer_for_being_asked(log: ProcessUsageLog) -> None:
+    dying, clock = Dying(), Clock()
+    metered = Metered(dying, log, pause_seconds=60.0, now=clock)
+    other = Metered(dying, log, pause_seconds=60.0, now=clock)  # as another process would
+    for asked in (metered, metered, other):
+        with pytest.raises(Unreachable, match="no answer"):
+            asked.embed(["a"], "query")
+        clock.moment += timedelta(seconds=20)
+
+    assert dying.queries == ["a"]
+    dying.dead = False
+    other.embed(["b"], "query")
+    assert dying.queries == ["a", "b"]
+
+
+def test_whoever_waits_for_just_this_is_let_through_and_an_answer_opens_the_way_for_all(log: ProcessUsageLog) -> None:
+    dying = Dying()
+    metered = Metered(dying, log, pause_seconds=900.0)
+    with pytest.raises(Unreachable):
+        metered.embed(["a"], "query")
+    dying.dead = False
+
+    with purpose(EMBED):
+        metered.embed(["b"], "passage")
+
+    assert log.circuit(Away.host) is None
+    assert metered.embed(["c"], "query").shape == (1, 64)
+
+
+def test_what_fails_inside_this_process_is_not_in_the_log(log: ProcessUsageLog) -> None:
+    class Broken(HashedEmbedder):
+        def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+            raise RuntimeError("out of memory")
+
+    metered = Metered(Broken(8), log)
+    with pytest.raises(Refused, match="out of memory"):
+        metered.embed(["a"], "query")
+    metered.close()
+
+    assert log.daily_usage() == []
