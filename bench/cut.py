@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def entries(engine: Engine, text: str) -> tuple[int, int]:
     """How many terms of a question are cut, and what the others cost."""
     store = engine.store
-    found = store.weigh(terms(text))
+    found = store.keywords.weigh(terms(text))
     words = [token for form in forms([term for term in found if not term.cut]) for token in stems(form.text)]
     with store._db.read() as db:
         return sum(term.cut for term in found), sum(cost(*store._vocabulary.held(db, word)) for word in words)

@@ -50,7 +50,7 @@ def taken(work: Callable[[], object]) -> float:
 
 
 def measure(engine: Engine, store: SqliteStore, size: int, told: Sequence[str]) -> list[Figure]:
-    generation = store.generations()[0].id
+    generation = store.vectors.generations()[0].id
     begun, worked = perf_counter(), process_time()
     learned: Learned | None = learn(store, generation, moment=datetime.now(UTC))
     wall, cpu = perf_counter() - begun, process_time() - worked
@@ -65,7 +65,7 @@ def measure(engine: Engine, store: SqliteStore, size: int, told: Sequence[str]) 
         learning = barred(learning, "≤ 2 s", met=wall <= 2)
 
     embedder = TermEmbedder(store, generation)
-    weighed = [(text, store.weigh(terms(text))) for text in told]
+    weighed = [(text, store.keywords.weigh(terms(text))) for text in told]
     for text, wanted in weighed[:20]:
         embedder.ask(text, wanted)
     times = [taken(lambda pair=pair: embedder.ask(*pair)) for pair in weighed]

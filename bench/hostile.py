@@ -61,8 +61,8 @@ def over_and_over(part: str) -> Callable[[int], str]:
 def query(text: str) -> object:
     """A fiftieth of a text as a query, which has 10,000 characters at most, by keyword."""
     store = stored()
-    found = [term for term in store.weigh(terms(text[: len(text) // 50])) if not term.cut]
-    return store.by_keyword(found[:64], ACTIVE, 100)
+    found = [term for term in store.keywords.weigh(terms(text[: len(text) // 50])) if not term.cut]
+    return store.keywords.by_keyword(found[:64], ACTIVE, 100)
 
 
 @cache
@@ -78,7 +78,9 @@ def stored() -> SqliteStore:
 def short_query(text: str) -> object:
     """20 characters, asked of one memory that is so long: the words of a phrase stand in each chunk hundreds of times."""
     store = holding(text)
-    return store.by_keyword([term for term in store.weigh(terms("a_b_" * 5)) if not term.cut], ACTIVE, 100)
+    return store.keywords.by_keyword(
+        [term for term in store.keywords.weigh(terms("a_b_" * 5)) if not term.cut], ACTIVE, 100
+    )
 
 
 @cache

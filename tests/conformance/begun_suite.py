@@ -25,55 +25,57 @@ def chunk(store: Store) -> ChunkId:
     """One of two chunks that wait for their vectors in generation 1."""
     memory = write(store, prompt("zebra")).memory
     write(store, prompt("giraffe"))
-    store.begin(SPACE, START)
+    store.vectors.begin(SPACE, START)
     return heads(store, memory.id)[0]
 
 
 def there(store: Store, chunk: ChunkId, stamp: int = 7, generation: int = 1) -> list[list[float]] | None:
-    found = store.begun.vectors(generation, chunk, stamp)
+    found = store.queue.begun(generation, chunk, stamp)
     return None if found is None else found.tolist()
 
 
 def fill(store: Store, generation: int, chunk: ChunkId, vectors: Vectors) -> int:
-    return store.set_vectors(generation, vectors, [Window(chunk, number, number) for number in range(len(vectors))])
+    return store.vectors.set_vectors(
+        generation, vectors, [Window(chunk, number, number) for number in range(len(vectors))]
+    )
 
 
 class BegunSuite:
     def test_what_is_added_comes_back_in_order(self, store: Store, chunk: ChunkId) -> None:
         assert there(store, chunk) is None
 
-        assert store.begun.add(1, chunk, 7, 0, VECTORS[:2])
-        assert store.begun.add(1, chunk, 7, 2, VECTORS[2:])
+        assert store.queue.add_begun(1, chunk, 7, VECTORS[:2], first=0)
+        assert store.queue.add_begun(1, chunk, 7, VECTORS[2:], first=2)
 
         assert there(store, chunk) == VECTORS.tolist()
 
     def test_what_somebody_else_added_meanwhile_is_not_added_twice(self, store: Store, chunk: ChunkId) -> None:
-        store.begun.add(1, chunk, 7, 0, VECTORS[:2])
+        store.queue.add_begun(1, chunk, 7, VECTORS[:2], first=0)
 
-        assert not store.begun.add(1, chunk, 7, 0, VECTORS[:2])
-        assert not store.begun.add(1, chunk, 7, 3, VECTORS[3:])
+        assert not store.queue.add_begun(1, chunk, 7, VECTORS[:2], first=0)
+        assert not store.queue.add_begun(1, chunk, 7, VECTORS[3:], first=3)
         assert there(store, chunk) == VECTORS[:2].tolist()
 
     def test_windows_of_another_text_do_not_count(self, store: Store, chunk: ChunkId) -> None:
-        store.begun.add(1, chunk, 7, 0, VECTORS[:2])
+        store.queue.add_begun(1, chunk, 7, VECTORS[:2], first=0)
 
         assert there(store, chunk, stamp=8) is None
-        assert not store.begun.add(1, chunk, 8, 2, VECTORS[2:])
-        assert store.begun.add(1, chunk, 8, 0, VECTORS[2:])
+        assert not store.queue.add_begun(1, chunk, 8, VECTORS[2:], first=2)
+        assert store.queue.add_begun(1, chunk, 8, VECTORS[2:], first=0)
         assert (there(store, chunk), there(store, chunk, stamp=8)) == (None, VECTORS[2:].tolist())
 
     def test_it_waits_all_the_same_and_answers_no_search(self, store: Store, chunk: ChunkId) -> None:
-        store.begun.add(1, chunk, 7, 0, VECTORS)
+        store.queue.add_begun(1, chunk, 7, VECTORS, first=0)
 
-        assert store.queued() == 2
-        assert store.embedded_count(1) == 0
-        assert store.centre(1)[1] == 0
-        assert chunk in [excerpt.id for excerpt in store.pending(1, ChunkId(0), 10)]
+        assert store.queue.queued() == 2
+        assert store.vectors.embedded_count(1) == 0
+        assert store.vectors.centre(1)[1] == 0
+        assert chunk in [excerpt.id for excerpt in store.vectors.pending(1, ChunkId(0), 10)]
 
     def test_a_chunk_that_is_filled_takes_it_away_and_no_other(self, store: Store, chunk: ChunkId) -> None:
         other = ChunkId(chunk + 1)
         for one in (chunk, other):
-            store.begun.add(1, one, 7, 0, VECTORS[:2])
+            store.queue.add_begun(1, one, 7, VECTORS[:2], first=0)
 
         assert fill(store, 1, chunk, VECTORS) == 1
 
@@ -81,35 +83,35 @@ class BegunSuite:
         assert there(store, other) == VECTORS[:2].tolist()
 
     def test_it_goes_with_its_chunk(self, store: Store, chunk: ChunkId) -> None:
-        store.begun.add(1, chunk, 7, 0, VECTORS[:2])
-        store.delete(store.excerpts([chunk])[chunk].memory)
+        store.queue.add_begun(1, chunk, 7, VECTORS[:2], first=0)
+        store.memories.delete(store.memories.excerpts([chunk])[chunk].memory)
 
         assert there(store, chunk) is None
-        assert not store.begun.add(1, chunk, 7, 0, VECTORS)
+        assert not store.queue.add_begun(1, chunk, 7, VECTORS, first=0)
 
     @pytest.mark.parametrize("how", ["clear", "drop"])
     def test_it_goes_with_its_generation(self, store: Store, chunk: ChunkId, how: str) -> None:
-        other = store.begin(OTHER, START).id
+        other = store.vectors.begin(OTHER, START).id
         for generation in (1, other):
-            store.begun.add(generation, chunk, 7, 0, VECTORS[:2])
+            store.queue.add_begun(generation, chunk, 7, VECTORS[:2], first=0)
 
-        getattr(store, how)(other)
+        getattr(store.vectors, how)(other)
 
         assert there(store, chunk, generation=other) is None
         assert there(store, chunk) == VECTORS[:2].tolist()
-        assert store.begun.add(other, chunk, 7, 0, VECTORS) is (how == "clear")
+        assert store.queue.add_begun(other, chunk, 7, VECTORS, first=0) is (how == "clear")
 
     def test_two_generations_do_not_meet(self, store: Store, chunk: ChunkId) -> None:
-        other = store.begin(OTHER, START).id
-        store.begun.add(1, chunk, 7, 0, VECTORS[:2])
-        store.begun.add(other, chunk, 7, 0, VECTORS[2:])
+        other = store.vectors.begin(OTHER, START).id
+        store.queue.add_begun(1, chunk, 7, VECTORS[:2], first=0)
+        store.queue.add_begun(other, chunk, 7, VECTORS[2:], first=0)
         fill(store, other, chunk, VECTORS)
 
         assert there(store, chunk) == VECTORS[:2].tolist()
-        assert store.generations()[0].state is State.ACTIVE
+        assert store.vectors.generations()[0].state is State.ACTIVE
 
     def test_nothing_is_known_of_what_never_was(self, store: Store) -> None:
-        assert store.begun.vectors(99, ChunkId(99), 0) is None
-        assert not store.begun.add(99, ChunkId(99), 0, 0, np.zeros((1, 8), np.float32))
+        assert store.queue.begun(99, ChunkId(99), 0) is None
+        assert not store.queue.add_begun(99, ChunkId(99), 0, np.zeros((1, 8), np.float32), first=0)
         write(store, note("zebra"))
-        assert not store.begun.add(99, ChunkId(1), 0, 0, VECTORS)
+        assert not store.queue.add_begun(99, ChunkId(1), 0, VECTORS, first=0)

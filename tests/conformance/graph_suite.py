@@ -74,7 +74,7 @@ class Names:
     def test_a_name_is_free_again_when_its_entity_is_gone(self, store: Store) -> None:
         first, other = entities(store, "Ada", "Bob")
         store.graph.relate([related(first, other)])
-        store.delete(first)
+        store.memories.delete(first)
         assert store.graph.named(["Ada"]) == {}
 
         again = entities(store, "Ada")[0]
@@ -163,7 +163,7 @@ class Relating:
         a, b, c = entities(store, "a", "b", "c")
         store.graph.relate([related(a, b), related(b, a), related(b, b), related(a, c), related(c, a)])
 
-        store.delete(b)
+        store.memories.delete(b)
 
         assert store.graph.all_relations() == [related(a, c), related(c, a)]
 
@@ -172,7 +172,7 @@ class Relating:
         store.graph.relate([related(a, b)])
         store.graph.attach([linked(a, memory)])
 
-        store.replace(a, entity("A", body="observed"))
+        store.memories.replace(a, entity("A", body="observed"))
 
         assert store.graph.named(["a", "A"]) == {"A": a}
         assert (store.graph.relations([a]), store.graph.attached([a])) == ([related(a, b)], [linked(a, memory)])
@@ -395,11 +395,11 @@ class Attaching:
         a, b, x, y = kept(store, entity("a"), entity("b"), note("x"), note("y", moment=at(9)))
         store.graph.attach([linked(a, x), linked(a, y), linked(b, x), linked(b, y)])
 
-        store.delete(a)
+        store.memories.delete(a)
         assert store.graph.all_attached() == [linked(b, x), linked(b, y)]
-        store.forget(Scope(kinds=frozenset({Kind.NOTE})), at(1), 10)
+        store.sessions.forget(Scope(kinds=frozenset({Kind.NOTE})), at(1), 10)
         assert store.graph.all_attached() == [linked(b, y)]
-        assert set(store.memories([a, b, x, y])) == {b, y}
+        assert set(store.memories.by_id([a, b, x, y])) == {b, y}
 
 
 class Counting:
@@ -434,8 +434,8 @@ class Counting:
     def test_entities_are_memories_like_others(self, store: Store) -> None:
         id = entities(store, "Ada")[0]
 
-        assert [one.id for one in store.recent(EVERYTHING, 5)] == [id]
-        assert store.memories([id])[id].created_at == START
+        assert [one.id for one in store.memories.recent(EVERYTHING, 5)] == [id]
+        assert store.memories.by_id([id])[id].created_at == START
 
 
 class GraphSuite(Names, Relating, Relations, Distances, Paths, Attaching, Counting):

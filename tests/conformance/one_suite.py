@@ -35,7 +35,7 @@ def unsaid(body: str = "secret", **fields: Any) -> Entry:
 
 def feedbacks(store: Store, **fields: Any) -> Sequence[str]:
     scope = EVERYTHING._replace(kinds=frozenset({Kind.FEEDBACK}), **fields)
-    return [store.body(memory.id) for memory in store.recent(scope, 100)]
+    return [store.memories.bodies([memory.id]).get(memory.id) for memory in store.memories.recent(scope, 100)]
 
 
 class Renewing:
@@ -49,7 +49,7 @@ class Renewing:
         assert (second.memory.created_at, second.memory.updated_at) == (at(1), at(2))
         assert second.memory.metadata == {"iteration": 3}
         assert feedbacks(store) == ["two"]
-        assert [old.body for old in store.history(first.memory.id)] == ["one"]
+        assert [old.body for old in store.memories.details(first.memory.id).history] == ["one"]
 
     def test_each_author_in_each_run_has_one(self, store: Store) -> None:
         for round in ("old", "new"):
@@ -70,18 +70,18 @@ class Renewing:
         again = write(store, feedback("same", moment=9, metadata={"iteration": 2}))
 
         assert (again.renewed, again.memory.updated_at, again.memory.metadata) == (True, at(9), {"iteration": 2})
-        assert list(store.history(again.memory.id)) == []
+        assert list(store.memories.details(again.memory.id).history) == []
 
     def test_the_index_and_the_vectors_are_those_of_what_is_said_now(self, store: Store) -> None:
         before = unit(1)
         write(store, feedback("zebra", embedded=embedded([before] * 2)))
-        generation = store.generations()[0].id
+        generation = store.vectors.generations()[0].id
         write(store, feedback("giraffe"))
 
-        assert store.by_keyword(store.weigh(words("zebra")), ACTIVE, 5) == ()
-        assert len(store.by_keyword(store.weigh(words("giraffe")), ACTIVE, 5)) == 2
-        assert store.by_vector(generation, before, ACTIVE, 5) == ()
-        assert store.queued() == 2
+        assert store.keywords.by_keyword(store.keywords.weigh(words("zebra")), ACTIVE, 5) == ()
+        assert len(store.keywords.by_keyword(store.keywords.weigh(words("giraffe")), ACTIVE, 5)) == 2
+        assert store.vectors.by_vector(generation, before, ACTIVE, 5) == ()
+        assert store.queue.queued() == 2
 
     def test_of_several_the_last_changed_is_renewed(self, store: Store) -> None:
         plain = [
@@ -92,7 +92,7 @@ class Renewing:
         renewed = note("new", body="new", kind=Kind.DISCOVERY, agent_id="a", query_id="r", moment=at(9))
 
         assert write(store, renewed._replace(renews=BY_AUTHOR)).memory.id == ids[1]
-        assert [store.body(id) for id in ids] == ["x", "new", "z"]
+        assert [store.memories.bodies([id]).get(id) for id in ids] == ["x", "new", "z"]
 
     def test_one_that_says_the_same_is_renewed_first(self, store: Store) -> None:
         said = {"kind": Kind.INSIGHT, "agent_id": "a", "query_id": "r"}
@@ -100,7 +100,7 @@ class Renewing:
         again = write(store, note("x", body="x", moment=at(9), **said)._replace(renews=BY_AUTHOR))
 
         assert (again.memory.id, again.renewed, again.memory.updated_at) == (x, True, at(9))
-        assert [store.body(id) for id in (x, y)] == ["x", "y"]
+        assert [store.memories.bodies([id]).get(id) for id in (x, y)] == ["x", "y"]
 
     def test_what_was_superseded_is_not_renewed(self, store: Store) -> None:
         old = write(store, feedback("one")).memory.id
@@ -135,8 +135,8 @@ class Naming:
         second = write(store, entity("Python", "- a snake", category="animal"))
 
         assert (second.known, second.memory.id) == (True, first.memory.id)
-        assert store.known([entity("Python"), entity("python")]) == [first.memory.id, None]
-        assert store.body(first.memory.id) == "- a language"
+        assert store.memories.known([entity("Python"), entity("python")]) == [first.memory.id, None]
+        assert store.memories.bodies([first.memory.id]).get(first.memory.id) == "- a language"
 
     def test_another_kind_may_have_the_title(self, store: Store) -> None:
         write(store, note(title="Python"))
@@ -148,20 +148,20 @@ class Naming:
         python, java = kept(store, entity("Python"), entity("Java"))
 
         with pytest.raises(Invalid, match=r"another entity"):
-            store.replace(java, entity("Python"))
+            store.memories.replace(java, entity("Python"))
 
-        assert store.memories([java])[java].title == "Java"
-        assert store.replace(java, entity("Kotlin")) is not None
-        assert store.replace(python, entity("Java")) is not None
+        assert store.memories.by_id([java])[java].title == "Java"
+        assert store.memories.replace(java, entity("Kotlin")) is not None
+        assert store.memories.replace(python, entity("Java")) is not None
 
     def test_it_keeps_its_own_name(self, store: Store) -> None:
         (id,) = kept(store, entity("Python"))
 
-        assert store.replace(id, entity("Python", "- more")) is not None
+        assert store.memories.replace(id, entity("Python", "- more")) is not None
 
     def test_a_name_is_free_again_when_it_was_deleted(self, store: Store) -> None:
         (id,) = kept(store, entity("Python"))
-        store.delete(id)
+        store.memories.delete(id)
 
         assert not write(store, entity("Python")).known
 
@@ -186,7 +186,7 @@ class Naming:
 
         for id, changed in ((other, entity("Java")), (python, note("x")), (other, feedback("x"))):
             with pytest.raises(Invalid, match="cannot become"):
-                store.replace(id, changed)
+                store.memories.replace(id, changed)
 
     def test_an_entity_is_not_about_another(self, store: Store) -> None:
         (python,) = kept(store, entity("Python"))
@@ -199,26 +199,30 @@ class Naming:
 class Growing:
     def test_what_has_only_grown_leaves_no_history(self, store: Store) -> None:
         id = write(store, entity("Python", "- a")).memory.id
-        after = store.replace(id, entity("Python", "- a\n- b", moment=3)._replace(grown=True))
+        after = store.memories.replace(id, entity("Python", "- a\n- b", moment=3)._replace(grown=True))
 
         assert after is not None
-        assert (after.memory.updated_at, store.body(id), list(store.history(id))) == (at(3), "- a\n- b", [])
+        assert (
+            after.memory.updated_at,
+            store.memories.bodies([id]).get(id),
+            list(store.memories.details(id).history),
+        ) == (at(3), "- a\n- b", [])
 
     def test_somebody_who_was_faster_is_noticed_without_a_history(self, store: Store) -> None:
         id = write(store, entity("Python", "- a")).memory.id
-        former = store.details(id)
-        store.replace(id, entity("Python", "- a\n- b")._replace(grown=True), former=former)
+        former = store.memories.details(id)
+        store.memories.replace(id, entity("Python", "- a\n- b")._replace(grown=True), former=former)
 
-        assert store.replace(id, entity("Python", "- a\n- c")._replace(grown=True), former=former) is None
-        assert store.body(id) == "- a\n- b"
+        assert store.memories.replace(id, entity("Python", "- a\n- c")._replace(grown=True), former=former) is None
+        assert store.memories.bodies([id]).get(id) == "- a\n- b"
 
     def test_somebody_who_went_back_is_noticed_by_the_history(self, store: Store) -> None:
         id = write(store, entity("Python", "- a")).memory.id
-        former = store.details(id)
-        store.replace(id, entity("Python", "- b"))
-        store.replace(id, entity("Python", "- a"))
+        former = store.memories.details(id)
+        store.memories.replace(id, entity("Python", "- b"))
+        store.memories.replace(id, entity("Python", "- a"))
 
-        assert store.replace(id, entity("Python", "- c"), former=former) is None
+        assert store.memories.replace(id, entity("Python", "- c"), former=former) is None
 
 
 class About:
@@ -255,21 +259,24 @@ class About:
         (a,) = kept(store, note("zebra", embedded=embedded([unit(1)])))
         none = Scope(among=frozenset())
 
-        assert store.recent(none, 10) == []
-        assert store.by_keyword(store.weigh(words("zebra")), none, 10) == ()
+        assert store.memories.recent(none, 10) == []
+        assert store.keywords.by_keyword(store.keywords.weigh(words("zebra")), none, 10) == ()
         for _ in range(3):
-            assert store.by_vector(store.generations()[0].id, unit(1), none, 10) == ()
-            assert store.memory_similarities(store.generations()[0].id, unit(1), none) == {}
-        assert store.count(ACTIVE) == len([a])
+            assert store.vectors.by_vector(store.vectors.generations()[0].id, unit(1), none, 10) == ()
+            assert store.vectors.memory_similarities(store.vectors.generations()[0].id, unit(1), none) == {}
+        assert store.memories.count(ACTIVE) == len([a])
 
     def test_only_of_some_memories(self, store: Store) -> None:
         a, b, c = kept(store, note("zebra one"), note("zebra two"), note("zebra three"))
         some = Scope(among=frozenset({a, c, MemoryId(77)}))
 
-        assert {memory.id for memory in store.recent(some, 10)} == {a, c}
-        assert {one.memory for one in store.by_keyword(store.weigh(words("zebra")), some, 10)} == {a, c}
-        assert store.count(Scope(among=frozenset({MemoryId(77)}))) == 0
-        assert store.count(ACTIVE) == len({a, b, c})
+        assert {memory.id for memory in store.memories.recent(some, 10)} == {a, c}
+        assert {one.memory for one in store.keywords.by_keyword(store.keywords.weigh(words("zebra")), some, 10)} == {
+            a,
+            c,
+        }
+        assert store.memories.count(Scope(among=frozenset({MemoryId(77)}))) == 0
+        assert store.memories.count(ACTIVE) == len({a, b, c})
 
 
 class KeywordOnly:
@@ -278,55 +285,57 @@ class KeywordOnly:
         made = write(store, unsaid(embedded=embedded(directions(2))))
 
         assert (queued(store, made), made.memory.keyword_only) == (0, True)
-        assert store.queued() == 1
+        assert store.queue.queued() == 1
         counts = store.counts()
         assert (counts.chunks, counts.keyword_only, counts.embeddable) == (3, 2, 1)
-        assert store.unembedded([made.memory.id]) == {}
+        assert store.queue.unembedded([made.memory.id]) == {}
 
     def test_no_generation_ever_asks_for_it(self, store: Store) -> None:
         kept(store, unsaid(), note("usual"))
-        first = store.begin(SPACE, START)
-        assert [one.what for one in store.pending(first.id, 0, 10)] == ["usual"]
-        assert store.queued() == 1
+        first = store.vectors.begin(SPACE, START)
+        assert [one.what for one in store.vectors.pending(first.id, 0, 10)] == ["usual"]
+        assert store.queue.queued() == 1
 
-        second = store.begin(OTHER, START)
-        store.set_vectors(second.id, directions(1), [Window(heads(store, MemoryId(2))[0], 0, 0)])
-        store.activate(second.id, instead_of=first.id)
-        assert store.queued() == 0
-        store.clear(second.id)
+        second = store.vectors.begin(OTHER, START)
+        store.vectors.set_vectors(second.id, directions(1), [Window(heads(store, MemoryId(2))[0], 0, 0)])
+        store.vectors.activate(second.id, instead_of=first.id)
+        assert store.queue.queued() == 0
+        store.vectors.clear(second.id)
 
-        assert [one.what for one in store.waiting(10)] == ["usual"]
+        assert [one.what for one in store.queue.waiting(10)] == ["usual"]
 
     def test_a_vector_that_came_too_late_is_not_kept(self, store: Store) -> None:
         id = write(store, note("said", embedded=embedded([unit(1)]))).memory.id
-        generation = store.generations()[0].id
-        store.replace(id, unsaid("said"))
+        generation = store.vectors.generations()[0].id
+        store.memories.replace(id, unsaid("said"))
 
-        named = [chunk for chunk, _ in store.outline(id)]
-        done = store.set_vectors(generation, directions(2), [Window(chunk, 0, row) for row, chunk in enumerate(named)])
+        named = [chunk for chunk, _ in store.memories.outline(id)]
+        done = store.vectors.set_vectors(
+            generation, directions(2), [Window(chunk, 0, row) for row, chunk in enumerate(named)]
+        )
 
-        assert (done, store.embedded_count(generation)) == (0, 0)
-        assert store.by_vector(generation, unit(1), EVERYTHING, 5) == ()
+        assert (done, store.vectors.embedded_count(generation)) == (0, 0)
+        assert store.vectors.by_vector(generation, unit(1), EVERYTHING, 5) == ()
 
     def test_it_may_be_embedded_later(self, store: Store) -> None:
         id = write(store, unsaid()).memory.id
-        after = store.replace(id, note("said", body="said"))
+        after = store.memories.replace(id, note("said", body="said"))
 
         assert after is not None
-        assert (queued(store, after), store.queued(), after.memory.keyword_only) == (2, 2, False)
+        assert (queued(store, after), store.queue.queued(), after.memory.keyword_only) == (2, 2, False)
 
     def test_its_history_says_what_it_was(self, store: Store) -> None:
         id = write(store, unsaid()).memory.id
-        store.replace(id, note("said"))
+        store.memories.replace(id, note("said"))
 
-        assert [old.memory.keyword_only for old in store.history(id)] == [True]
+        assert [old.memory.keyword_only for old in store.memories.details(id).history] == [True]
 
     def test_a_repair_leaves_it_alone(self, store: Store) -> None:
         kept(store, unsaid(), note("usual"))
 
         assert list(store.check()) == []
         store.repair()
-        assert store.queued() == 1
+        assert store.queue.queued() == 1
 
 
 class Similarities:
@@ -338,20 +347,20 @@ class Similarities:
             for n in range(0, 36, 3)
         ]
         (alone,) = kept(store, note("without a vector"))
-        generation, vector = store.generations()[0].id, unit(1, 2, 3)
+        generation, vector = store.vectors.generations()[0].id, unit(1, 2, 3)
         wanted = {id: max(float(row @ vector) for row in rows[3 * n : 3 * n + 3]) for n, id in enumerate(ids)}
 
         for _ in range(3):  # SQLite holds the vectors from the second time on
-            assert store.memory_similarities(generation, vector, ACTIVE) == pytest.approx(wanted, abs=1e-5)
+            assert store.vectors.memory_similarities(generation, vector, ACTIVE) == pytest.approx(wanted, abs=1e-5)
             some = EVERYTHING._replace(among=frozenset({ids[2], ids[7], alone}))
-            assert store.memory_similarities(generation, vector, some) == pytest.approx(
+            assert store.vectors.memory_similarities(generation, vector, some) == pytest.approx(
                 {id: wanted[id] for id in (ids[2], ids[7])}, abs=1e-5
             )
-            assert store.memory_similarities(generation, vector, Scope(projects=frozenset({"none"}))) == {}
+            assert store.vectors.memory_similarities(generation, vector, Scope(projects=frozenset({"none"}))) == {}
 
     def test_a_generation_that_is_gone_is_not_found(self, store: Store) -> None:
         with pytest.raises(NotFound):
-            store.memory_similarities(7, unit(1), ACTIVE)
+            store.vectors.memory_similarities(7, unit(1), ACTIVE)
 
 
 class OneSuite(Renewing, Naming, Growing, About, KeywordOnly, Similarities):

@@ -32,7 +32,7 @@ def used(moment: float = 0, /, **said: Any) -> ToolCall:
 
 
 def memories(store: Store) -> list[MemoryId]:
-    return [one.id for one in store.page(MemoryId(0), 100_000)]
+    return [one.id for one in store.memories.page(MemoryId(0), 100_000)]
 
 
 def logged(store: Store, **filters: Any) -> list[ToolCall]:
@@ -84,7 +84,7 @@ class OneRun:
         (found,) = kept(store, finding())
         assert store.runs.any()
 
-        store.delete(found)
+        store.memories.delete(found)
         assert not store.runs.any()
 
     @pytest.mark.parametrize("kind", RESEARCH_KINDS)
@@ -101,7 +101,7 @@ class OneRun:
     def test_what_changed_last_is_its_latest_moment(self, store: Store) -> None:
         first = kept(store, finding("old", 1), finding("other", 5))[0]
 
-        store.replace(first, finding("corrected", 20))
+        store.memories.replace(first, finding("corrected", 20))
 
         run = store.runs.summary("r")
         assert (run.earliest, run.latest) == (at(1), at(20))
@@ -127,7 +127,7 @@ class Latest:
         for limit in (1, 3, 7):
             assert store.runs.latest(limit) == (runs[:limit], 7)
 
-        store.replace(first["d"], finding("corrected", 50, run="d"))
+        store.memories.replace(first["d"], finding("corrected", 50, run="d"))
         assert store.runs.latest(1)[0][0].id == "d"
 
     def test_there_may_be_none(self, store: Store) -> None:
@@ -199,7 +199,7 @@ class Calls:
         id = kept(store, finding())[0]
         store.runs.log([used()])
 
-        store.delete(id)
+        store.memories.delete(id)
 
         assert store.runs.summary("r") == Run("r", 0, 1, 0, at(0), at(0), (), ())
 
@@ -256,19 +256,23 @@ class Clearing:
             finding("ab", what="zebra", size=1, embedded=embedded(vectors[:2], [0, 1])),
             note("giraffe", embedded=embedded(vectors[2:])),
         )
-        chunks = [chunk for chunk, _ in store.outline(gone)]
-        store.replace(gone, finding("abc", what="zebra", size=1, embedded=embedded(vectors[:2], [0, 1])))
-        chunks += [chunk for chunk, _ in store.outline(gone)]
+        chunks = [chunk for chunk, _ in store.memories.outline(gone)]
+        store.memories.replace(gone, finding("abc", what="zebra", size=1, embedded=embedded(vectors[:2], [0, 1])))
+        chunks += [chunk for chunk, _ in store.memories.outline(gone)]
         other = kept(store, entity("e"))[0]
         store.graph.attach([linked(other, gone), linked(other, stays)])
 
         assert store.runs.clear("r") == Cleared(1, 0)
 
-        assert (store.bodies([gone]), list(store.history(gone)), store.excerpts(chunks)) == ({}, [], {})
-        assert found(store.by_keyword(words("zebra", "giraffe"), EVERYTHING, 10)) == [stays]
-        assert found(store.by_vector(1, vectors[0], EVERYTHING, 10)) == [stays]
-        assert store.cosines(1, unit(1), unit(0, 1), chunks) == {}
-        total, count = store.centre(1)
+        assert (
+            store.memories.bodies([gone]),
+            store.memories.details(gone),
+            store.memories.excerpts(chunks),
+        ) == ({}, None, {})
+        assert found(store.keywords.by_keyword(words("zebra", "giraffe"), EVERYTHING, 10)) == [stays]
+        assert found(store.vectors.by_vector(1, vectors[0], EVERYTHING, 10)) == [stays]
+        assert store.vectors.cosines(1, unit(1), unit(0, 1), chunks) == {}
+        total, count = store.vectors.centre(1)
         assert (count, total.shape) == (1, (SPACE.dimension,))
         assert total == pytest.approx(vectors[2], abs=1e-6)
         assert store.graph.all_attached() == [linked(other, stays)]
@@ -279,7 +283,7 @@ class Clearing:
 
         store.runs.clear("r")
 
-        former = store.memories([old])[old]
+        former = store.memories.by_id([old])[old]
         assert (former.status, former.superseded_by) == (Status.ACTIVE, None)
 
     def test_children_outlive_a_cleared_parent(self, store: Store) -> None:
@@ -288,7 +292,7 @@ class Clearing:
 
         store.runs.clear("r")
 
-        assert store.memories([child])[child].parent_id is None
+        assert store.memories.by_id([child])[child].parent_id is None
 
     def test_ids_of_what_is_cleared_are_never_used_again(self, store: Store) -> None:
         id = kept(store, finding())[0]

@@ -44,31 +44,33 @@ class ByIteration:
         a, b, c, d, e, f, g, h = kept(store, *entries)
         order = [h, b, e, d, f, a, c, g]
 
-        assert ids(store.by_iteration(ACTIVE, 10)) == order
-        assert ids(store.by_iteration(ACTIVE, 10, latest_first=False)) == order[::-1]
+        assert ids(store.sessions.by_iteration(ACTIVE, 10)) == order
+        assert ids(store.sessions.by_iteration(ACTIVE, 10, latest_first=False)) == order[::-1]
 
     @pytest.mark.parametrize("latest_first", [True, False])
     def test_a_limit_takes_the_first_of_them(self, store: Store, latest_first: bool) -> None:
         kept(store, *(said(n % 3 or None, n % 4) for n in range(12)))
-        every = ids(store.by_iteration(OF_S, 100, latest_first=latest_first))
+        every = ids(store.sessions.by_iteration(OF_S, 100, latest_first=latest_first))
 
         assert len(every) == 12
         for limit in (1, 2, 5, 11, 12, 13):
-            assert ids(store.by_iteration(OF_S, limit, latest_first=latest_first)) == every[:limit]
+            assert ids(store.sessions.by_iteration(OF_S, limit, latest_first=latest_first)) == every[:limit]
 
     def test_what_changed_since_stays_in_its_place(self, store: Store) -> None:
         first, second = kept(store, said(1, 1), said(1, 2))
-        store.replace(first, said(1, 9, what="corrected"))
+        store.memories.replace(first, said(1, 9, what="corrected"))
 
-        assert ids(store.by_iteration(OF_S, 9)) == [second, first]
+        assert ids(store.sessions.by_iteration(OF_S, 9)) == [second, first]
 
     @pytest.mark.parametrize("scope", SCOPES, ids=narrowed)
     def test_it_stays_in_scope_and_misses_nothing(self, store: Store, scope: Scope) -> None:
         varied(store)
 
-        found = store.by_iteration(scope, 100)
+        found = store.sessions.by_iteration(scope, 100)
 
-        assert set(ids(found)) == {memory.id for memory in store.page(MemoryId(0), 100) if admitted(memory, scope)}
+        assert set(ids(found)) == {
+            memory.id for memory in store.memories.page(MemoryId(0), 100) if admitted(memory, scope)
+        }
         assert list(found) == sorted(
             found, key=lambda one: (one.session_iter or 0, one.created_at, one.id), reverse=True
         )
@@ -76,28 +78,28 @@ class ByIteration:
     def test_memories_are_as_they_are_kept(self, store: Store) -> None:
         kept(store, said(3, 1, tags=("x",), metadata={"a": [1]}, body="text", agent_id="a"))
 
-        (memory,) = store.by_iteration(OF_S, 5)
+        (memory,) = store.sessions.by_iteration(OF_S, 5)
 
-        assert store.memories([memory.id]) == {memory.id: memory}
+        assert store.memories.by_id([memory.id]) == {memory.id: memory}
 
 
 class Bodies:
     def test_bodies_are_those_that_are_there(self, store: Store) -> None:
         first, second = kept(store, note(body="é🦊\r\n\x07"), note(body=""))
 
-        assert store.bodies([second, MemoryId(99), first, first]) == {first: "é🦊\r\n\x07", second: ""}
-        assert store.bodies([]) == {}
-        store.delete(first)
-        assert store.bodies([first, MemoryId(1 << 70)]) == {}
+        assert store.memories.bodies([second, MemoryId(99), first, first]) == {first: "é🦊\r\n\x07", second: ""}
+        assert store.memories.bodies([]) == {}
+        store.memories.delete(first)
+        assert store.memories.bodies([first, MemoryId(1 << 70)]) == {}
 
     def test_several_accesses_are_counted_each_once(self, store: Store) -> None:
         a, b, c = kept(store, note("a"), note("b"), note("c"))
 
-        store.touch([a, c, MemoryId(99), a], at(5))
-        store.touch([c], at(9))
-        store.touch([], at(10))
+        store.memories.touch([a, c, MemoryId(99), a], at(5))
+        store.memories.touch([c], at(9))
+        store.memories.touch([], at(10))
 
-        memories = store.memories([a, b, c])
+        memories = store.memories.by_id([a, b, c])
         assert [(memories[id].access_count, memories[id].accessed_at) for id in (a, b, c)] == [
             (1, at(5)),
             (0, None),
@@ -119,25 +121,25 @@ class Sessions:
         kept(store, *entries)
         write(store, prompt("continue", agent_id="one"))
 
-        session = store.session("s")
+        session = store.sessions.summary("s")
 
         assert session is not None
         assert (session.id, session.memories, session.chunks, session.iteration) == ("s", 5, 7, 10)
         assert (session.earliest, session.latest, session.active) == (at(0), at(5), at(5))
         assert (session.agent_id, session.agents) == ("one", (("one", 2), ("two", 2)))
         assert session.kinds == (("note", 4), ("input_prompt", 1))
-        assert store.session("t") == store.sessions(1)[0][0]
+        assert store.sessions.summary("t") == store.sessions.latest(1)[0][0]
 
     @pytest.mark.parametrize("absent", ["", "S", "s ", "%", "t"])
     def test_a_session_that_nothing_is_kept_of_is_none(self, store: Store, absent: str) -> None:
         kept(store, said(1), note("of none"))
 
-        assert store.session(absent) is None
+        assert store.sessions.summary(absent) is None
 
     def test_a_session_may_have_no_agent_and_no_iteration(self, store: Store) -> None:
         kept(store, said())
 
-        session = store.session("s")
+        session = store.sessions.summary("s")
 
         assert session is not None
         assert (session.agent_id, session.agents, session.iteration) == (None, (), None)
@@ -146,11 +148,11 @@ class Sessions:
         first, *_ = kept(
             store, said(1, 1, agent_id="a"), said(2, 5, agent_id="b"), said(3, 5, agent_id="c"), said(4, 9)
         )
-        assert store.session("s").agent_id == "c"
+        assert store.sessions.summary("s").agent_id == "c"
 
-        store.replace(first, said(1, 20, agent_id="a", what="corrected"))
+        store.memories.replace(first, said(1, 20, agent_id="a", what="corrected"))
 
-        session = store.session("s")
+        session = store.sessions.summary("s")
         assert (session.agent_id, session.active, session.latest) == ("a", at(20), at(9))
 
     def test_sessions_are_listed_by_their_latest_activity_then_by_name(self, store: Store) -> None:
@@ -158,14 +160,14 @@ class Sessions:
         first = {name: write(store, said(1, moment, session_id=name)).memory.id for name, moment in moments.items()}
         kept(store, note("of none", moment=at(99)))
 
-        sessions, total = store.sessions(10)
+        sessions, total = store.sessions.latest(10)
         assert [one.id for one in sessions] == ["c", "a", "b", "é", "d"]
         assert total == 5
         for limit in (1, 3, 5):
-            assert store.sessions(limit) == (sessions[:limit], 5)
+            assert store.sessions.latest(limit) == (sessions[:limit], 5)
 
-        store.replace(first["d"], said(1, 50, session_id="d", what="corrected"))
-        assert store.sessions(1)[0][0].id == "d"
+        store.memories.replace(first["d"], said(1, 50, session_id="d", what="corrected"))
+        assert store.sessions.latest(1)[0][0].id == "d"
 
     def test_sessions_of_an_agent_count_what_it_wrote(self, store: Store) -> None:
         kept(
@@ -175,52 +177,52 @@ class Sessions:
             said(1, 2, agent_id="a", session_id="t"),
         )
 
-        (latest, other), total = store.sessions(10, "a")
+        (latest, other), total = store.sessions.latest(10, "a")
 
         assert (latest.id, other.id, total) == ("t", "s", 2)
         assert (other.memories, other.chunks, other.iteration, other.active) == (1, 2, 3, at(1))
         assert (other.agent_id, other.agents) == ("a", (("a", 1),))
-        assert store.sessions(10, "nobody") == ([], 0)
+        assert store.sessions.latest(10, "nobody") == ([], 0)
 
     def test_what_was_superseded_counts_too(self, store: Store) -> None:
         old = kept(store, said(1, 1, what="old"))[0]
         write(store, said(2, 2, what="new")._replace(supersedes=old))
 
-        assert store.session("s").memories == 2
+        assert store.sessions.summary("s").memories == 2
 
 
 class Forgetting:
     def test_what_was_made_before_a_moment_is_counted(self, store: Store) -> None:
         first, *_ = kept(store, said(1, 1, body="ab", size=1), said(1, 5), said(1, 9))
-        store.replace(first, said(1, 50, what="corrected", body="abc", size=1))
+        store.memories.replace(first, said(1, 50, what="corrected", body="abc", size=1))
 
-        assert [store.aged(ACTIVE, at(moment)) for moment in (1, 1.001, 5, 6, 100)] == [
+        assert [store.sessions.aged(ACTIVE, at(moment)) for moment in (1, 1.001, 5, 6, 100)] == [
             Aged(0, 0),
             Aged(1, 4),
             Aged(1, 4),
             Aged(2, 5),
             Aged(3, 6),
         ]
-        assert store.aged(ACTIVE, at(6).astimezone(timezone(timedelta(hours=9)))) == Aged(2, 5)
+        assert store.sessions.aged(ACTIVE, at(6).astimezone(timezone(timedelta(hours=9)))) == Aged(2, 5)
 
     @pytest.mark.parametrize("scope", SCOPES, ids=narrowed)
     def test_only_what_is_in_scope_is_forgotten(self, store: Store, scope: Scope) -> None:
         varied(store)
-        every = store.page(MemoryId(0), 100)
+        every = store.memories.page(MemoryId(0), 100)
         wanted = {one.id for one in every if admitted(one, scope) and one.created_at < at(12)}
-        chunks = sum(len(store.outline(id)) for id in wanted)
+        chunks = sum(len(store.memories.outline(id)) for id in wanted)
 
-        assert store.aged(scope, at(12)) == Aged(len(wanted), chunks)
-        assert store.forget(scope, at(12), 100) == Aged(len(wanted), chunks)
-        assert set(ids(store.page(MemoryId(0), 100))) == {one.id for one in every} - wanted
+        assert store.sessions.aged(scope, at(12)) == Aged(len(wanted), chunks)
+        assert store.sessions.forget(scope, at(12), 100) == Aged(len(wanted), chunks)
+        assert set(ids(store.memories.page(MemoryId(0), 100))) == {one.id for one in every} - wanted
 
     def test_at_most_so_many_are_forgotten_the_lowest_ids_first(self, store: Store) -> None:
         every = kept(store, *(said(1, -n, body="x" * n, size=1) for n in range(5)))
 
-        assert store.forget(ACTIVE, at(9), 2) == Aged(2, 3)
-        assert ids(store.page(MemoryId(0), 9)) == every[2:]
-        assert store.forget(ACTIVE, at(9), 100) == Aged(3, 12)
-        assert store.forget(ACTIVE, at(9), 100) == Aged(0, 0)
+        assert store.sessions.forget(ACTIVE, at(9), 2) == Aged(2, 3)
+        assert ids(store.memories.page(MemoryId(0), 9)) == every[2:]
+        assert store.sessions.forget(ACTIVE, at(9), 100) == Aged(3, 12)
+        assert store.sessions.forget(ACTIVE, at(9), 100) == Aged(0, 0)
 
     def test_nothing_of_it_is_left(self, store: Store) -> None:
         vectors = directions(4)
@@ -230,31 +232,37 @@ class Forgetting:
             said(1, 5, what="giraffe", embedded=embedded(vectors[3:])),
         )
         kept(store, said(1, 1, what="lion", body="cd", size=1))
-        chunks = [chunk for chunk, _ in store.outline(gone)]
-        store.replace(gone, said(1, 8, what="zebra", body="abc", size=1, embedded=embedded(directions(4, seed=2))))
-        chunks += [chunk for chunk, _ in store.outline(gone)]
+        chunks = [chunk for chunk, _ in store.memories.outline(gone)]
+        store.memories.replace(
+            gone, said(1, 8, what="zebra", body="abc", size=1, embedded=embedded(directions(4, seed=2)))
+        )
+        chunks += [chunk for chunk, _ in store.memories.outline(gone)]
 
-        assert store.forget(OF_S, at(5), 10) == Aged(2, 7)
+        assert store.sessions.forget(OF_S, at(5), 10) == Aged(2, 7)
 
-        assert ids(store.page(MemoryId(0), 9)) == [stays]
-        assert (store.bodies([gone]), list(store.history(gone)), store.excerpts(chunks)) == ({}, [], {})
-        assert found(store.by_keyword(words("zebra", "lion", "giraffe"), EVERYTHING, 10)) == [stays]
-        assert found(store.by_vector(1, vectors[0], EVERYTHING, 10)) == [stays]
-        assert store.cosines(1, unit(1), unit(0, 1), chunks) == {}
-        total, count = store.centre(1)
+        assert ids(store.memories.page(MemoryId(0), 9)) == [stays]
+        assert (
+            store.memories.bodies([gone]),
+            store.memories.details(gone),
+            store.memories.excerpts(chunks),
+        ) == ({}, None, {})
+        assert found(store.keywords.by_keyword(words("zebra", "lion", "giraffe"), EVERYTHING, 10)) == [stays]
+        assert found(store.vectors.by_vector(1, vectors[0], EVERYTHING, 10)) == [stays]
+        assert store.vectors.cosines(1, unit(1), unit(0, 1), chunks) == {}
+        total, count = store.vectors.centre(1)
         assert (count, total.shape) == (1, (SPACE.dimension,))
         assert total == pytest.approx(vectors[3], abs=1e-6)
         counts = store.counts()
         assert (counts.memories, counts.chunks, counts.queued) == (1, 1, 0)
-        assert store.waiting(10) == []
+        assert store.queue.waiting(10) == []
 
     def test_what_a_forgotten_memory_superseded_holds_again(self, store: Store) -> None:
         old = kept(store, said(1, 9, what="old"))[0]
         write(store, said(1, 1, what="new")._replace(supersedes=old))
 
-        store.forget(EVERYTHING, at(5), 10)
+        store.sessions.forget(EVERYTHING, at(5), 10)
 
-        former = store.memories([old])[old]
+        former = store.memories.by_id([old])[old]
         assert (former.status, former.superseded_by) == (Status.ACTIVE, None)
 
     def test_a_link_taken_out_of_a_chain_leaves_a_chain(self, store: Store) -> None:
@@ -262,30 +270,30 @@ class Forgetting:
         second = write(store, said(1, 1, what="second")._replace(supersedes=first)).memory.id
         third = write(store, said(1, 9, what="third")._replace(supersedes=second)).memory.id
 
-        store.forget(EVERYTHING, at(5), 10)
+        store.sessions.forget(EVERYTHING, at(5), 10)
 
-        former = store.memories([first])[first]
+        former = store.memories.by_id([first])[first]
         assert (former.status, former.superseded_by) == (Status.SUPERSEDED, third)
 
     def test_a_chain_is_forgotten_as_a_whole(self, store: Store) -> None:
         first = kept(store, said(1, 1, what="first"))[0]
         write(store, said(1, 2, what="second")._replace(supersedes=first))
 
-        assert store.forget(EVERYTHING, at(5), 10) == Aged(2, 2)
+        assert store.sessions.forget(EVERYTHING, at(5), 10) == Aged(2, 2)
         assert store.counts().memories == 0
 
     def test_children_outlive_a_forgotten_parent(self, store: Store) -> None:
         parent = kept(store, said(1, 1))[0]
         child = kept(store, said(1, 9, parent_id=parent))[0]
 
-        store.forget(EVERYTHING, at(5), 10)
+        store.sessions.forget(EVERYTHING, at(5), 10)
 
-        assert store.memories([child])[child].parent_id is None
+        assert store.memories.by_id([child])[child].parent_id is None
 
     def test_ids_of_what_is_forgotten_are_never_used_again(self, store: Store) -> None:
         id = kept(store, said(1, 1))[0]
         chunk = heads(store, id)[0]
-        store.forget(EVERYTHING, at(5), 10)
+        store.sessions.forget(EVERYTHING, at(5), 10)
 
         again = kept(store, said(1, 1))[0]
 
@@ -296,8 +304,8 @@ class Forgetting:
         stays = kept(store, said(1, -9))[0]
         write(store, prompt("continue"))
 
-        assert store.forget(Scope(kinds=frozenset({Kind.INPUT_PROMPT})), at(1), 10) == Aged(1, 1)
-        assert ids(store.page(MemoryId(0), 9)) == [stays]
+        assert store.sessions.forget(Scope(kinds=frozenset({Kind.INPUT_PROMPT})), at(1), 10) == Aged(1, 1)
+        assert ids(store.memories.page(MemoryId(0), 9)) == [stays]
 
 
 class SessionsSuite(ByIteration, Bodies, Sessions, Forgetting):

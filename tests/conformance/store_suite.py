@@ -46,20 +46,20 @@ TOLERANCE = 1e-5  # of cosines in 32 bits
 
 
 def write(store: Store, entry: Entry) -> Saved:
-    return store.write_entries([entry])[0]
+    return store.memories.write_entries([entry])[0]
 
 
 def queued(store: Store, saved: Saved | None) -> int:
     """How many chunks of a memory wait for a vector."""
-    return 0 if saved is None else sum(one.chunks for one in store.unembedded([saved.memory.id]).values())
+    return 0 if saved is None else sum(one.chunks for one in store.queue.unembedded([saved.memory.id]).values())
 
 
 def kept(store: Store, *entries: Entry) -> list[MemoryId]:
-    return [one.memory.id for one in store.write_entries(entries)]
+    return [one.memory.id for one in store.memories.write_entries(entries)]
 
 
 def heads(store: Store, *ids: MemoryId) -> list[ChunkId]:
-    return [store.outline(id)[0][0] for id in ids]
+    return [store.memories.outline(id)[0][0] for id in ids]
 
 
 def found(ranking: Ranking) -> list[MemoryId]:
@@ -68,7 +68,7 @@ def found(ranking: Ranking) -> list[MemoryId]:
 
 def nothing_was_kept(store: Store) -> bool:
     counts = store.counts()
-    return (counts.memories, counts.chunks, counts.queued) == (0, 0, 0) and not store.page(MemoryId(0), 10)
+    return (counts.memories, counts.chunks, counts.queued) == (0, 0, 0) and not store.memories.page(MemoryId(0), 10)
 
 
 class Keeping:
@@ -94,7 +94,7 @@ class Keeping:
 
         memory = write(store, entry).memory
 
-        assert store.memories([memory.id]) == {memory.id: memory}
+        assert store.memories.by_id([memory.id]) == {memory.id: memory}
         for name in ("title", "what", "why", "impact", "description", "category", "tags", "related_files", "metadata"):
             assert getattr(memory, name) == getattr(entry.draft, name), name
         for name in ("kind", "project", "source", "agent_id", "session_id", "session_iter", "task_code", "query_id"):
@@ -103,14 +103,14 @@ class Keeping:
         assert (memory.created_at, memory.updated_at, memory.accessed_at) == (START, START, None)
         assert (memory.status, memory.superseded_by, memory.access_count) == (Status.ACTIVE, None, 0)
         assert memory.body_size == len(entry.draft.body)
-        assert store.body(memory.id) == entry.draft.body
+        assert store.memories.bodies([memory.id]).get(memory.id) == entry.draft.body
 
     def test_a_body_comes_back_to_the_last_code_point(self, store: Store) -> None:
         body = "a\r\n\u2028 naïve e\u0301 数据库 🦊\x07 \t\n"
 
         id = write(store, note(body=body, size=3)).memory.id
 
-        assert store.body(id) == body
+        assert store.memories.bodies([id]).get(id) == body
 
     def test_an_entry_may_say_only_what_it_must(self, store: Store) -> None:
         memory = write(store, prompt("continue")).memory
@@ -126,7 +126,7 @@ class Keeping:
     def test_ids_count_up_and_are_never_used_again(self, store: Store) -> None:
         first, second = kept(store, note("a"), note("b"))
         chunk = heads(store, second)[0]
-        store.delete(second)
+        store.memories.delete(second)
 
         third = kept(store, note("c"))[0]
 
@@ -137,16 +137,15 @@ class Keeping:
         id = kept(store, note())[0]
 
         for absent in (MemoryId(0), MemoryId(-1), MemoryId(id + 1), MemoryId(BEYOND)):
-            assert store.memories([absent]) == {}
-            assert store.body(absent) is None
-            store.touch([absent], at(1))
-            assert store.details(absent) is None
-            assert list(store.history(absent)) == []
-            assert list(store.outline(absent)) == []
-            assert store.delete(absent) is False
-        assert store.excerpts([ChunkId(99), ChunkId(BEYOND)]) == {}
-        assert store.memories([]) == {}
-        assert list(store.write_entries([])) == []
+            assert store.memories.by_id([absent]) == {}
+            assert store.memories.bodies([absent]).get(absent) is None
+            store.memories.touch([absent], at(1))
+            assert store.memories.details(absent) is None
+            assert list(store.memories.outline(absent)) == []
+            assert store.memories.delete(absent) is False
+        assert store.memories.excerpts([ChunkId(99), ChunkId(BEYOND)]) == {}
+        assert store.memories.by_id([]) == {}
+        assert list(store.memories.write_entries([])) == []
 
     def test_chunks_come_back_in_order_and_tile_the_body(self, store: Store) -> None:
         body = "0123456789" * 5
@@ -154,10 +153,12 @@ class Keeping:
 
         id = write(store, note(body=body, size=7)).memory.id
 
-        outline = store.outline(id)
-        assert {one: list(run) for one, run in store.outlines([id, MemoryId(10**6)]).items()} == {id: list(outline)}
+        outline = store.memories.outline(id)
+        assert {one: list(run) for one, run in store.memories.outlines([id, MemoryId(10**6)]).items()} == {
+            id: list(outline)
+        }
         assert tuple(chunk for _, chunk in outline) == chunks
-        excerpts = store.excerpts([chunk for chunk, _ in outline])
+        excerpts = store.memories.excerpts([chunk for chunk, _ in outline])
         assert "".join(excerpts[chunk].text for chunk, _ in outline[1:]) == body
 
     def test_an_excerpt_is_a_chunk_with_what_stands_around_it(self, store: Store) -> None:
@@ -165,9 +166,9 @@ class Keeping:
         id = write(
             store, note("the head", body=body, size=300, title="t", why="w", impact="i", tags=("x", "y"))
         ).memory.id
-        head, first, last = (chunk for chunk, _ in store.outline(id))
+        head, first, last = (chunk for chunk, _ in store.memories.outline(id))
 
-        excerpts = store.excerpts([last, head, ChunkId(99), first])
+        excerpts = store.memories.excerpts([last, head, ChunkId(99), first])
 
         assert set(excerpts) == {head, first, last}
         assert excerpts[head].text == "the head"
@@ -179,26 +180,26 @@ class Keeping:
     def test_an_access_is_counted(self, store: Store) -> None:
         id = kept(store, note(body="text"))[0]
 
-        assert store.body(id) == "text"
-        store.touch([id], at(5))
-        store.touch([id], at(9))
+        assert store.memories.bodies([id]).get(id) == "text"
+        store.memories.touch([id], at(5))
+        store.memories.touch([id], at(9))
 
-        memory = store.memories([id])[id]
+        memory = store.memories.by_id([id])[id]
         assert (memory.accessed_at, memory.access_count, memory.updated_at) == (at(9), 2, START)
 
     def test_a_put_is_atomic_over_its_entries(self, store: Store) -> None:
         good = note("first", embedded=embedded([unit(1)]))
 
         with pytest.raises(NotFound):
-            store.write_entries([good, note("second", supersedes=MemoryId(99))])
+            store.memories.write_entries([good, note("second", supersedes=MemoryId(99))])
 
         assert nothing_was_kept(store)
-        assert list(store.generations()) == []
+        assert list(store.vectors.generations()) == []
 
     @pytest.mark.parametrize("missing", [0, 99, BEYOND])
     def test_an_entry_that_descends_from_nothing_is_refused(self, store: Store, missing: int) -> None:
         with pytest.raises(NotFound):
-            store.write_entries([note("a"), note("b", parent_id=MemoryId(missing))])
+            store.memories.write_entries([note("a"), note("b", parent_id=MemoryId(missing))])
 
         assert nothing_was_kept(store)
 
@@ -215,11 +216,11 @@ class Keeping:
 
         assert (first.known, again.known) == (False, True)
         assert again.memory == first.memory
-        assert store.queued() == 1
+        assert store.queue.queued() == 1
         assert store.counts().memories == 1
 
     def test_the_same_is_known_within_one_put(self, store: Store) -> None:
-        first, second = store.write_entries([note("same", unless_known=True), note("same", unless_known=True)])
+        first, second = store.memories.write_entries([note("same", unless_known=True), note("same", unless_known=True)])
 
         assert (first.known, second.known) == (False, True)
         assert first.memory.id == second.memory.id
@@ -236,17 +237,19 @@ class Keeping:
         ],
     )
     def test_the_same_in_another_scope_is_another_memory(self, store: Store, field: dict[str, str]) -> None:
-        one, other = store.write_entries([note("same", unless_known=True), note("same", unless_known=True, **field)])
+        one, other = store.memories.write_entries(
+            [note("same", unless_known=True), note("same", unless_known=True, **field)]
+        )
 
         assert (one.known, other.known) == (False, False)
 
     def test_the_same_is_kept_again_when_asked_for(self, store: Store) -> None:
-        assert [one.known for one in store.write_entries([note("same"), note("same")])] == [False, False]
+        assert [one.known for one in store.memories.write_entries([note("same"), note("same")])] == [False, False]
 
     def test_a_kind_that_repeats_is_never_known(self, store: Store) -> None:
         again = prompt("continue")._replace(unless_known=True)
 
-        assert [one.known for one in store.write_entries([prompt("continue"), again])] == [False, False]
+        assert [one.known for one in store.memories.write_entries([prompt("continue"), again])] == [False, False]
 
     def test_what_was_superseded_is_not_known(self, store: Store) -> None:
         old = kept(store, note("same"))[0]
@@ -270,7 +273,7 @@ class Keeping:
             note("new", unless_known=True),
         ]
 
-        assert list(store.known(entries)) == [id, None, id, None]
+        assert list(store.memories.known(entries)) == [id, None, id, None]
         assert store.counts().memories == 1
 
     def test_a_restored_memory_has_its_former_times_and_counts(self, store: Store) -> None:
@@ -286,27 +289,29 @@ class Keeping:
         assert (memory.created_at, memory.updated_at, memory.accessed_at) == (at(1), at(2), at(3))
         assert (memory.access_count, memory.status) == (7, Status.SUPERSEDED)
         assert memory.superseded_by is None  # an id of another store
-        assert [(old.replaced_at, old.memory.what, old.body) for old in store.history(memory.id)] == [
+        assert [(old.replaced_at, old.memory.what, old.body) for old in store.memories.details(memory.id).history] == [
             (at(2), "before", "old body"),
             (at(1), "at first", ""),
         ]
-        assert {old.memory.id for old in store.history(memory.id)} == {memory.id}
+        assert {old.memory.id for old in store.memories.details(memory.id).history} == {memory.id}
 
     def test_links_are_made_by_uid_and_change_nothing_that_is_set(self, store: Store) -> None:
         a, b, c = (digit * 32 for digit in "abc")
         first, second, third = kept(store, note("1", uid=a), note("2", uid=b), note("3", uid=c))
         old = write(store, note("4", uid="d" * 32)._replace(restored=_superseded(store, first))).memory.id
 
-        store.link([Links(b, parent=a), Links("d" * 32, a, c), Links(c, superseded_by=a), Links("e" * 32, a, a)])
-        store.link([Links(b, parent=c), Links("d" * 32, b, b), Links(a, "f" * 32, None), Links(b)])
+        store.memories.link(
+            [Links(b, parent=a), Links("d" * 32, a, c), Links(c, superseded_by=a), Links("e" * 32, a, a)]
+        )
+        store.memories.link([Links(b, parent=c), Links("d" * 32, b, b), Links(a, "f" * 32, None), Links(b)])
 
-        memories = store.memories([first, second, third, old])
+        memories = store.memories.by_id([first, second, third, old])
         assert [memories[id].parent_id for id in (first, second, third, old)] == [None, first, None, first]
         assert [memories[id].superseded_by for id in (first, second, third, old)] == [None, None, None, third]
 
 
 def _superseded(store: Store, id: MemoryId):
-    return store.memories([id])[id]._replace(status=Status.SUPERSEDED)
+    return store.memories.by_id([id])[id]._replace(status=Status.SUPERSEDED)
 
 
 class Changing:
@@ -317,15 +322,15 @@ class Changing:
         again = write(store, note("new", supersedes=old, unless_known=True))
 
         assert (again.known, again.memory.id) == (True, new)
-        assert store.memories([old])[old].superseded_by == new
+        assert store.memories.by_id([old])[old].superseded_by == new
 
     def test_flags_go_with_what_they_are_of(self, store: Store) -> None:
         plain, flagged = kept(store, note("plain"), note("flagged")._replace(flags=("instructions", "other")))
-        assert [store.memories([id])[id].flags for id in (plain, flagged)] == [(), ("instructions", "other")]
+        assert [store.memories.by_id([id])[id].flags for id in (plain, flagged)] == [(), ("instructions", "other")]
 
-        store.replace(flagged, note("corrected"))
+        store.memories.replace(flagged, note("corrected"))
 
-        whole = store.details(flagged)
+        whole = store.memories.details(flagged)
         assert whole is not None
         assert whole.memory.flags == ()
         assert [revision.memory.flags for revision in whole.history] == [("instructions", "other")]
@@ -335,7 +340,7 @@ class Changing:
 
         new = write(store, note("port 443", supersedes=old)).memory
 
-        former = store.memories([old])[old]
+        former = store.memories.by_id([old])[old]
         assert (former.status, former.superseded_by) == (Status.SUPERSEDED, new.id)
         assert (new.status, new.superseded_by) == (Status.ACTIVE, None)
 
@@ -345,70 +350,78 @@ class Changing:
         again = write(store, note("same", unless_known=True, supersedes=old))
 
         assert (again.known, again.memory.id) == (True, known)
-        assert store.memories([old])[old].superseded_by == known
+        assert store.memories.by_id([old])[old].superseded_by == known
 
     def test_nothing_supersedes_itself(self, store: Store) -> None:
         id = kept(store, note("same"))[0]
 
         write(store, note("same", unless_known=True, supersedes=id))
 
-        assert store.memories([id])[id].status is Status.ACTIVE
+        assert store.memories.by_id([id])[id].status is Status.ACTIVE
 
     def test_nothing_is_superseded_twice(self, store: Store) -> None:
         old = kept(store, note("old"))[0]
         write(store, note("new", supersedes=old))
 
         with pytest.raises(Invalid):
-            store.write_entries([note("other"), note("newer", supersedes=old)])
+            store.memories.write_entries([note("other"), note("newer", supersedes=old)])
 
         assert store.counts().memories == 2
 
     def test_a_replaced_memory_keeps_its_identity(self, store: Store) -> None:
         before = write(store, note("old", body="old body", project="p", uid="ab" * 16)).memory
-        store.touch([before.id], at(1))
+        store.memories.touch([before.id], at(1))
 
-        after = store.replace(before.id, note("new", body="new", moment=at(9), project="q")).memory
+        after = store.memories.replace(before.id, note("new", body="new", moment=at(9), project="q")).memory
 
-        assert store.memories([before.id]) == {before.id: after}
+        assert store.memories.by_id([before.id]) == {before.id: after}
         assert (after.uid, after.created_at, after.updated_at) == (before.uid, START, at(9))
         assert (after.accessed_at, after.access_count, after.status) == (at(1), 1, Status.ACTIVE)
-        assert (after.what, after.project, after.body_size, store.body(before.id)) == ("new", "q", 3, "new")
+        assert (after.what, after.project, after.body_size, store.memories.bodies([before.id]).get(before.id)) == (
+            "new",
+            "q",
+            3,
+            "new",
+        )
 
     def test_a_replaced_memory_stays_superseded(self, store: Store) -> None:
         old = kept(store, note("old"))[0]
         new = write(store, note("new", supersedes=old)).memory.id
 
-        after = store.replace(old, note("old, corrected")).memory
+        after = store.memories.replace(old, note("old, corrected")).memory
 
         assert (after.status, after.superseded_by) == (Status.SUPERSEDED, new)
 
     def test_history_holds_what_was_replaced_latest_first(self, store: Store) -> None:
         metadata = {"a": [1, {"b": None}], "ü": "数"}
         first = write(store, note("one", body="é🦊", tags=("x",), metadata=metadata, related_files=("f",))).memory
-        second = store.replace(first.id, note("two", moment=at(1))).memory
-        store.replace(first.id, note("three", moment=at(2)))
+        second = store.memories.replace(first.id, note("two", moment=at(1))).memory
+        store.memories.replace(first.id, note("three", moment=at(2)))
 
-        assert list(store.history(first.id)) == [Revision(at(2), second, ""), Revision(at(1), first, "é🦊")]
+        assert list(store.memories.details(first.id).history) == [
+            Revision(at(2), second, ""),
+            Revision(at(1), first, "é🦊"),
+        ]
 
     def test_only_the_new_words_and_vectors_of_a_replaced_memory_are_found(self, store: Store) -> None:
         id = kept(store, note("zebra", embedded=embedded([unit(1)])))[0]
         chunk = heads(store, id)[0]
 
-        store.replace(id, note("giraffe", embedded=embedded([unit(0, 1)])))
+        store.memories.replace(id, note("giraffe", embedded=embedded([unit(0, 1)])))
 
-        assert found(store.by_keyword(words("zebra"), EVERYTHING, 10)) == []
-        assert found(store.by_keyword(words("giraffe"), EVERYTHING, 10)) == [id]
-        [scored] = store.by_vector(1, unit(0, 1), EVERYTHING, 10)
+        assert found(store.keywords.by_keyword(words("zebra"), EVERYTHING, 10)) == []
+        assert found(store.keywords.by_keyword(words("giraffe"), EVERYTHING, 10)) == [id]
+        [scored] = store.vectors.by_vector(1, unit(0, 1), EVERYTHING, 10)
         assert scored.chunk != chunk
         assert scored.score == pytest.approx(1, abs=TOLERANCE)
-        total, count = store.centre(1)
+        total, count = store.vectors.centre(1)
         assert count == 1
         assert total == pytest.approx(unit(0, 1), abs=TOLERANCE)
 
     def test_a_replaced_memory_without_vectors_is_queued(self, store: Store) -> None:
         id = kept(store, note("a", embedded=embedded([unit(1)])))[0]
 
-        assert queued(store, store.replace(id, note("b", body="c"))) == 2
+        assert queued(store, store.memories.replace(id, note("b", body="c"))) == 2
 
         assert store.counts().queued == 2
 
@@ -417,41 +430,41 @@ class Changing:
 
         for refused in (MemoryId(id + 1), MemoryId(BEYOND)):
             with pytest.raises(NotFound):
-                store.replace(refused, note("b"))
+                store.memories.replace(refused, note("b"))
         with pytest.raises(NotFound):
-            store.replace(id, note("b", parent_id=MemoryId(99)))
+            store.memories.replace(id, note("b", parent_id=MemoryId(99)))
 
-        assert store.memories([id])[id].what == "a"
-        assert list(store.history(id)) == []
+        assert store.memories.by_id([id])[id].what == "a"
+        assert store.memories.details(id) is None
 
     def test_deletion_leaves_nothing(self, store: Store) -> None:
         vectors = directions(3)
         id = kept(store, note("zebra", body="ab", size=1, embedded=embedded(vectors)))[0]
-        store.replace(id, note("zebra", body="ab", size=1, embedded=embedded(vectors)))
-        chunks = [chunk for chunk, _ in store.outline(id)]
+        store.memories.replace(id, note("zebra", body="ab", size=1, embedded=embedded(vectors)))
+        chunks = [chunk for chunk, _ in store.memories.outline(id)]
 
-        assert store.delete(id) is True
+        assert store.memories.delete(id) is True
 
         assert nothing_was_kept(store)
-        assert store.body(id) is None
-        assert list(store.history(id)) == []
-        assert store.excerpts(chunks) == {}
-        assert store.by_keyword(words("zebra", "note", "guide"), EVERYTHING, 10) == ()
-        assert store.weigh(words("zebra"))[0].rows == 0
-        assert store.by_vector(1, vectors[0], EVERYTHING, 10) == ()
-        assert store.cosines(1, vectors[0], vectors[1], chunks) == {}
-        total, count = store.centre(1)
+        assert store.memories.bodies([id]).get(id) is None
+        assert store.memories.details(id) is None
+        assert store.memories.excerpts(chunks) == {}
+        assert store.keywords.by_keyword(words("zebra", "note", "guide"), EVERYTHING, 10) == ()
+        assert store.keywords.weigh(words("zebra"))[0].rows == 0
+        assert store.vectors.by_vector(1, vectors[0], EVERYTHING, 10) == ()
+        assert store.vectors.cosines(1, vectors[0], vectors[1], chunks) == {}
+        total, count = store.vectors.centre(1)
         assert (count, total.tolist()) == (0, [0] * SPACE.dimension)
-        assert store.embedded_count(1) == 0
-        assert store.delete(id) is False
+        assert store.vectors.embedded_count(1) == 0
+        assert store.memories.delete(id) is False
 
     def test_what_a_deleted_memory_superseded_holds_again(self, store: Store) -> None:
         old = kept(store, note("old"))[0]
         new = write(store, note("new", supersedes=old)).memory.id
 
-        store.delete(new)
+        store.memories.delete(new)
 
-        former = store.memories([old])[old]
+        former = store.memories.by_id([old])[old]
         assert (former.status, former.superseded_by) == (Status.ACTIVE, None)
 
     def test_a_link_taken_out_of_a_chain_leaves_a_chain(self, store: Store) -> None:
@@ -459,19 +472,19 @@ class Changing:
         second = write(store, note("second", supersedes=first)).memory.id
         third = write(store, note("third", supersedes=second)).memory.id
 
-        store.delete(second)
+        store.memories.delete(second)
 
-        former = store.memories([first])[first]
+        former = store.memories.by_id([first])[first]
         assert (former.status, former.superseded_by) == (Status.SUPERSEDED, third)
 
     def test_children_outlive_a_deleted_parent(self, store: Store) -> None:
         parent = kept(store, note("parent"))[0]
         child = kept(store, note("child", parent_id=parent))[0]
-        assert store.memories([child])[child].parent_id == parent
+        assert store.memories.by_id([child])[child].parent_id == parent
 
-        store.delete(parent)
+        store.memories.delete(parent)
 
-        assert store.memories([child])[child].parent_id is None
+        assert store.memories.by_id([child])[child].parent_id is None
 
 
 class Reading:
@@ -484,7 +497,7 @@ class Reading:
     def test_a_reference_names_a_memory(self, store: Store, reference: str) -> None:
         id = kept(store, note(uid=self.UID), note(uid="9" * 32))[0]
 
-        assert list(store.resolve(reference)) == [(id, self.UID)]
+        assert list(store.memories.resolve(reference)) == [(id, self.UID)]
 
     @pytest.mark.parametrize(
         "reference",
@@ -521,26 +534,26 @@ class Reading:
     def test_nothing_else_names_a_memory(self, store: Store, reference: str) -> None:
         kept(store, note(uid=self.UID), note(uid="f" * 32))
 
-        assert list(store.resolve(reference)) == []
+        assert list(store.memories.resolve(reference)) == []
 
     def test_a_prefix_that_several_share_names_them_all(self, store: Store) -> None:
         ids = kept(store, *(note(uid=f"{'a' * 30}{number:02}") for number in range(12)))
 
-        assert list(store.resolve("a" * 8)) == [(id, f"{'a' * 30}{n:02}") for n, id in enumerate(ids[:10])]
-        assert [id for id, _ in store.resolve("a" * 30 + "07")] == [ids[7]]
+        assert list(store.memories.resolve("a" * 8)) == [(id, f"{'a' * 30}{n:02}") for n, id in enumerate(ids[:10])]
+        assert [id for id, _ in store.memories.resolve("a" * 30 + "07")] == [ids[7]]
 
     def test_digits_may_be_an_id_and_the_beginning_of_a_uid(self, store: Store) -> None:
         first, second = kept(store, note(uid="0" * 32), note(uid="00000001" + "0" * 24))
 
-        assert {id for id, _ in store.resolve("00000001")} == {first, second}
+        assert {id for id, _ in store.memories.resolve("00000001")} == {first, second}
 
     def test_recent_is_last_changed_first_then_by_id(self, store: Store) -> None:
         a, b, c, d = kept(store, *(note(str(n), moment=at(second)) for n, second in enumerate((5, 9, 5, 7))))
 
-        assert [memory.id for memory in store.recent(ACTIVE, 10)] == [b, d, c, a]
+        assert [memory.id for memory in store.memories.recent(ACTIVE, 10)] == [b, d, c, a]
 
-        store.replace(a, note("a", moment=at(20)))
-        assert [memory.id for memory in store.recent(ACTIVE, 2)] == [a, b]
+        store.memories.replace(a, note("a", moment=at(20)))
+        assert [memory.id for memory in store.memories.recent(ACTIVE, 2)] == [a, b]
 
     @pytest.mark.parametrize("size", [1, 2, 3, 7])
     def test_pages_of_recent_follow_each_other_without_gap_or_overlap(self, store: Store, size: int) -> None:
@@ -548,30 +561,30 @@ class Reading:
         scope = Scope(projects=frozenset("p"))
         pages: list[MemoryId] = []
 
-        page = store.recent(scope, size)
+        page = store.memories.recent(scope, size)
         while page:
             pages += [memory.id for memory in page]
-            page = store.recent(scope, size, after=page[-1])
+            page = store.memories.recent(scope, size, after=page[-1])
 
-        assert pages == [memory.id for memory in store.recent(scope, 100)]
+        assert pages == [memory.id for memory in store.memories.recent(scope, 100)]
         assert len(pages) == 6
 
     def test_page_goes_by_id(self, store: Store) -> None:
         ids = kept(store, *(note(str(n), moment=at(-n)) for n in range(5)))
 
-        assert [memory.id for memory in store.page(MemoryId(0), 2)] == ids[:2]
-        assert [memory.id for memory in store.page(ids[1], 9)] == ids[2:]
-        assert list(store.page(ids[-1], 9)) == []
+        assert [memory.id for memory in store.memories.page(MemoryId(0), 2)] == ids[:2]
+        assert [memory.id for memory in store.memories.page(ids[1], 9)] == ids[2:]
+        assert list(store.memories.page(ids[-1], 9)) == []
 
     def test_of_a_sound_store_everything_can_be_read(self, store: Store) -> None:
         ids = kept(store, note("a", body="one"), note("b"), note("c"))
-        store.replace(ids[0], note("d", body="two"))
-        store.delete(ids[1])
+        store.memories.replace(ids[0], note("d", body="two"))
+        store.memories.delete(ids[1])
 
         assert store.ids(MemoryId(0), 9) == [ids[0], ids[2]]
         assert store.ids(ids[0], 9) == [ids[2]]
         assert (store.ids(MemoryId(0), 1), store.ids(ids[2], 9)) == ([ids[0]], [])
-        assert store.salvaged(ids[0]) == (store.details(ids[0]), ())
+        assert store.salvaged(ids[0]) == (store.memories.details(ids[0]), ())
         assert store.salvaged(ids[1]) is None
 
     def test_counts_tell_how_much_there_is(self, store: Store) -> None:
@@ -652,7 +665,7 @@ def varied(store: Store) -> None:
         fields |= {"task_code": f"t{n % 3}", "query_id": f"r{n % 4}"}
         entry = note(f"word {'word ' * (n % 4)}{n}", moment=at(n), tags=tags, **fields, embedded=embedded([vectors[n]]))
         if n % 6 == 5:
-            entry = entry._replace(supersedes=store.page(MemoryId(0), 100)[-1].id)
+            entry = entry._replace(supersedes=store.memories.page(MemoryId(0), 100)[-1].id)
         write(store, entry)
     write(store, prompt("word of a prompt", project="p0"))
 
@@ -661,23 +674,23 @@ class Scopes:
     @pytest.mark.parametrize("scope", SCOPES, ids=narrowed)
     def test_every_way_to_look_stays_in_scope_and_misses_nothing(self, store: Store, scope: Scope) -> None:
         varied(store)
-        everything = store.page(MemoryId(0), 100)
+        everything = store.memories.page(MemoryId(0), 100)
         wanted = {memory.id for memory in everything if admitted(memory, scope)}
         embedded = {memory.id for memory in everything if memory.kind is Kind.NOTE}
 
-        assert {memory.id for memory in store.recent(scope, 100)} == wanted
-        assert store.count(scope) == len(wanted)
-        assert set(found(store.by_keyword(words("word"), scope, 100))) == wanted
-        assert set(found(store.by_vector(1, unit(1), scope, 100))) == wanted & embedded
+        assert {memory.id for memory in store.memories.recent(scope, 100)} == wanted
+        assert store.memories.count(scope) == len(wanted)
+        assert set(found(store.keywords.by_keyword(words("word"), scope, 100))) == wanted
+        assert set(found(store.vectors.by_vector(1, unit(1), scope, 100))) == wanted & embedded
 
     def test_superseded_memories_are_hidden_by_default(self, store: Store) -> None:
         old = kept(store, note("word one", embedded=embedded([unit(1)])))[0]
         new = kept(store, note("word two", supersedes=old, embedded=embedded([unit(0, 1)])))[0]
 
-        assert found(store.by_keyword(words("word"), Scope(), 10)) == [new]
-        assert found(store.by_vector(1, unit(1), Scope(), 10)) == [new]
-        assert found(store.by_vector(1, unit(1), EVERYTHING, 10)) == [old, new]
-        assert [memory.id for memory in store.recent(Scope(), 10)] == [new]
+        assert found(store.keywords.by_keyword(words("word"), Scope(), 10)) == [new]
+        assert found(store.vectors.by_vector(1, unit(1), Scope(), 10)) == [new]
+        assert found(store.vectors.by_vector(1, unit(1), EVERYTHING, 10)) == [old, new]
+        assert [memory.id for memory in store.memories.recent(Scope(), 10)] == [new]
 
     def test_many_superseded_ones_do_not_push_out_an_active_one(self, store: Store) -> None:
         entries = [note("word", title="word word", embedded=embedded([unit(1, n / 1000)])) for n in range(150)]
@@ -685,8 +698,8 @@ class Scopes:
         kept(store, *(note(f"other {id}", title="none", supersedes=id) for id in ids[:-1]))
         last = write(store, note("some word at the very end of a long text", embedded=embedded([unit(0, 1)]))).memory.id
 
-        assert found(store.by_keyword(words("word"), ACTIVE, 5)) == [ids[-1], last]
-        assert found(store.by_vector(1, unit(1), ACTIVE, 5)) == [ids[-1], last]
+        assert found(store.keywords.by_keyword(words("word"), ACTIVE, 5)) == [ids[-1], last]
+        assert found(store.vectors.by_vector(1, unit(1), ACTIVE, 5)) == [ids[-1], last]
 
 
 class Keywords:
@@ -694,7 +707,7 @@ class Keywords:
         id = kept(store, note("Running the migrations at the Café"))[0]
 
         for text in ("migration", "MIGRATIONS", "runs", "cafe", "CAFÉ"):
-            assert found(store.by_keyword(words(text), ACTIVE, 5)) == [id], text
+            assert found(store.keywords.by_keyword(words(text), ACTIVE, 5)) == [id], text
 
     @pytest.mark.parametrize(
         "column", ["title", "what", "why", "impact", "tags", "category", "project", "source", "related_files", "body"]
@@ -708,32 +721,32 @@ class Keywords:
         id = write(store, note(**{column: value, "unless_known": False})).memory.id
         kept(store, note("else", body="and more"))
 
-        assert found(store.by_keyword(words(word), ACTIVE, 5)) == [id]
+        assert found(store.keywords.by_keyword(words(word), ACTIVE, 5)) == [id]
 
     def test_a_description_is_not_indexed(self, store: Store) -> None:
         kept(store, note("a", description="zebra"))
 
-        assert store.by_keyword(words("zebra"), ACTIVE, 5) == ()
+        assert store.keywords.by_keyword(words("zebra"), ACTIVE, 5) == ()
 
     def test_facts_about_the_whole_memory_count_once(self, store: Store) -> None:
         kept(store, note("head", body="abcdef", size=1, why="zebra", tags=("lion",), project="p", related_files=("f",)))
 
-        assert len(store.by_keyword(words("zebra", "lion", "p"), ACTIVE, 50)) == 1
+        assert len(store.keywords.by_keyword(words("zebra", "lion", "p"), ACTIVE, 50)) == 1
 
     def test_headings_are_found_without_their_marks(self, store: Store) -> None:
         kept(store, note("head", body="ab", size=1))
 
-        assert len(store.by_keyword(words("guide setup"), ACTIVE, 5)) == 2
+        assert len(store.keywords.by_keyword(words("guide setup"), ACTIVE, 5)) == 2
         assert (
-            store.by_keyword(words("# Guide"), ACTIVE, 5)[0].score
-            == store.by_keyword(words("guide"), ACTIVE, 5)[0].score
+            store.keywords.by_keyword(words("# Guide"), ACTIVE, 5)[0].score
+            == store.keywords.by_keyword(words("guide"), ACTIVE, 5)[0].score
         )
 
     def test_scores_are_bm25_with_the_weights_of_the_columns(self, store: Store) -> None:
         texts = ["alpha beta", "alpha alpha gamma delta", "beta", "gamma", "delta epsilon zeta eta theta"]
         kept(store, *(note(text, title="alpha" if n == 4 else "t") for n, text in enumerate(texts)))
 
-        ranking = store.by_keyword(words("alpha", "beta"), ACTIVE, 10)
+        ranking = store.keywords.by_keyword(words("alpha", "beta"), ACTIVE, 10)
 
         lengths = [len(text.split()) + 1 for text in texts]
         average = sum(lengths) / 5
@@ -751,16 +764,18 @@ class Keywords:
         best = kept(store, note("word word"))
         kept(store, *(note("else") for _ in range(40)))
 
-        ranking = found(store.by_keyword(words("word"), ACTIVE, 100))
+        ranking = found(store.keywords.by_keyword(words("word"), ACTIVE, 100))
         assert ranking == best + first
         for k in (1, 2, 7, 30, 31):
-            assert found(store.by_keyword(words("word"), ACTIVE, k)) == ranking[:k]
-            assert found(store.by_keyword(words("word"), Scope(kinds=frozenset({Kind.NOTE})), k)) == ranking[:k]
+            assert found(store.keywords.by_keyword(words("word"), ACTIVE, k)) == ranking[:k]
+            assert (
+                found(store.keywords.by_keyword(words("word"), Scope(kinds=frozenset({Kind.NOTE})), k)) == ranking[:k]
+            )
 
     def test_matched_says_which_terms_a_chunk_holds(self, store: Store) -> None:
         both, one, other = kept(store, note("alpha beta"), note("alpha"), note("gamma beta"))
 
-        ranking = store.by_keyword(words("alpha", "none", "beta", "gamma"), ACTIVE, 10)
+        ranking = store.keywords.by_keyword(words("alpha", "none", "beta", "gamma"), ACTIVE, 10)
 
         assert {scored.memory: scored.matched for scored in ranking} == {both: 0b101, one: 0b001, other: 0b1100}
 
@@ -769,31 +784,31 @@ class Keywords:
         id = kept(store, note(" ".join(texts)))[0]
 
         for count in (62, 63, 64, 65, 128, 300):
-            terms = store.weigh(words(*texts[:count]))
-            [scored] = store.by_keyword(terms, ACTIVE, 5)
+            terms = store.keywords.weigh(words(*texts[:count]))
+            [scored] = store.keywords.by_keyword(terms, ACTIVE, 5)
             assert (scored.memory, scored.matched) == (id, (1 << count) - 1)
-            assert store.keyword_scores(terms, [scored.chunk]) == (scored,)
+            assert store.keywords.keyword_scores(terms, [scored.chunk]) == (scored,)
 
     def test_the_words_of_a_phrase_must_stand_together_in_one_column(self, store: Store) -> None:
         together, *_ = kept(
             store, note("the red fox runs"), note("fox red"), note("red", why="fox"), note("a", tags=("red",))
         )
 
-        assert found(store.by_keyword(words("red fox"), ACTIVE, 5)) == [together]
-        assert found(store.by_keyword([Term("red fo", prefix=True)], ACTIVE, 5)) == [together]
-        assert found(store.by_keyword([Term("re fox", prefix=True)], ACTIVE, 5)) == []
+        assert found(store.keywords.by_keyword(words("red fox"), ACTIVE, 5)) == [together]
+        assert found(store.keywords.by_keyword([Term("red fo", prefix=True)], ACTIVE, 5)) == [together]
+        assert found(store.keywords.by_keyword([Term("re fox", prefix=True)], ACTIVE, 5)) == []
 
     def test_a_name_is_a_phrase(self, store: Store) -> None:
         id = kept(store, note("set user_id in config.yaml"), note("the id of a user; yaml config"))[0]
 
         for text in ("user_id", "config.yaml"):
-            assert found(store.by_keyword(words(text), ACTIVE, 5)) == [id]
+            assert found(store.keywords.by_keyword(words(text), ACTIVE, 5)) == [id]
 
     def test_a_prefix_finds_longer_words(self, store: Store) -> None:
         ids = kept(store, note("authentication"), note("author"), note("oath"))
 
-        assert set(found(store.by_keyword(words("auth", prefix=True), ACTIVE, 5))) == set(ids[:2])
-        assert found(store.by_keyword(words("auth"), ACTIVE, 5)) == []
+        assert set(found(store.keywords.by_keyword(words("auth", prefix=True), ACTIVE, 5))) == set(ids[:2])
+        assert found(store.keywords.by_keyword(words("auth"), ACTIVE, 5)) == []
 
     @pytest.mark.parametrize(
         "text",
@@ -802,71 +817,73 @@ class Keywords:
     def test_any_text_is_a_term(self, store: Store, text: str) -> None:
         kept(store, note("and or not near title x a b it s"))
 
-        terms = store.weigh(words(text))
+        terms = store.keywords.weigh(words(text))
 
-        assert len(store.by_keyword(terms, ACTIVE, 5)) == len(terms)
-        assert len(store.by_keyword(words(text, "title"), ACTIVE, 5)) == 1
+        assert len(store.keywords.by_keyword(terms, ACTIVE, 5)) == len(terms)
+        assert len(store.keywords.by_keyword(words(text, "title"), ACTIVE, 5)) == 1
 
     def test_no_terms_find_nothing(self, store: Store) -> None:
         id = kept(store, note("a"))[0]
 
-        assert store.weigh([]) == ()
-        assert store.by_keyword([], ACTIVE, 5) == ()
-        assert store.keyword_scores([], heads(store, id)) == ()
-        assert store.keyword_scores(words("a"), []) == ()
+        assert store.keywords.weigh([]) == ()
+        assert store.keywords.by_keyword([], ACTIVE, 5) == ()
+        assert store.keywords.keyword_scores([], heads(store, id)) == ()
+        assert store.keywords.keyword_scores(words("a"), []) == ()
 
     def test_keyword_scores_are_those_of_the_ranking(self, store: Store) -> None:
         varied(store)
-        terms = store.weigh(words("word", "13", "9", "none"))
-        ranking = store.by_keyword(terms, EVERYTHING, 100)
+        terms = store.keywords.weigh(words("word", "13", "9", "none"))
+        ranking = store.keywords.by_keyword(terms, EVERYTHING, 100)
         wanted = [scored.chunk for scored in ranking[::3]]
 
-        assert store.keyword_scores(terms, [*wanted, ChunkId(999), ChunkId(BEYOND)]) == ranking[::3]
+        assert store.keywords.keyword_scores(terms, [*wanted, ChunkId(999), ChunkId(BEYOND)]) == ranking[::3]
 
     def test_scripts_without_spaces_are_found_by_their_pairs(self, store: Store) -> None:
         id, glued = kept(store, note("数据库密码在哪里"), note("Python入門"))
 
-        terms = store.weigh([Term("密码", gram=True), Term("码在", gram=True)])
+        terms = store.keywords.weigh([Term("密码", gram=True), Term("码在", gram=True)])
         assert [term.rows for term in terms] == [1, 1]
-        assert found(store.by_keyword(terms, ACTIVE, 5)) == [id]
-        assert found(store.by_keyword([Term("入門", gram=True)], ACTIVE, 5)) == [glued]
-        assert found(store.by_keyword([Term("門", prefix=True, gram=True)], ACTIVE, 5)) == [glued]
+        assert found(store.keywords.by_keyword(terms, ACTIVE, 5)) == [id]
+        assert found(store.keywords.by_keyword([Term("入門", gram=True)], ACTIVE, 5)) == [glued]
+        assert found(store.keywords.by_keyword([Term("門", prefix=True, gram=True)], ACTIVE, 5)) == [glued]
 
     def test_a_term_is_found_in_either_form(self, store: Store) -> None:
         ids = kept(store, *(note(text) for text in ("getUser", "get_user", "get user", "user, get")))
 
-        [term] = store.weigh([Term("getUser", other="get user")])
+        [term] = store.keywords.weigh([Term("getUser", other="get user")])
 
         assert term.rows == 3
-        assert set(found(store.by_keyword([term], ACTIVE, 5))) == set(ids[:3])
-        assert {scored.matched for scored in store.by_keyword([term], ACTIVE, 5)} == {1}
+        assert set(found(store.keywords.by_keyword([term], ACTIVE, 5))) == set(ids[:3])
+        assert {scored.matched for scored in store.keywords.by_keyword([term], ACTIVE, 5)} == {1}
 
     def test_matched_says_which_terms_a_chunk_holds_in_either_form(self, store: Store) -> None:
         held = {"red fox": 0b100, "redfox": 0b100, "redfox red fox": 0b100, "ab beta": 0b011, "a b red fox": 0b101}
         ids = kept(store, *map(note, held))
         terms = [Term("a_b", other="ab"), Term("beta"), Term("redFox", other="red fox")]
 
-        ranking = store.by_keyword(terms, ACTIVE, 10)
+        ranking = store.keywords.by_keyword(terms, ACTIVE, 10)
 
         assert {scored.memory: scored.matched for scored in ranking} == dict(zip(ids, held.values(), strict=True))
-        assert store.keyword_scores(terms, [scored.chunk for scored in ranking]) == ranking
+        assert store.keywords.keyword_scores(terms, [scored.chunk for scored in ranking]) == ranking
 
     def test_what_holds_both_forms_comes_first(self, store: Store) -> None:
         _, both, _ = kept(store, note("redfox here now"), note("redfox, red fox"), note("not the red fox"))
 
-        assert found(store.by_keyword([Term("redFox", other="red fox")], ACTIVE, 1)) == [both]
+        assert found(store.keywords.by_keyword([Term("redFox", other="red fox")], ACTIVE, 1)) == [both]
 
     def test_the_mark_of_a_prefix_is_for_either_form(self, store: Store) -> None:
         ids = kept(store, note("getUsername"), note("get_username"), note("get used"))
 
-        assert set(found(store.by_keyword([Term("getUser", prefix=True, other="get user")], ACTIVE, 5))) == set(ids[:2])
+        assert set(
+            found(store.keywords.by_keyword([Term("getUser", prefix=True, other="get user")], ACTIVE, 5))
+        ) == set(ids[:2])
 
 
 class Weighing:
     def test_a_term_is_weighed_by_how_many_chunks_hold_it(self, store: Store) -> None:
         kept(store, *(note("common") for _ in range(7)), note("common rare rarely rarest"))
 
-        common, absent = store.weigh(words("common", "absent"))
+        common, absent = store.keywords.weigh(words("common", "absent"))
 
         assert (common.rows, absent.rows) == (8, 0)
         assert common.weight == pytest.approx(math.log(1 + 50.5 / 8.5))
@@ -875,7 +892,7 @@ class Weighing:
     def test_of_terms_that_mean_the_same_the_first_stays(self, store: Store) -> None:
         kept(store, *(note("running dogs") for _ in range(3)))
 
-        weighed = store.weigh(
+        weighed = store.keywords.weigh(
             [*words("Running", "runs", "dog", "DOGS"), Term("dog", prefix=True), Term("dogs", prefix=True)]
         )
 
@@ -884,71 +901,74 @@ class Weighing:
     def test_what_holds_no_word_is_left_out(self, store: Store) -> None:
         kept(store, note("a"))
 
-        assert store.weigh(words("+++", "", " ", "…", "\0")) == ()
+        assert store.keywords.weigh(words("+++", "", " ", "…", "\0")) == ()
 
     def test_a_rare_word_becomes_a_prefix_if_that_finds_more(self, store: Store) -> None:
         kept(store, *(note("authentication") for _ in range(4)), note("auth"))
 
-        [term] = store.weigh(words("auth"))
+        [term] = store.keywords.weigh(words("auth"))
 
         assert (term.prefix, term.rows) == (True, 5)
 
     def test_a_common_word_stays_as_it_is(self, store: Store) -> None:
         kept(store, *(note("auth") for _ in range(3)), note("authentication"))
 
-        [term] = store.weigh(words("auth"))
+        [term] = store.keywords.weigh(words("auth"))
 
         assert (term.prefix, term.rows) == (False, 3)
 
     def test_a_rare_word_that_begins_no_other_stays_as_it_is(self, store: Store) -> None:
         kept(store, note("auth"))
 
-        assert [(term.prefix, term.rows) for term in store.weigh(words("auth", "none"))] == [(False, 1), (False, 0)]
+        assert [(term.prefix, term.rows) for term in store.keywords.weigh(words("auth", "none"))] == [
+            (False, 1),
+            (False, 0),
+        ]
 
     def test_short_words_phrases_and_pairs_never_become_prefixes(self, store: Store) -> None:
         kept(store, note("abc"), note("red foxes and redder ones"), note("数据库"))
 
-        weighed = store.weigh([*words("ab", "red fo"), Term("数据库"[:2] * 2, gram=True)])
+        weighed = store.keywords.weigh([*words("ab", "red fo"), Term("数据库"[:2] * 2, gram=True)])
 
         assert [(term.prefix, term.rows) for term in weighed] == [(False, 0), (False, 0), (False, 0)]
 
     def test_of_two_words_that_become_the_same_prefix_the_first_stays(self, store: Store) -> None:
         kept(store, *(note("authentication") for _ in range(4)))
 
-        weighed = store.weigh([*words("Auth", "auths"), Term("auth", prefix=True)])
+        weighed = store.keywords.weigh([*words("Auth", "auths"), Term("auth", prefix=True)])
 
         assert [(term.text, term.prefix, term.rows) for term in weighed] == [("Auth", True, 4)]
 
     def test_common_words_alone_are_a_query_too(self, store: Store) -> None:
         ids = kept(store, *(note("the and of") for _ in range(9)))
 
-        terms = store.weigh(words("the", "and", "of"))
+        terms = store.keywords.weigh(words("the", "and", "of"))
 
         assert all(term.weight > 0 for term in terms)
-        assert found(store.by_keyword(terms, ACTIVE, 9)) == ids
-        assert all(scored.score > 0 for scored in store.by_keyword(terms, ACTIVE, 9))
+        assert found(store.keywords.by_keyword(terms, ACTIVE, 9)) == ids
+        assert all(scored.score > 0 for scored in store.keywords.by_keyword(terms, ACTIVE, 9))
 
     def test_a_name_that_no_chunk_holds_is_looked_for_by_its_parts(self, store: Store) -> None:
         id = kept(store, note("the id of a user"), note("nothing"))[0]
 
-        terms = store.weigh([Term("user_id", exact=True, other="userid", parts=(Term("user"), Term("id")))])
+        terms = store.keywords.weigh([Term("user_id", exact=True, other="userid", parts=(Term("user"), Term("id")))])
 
         assert [(term.text, term.rows, term.exact) for term in terms] == [("user", 1, False), ("id", 1, False)]
-        assert found(store.by_keyword(terms, ACTIVE, 5)) == [id]
+        assert found(store.keywords.by_keyword(terms, ACTIVE, 5)) == [id]
 
     @pytest.mark.parametrize("written", ["user_id", "userId"])
     def test_a_name_that_a_chunk_holds_stays_whole(self, store: Store, written: str) -> None:
         kept(store, note("the id of a user"), note(written))
         asked = Term("user_id", exact=True, other="userid", parts=(Term("user"), Term("id")))
 
-        [term] = store.weigh([asked])
+        [term] = store.keywords.weigh([asked])
 
         assert term == asked._replace(rows=1, weight=term.weight)
 
     def test_a_name_stays_whole_if_no_chunk_holds_a_part_either(self, store: Store) -> None:
         kept(store, note("nothing"))
 
-        [term] = store.weigh([Term("user_id", exact=True, parts=(Term("user"), Term("id")))])
+        [term] = store.keywords.weigh([Term("user_id", exact=True, parts=(Term("user"), Term("id")))])
 
         assert (term.text, term.rows, term.exact) == ("user_id", 0, True)
 
@@ -957,14 +977,14 @@ class Weighing:
         found = Term("search.py", parts=(Term("search"), Term("py")))
         lost = Term("fuse.py", parts=(Term("fuse"), Term("py")))
 
-        terms = store.weigh([Term("src/search.py/fuse.py", parts=(Term("src"), found, lost))])
+        terms = store.keywords.weigh([Term("src/search.py/fuse.py", parts=(Term("src"), found, lost))])
 
         assert [(term.text, term.rows) for term in terms] == [("src", 0), ("search.py", 1), ("fuse", 0), ("py", 1)]
 
     def test_a_part_that_is_asked_for_already_is_not_asked_twice(self, store: Store) -> None:
         kept(store, note("the id of a user"))
 
-        terms = store.weigh([*words("users"), Term("user_id", parts=(Term("user"), Term("id")))])
+        terms = store.keywords.weigh([*words("users"), Term("user_id", parts=(Term("user"), Term("id")))])
 
         assert [term.text for term in terms] == ["users", "id"]
 
@@ -972,30 +992,30 @@ class Weighing:
         kept(store, note("user_id"))
         names = [Term("userId", other="user Id"), Term("user_id", other="userid"), *words("USERID")]
 
-        assert [term.text for term in store.weigh(names)] == ["userId"]
-        assert [term.text for term in store.weigh(names[::-1])] == ["USERID", "user_id"]
+        assert [term.text for term in store.keywords.weigh(names)] == ["userId"]
+        assert [term.text for term in store.keywords.weigh(names[::-1])] == ["USERID", "user_id"]
 
     def test_weighing_in_an_empty_store(self, store: Store) -> None:
-        [term] = store.weigh(words("word"))
+        [term] = store.keywords.weigh(words("word"))
 
         assert term.rows == 0
-        assert store.by_keyword([term], ACTIVE, 5) == ()
+        assert store.keywords.by_keyword([term], ACTIVE, 5) == ()
 
 
 class Vectors:
     def test_the_first_vectors_found_the_active_generation(self, store: Store) -> None:
         one = write(store, note("a", embedded=embedded([unit(1)])))
 
-        [generation] = store.generations()
+        [generation] = store.vectors.generations()
         assert (generation.id, generation.space, generation.state) == (1, SPACE, State.ACTIVE)
-        assert (queued(store, one), store.counts().queued, store.embedded_count(1)) == (0, 0, 1)
+        assert (queued(store, one), store.counts().queued, store.vectors.embedded_count(1)) == (0, 0, 1)
 
     def test_chunks_without_vectors_are_queued(self, store: Store) -> None:
         assert queued(store, write(store, note("a", body="bc", size=1))) == 3
         assert queued(store, write(store, note("d", body="e", embedded=embedded([unit(1)], [1])))) == 1
 
         assert store.counts().queued == 4
-        assert [excerpt.text for excerpt in store.pending(1, ChunkId(0), 10)] == ["a", "b", "c", "d"]
+        assert [excerpt.text for excerpt in store.vectors.pending(1, ChunkId(0), 10)] == ["a", "b", "c", "d"]
 
     def test_vectors_of_another_space_are_not_kept(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
@@ -1003,18 +1023,18 @@ class Vectors:
         foreign = write(store, note("b", embedded=embedded([unit(1)], space=OTHER)))
 
         assert queued(store, foreign) == 1
-        assert [generation.space for generation in store.generations()] == [SPACE]
-        assert store.embedded_count(1) == 1
-        assert len(store.by_vector(1, unit(1), ACTIVE, 10)) == 1
+        assert [generation.space for generation in store.vectors.generations()] == [SPACE]
+        assert store.vectors.embedded_count(1) == 1
+        assert len(store.vectors.by_vector(1, unit(1), ACTIVE, 10)) == 1
 
     def test_vectors_of_the_space_that_is_built_are_kept_there_and_stay_queued(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
-        building = store.begin(OTHER, START)
+        building = store.vectors.begin(OTHER, START)
 
         assert queued(store, write(store, note("b", embedded=embedded([unit(1)], space=OTHER)))) == 1
 
-        assert (store.embedded_count(1), store.embedded_count(building.id)) == (1, 1)
-        assert [excerpt.text for excerpt in store.pending(building.id, ChunkId(0), 10)] == ["a"]
+        assert (store.vectors.embedded_count(1), store.vectors.embedded_count(building.id)) == (1, 1)
+        assert [excerpt.text for excerpt in store.vectors.pending(building.id, ChunkId(0), 10)] == ["a"]
 
     def test_the_best_window_of_a_chunk_counts(self, store: Store) -> None:
         a, b, c = kept(
@@ -1024,20 +1044,20 @@ class Vectors:
             note("c", embedded=embedded([unit(0, 1), unit(0, -1)], [0, 0])),
         )
 
-        ranking = store.by_vector(1, unit(1), ACTIVE, 10)
+        ranking = store.vectors.by_vector(1, unit(1), ACTIVE, 10)
 
         assert found(ranking) == [a, b, c]
         assert [scored.score for scored in ranking] == pytest.approx([1, 0.5**0.5, 0], abs=TOLERANCE)
         assert all(scored.cosine == scored.score for scored in ranking)
-        assert found(store.by_vector(1, unit(1), ACTIVE, 2)) == [a, b]
-        assert store.embedded_count(1) == 3
+        assert found(store.vectors.by_vector(1, unit(1), ACTIVE, 2)) == [a, b]
+        assert store.vectors.embedded_count(1) == 3
 
     def test_equal_vectors_are_ranked_by_id(self, store: Store) -> None:
         ids = kept(store, *(note(str(n), embedded=embedded([unit(1, 2, 3)])) for n in range(40)))
 
         for k in (1, 5, 39, 40, 41):
-            assert found(store.by_vector(1, unit(1), ACTIVE, k)) == ids[:k]
-            assert found(store.by_vector(1, unit(1), Scope(kinds=frozenset({Kind.NOTE})), k)) == ids[:k]
+            assert found(store.vectors.by_vector(1, unit(1), ACTIVE, k)) == ids[:k]
+            assert found(store.vectors.by_vector(1, unit(1), Scope(kinds=frozenset({Kind.NOTE})), k)) == ids[:k]
 
     def test_filtered_search_equals_brute_force_at_any_selectivity_and_limit(self, store: Store) -> None:
         count, each = 4500, 10  # more than the 4,096 neighbours that sqlite-vec's own tables give
@@ -1055,7 +1075,9 @@ class Vectors:
         ]
         ids = kept(store, *entries)
         chunks = {
-            chunk: n * each + place for n, id in enumerate(ids) for place, (chunk, _) in enumerate(store.outline(id))
+            chunk: n * each + place
+            for n, id in enumerate(ids)
+            for place, (chunk, _) in enumerate(store.memories.outline(id))
         }
         query = directions(1, seed=9)[0]
         cosines = vectors.astype(np.float64) @ query
@@ -1064,7 +1086,7 @@ class Vectors:
             inside = [n for n in range(count) if n // each % part == 0]
             exact = sorted(inside, key=lambda n: -cosines[n])
             for k in (1, 10, 100, 4096, 4097, 5000):
-                ranking = store.by_vector(1, query, scope, k)
+                ranking = store.vectors.by_vector(1, query, scope, k)
                 assert len(ranking) == min(k, len(inside)), (scope, k)
                 given = [chunks[scored.chunk] for scored in ranking]
                 assert set(given) <= set(inside)
@@ -1079,21 +1101,21 @@ class Vectors:
         )
         [chunk, other] = heads(store, id, far)
 
-        given = store.cosines(1, unit(1), unit(0, 1), [chunk, other, ChunkId(99)])
+        given = store.vectors.cosines(1, unit(1), unit(0, 1), [chunk, other, ChunkId(99)])
 
         assert set(given) == {chunk, other}
         assert given[chunk] == pytest.approx((0.5**0.5, 0.5**0.5), abs=TOLERANCE)
         assert given[other] == pytest.approx((-1, 0), abs=TOLERANCE)
-        assert store.cosines(1, unit(1), unit(1), []) == {}
+        assert store.vectors.cosines(1, unit(1), unit(1), []) == {}
 
     def test_the_centre_is_the_sum_of_all_windows(self, store: Store) -> None:
         vectors = directions(9)
         kept(store, note("a", body="bc", size=1, embedded=embedded(vectors[:5], [0, 0, 1, 2, 2])))
         gone = kept(store, note("d", embedded=embedded(vectors[5:7], [0, 0])))[0]
         kept(store, note("e", embedded=embedded(vectors[7:], [0, 0])))
-        store.delete(gone)
+        store.memories.delete(gone)
 
-        total, count = store.centre(1)
+        total, count = store.vectors.centre(1)
 
         assert count == 7
         assert total.dtype == np.float64
@@ -1103,58 +1125,61 @@ class Vectors:
     def test_filling_takes_chunks_off_the_queue_and_replaces_their_vectors(self, store: Store) -> None:
         ids = kept(store, note("a"), note("b"))
         a, b = heads(store, *ids)
-        generation = store.begin(SPACE, START)
+        generation = store.vectors.begin(SPACE, START)
 
-        assert store.set_vectors(generation.id, directions(2), [Window(a, 0, 0), Window(a, 1, 1)]) == 1
+        assert store.vectors.set_vectors(generation.id, directions(2), [Window(a, 0, 0), Window(a, 1, 1)]) == 1
         assert store.counts().queued == 1
         assert (
-            store.set_vectors(generation.id, np.stack([unit(1), unit(0, 1)]), [Window(a, 0, 1), Window(b, 0, 0)]) == 2
+            store.vectors.set_vectors(
+                generation.id, np.stack([unit(1), unit(0, 1)]), [Window(a, 0, 1), Window(b, 0, 0)]
+            )
+            == 2
         )
 
         assert store.counts().queued == 0
-        assert found(store.by_vector(generation.id, unit(0, 1), ACTIVE, 5)) == ids
-        total, count = store.centre(generation.id)
+        assert found(store.vectors.by_vector(generation.id, unit(0, 1), ACTIVE, 5)) == ids
+        total, count = store.vectors.centre(generation.id)
         assert count == 2
         assert total == pytest.approx(unit(1) + unit(0, 1), abs=TOLERANCE)
 
     def test_filling_skips_chunks_that_are_gone(self, store: Store) -> None:
         gone, there = kept(store, note("a"), note("b"))
         chunks = heads(store, gone, there)
-        generation = store.begin(SPACE, START)
-        store.delete(gone)
+        generation = store.vectors.begin(SPACE, START)
+        store.memories.delete(gone)
 
         windows = [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)]
-        assert store.set_vectors(generation.id, directions(2), windows) == 1
-        assert store.set_vectors(generation.id, directions(1), [Window(chunks[0], 0, 0)]) == 0
-        assert store.set_vectors(generation.id, directions(1), []) == 0
+        assert store.vectors.set_vectors(generation.id, directions(2), windows) == 1
+        assert store.vectors.set_vectors(generation.id, directions(1), [Window(chunks[0], 0, 0)]) == 0
+        assert store.vectors.set_vectors(generation.id, directions(1), []) == 0
 
-        assert store.embedded_count(generation.id) == 1
-        assert store.centre(generation.id)[1] == 1
+        assert store.vectors.embedded_count(generation.id) == 1
+        assert store.vectors.centre(generation.id)[1] == 1
 
     def test_pending_goes_on_behind_a_chunk(self, store: Store) -> None:
         kept(store, note("a", body="bcd", size=1, title="t", tags=("x",)))
-        generation = store.begin(SPACE, START)
-        first = store.pending(generation.id, ChunkId(0), 2)
+        generation = store.vectors.begin(SPACE, START)
+        first = store.vectors.pending(generation.id, ChunkId(0), 2)
 
-        rest = store.pending(generation.id, first[-1].id, 10)
+        rest = store.vectors.pending(generation.id, first[-1].id, 10)
 
         assert [excerpt.text for excerpt in (*first, *rest)] == ["a", "b", "c", "d"]
-        assert store.excerpts([excerpt.id for excerpt in rest]) == {excerpt.id: excerpt for excerpt in rest}
-        store.set_vectors(generation.id, directions(1), [Window(first[1].id, 0, 0)])
-        assert [excerpt.text for excerpt in store.pending(generation.id, ChunkId(0), 10)] == ["a", "c", "d"]
+        assert store.memories.excerpts([excerpt.id for excerpt in rest]) == {excerpt.id: excerpt for excerpt in rest}
+        store.vectors.set_vectors(generation.id, directions(1), [Window(first[1].id, 0, 0)])
+        assert [excerpt.text for excerpt in store.vectors.pending(generation.id, ChunkId(0), 10)] == ["a", "c", "d"]
 
     def test_failures_are_noted_on_what_is_queued(self, store: Store) -> None:
         ids = kept(store, note("a"), note("b"), note("c", embedded=embedded([unit(1)])))
         a, b, c = heads(store, *ids)
 
-        store.failed([a, b, c], "first", at(5))
-        store.failed([a, ChunkId(99)], "second", at(9))
-        store.failed([b], "late news", at(7))
-        store.failed([], "none", at(99))
+        store.queue.failed([a, b, c], "first", at(5))
+        store.queue.failed([a, ChunkId(99)], "second", at(9))
+        store.queue.failed([b], "late news", at(7))
+        store.queue.failed([], "none", at(99))
 
         counts = store.counts()
         assert (counts.queued, counts.failed, counts.last_error) == (2, 2, "second")
-        store.set_vectors(1, directions(1), [Window(a, 0, 0)])
+        store.vectors.set_vectors(1, directions(1), [Window(a, 0, 0)])
         counts = store.counts()
         assert (counts.queued, counts.failed, counts.last_error) == (1, 1, "late news")
 
@@ -1162,391 +1187,397 @@ class Vectors:
 class Queue:
     def test_what_waits_comes_with_the_fewest_failures_first_then_by_id(self, store: Store) -> None:
         a, b, c, d = heads(store, *kept(store, note("a"), note("b"), note("c"), note("d")))
-        store.failed([a, b], "first", at(1))
-        store.failed([a], "second", at(2))
+        store.queue.failed([a, b], "first", at(1))
+        store.queue.failed([a], "second", at(2))
 
-        assert [excerpt.id for excerpt in store.waiting(9, at(3))] == [c, d, b, a]
-        assert [excerpt.id for excerpt in store.waiting(3, at(3))] == [c, d, b]
-        assert store.waiting(0, at(3)) == []
+        assert [excerpt.id for excerpt in store.queue.waiting(9, at(3))] == [c, d, b, a]
+        assert [excerpt.id for excerpt in store.queue.waiting(3, at(3))] == [c, d, b]
+        assert store.queue.waiting(0, at(3)) == []
 
     def test_what_one_claims_another_does_not_get(self, store: Store) -> None:
         a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
 
-        first = store.claim(2, now=at(1), until=at(5), by="one")
-        second = store.claim(9, now=at(2), until=at(6), by="one")
+        first = store.queue.claim(2, now=at(1), until=at(5), by="one")
+        second = store.queue.claim(9, now=at(2), until=at(6), by="one")
 
         assert [excerpt.id for excerpt in first] == [a, b]
-        assert first == [store.excerpts([a])[a], store.excerpts([b])[b]]
+        assert first == [store.memories.excerpts([a])[a], store.memories.excerpts([b])[b]]
         assert [excerpt.id for excerpt in second] == [c]
-        assert store.claim(9, now=at(4), until=at(9), by="one") == []
-        assert [excerpt.id for excerpt in store.waiting(9)] == [a, b, c]
+        assert store.queue.claim(9, now=at(4), until=at(9), by="one") == []
+        assert [excerpt.id for excerpt in store.queue.waiting(9)] == [a, b, c]
 
     def test_a_claim_ends_with_its_time_a_failure_or_its_release(self, store: Store) -> None:
         a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
-        store.claim(9, now=at(1), until=at(5), by="one")
+        store.queue.claim(9, now=at(1), until=at(5), by="one")
 
-        store.release([b, ChunkId(99)])
-        assert [excerpt.id for excerpt in store.claim(9, now=at(2), until=at(6), by="one")] == [b]
-        store.failed([c], "once", at(2))
-        assert [excerpt.id for excerpt in store.claim(9, at(3), now=at(3), until=at(4), by="one")] == [c]
-        assert [excerpt.id for excerpt in store.claim(9, now=at(5), until=at(9), by="one")] == [a]
+        store.queue.release([b, ChunkId(99)])
+        assert [excerpt.id for excerpt in store.queue.claim(9, now=at(2), until=at(6), by="one")] == [b]
+        store.queue.failed([c], "once", at(2))
+        assert [excerpt.id for excerpt in store.queue.claim(9, at(3), now=at(3), until=at(4), by="one")] == [c]
+        assert [excerpt.id for excerpt in store.queue.claim(9, now=at(5), until=at(9), by="one")] == [a]
 
     def test_claims_are_told_by_who_holds_them_and_for_how_long(self, store: Store) -> None:
         _, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
-        store.claim(1, now=at(1), until=at(3), by="two")
-        store.claim(1, now=at(1), until=at(5), by="one")
-        store.claim(1, now=at(2), until=at(4), by="two")
+        store.queue.claim(1, now=at(1), until=at(3), by="two")
+        store.queue.claim(1, now=at(1), until=at(5), by="one")
+        store.queue.claim(1, now=at(2), until=at(4), by="two")
 
-        assert store.claims(at(2)) == [Claim("one", 1, at(5)), Claim("two", 2, at(4))]
-        assert store.claims(at(3)) == [Claim("one", 1, at(5)), Claim("two", 1, at(4))]
-        store.release([b])
-        assert store.claims(at(3)) == [Claim("two", 1, at(4))]
-        store.failed([c], "once", at(3))
-        assert store.claims(at(3)) == []
-        assert store.claims(at(2)) == [Claim("two", 1, at(3))]
-        store.claim(9, now=at(9), until=at(12), by="three")
-        assert store.claims(at(11)) == [Claim("three", 2, at(12))]
+        assert store.queue.claims(at(2)) == [Claim("one", 1, at(5)), Claim("two", 2, at(4))]
+        assert store.queue.claims(at(3)) == [Claim("one", 1, at(5)), Claim("two", 1, at(4))]
+        store.queue.release([b])
+        assert store.queue.claims(at(3)) == [Claim("two", 1, at(4))]
+        store.queue.failed([c], "once", at(3))
+        assert store.queue.claims(at(3)) == []
+        assert store.queue.claims(at(2)) == [Claim("two", 1, at(3))]
+        store.queue.claim(9, now=at(9), until=at(12), by="three")
+        assert store.queue.claims(at(11)) == [Claim("three", 2, at(12))]
 
     def test_claims_of_a_holder_are_given_up_all_at_once_and_no_others(self, store: Store) -> None:
         a, _, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
         for name in ("one", "two", "one"):
-            store.claim(1, now=at(1), until=at(5), by=name)
+            store.queue.claim(1, now=at(1), until=at(5), by=name)
 
-        store.release_of(["one", "nobody", ""])
+        store.queue.release_of(["one", "nobody", ""])
 
-        assert store.claims(at(1)) == [Claim("two", 1, at(5))]
-        assert [excerpt.id for excerpt in store.claim(9, now=at(1), until=at(5), by="three")] == [a, c]
-        store.release_of([])
-        assert [claim.chunks for claim in store.claims(at(1))] == [2, 1]
+        assert store.queue.claims(at(1)) == [Claim("two", 1, at(5))]
+        assert [excerpt.id for excerpt in store.queue.claim(9, now=at(1), until=at(5), by="three")] == [a, c]
+        store.queue.release_of([])
+        assert [claim.chunks for claim in store.queue.claims(at(1))] == [2, 1]
 
     def test_what_failed_lately_is_left_out(self, store: Store) -> None:
         a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
-        store.failed([a], "once", at(1))
-        store.failed([b], "later", at(5))
+        store.queue.failed([a], "once", at(1))
+        store.queue.failed([b], "later", at(5))
 
-        assert [excerpt.id for excerpt in store.waiting(9)] == [c]
-        assert [excerpt.id for excerpt in store.waiting(9, at(1))] == [c]
-        assert [excerpt.id for excerpt in store.waiting(9, at(5))] == [c, a]
-        assert [excerpt.id for excerpt in store.waiting(9, at(5.000001))] == [c, a, b]
+        assert [excerpt.id for excerpt in store.queue.waiting(9)] == [c]
+        assert [excerpt.id for excerpt in store.queue.waiting(9, at(1))] == [c]
+        assert [excerpt.id for excerpt in store.queue.waiting(9, at(5))] == [c, a]
+        assert [excerpt.id for excerpt in store.queue.waiting(9, at(5.000001))] == [c, a, b]
 
     def test_what_waits_comes_whole(self, store: Store) -> None:
         kept(store, note("a", body="bcd", size=1, title="t", tags=("x",), embedded=embedded([unit(1)], [1])))
 
-        waiting = store.waiting(9)
+        waiting = store.queue.waiting(9)
 
         assert [excerpt.text for excerpt in waiting] == ["a", "c", "d"]
-        assert store.excerpts([excerpt.id for excerpt in waiting]) == {excerpt.id: excerpt for excerpt in waiting}
+        assert store.memories.excerpts([excerpt.id for excerpt in waiting]) == {
+            excerpt.id: excerpt for excerpt in waiting
+        }
 
     def test_only_what_is_queued_waits(self, store: Store) -> None:
         gone, filled, other = kept(store, note("a"), note("b"), note("c"))
-        store.begin(SPACE, START)
-        store.set_vectors(1, directions(1), [Window(heads(store, filled)[0], 0, 0)])
-        store.delete(gone)
+        store.vectors.begin(SPACE, START)
+        store.vectors.set_vectors(1, directions(1), [Window(heads(store, filled)[0], 0, 0)])
+        store.memories.delete(gone)
 
-        assert [excerpt.memory for excerpt in store.waiting(9)] == [other]
+        assert [excerpt.memory for excerpt in store.queue.waiting(9)] == [other]
 
     def test_memories_that_wait_say_how_much_and_why(self, store: Store) -> None:
         first, second, done = kept(
             store, note("a", body="bc", size=1), note("d"), note("e", embedded=embedded([unit(1)]))
         )
-        chunks = [chunk for chunk, _ in store.outline(first)]
-        store.failed(chunks[:2], "early", at(1))
-        store.failed(chunks[:1], "late", at(2))
+        chunks = [chunk for chunk, _ in store.memories.outline(first)]
+        store.queue.failed(chunks[:2], "early", at(1))
+        store.queue.failed(chunks[:1], "late", at(2))
 
-        told = store.unembedded([second, MemoryId(99), done, first, MemoryId(BEYOND), first])
+        told = store.queue.unembedded([second, MemoryId(99), done, first, MemoryId(BEYOND), first])
 
         assert told == {
             first: Waiting(first, chunks=3, failed=2, last_error="late", tried_at=at(2)),
             second: Waiting(second, chunks=1, failed=0, last_error="", tried_at=None),
         }
-        assert store.unembedded([done]) == store.unembedded([]) == {}
+        assert store.queue.unembedded([done]) == store.queue.unembedded([]) == {}
 
     def test_of_failures_at_one_moment_that_of_the_last_chunk_is_told(self, store: Store) -> None:
         id = kept(store, note("a", body="bc", size=1))[0]
-        a, b, c = (chunk for chunk, _ in store.outline(id))
+        a, b, c = (chunk for chunk, _ in store.memories.outline(id))
 
         for chunk, error in ((b, "of b"), (c, "of c"), (a, "of a")):
-            store.failed([chunk], error, at(1))
+            store.queue.failed([chunk], error, at(1))
 
-        assert store.unembedded([id])[id].last_error == store.counts().last_error == "of c"
+        assert store.queue.unembedded([id])[id].last_error == store.counts().last_error == "of c"
 
     def test_failures_come_latest_first_then_by_id(self, store: Store) -> None:
         ids = kept(store, *(note(name, body="x", size=1) for name in "abcd"))
         chunks = heads(store, *ids)
-        store.failed([chunks[0], chunks[2], chunks[1]], "together", at(1))
-        store.failed([store.outline(ids[1])[1][0]], "later", at(2))
+        store.queue.failed([chunks[0], chunks[2], chunks[1]], "together", at(1))
+        store.queue.failed([store.memories.outline(ids[1])[1][0]], "later", at(2))
 
-        assert store.failures(9) == [
+        assert store.queue.failures(9) == [
             Waiting(ids[1], chunks=2, failed=2, last_error="later", tried_at=at(2)),
             Waiting(ids[0], chunks=2, failed=1, last_error="together", tried_at=at(1)),
             Waiting(ids[2], chunks=2, failed=1, last_error="together", tried_at=at(1)),
         ]
-        assert [waiting.memory for waiting in store.failures(2)] == [ids[1], ids[0]]
-        assert [waiting.memory for waiting in store.failures(1)] == [ids[1]]
-        assert store.failures(0) == []
+        assert [waiting.memory for waiting in store.queue.failures(2)] == [ids[1], ids[0]]
+        assert [waiting.memory for waiting in store.queue.failures(1)] == [ids[1]]
+        assert store.queue.failures(0) == []
 
     def test_what_was_embedded_since_is_no_failure(self, store: Store) -> None:
         id = kept(store, note("a"))[0]
         chunk = heads(store, id)[0]
-        store.failed([chunk], "down", at(1))
+        store.queue.failed([chunk], "down", at(1))
 
-        store.set_vectors(store.begin(SPACE, START).id, directions(1), [Window(chunk, 0, 0)])
+        store.vectors.set_vectors(store.vectors.begin(SPACE, START).id, directions(1), [Window(chunk, 0, 0)])
 
-        assert (store.failures(9), store.unembedded([id]), store.counts().failed) == ([], {}, 0)
+        assert (store.queue.failures(9), store.queue.unembedded([id]), store.counts().failed) == ([], {}, 0)
 
     def test_memories_that_wait_are_counted(self, store: Store) -> None:
         first, second, _ = kept(store, note("a", body="bc", size=1), note("d"), note("e", embedded=embedded([unit(1)])))
-        store.failed([chunk for chunk, _ in store.outline(first)], "down", at(1))
+        store.queue.failed([chunk for chunk, _ in store.memories.outline(first)], "down", at(1))
 
         counts = store.counts()
-        assert (counts.queued, counts.failed, store.queued()) == (4, 3, 4)
+        assert (counts.queued, counts.failed, store.queue.queued()) == (4, 3, 4)
         assert (counts.waiting_memories, counts.failed_memories) == (2, 1)
-        store.delete(first)
-        store.delete(second)
+        store.memories.delete(first)
+        store.memories.delete(second)
         counts = store.counts()
         assert (counts.waiting_memories, counts.failed_memories) == (0, 0)
 
 
 class Generations:
     def test_the_first_generation_begun_is_active_and_the_next_is_built(self, store: Store) -> None:
-        first, second = store.begin(SPACE, START), store.begin(OTHER, START)
+        first, second = store.vectors.begin(SPACE, START), store.vectors.begin(OTHER, START)
 
         assert (first.state, second.state) == (State.ACTIVE, State.BUILDING)
-        assert list(store.generations()) == [first, second]
+        assert list(store.vectors.generations()) == [first, second]
         assert first.id < second.id
 
     def test_beginning_again_gives_the_living_generation(self, store: Store) -> None:
-        first, second = store.begin(SPACE, START), store.begin(OTHER, START)
+        first, second = store.vectors.begin(SPACE, START), store.vectors.begin(OTHER, START)
 
-        assert store.begin(SPACE, START) == first
-        assert store.begin(OTHER, START) == second
-        assert len(store.generations()) == 2
+        assert store.vectors.begin(SPACE, START) == first
+        assert store.vectors.begin(OTHER, START) == second
+        assert len(store.vectors.generations()) == 2
 
     def test_only_one_is_being_built(self, store: Store) -> None:
-        store.begin(SPACE, START)
-        dropped = store.begin(OTHER, START)
+        store.vectors.begin(SPACE, START)
+        dropped = store.vectors.begin(OTHER, START)
         kept(store, note("a", embedded=embedded([unit(1)], space=OTHER)))
 
-        third = store.begin(OTHER._replace(recipe=2), START)
+        third = store.vectors.begin(OTHER._replace(recipe=2), START)
 
-        assert [generation.id for generation in store.generations()] == [1, third.id]
+        assert [generation.id for generation in store.vectors.generations()] == [1, third.id]
         assert third.id > dropped.id
-        assert store.embedded_count(dropped.id) == 0
+        assert store.vectors.embedded_count(dropped.id) == 0
 
     def test_activating_retires_the_former_and_queues_what_is_missing(self, store: Store) -> None:
         ids = kept(store, *(note(str(n), embedded=embedded([unit(1, n)])) for n in range(3)))
         chunks = heads(store, *ids)
-        building = store.begin(OTHER, START)
-        store.set_vectors(building.id, directions(2), [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)])
+        building = store.vectors.begin(OTHER, START)
+        store.vectors.set_vectors(building.id, directions(2), [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)])
         assert store.counts().queued == 0
 
-        assert store.activate(building.id, instead_of=1) is True
+        assert store.vectors.activate(building.id, instead_of=1) is True
 
-        assert [generation.state for generation in store.generations()] == [State.RETIRED, State.ACTIVE]
+        assert [generation.state for generation in store.vectors.generations()] == [State.RETIRED, State.ACTIVE]
         assert store.counts().queued == 1
-        assert [excerpt.id for excerpt in store.pending(building.id, ChunkId(0), 9)] == chunks[2:]
-        assert store.embedded_count(1) == 3
-        assert len(store.by_vector(1, unit(1), ACTIVE, 9)) == 3  # what is retired still answers who asks for it
+        assert [excerpt.id for excerpt in store.vectors.pending(building.id, ChunkId(0), 9)] == chunks[2:]
+        assert store.vectors.embedded_count(1) == 3
+        assert len(store.vectors.by_vector(1, unit(1), ACTIVE, 9)) == 3  # what is retired still answers who asks for it
 
     def test_activating_compares_and_sets(self, store: Store) -> None:
-        store.begin(SPACE, START)
-        building = store.begin(OTHER, START)
+        store.vectors.begin(SPACE, START)
+        building = store.vectors.begin(OTHER, START)
 
-        assert store.activate(building.id, instead_of=None) is False
-        assert store.activate(building.id, instead_of=building.id) is False
-        assert [generation.state for generation in store.generations()] == [State.ACTIVE, State.BUILDING]
-        assert store.activate(building.id, instead_of=1) is True
-        assert store.activate(building.id, instead_of=1) is False
-        assert store.activate(1, instead_of=building.id) is True
-        assert [generation.state for generation in store.generations()] == [State.ACTIVE, State.RETIRED]
+        assert store.vectors.activate(building.id, instead_of=None) is False
+        assert store.vectors.activate(building.id, instead_of=building.id) is False
+        assert [generation.state for generation in store.vectors.generations()] == [State.ACTIVE, State.BUILDING]
+        assert store.vectors.activate(building.id, instead_of=1) is True
+        assert store.vectors.activate(building.id, instead_of=1) is False
+        assert store.vectors.activate(1, instead_of=building.id) is True
+        assert [generation.state for generation in store.vectors.generations()] == [State.ACTIVE, State.RETIRED]
 
     def test_activating_the_active_generation_changes_nothing(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])), note("b"))
 
-        assert store.activate(1, instead_of=1) is True
+        assert store.vectors.activate(1, instead_of=1) is True
 
-        assert [generation.state for generation in store.generations()] == [State.ACTIVE]
+        assert [generation.state for generation in store.vectors.generations()] == [State.ACTIVE]
         assert store.counts().queued == 1
 
     def test_a_retired_generation_takes_no_vectors_until_it_is_begun_again(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
-        store.activate(store.begin(OTHER, START).id, instead_of=1)
+        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
         assert queued(store, write(store, note("b", embedded=embedded([unit(1)])))) == 1
-        assert store.embedded_count(1) == 1
+        assert store.vectors.embedded_count(1) == 1
 
-        again = store.begin(SPACE, START)
+        again = store.vectors.begin(SPACE, START)
 
         assert (again.id, again.space, again.state) == (1, SPACE, State.BUILDING)
-        assert [excerpt.text for excerpt in store.pending(1, ChunkId(0), 9)] == ["b"]
-        assert len(store.generations()) == 2
+        assert [excerpt.text for excerpt in store.vectors.pending(1, ChunkId(0), 9)] == ["b"]
+        assert len(store.vectors.generations()) == 2
 
     def test_a_retired_generation_that_is_begun_again_displaces_the_one_being_built(self, store: Store) -> None:
-        store.begin(SPACE, START)
-        store.activate(store.begin(OTHER, START).id, instead_of=1)
-        unfinished = store.begin(THIRD, START)
+        store.vectors.begin(SPACE, START)
+        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
+        unfinished = store.vectors.begin(THIRD, START)
 
-        store.begin(SPACE, START)
+        store.vectors.begin(SPACE, START)
 
-        states = [(generation.id, generation.state) for generation in store.generations()]
+        states = [(generation.id, generation.state) for generation in store.vectors.generations()]
         assert states == [(1, State.BUILDING), (2, State.ACTIVE)]
-        assert store.begin(THIRD, START).id > unfinished.id
+        assert store.vectors.begin(THIRD, START).id > unfinished.id
 
     def test_the_former_generation_may_be_built_on(self, store: Store) -> None:
         first, second = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(1)])))
-        building = store.begin(OTHER, START)
+        building = store.vectors.begin(OTHER, START)
 
-        assert store.activate(building.id, instead_of=1, former=State.BUILDING) is True
+        assert store.vectors.activate(building.id, instead_of=1, former=State.BUILDING) is True
 
-        assert [generation.state for generation in store.generations()] == [State.BUILDING, State.ACTIVE]
+        assert [generation.state for generation in store.vectors.generations()] == [State.BUILDING, State.ACTIVE]
         assert store.counts().queued == 2
         assert queued(store, write(store, note("c", embedded=embedded([unit(1)])))) == 1
-        assert store.embedded_count(1) == 3
-        store.delete(second)
-        assert store.activate(1, instead_of=building.id, former=State.BUILDING) is True
-        assert [generation.state for generation in store.generations()] == [State.ACTIVE, State.BUILDING]
-        assert (store.counts().queued, store.embedded_count(1)) == (0, 2)
-        assert found(store.by_vector(1, unit(1), ACTIVE, 9))[0] == first
+        assert store.vectors.embedded_count(1) == 3
+        store.memories.delete(second)
+        assert store.vectors.activate(1, instead_of=building.id, former=State.BUILDING) is True
+        assert [generation.state for generation in store.vectors.generations()] == [State.ACTIVE, State.BUILDING]
+        assert (store.counts().queued, store.vectors.embedded_count(1)) == (0, 2)
+        assert found(store.vectors.by_vector(1, unit(1), ACTIVE, 9))[0] == first
 
     def test_a_former_generation_that_is_built_on_displaces_the_one_being_built(self, store: Store) -> None:
-        store.begin(SPACE, START)
-        store.activate(store.begin(OTHER, START).id, instead_of=1)
-        unfinished = store.begin(THIRD, START)
+        store.vectors.begin(SPACE, START)
+        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
+        unfinished = store.vectors.begin(THIRD, START)
 
-        assert store.activate(1, instead_of=2) is True
-        assert [generation.id for generation in store.generations()] == [1, 2, unfinished.id]
-        assert store.activate(2, instead_of=1, former=State.BUILDING) is True
+        assert store.vectors.activate(1, instead_of=2) is True
+        assert [generation.id for generation in store.vectors.generations()] == [1, 2, unfinished.id]
+        assert store.vectors.activate(2, instead_of=1, former=State.BUILDING) is True
 
-        states = [(generation.id, generation.state) for generation in store.generations()]
+        states = [(generation.id, generation.state) for generation in store.vectors.generations()]
         assert states == [(1, State.BUILDING), (2, State.ACTIVE)]
 
     def test_activating_the_active_generation_keeps_the_one_being_built(self, store: Store) -> None:
         chunk = heads(store, *kept(store, note("a")))[0]
-        store.begin(SPACE, START)
-        store.begin(OTHER, START)
-        store.failed([chunk], "down", at(1))
+        store.vectors.begin(SPACE, START)
+        store.vectors.begin(OTHER, START)
+        store.queue.failed([chunk], "down", at(1))
 
-        assert store.activate(1, instead_of=1, former=State.BUILDING) is True
+        assert store.vectors.activate(1, instead_of=1, former=State.BUILDING) is True
 
-        assert [generation.state for generation in store.generations()] == [State.ACTIVE, State.BUILDING]
+        assert [generation.state for generation in store.vectors.generations()] == [State.ACTIVE, State.BUILDING]
         assert store.counts().failed == 1
 
     def test_another_generation_has_not_failed_yet(self, store: Store) -> None:
         chunk = heads(store, *kept(store, note("a")))[0]
-        store.begin(SPACE, START)
-        store.failed([chunk], "down", at(1))
+        store.vectors.begin(SPACE, START)
+        store.queue.failed([chunk], "down", at(1))
 
-        store.activate(store.begin(OTHER, START).id, instead_of=1)
+        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
 
         assert (store.counts().queued, store.counts().failed) == (1, 0)
 
     def test_the_first_fingerprint_of_a_generation_stays(self, store: Store) -> None:
-        generation = store.begin(SPACE, START).id
-        other = store.begin(THIRD, START).id
-        assert store.fingerprint(generation) is None
+        generation = store.vectors.begin(SPACE, START).id
+        other = store.vectors.begin(THIRD, START).id
+        assert store.vectors.fingerprint(generation) is None
 
-        store.mark(generation, unit(1, 2))
-        store.mark(generation, unit(3))
+        store.vectors.mark(generation, unit(1, 2))
+        store.vectors.mark(generation, unit(3))
 
-        given = store.fingerprint(generation)
+        given = store.vectors.fingerprint(generation)
         assert given is not None
         assert (given.dtype, given.tolist()) == (np.float32, unit(1, 2).tolist())
-        assert store.fingerprint(other) is None
+        assert store.vectors.fingerprint(other) is None
 
     def test_clearing_takes_all_vectors_away_and_the_fingerprint(self, store: Store) -> None:
         ids = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(0, 1)])))
-        building = store.begin(OTHER, START).id
+        building = store.vectors.begin(OTHER, START).id
         for generation in (1, building):
-            store.set_vectors(building, directions(1), [Window(heads(store, ids[0])[0], 0, 0)])
-            store.mark(generation, unit(1))
+            store.vectors.set_vectors(building, directions(1), [Window(heads(store, ids[0])[0], 0, 0)])
+            store.vectors.mark(generation, unit(1))
 
-        store.clear(building)
+        store.vectors.clear(building)
 
-        assert (store.embedded_count(building), store.embedded_count(1), store.queued()) == (0, 2, 0)
-        assert (store.fingerprint(building), store.fingerprint(1) is None) == (None, False)
-        assert store.centre(building)[1] == 0
-        assert not store.centre(building)[0].any()
+        assert (store.vectors.embedded_count(building), store.vectors.embedded_count(1), store.queue.queued()) == (
+            0,
+            2,
+            0,
+        )
+        assert (store.vectors.fingerprint(building), store.vectors.fingerprint(1) is None) == (None, False)
+        assert store.vectors.centre(building)[1] == 0
+        assert not store.vectors.centre(building)[0].any()
 
     def test_clearing_the_active_generation_queues_all_chunks(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])), note("b"))
-        waits = store.waiting(1)[0].id
-        store.failed([waits], "down", at(1))
+        waits = store.queue.waiting(1)[0].id
+        store.queue.failed([waits], "down", at(1))
         for _ in range(3):
-            assert len(store.by_vector(1, unit(1), ACTIVE, 9)) == 1
+            assert len(store.vectors.by_vector(1, unit(1), ACTIVE, 9)) == 1
 
-        store.clear(1)
+        store.vectors.clear(1)
 
-        assert store.by_vector(1, unit(1), ACTIVE, 9) == ()
-        assert (store.queued(), store.counts().failed) == (2, 1)
-        assert [generation.state for generation in store.generations()] == [State.ACTIVE]
+        assert store.vectors.by_vector(1, unit(1), ACTIVE, 9) == ()
+        assert (store.queue.queued(), store.counts().failed) == (2, 1)
+        assert [generation.state for generation in store.vectors.generations()] == [State.ACTIVE]
         assert list(store.check()) == []
 
     def test_clearing_some_chunks_queues_these_and_leaves_the_others(self, store: Store) -> None:
         ids = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(0, 1)])))
-        store.mark(1, unit(1))
+        store.vectors.mark(1, unit(1))
         first, second = (heads(store, id)[0] for id in ids)
 
-        store.clear(1, [first, ChunkId(999)])
-        store.clear(1, [])
+        store.vectors.clear(1, [first, ChunkId(999)])
+        store.vectors.clear(1, [])
 
-        assert [scored.chunk for scored in store.by_vector(1, unit(1), ACTIVE, 9)] == [second]
-        assert [one.id for one in store.waiting(9)] == [first]
-        assert (store.centre(1)[1], store.fingerprint(1) is None) == (1, False)
+        assert [scored.chunk for scored in store.vectors.by_vector(1, unit(1), ACTIVE, 9)] == [second]
+        assert [one.id for one in store.queue.waiting(9)] == [first]
+        assert (store.vectors.centre(1)[1], store.vectors.fingerprint(1) is None) == (1, False)
         assert list(store.check()) == []
 
     def test_a_fingerprint_stays_with_its_vectors(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
-        store.mark(1, unit(1, 2))
-        store.activate(store.begin(OTHER, START).id, instead_of=1)
+        store.vectors.mark(1, unit(1, 2))
+        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
 
-        again = store.begin(SPACE, START)
+        again = store.vectors.begin(SPACE, START)
 
-        given = store.fingerprint(again.id)
+        given = store.vectors.fingerprint(again.id)
         assert given is not None
         assert given.tolist() == unit(1, 2).tolist()
-        assert store.embedded_count(again.id) == 1
+        assert store.vectors.embedded_count(again.id) == 1
 
     def test_of_two_living_generations_of_a_space_the_active_one_counts(self, store: Store) -> None:
-        store.begin(SPACE, START)
-        store.activate(store.begin(OTHER, START).id, instead_of=1)
-        store.begin(SPACE, START)
-        store.activate(1, instead_of=2)
+        store.vectors.begin(SPACE, START)
+        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
+        store.vectors.begin(SPACE, START)
+        store.vectors.activate(1, instead_of=2)
 
-        assert store.begin(SPACE, START).id == 1
+        assert store.vectors.begin(SPACE, START).id == 1
         assert queued(store, write(store, note("a", embedded=embedded([unit(1)])))) == 0
 
     def test_the_active_generation_is_not_dropped(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
 
-        store.drop(1)
+        store.vectors.drop(1)
 
-        assert store.embedded_count(1) == 1
+        assert store.vectors.embedded_count(1) == 1
 
     def test_dropping_takes_the_vectors_along(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
-        store.activate(store.begin(OTHER, START).id, instead_of=1)
+        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
 
-        store.drop(1)
-        store.drop(1)
+        store.vectors.drop(1)
+        store.vectors.drop(1)
 
-        assert [generation.id for generation in store.generations()] == [2]
-        assert store.embedded_count(1) == 0
+        assert [generation.id for generation in store.vectors.generations()] == [2]
+        assert store.vectors.embedded_count(1) == 0
 
     @pytest.mark.parametrize("gone", [0, 7, BEYOND])
     def test_a_generation_that_is_gone_is_said_to_be(self, store: Store, gone: int) -> None:
         chunk = heads(store, *kept(store, note("a")))[0]
 
-        assert store.embedded_count(gone) == 0
-        assert store.set_vectors(gone, directions(1), [Window(chunk, 0, 0)]) == 0
-        store.drop(gone)
-        store.mark(gone, unit(1))
+        assert store.vectors.embedded_count(gone) == 0
+        assert store.vectors.set_vectors(gone, directions(1), [Window(chunk, 0, 0)]) == 0
+        store.vectors.drop(gone)
+        store.vectors.mark(gone, unit(1))
         for ask in (
-            lambda: store.fingerprint(gone),
-            lambda: store.clear(gone),
-            lambda: store.pending(gone, ChunkId(0), 1),
-            lambda: store.by_vector(gone, unit(1), ACTIVE, 1),
-            lambda: store.cosines(gone, unit(1), unit(1), [chunk]),
-            lambda: store.centre(gone),
-            lambda: store.activate(gone, instead_of=None),
+            lambda: store.vectors.fingerprint(gone),
+            lambda: store.vectors.clear(gone),
+            lambda: store.vectors.pending(gone, ChunkId(0), 1),
+            lambda: store.vectors.by_vector(gone, unit(1), ACTIVE, 1),
+            lambda: store.vectors.cosines(gone, unit(1), unit(1), [chunk]),
+            lambda: store.vectors.centre(gone),
+            lambda: store.vectors.activate(gone, instead_of=None),
         ):
             with pytest.raises(NotFound):
                 ask()
@@ -1554,55 +1585,55 @@ class Generations:
     def test_spaces_of_any_width_live_side_by_side(self, store: Store) -> None:
         wide = SPACE._replace(dimension=16)
         kept(store, note("a", embedded=embedded([unit(1)])))
-        building = store.begin(wide, START)
+        building = store.vectors.begin(wide, START)
         vector = np.eye(16, dtype=np.float32)[3]
 
         kept(store, note("b", embedded=embedded([vector], space=wide)))
 
-        [scored] = store.by_vector(building.id, vector, ACTIVE, 5)
+        [scored] = store.vectors.by_vector(building.id, vector, ACTIVE, 5)
         assert scored.score == pytest.approx(1, abs=TOLERANCE)
-        assert store.centre(building.id)[0].shape == (16,)
+        assert store.vectors.centre(building.id)[0].shape == (16,)
 
     def test_deleting_a_memory_takes_it_out_of_every_generation(self, store: Store) -> None:
         id = kept(store, note("a", embedded=embedded([unit(1)])))[0]
-        building = store.begin(OTHER, START)
-        store.set_vectors(building.id, directions(1), [Window(heads(store, id)[0], 0, 0)])
+        building = store.vectors.begin(OTHER, START)
+        store.vectors.set_vectors(building.id, directions(1), [Window(heads(store, id)[0], 0, 0)])
 
-        store.delete(id)
+        store.memories.delete(id)
 
         for generation in (1, building.id):
-            assert store.embedded_count(generation) == 0
-            assert store.centre(generation)[1] == 0
+            assert store.vectors.embedded_count(generation) == 0
+            assert store.vectors.centre(generation)[1] == 0
 
 
 class Ledger:
     def test_a_request_is_reserved_before_it_is_made_and_recorded_after(self, store: Store) -> None:
         call = request(1, calls=1, texts=3, tokens=30, bytes_out=120, cost=0.5)
 
-        id = store.reserve_call(call)
+        id = store.usage.reserve_call(call)
 
         assert id is not None
-        assert list(store.usage()) == [call._replace(id=id)]
-        store.record_call(id, tokens=25, seconds=0.25, cost=0.125, error="cut off")
+        assert list(store.usage.lines()) == [call._replace(id=id)]
+        store.usage.record_call(id, tokens=25, seconds=0.25, cost=0.125, error="cut off")
         recorded = call._replace(id=id, tokens=25, seconds=0.25, cost=0.125, error="cut off")
-        assert list(store.usage()) == [recorded]
-        store.record_call(id, tokens=26, seconds=0.5, cost=0.25)
-        assert [line.error for line in store.usage()] == [""]
+        assert list(store.usage.lines()) == [recorded]
+        store.usage.record_call(id, tokens=26, seconds=0.5, cost=0.25)
+        assert [line.error for line in store.usage.lines()] == [""]
 
     def test_settling_what_is_gone_is_no_matter(self, store: Store) -> None:
-        id = store.reserve_call(request())
-        before = list(store.usage())
+        id = store.usage.reserve_call(request())
+        before = list(store.usage.lines())
 
         for gone in (0, -1, (id or 0) + 1, BEYOND):
-            store.record_call(gone, tokens=1, seconds=1, cost=1)
+            store.usage.record_call(gone, tokens=1, seconds=1, cost=1)
 
-        assert list(store.usage()) == before
+        assert list(store.usage.lines()) == before
 
     def test_what_stays_in_the_process_is_not_reserved(self, store: Store) -> None:
         with pytest.raises(Invalid, match="noted"):
-            store.reserve_call(within())
+            store.usage.reserve_call(within())
 
-        assert list(store.usage()) == []
+        assert list(store.usage.lines()) == []
 
     @pytest.mark.parametrize(
         ("budget", "fit"),
@@ -1618,65 +1649,65 @@ class Ledger:
         ],
     )
     def test_a_budget_is_used_up_and_not_exceeded(self, store: Store, budget: Budget, fit: int) -> None:
-        ids = [store.reserve_call(request(n), budget) for n in range(5)]
+        ids = [store.usage.reserve_call(request(n), budget) for n in range(5)]
 
         assert [id is not None for id in ids] == [n < fit for n in range(5)]
-        assert len(store.usage()) == fit
+        assert len(store.usage.lines()) == fit
 
     def test_a_budget_is_of_one_host_and_one_day(self, store: Store) -> None:
         budget = Budget(calls=1)
 
-        assert store.reserve_call(request(0), budget)
-        assert store.reserve_call(request(0, host="https://two.example"), budget)
-        assert store.reserve_call(request(DAY), budget)
-        assert store.reserve_call(request(-0.000001), budget)
-        assert store.reserve_call(request(DAY - 0.000001), budget) is None
-        assert store.reserve_call(request(0, provider="voyage", model="large", purpose="search"), budget) is None
+        assert store.usage.reserve_call(request(0), budget)
+        assert store.usage.reserve_call(request(0, host="https://two.example"), budget)
+        assert store.usage.reserve_call(request(DAY), budget)
+        assert store.usage.reserve_call(request(-0.000001), budget)
+        assert store.usage.reserve_call(request(DAY - 0.000001), budget) is None
+        assert store.usage.reserve_call(request(0, provider="voyage", model="large", purpose="search"), budget) is None
 
     def test_a_day_is_one_of_utc(self, store: Store) -> None:
         east = START.astimezone(timezone(timedelta(hours=9)))
-        store.reserve_call(request()._replace(moment=east + timedelta(hours=23)))
+        store.usage.reserve_call(request()._replace(moment=east + timedelta(hours=23)))
 
-        assert store.reserve_call(request(), Budget(calls=1)) is None
-        assert [line.moment for line in store.daily_usage()] == [START]
+        assert store.usage.reserve_call(request(), Budget(calls=1)) is None
+        assert [line.moment for line in store.usage.daily_usage()] == [START]
 
     def test_a_budget_counts_what_was_estimated_until_it_is_known(self, store: Store) -> None:
         budget = Budget(tokens=100)
-        id = store.reserve_call(request(tokens=90), budget)
-        assert store.reserve_call(request(tokens=20), budget) is None
+        id = store.usage.reserve_call(request(tokens=90), budget)
+        assert store.usage.reserve_call(request(tokens=20), budget) is None
 
-        store.record_call(id or 0, tokens=80, seconds=1, cost=0, error="failed, and was counted")
+        store.usage.record_call(id or 0, tokens=80, seconds=1, cost=0, error="failed, and was counted")
 
-        assert store.reserve_call(request(tokens=20), budget)
-        assert store.reserve_call(request(tokens=1), budget) is None
+        assert store.usage.reserve_call(request(tokens=20), budget)
+        assert store.usage.reserve_call(request(tokens=1), budget) is None
 
     def test_a_request_without_a_budget_counts_for_those_with_one(self, store: Store) -> None:
-        assert store.reserve_call(request())
+        assert store.usage.reserve_call(request())
 
-        assert store.reserve_call(request(), Budget(calls=1)) is None
+        assert store.usage.reserve_call(request(), Budget(calls=1)) is None
 
     def test_what_stays_in_the_process_is_added_up_by_day(self, store: Store) -> None:
         one = within(50, calls=2, texts=3, tokens=5, seconds=0.5)
-        store.add_calls([one, within(20, calls=1, texts=4, tokens=6, seconds=0.25, cost=0.5, error="odd")])
-        store.add_calls([within(70, calls=1, texts=1, tokens=1, error="odder")])
-        store.add_calls([within(70, calls=1, tokens=0)])
-        store.add_calls(
+        store.usage.add_calls([one, within(20, calls=1, texts=4, tokens=6, seconds=0.25, cost=0.5, error="odd")])
+        store.usage.add_calls([within(70, calls=1, texts=1, tokens=1, error="odder")])
+        store.usage.add_calls([within(70, calls=1, tokens=0)])
+        store.usage.add_calls(
             [within(70, purpose="search"), within(70, model="large"), within(DAY), within(70, provider="x")]
         )
-        store.add_calls([])
+        store.usage.add_calls([])
 
-        day = next(line for line in store.usage() if line.calls == 5)
+        day = next(line for line in store.usage.lines() if line.calls == 5)
         assert day._replace(id=0) == within(20, calls=5, texts=8, tokens=12, seconds=0.75, cost=0.5, error="odder")
-        assert len(store.usage()) == 5
-        assert len({line.id for line in store.usage()}) == 5
+        assert len(store.usage.lines()) == 5
+        assert len({line.id for line in store.usage.lines()}) == 5
 
     def test_lines_come_latest_first_then_by_id(self, store: Store) -> None:
-        ids = [store.reserve_call(request(n)) for n in (2, 5, 2, 1)]
+        ids = [store.usage.reserve_call(request(n)) for n in (2, 5, 2, 1)]
 
-        assert [line.id for line in store.usage()] == [ids[1], ids[2], ids[0], ids[3]]
-        assert [line.id for line in store.usage(limit=2)] == [ids[1], ids[2]]
-        assert [line.id for line in store.usage(since=at(2))] == [ids[1], ids[2], ids[0]]
-        assert list(store.usage(since=at(6))) == list(store.daily_usage(since=at(6))) == []
+        assert [line.id for line in store.usage.lines()] == [ids[1], ids[2], ids[0], ids[3]]
+        assert [line.id for line in store.usage.lines(limit=2)] == [ids[1], ids[2]]
+        assert [line.id for line in store.usage.lines(since=at(2))] == [ids[1], ids[2], ids[0]]
+        assert list(store.usage.lines(since=at(6))) == list(store.usage.daily_usage(since=at(6))) == []
 
     def test_usage_is_summed_by_day_and_names(self, store: Store) -> None:
         for call in (
@@ -1688,10 +1719,10 @@ class Ledger:
             request(9, provider="a", host="z"),
             request(DAY + 5),
         ):
-            store.reserve_call(call)
-        store.add_calls([within(3, calls=5)])
+            store.usage.reserve_call(call)
+        store.usage.add_calls([within(3, calls=5)])
 
-        given = list(store.daily_usage())
+        given = list(store.usage.daily_usage())
 
         assert [(line.moment, line.provider, line.model, line.host, line.purpose) for line in given] == [
             (at(DAY), "openai", "small", "https://one.example", "save"),
@@ -1707,83 +1738,83 @@ class Ledger:
         )
         assert [line.error for line in given] == ["", "", "", "", "", "1 failed", "1 failed"]
         assert given[2].calls == 5
-        assert [line.calls for line in store.daily_usage(since=at(9))] == [1, 1, 1, 1, 1, 1]
+        assert [line.calls for line in store.usage.daily_usage(since=at(9))] == [1, 1, 1, 1, 1, 1]
 
     def test_a_host_that_gave_no_answer_is_remembered_until_it_does(self, store: Store) -> None:
-        assert store.circuit("https://one.example") is None
+        assert store.usage.circuit("https://one.example") is None
         first, last = (OpenCircuit("https://one.example", at(n), f"down at {n}") for n in (9, 5))
         other = OpenCircuit("https://two.example", at(1), "")
 
         for circuit in (first, other, last):
-            store.open_circuit(circuit)
+            store.usage.open_circuit(circuit)
 
-        assert store.circuit("https://one.example") == last
-        store.close_circuit("https://one.example")
-        store.close_circuit("https://one.example")
-        assert store.circuit("https://one.example") is None
-        assert store.circuit("https://two.example") == other
+        assert store.usage.circuit("https://one.example") == last
+        store.usage.close_circuit("https://one.example")
+        store.usage.close_circuit("https://one.example")
+        assert store.usage.circuit("https://one.example") is None
+        assert store.usage.circuit("https://two.example") == other
 
 
 class Searches:
     def test_a_search_is_remembered_as_it_was(self, store: Store) -> None:
-        assert list(store.searches()) == []
+        assert list(store.usage.searches()) == []
         first = search(0.000001, seconds=0.1 + 0.2, filters=("projects", "since"))
         second = search(1, type="search_fine_report+note", tier="hybrid", seconds=0.0, limit=10_000, results=0)
 
         for one in (first, second):
-            store.searched(one)
+            store.usage.searched(one)
 
-        assert list(store.searches()) == [first, second]
+        assert list(store.usage.searches()) == [first, second]
 
     def test_searches_come_oldest_first(self, store: Store) -> None:
         for moment in (5, 2, 9):
-            store.searched(search(moment))
+            store.usage.searched(search(moment))
 
-        assert [one.moment for one in store.searches()] == [at(2), at(5), at(9)]
-        assert [one.moment for one in store.searches(at(5))] == [at(5), at(9)]
-        assert list(store.searches(at(9.000001))) == []
+        assert [one.moment for one in store.usage.searches()] == [at(2), at(5), at(9)]
+        assert [one.moment for one in store.usage.searches(at(5))] == [at(5), at(9)]
+        assert list(store.usage.searches(at(9.000001))) == []
 
     def test_old_searches_go(self, store: Store) -> None:
         for number in range(SEARCHES + 3000):
-            store.searched(search(number))
+            store.usage.searched(search(number))
             if number in (SEARCHES + 99, SEARCHES + 2999):
-                found = [one.moment for one in store.searches()]
+                found = [one.moment for one in store.usage.searches()]
                 assert SEARCHES // 4 < len(found) <= SEARCHES
                 assert found == [at(earlier) for earlier in range(number + 1)][-len(found) :]
 
     def test_searches_are_nothing_to_mend(self, store: Store) -> None:
-        store.searched(search())
+        store.usage.searched(search())
         store.repair()
 
         assert list(store.check()) == []
-        assert list(store.searches()) == [search()]
+        assert list(store.usage.searches()) == [search()]
 
 
 class Care:
     def test_a_store_in_use_is_sound(self, store: Store) -> None:
         assert list(store.check()) == []
         kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))
-        store.failed([store.waiting(1)[0].id], "down", at(1))
-        store.activate(store.begin(OTHER, START).id, instead_of=1, former=State.BUILDING)
-        store.mark(1, unit(1))
-        store.reserve_call(request())
+        store.queue.failed([store.queue.waiting(1)[0].id], "down", at(1))
+        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1, former=State.BUILDING)
+        store.vectors.mark(1, unit(1))
+        store.usage.reserve_call(request())
 
         assert list(store.check()) == []
 
     def test_repairing_what_is_sound_changes_nothing(self, store: Store) -> None:
         id = kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))[0]
-        store.failed([store.waiting(1)[0].id], "down", at(1))
-        store.begin(OTHER, START)
+        store.queue.failed([store.queue.waiting(1)[0].id], "down", at(1))
+        store.vectors.begin(OTHER, START)
 
         def seen() -> list[object]:
             return [
                 store.counts()._replace(bytes=0),
-                list(store.generations()),
-                store.by_vector(1, unit(1), ACTIVE, 9),
-                store.by_keyword(words("text"), ACTIVE, 9),
-                store.details(id),
-                list(store.failures(9)),
-                store.centre(1)[0].tolist(),
+                list(store.vectors.generations()),
+                store.vectors.by_vector(1, unit(1), ACTIVE, 9),
+                store.keywords.by_keyword(words("text"), ACTIVE, 9),
+                store.memories.details(id),
+                list(store.queue.failures(9)),
+                store.vectors.centre(1)[0].tolist(),
             ]
 
         before = seen()
@@ -1795,21 +1826,23 @@ class Care:
 class Threads:
     def test_a_budget_holds_among_many_that_ask_at_once(self, store: Store) -> None:
         with ThreadPoolExecutor(8) as pool:
-            ids = list(pool.map(lambda n: store.reserve_call(request(n), Budget(calls=20, tokens=150)), range(80)))
+            ids = list(
+                pool.map(lambda n: store.usage.reserve_call(request(n), Budget(calls=20, tokens=150)), range(80))
+            )
 
-        assert len([id for id in ids if id is not None]) == len(store.usage()) == 15
+        assert len([id for id in ids if id is not None]) == len(store.usage.lines()) == 15
 
     def test_searches_are_remembered_from_any_thread(self, store: Store) -> None:
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda number: store.searched(search(number)), range(400)))
+            list(pool.map(lambda number: store.usage.searched(search(number)), range(400)))
 
-        assert list(store.searches()) == [search(number) for number in range(400)]
+        assert list(store.usage.searches()) == [search(number) for number in range(400)]
 
     def test_calls_may_come_from_any_thread(self, store: Store) -> None:
         def work(number: int) -> int:
             id = write(store, note(f"thread {number}", embedded=embedded([unit(1, number)]))).memory.id
-            store.by_keyword(words("thread"), ACTIVE, 5)
-            store.by_vector(1, unit(1), ACTIVE, 5)
+            store.keywords.by_keyword(words("thread"), ACTIVE, 5)
+            store.vectors.by_vector(1, unit(1), ACTIVE, 5)
             return id
 
         write(store, note("first", embedded=embedded([unit(1)])))
@@ -1818,7 +1851,7 @@ class Threads:
 
         assert len(set(ids)) == 24
         assert store.counts().memories == 25
-        assert len(store.by_vector(1, unit(1), ACTIVE, 100)) == 25
+        assert len(store.vectors.by_vector(1, unit(1), ACTIVE, 100)) == 25
 
 
 class StoreSuite(

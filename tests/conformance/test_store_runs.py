@@ -44,7 +44,7 @@ CALLS: dict[str, Callable[[Runs], object]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_sqlite_reads_nothing_but_what_belongs_to_the_runs(tmp_path: Path, name: str) -> None:
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
-        store.write_entries([finding("x"), finding("y", run="s"), note()])
+        store.memories.write_entries([finding("x"), finding("y", run="s"), note()])
         store.runs.log([used(), used(run="s"), used(run="calls alone")])
 
         found = steps(store, lambda: CALLS[name](store.runs))

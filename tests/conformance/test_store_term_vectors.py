@@ -14,7 +14,7 @@ from stores import OnRam, OnSqlite
 from term_vectors_suite import TermVectorsSuite, known, learn, lesson, same, term_vector
 
 from memory.schema.memory import ChunkId, MemoryId
-from memory.store.sqlite.database import APPLICATION, migrations
+from memory.store.sqlite.opening import APPLICATION, migrations
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def path(tmp_path: Path) -> Path:
     """A store with a memory and term vectors of it."""
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
-        store.write_entries([note("zebra giraffe")])
-        store.begin(SPACE, START)
+        store.memories.write_entries([note("zebra giraffe")])
+        store.vectors.begin(SPACE, START)
         learn(store, "zebra", "zebra giraff")
     return path
 
@@ -46,9 +46,9 @@ CALLS: dict[str, Callable[[SqliteStore], object]] = {
     "of_terms": lambda store: store.term_vectors.of_terms(1, ["zebra", "lion"]),
     "lessons": lambda store: store.term_vectors.lessons(1, ChunkId(0), 5),
     "size": lambda store: store.term_vectors.size(1),
-    "texts": lambda store: store.texts([ChunkId(1)]),
-    "delete": lambda store: store.delete(MemoryId(1)),
-    "replace": lambda store: store.replace(MemoryId(1), note("lion")),
+    "texts": lambda store: store.keywords.texts([ChunkId(1)]),
+    "delete": lambda store: store.memories.delete(MemoryId(1)),
+    "replace": lambda store: store.memories.replace(MemoryId(1), note("lion")),
 }
 
 
@@ -64,7 +64,7 @@ def test_sqlite_reads_no_table_from_end_to_end(path: Path, name: str) -> None:
 
 def test_words_are_looked_up_in_the_terms_by_both_ends(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        found = [step.split(" <- ")[0] for step in steps(store, lambda: store.delete(MemoryId(1)))]
+        found = [step.split(" <- ")[0] for step in steps(store, lambda: store.memories.delete(MemoryId(1)))]
 
     assert {step for step in found if step.startswith("SEARCH t ")} == {
         "SEARCH t USING PRIMARY KEY (generation=? AND term=?)",
@@ -80,14 +80,14 @@ def test_a_store_without_term_vectors_asks_once_and_does_nothing_more(path: Path
         if not learned:
             store.term_vectors.forget(1)
 
-        told = [sql for sql, _ in statements(store, lambda: store.delete(MemoryId(1)))]
+        told = [sql for sql, _ in statements(store, lambda: store.memories.delete(MemoryId(1)))]
 
     assert len([sql for sql in told if "lexicon" in sql]) == (4 if learned else 1)
 
 
 def test_a_save_knows_nothing_of_term_vectors(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        told = [sql for sql, _ in statements(store, lambda: store.write_entries([note("lion")]))]
+        told = [sql for sql, _ in statements(store, lambda: store.memories.write_entries([note("lion")]))]
 
     assert not [sql for sql in told if "lexicon" in sql]
 
@@ -103,7 +103,7 @@ def test_another_process_forgets_and_learns(path: Path) -> None:
     with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
         learn(other, "giraff", moment=1)
         assert same(store.term_vectors.learned(1), lesson(1))
-        other.delete(MemoryId(1))
+        other.memories.delete(MemoryId(1))
 
         assert known(store, "zebra", "giraff") == []
         assert not store.term_vectors.learn(1, lesson(2), [], instead_of=lesson())
@@ -132,8 +132,8 @@ def test_a_file_of_the_former_format_is_brought_up_to_date(tmp_path: Path) -> No
 
     with closing(SqliteStore(path)) as store:
         assert store.check() == ()
-        assert store.texts([ChunkId(1)]) == {ChunkId(1): "zebra"}
-        store.begin(SPACE, START)
+        assert store.keywords.texts([ChunkId(1)]) == {ChunkId(1): "zebra"}
+        store.vectors.begin(SPACE, START)
         assert store.term_vectors.learned(1) is None
         learn(store, "zebra", "giraff")
         assert known(store, "zebra", "giraff") == ["zebra"]
@@ -178,7 +178,7 @@ def test_a_repair_leaves_sound_term_vectors(path: Path) -> None:
 
 def test_chunks_that_another_program_orphaned_take_all_that_was_learned_along(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        store.write_entries([note("giraffe or zebra")])  # both words stay
+        store.memories.write_entries([note("giraffe or zebra")])  # both words stay
     with closing(apsw.Connection(str(path))) as db:
         db.execute("drop trigger memory_removed; delete from memories where id = 1")
 

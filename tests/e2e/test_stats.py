@@ -19,7 +19,7 @@ import pytest
 from command import COMMAND, Shell
 from sound import sound
 
-from memory.store.sqlite.database import APPLICATION, migrations
+from memory.store.sqlite.opening import APPLICATION, migrations
 
 if TYPE_CHECKING:
     from collections.abc import Generator

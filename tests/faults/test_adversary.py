@@ -25,7 +25,10 @@ from memory.schema.errors import ConfigError, Invalid, StoreBusy, StoreError
 from memory.schema.query import EVERYTHING
 from memory.search.search import ATTEMPTS
 from memory.store import State
+from memory.store.sqlite.keywords import SqliteKeywords
+from memory.store.sqlite.memories import SqliteMemories
 from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite.vectors import SqliteVectors
 from memory.write.jsonl import parsed
 from memory.write.reindex import reindex
 
@@ -88,7 +91,7 @@ def test_details_exports_and_searches_see_a_memory_at_one_moment(engine):
     assert torn == []
 
 
-class Restless(SqliteStore):
+class RestlessKeywords(SqliteKeywords):
     """Somebody else updates what is found before it is read, so many times."""
 
     changes = 0
@@ -97,17 +100,18 @@ class Restless(SqliteStore):
         found = super().by_keyword(terms, scope, k)
         if found and self.changes:
             self.changes -= 1
-            with Engine(SqliteStore(self.path), NO_MODEL) as other:
+            with Engine(SqliteStore(self._db.path), NO_MODEL) as other:
                 other.update(found[0].memory, what=f"striped {self.changes}")
         return found
 
 
 @pytest.mark.parametrize(("changes", "hits"), [(ATTEMPTS - 1, 1), (ATTEMPTS, 0)])
 def test_a_search_begins_anew_until_nobody_changes_what_it_found_or_says_so(tmp_path, changes, hits):
-    with closing(Restless(tmp_path / "memory.db")) as store:
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        store.keywords = RestlessKeywords(store._db)
         engine = Engine(store, NO_MODEL)
         engine.save(Draft(title="zebra", what="striped"))
-        store.changes = changes
+        store.keywords.changes = changes
 
         answer = engine.search(Query("zebra", mode=Mode.KEYWORD))
 
@@ -148,27 +152,28 @@ def test_a_reindex_that_says_it_is_done_is_done(engine):
     engine.save(Draft(title="t"))
     store = engine.store
 
-    result = reindex(store, given(store, Racing(lambda: store.begin(result_space(128), MOMENT))), moment=MOMENT)
+    result = reindex(store, given(store, Racing(lambda: store.vectors.begin(result_space(128), MOMENT))), moment=MOMENT)
 
-    [active] = [found for found in store.generations() if found.state is State.ACTIVE]
+    [active] = [found for found in store.vectors.generations() if found.state is State.ACTIVE]
     assert active.space == result.after
 
 
 def test_a_reindex_embeds_what_is_kept_at_its_last_moment(tmp_path):
-    class Late(SqliteStore):
+    class Late(SqliteVectors):
         """Somebody else keeps something after the last batch, right before the new vectors answer."""
 
         def activate(self, generation, **how):
-            self.write_entries([note("late")])
+            SqliteMemories(self._db).write_entries([note("late")])
             return super().activate(generation, **how)
 
-    with closing(Late(tmp_path / "memory.db")) as store:
-        store.write_entries([note("early")])
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        store.vectors = Late(store._db)
+        store.memories.write_entries([note("early")])
         reindex(store, given(store, HashedEmbedder(32)), moment=MOMENT)
 
         result = reindex(store, given(store, HashedEmbedder(64)), moment=MOMENT)
 
-        assert (result.embedded, store.queued()) == (2, 0)
+        assert (result.embedded, store.queue.queued()) == (2, 0)
     sound(tmp_path / "memory.db")
 
 
@@ -188,16 +193,16 @@ def test_who_loses_a_race_of_reindexes_is_told_so(engine):
     reindex(store, given(store, HashedEmbedder(32)), moment=MOMENT)
 
     with pytest.raises(StoreBusy, match="took over"):
-        reindex(store, given(store, Racing(lambda: store.begin(result_space(128), MOMENT))), moment=MOMENT)
+        reindex(store, given(store, Racing(lambda: store.vectors.begin(result_space(128), MOMENT))), moment=MOMENT)
 
 
 def test_many_ties_give_the_same_answer_however_often_it_is_asked(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
     rows = np.eye(8, dtype=np.float32)
-    store.write_entries([note(str(i), embedded=embedded([rows[i % 4]])) for i in range(1500)])
+    store.memories.write_entries([note(str(i), embedded=embedded([rows[i % 4]])) for i in range(1500)])
     vector = np.asarray([0.5] * 4 + [0] * 4, np.float32)
 
-    answers = [[found.chunk for found in store.by_vector(1, vector, EVERYTHING, 8)] for _ in range(4)]
+    answers = [[found.chunk for found in store.vectors.by_vector(1, vector, EVERYTHING, 8)] for _ in range(4)]
 
     assert answers == [list(range(1, 9))] * 4
     store.close()
@@ -283,7 +288,7 @@ def test_a_home_that_is_not_utf8_is_said():
 def test_the_same_width_under_another_name_never_answers(engine, tmp_path):
     with Engine(SqliteStore(tmp_path / "other.db"), NO_MODEL, embedder=HashedEmbedder(64)) as made:
         made.save(Draft(title="zebra"))
-        made.store.begin(result_space(128), MOMENT)  # a reindex to another width was begun
+        made.store.vectors.begin(result_space(128), MOMENT)  # a reindex to another width was begun
     with Engine(SqliteStore(tmp_path / "other.db"), NO_MODEL, embedder=HashedEmbedder(128)) as moved:
         assert moved.search(Query("zebra", mode=Mode.VECTOR)).hits  # the old model answers until it is done
 

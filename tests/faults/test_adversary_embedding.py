@@ -246,7 +246,7 @@ def test_a_count_of_tokens_that_is_none_is_not_believed(tokens):
     made.embed(["one two three"], "passage")
     made.close()
 
-    [line] = store.usage()
+    [line] = store.usage.lines()
     assert 5 <= line.tokens <= 50
     assert line.error == ""
 
@@ -288,7 +288,7 @@ def test_no_server_is_left_alone_for_longer_than_a_quarter_of_an_hour(tmp_path, 
     with opened(tmp_path, provider) as engine:
         engine.save(Draft(title="a"))
         assert engine.search(QUESTION).tier == "keyword"
-        circuit = engine.store.circuit(provider.url)
+        circuit = engine.store.usage.circuit(provider.url)
     assert circuit.until < datetime.now(UTC) + timedelta(minutes=16)
 
 
@@ -347,10 +347,10 @@ def test_an_answer_at_hand_is_not_lost_to_a_lock():
     made = Client(Answers(), Terms(), store)
 
     assert made.embed(["a"], "passage").shape == (1, 16)
-    assert store.usage()[0].error == "no answer yet"
+    assert store.usage.lines()[0].error == "no answer yet"
     store.record_call = RamStore.record_call.__get__(store)
     made.close()
-    assert store.usage()[0].error == ""
+    assert store.usage.lines()[0].error == ""
 
 
 def test_closing_closes_the_store_whatever_happens(tmp_path):
@@ -448,12 +448,12 @@ def test_what_is_noted_while_somebody_else_writes_is_in_the_ledger_later(tmp_pat
             pass
         with other._db.write():
             meter.write()
-        before = store.usage()
+        before = store.usage.lines()
 
         meter.write()
 
         assert before == []
-        assert [line.texts for line in store.usage()] == [3]
+        assert [line.texts for line in store.usage.lines()] == [3]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")

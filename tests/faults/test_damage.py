@@ -359,7 +359,7 @@ def test_pages_that_stand_in_the_log_need_not_be_in_the_file(tmp_path: Path) -> 
     size = copy.stat().st_size
     with closing(SqliteStore(copy)) as store:
         assert store._db.connection.pragma("page_count") * 8192 > size
-        assert store.delete(store.ids(MemoryId(0), 1)[0])
+        assert store.memories.delete(store.ids(MemoryId(0), 1)[0])
     with closing(SqliteStore(copy)) as store:
         assert store.check() == ()
         assert store.counts().memories == 299
@@ -382,8 +382,8 @@ def test_a_file_that_was_cut_and_has_a_log_is_left_as_it_is(tmp_path: Path) -> N
     before = copy.read_bytes()
 
     with closing(SqliteStore(copy)) as store:
-        assert store.count(ACTIVE) == 101
+        assert store.memories.count(ACTIVE) == 101
         with pytest.raises(StoreDamaged, match="is cut: its last "):
-            store.delete(MemoryId(1))
+            store.memories.delete(MemoryId(1))
 
     assert copy.read_bytes() == before

@@ -184,7 +184,7 @@ def test_what_was_begun_elsewhere_is_free_after_five_minutes_and_that_is_said(sh
     now = datetime.now(UTC)
     with closing(SqliteStore(shell.home / "memory.db")) as store:
         for by in ("another-machine 4711 99", "no holder"):
-            store.claim(1, now=now, until=now + CLAIM, by=by)
+            store.queue.claim(1, now=now, until=now + CLAIM, by=by)
 
     ran = shell("embed")
     told = shell("doctor", "--fix", code=1).out
@@ -196,7 +196,7 @@ def test_what_was_begun_elsewhere_is_free_after_five_minutes_and_that_is_said(sh
     assert all(line.endswith(f"they are free at {now + CLAIM:%H:%M:%S} UTC") for line in lines)
     assert "process 4711 began" in " ".join(told.split())
     with closing(SqliteStore(shell.home / "memory.db")) as store:
-        assert len(store.claim(9, now=now + CLAIM, until=now + 2 * CLAIM, by="me")) == 2
+        assert len(store.queue.claim(9, now=now + CLAIM, until=now + 2 * CLAIM, by="me")) == 2
 
 
 def unembedded(shell: Shell, count: int) -> None:

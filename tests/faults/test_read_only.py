@@ -15,7 +15,7 @@ import apsw
 import pytest
 from command import COMMAND, Ran, Shell
 
-from memory.store.sqlite.database import APPLICATION, migrations
+from memory.store.sqlite.opening import APPLICATION, migrations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -101,7 +101,7 @@ def by_hand(engine: Engine, wanted: Wanted, away: Mapping[int, int]) -> dict[str
     query = wanted.query.text
     vector = Drawn().embed([query], "query")[0]
     store = engine.store
-    words = store.by_keyword(store.weigh(terms(query)), ENTITIES, 1 << 30)
+    words = store.keywords.by_keyword(store.keywords.weigh(terms(query)), ENTITIES, 1 << 30)
     best = max((one.score for one in words), default=1.0)
     found = {}
     for entity in engine.graph.every():

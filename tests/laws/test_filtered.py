@@ -98,13 +98,13 @@ def made(dice: random.Random, number: int) -> Entry:
 def learn(kept: Kept, entries: Sequence[Entry]) -> list[MemoryId]:
     """Put entries, and remember what a search of them must say."""
     ids = []
-    for entry, saved in zip(entries, kept.store.write_entries(entries), strict=True):
+    for entry, saved in zip(entries, kept.store.memories.write_entries(entries), strict=True):
         memory = saved.memory
         ids.append(memory.id)
         kept.memories[memory.id] = memory
         if entry.supersedes is not None:
             kept.memories[entry.supersedes] = kept.memories[entry.supersedes]._replace(status=Status.SUPERSEDED)
-        chunks = [id for id, _ in kept.store.outline(memory.id)]
+        chunks = [id for id, _ in kept.store.memories.outline(memory.id)]
         assert entry.embedded
         kept.windows.extend(
             (chunks[window.chunk], memory.id, entry.embedded.vectors[window.row]) for window in entry.embedded.windows
@@ -154,12 +154,12 @@ def inside(kept: Kept, scope: Scope) -> set[MemoryId]:
 
 def is_the_whole_ranking_filtered(kept: Kept, texts: Sequence[str], scope: Scope, k: int) -> None:
     first, *others = words(*texts)
-    terms = kept.store.weigh([first._replace(other="gamma delta"), *others])
+    terms = kept.store.keywords.weigh([first._replace(other="gamma delta"), *others])
     wanted = inside(kept, scope)
 
-    whole = kept.store.by_keyword(terms, EVERYTHING, ALL)
+    whole = kept.store.keywords.by_keyword(terms, EVERYTHING, ALL)
 
-    assert kept.store.by_keyword(terms, scope, k) == tuple(one for one in whole if one.memory in wanted)[:k]
+    assert kept.store.keywords.by_keyword(terms, scope, k) == tuple(one for one in whole if one.memory in wanted)[:k]
 
 
 def cosines(kept: Kept, vector: Vectors, scope: Scope) -> dict[ChunkId, float]:
@@ -212,7 +212,7 @@ def test_vectors_find_in_a_scope_the_nearest_of_it(kept, seed, scope, k) -> None
     by_hand = cosines(kept, vector, SCOPES[scope])
 
     for _ in range(2):  # at the latest with the second, they are held
-        are_the_nearest(pairs(kept.store.by_vector(1, vector, SCOPES[scope], k)), by_hand, k)
+        are_the_nearest(pairs(kept.store.vectors.by_vector(1, vector, SCOPES[scope], k)), by_hand, k)
 
 
 @given(st.integers(0, len(POOL) - 1), scopes, limits)
@@ -220,7 +220,7 @@ def test_vectors_find_in_a_scope_the_nearest_of_it(kept, seed, scope, k) -> None
 def test_the_first_search_of_a_process_finds_the_nearest_too(kept, number, scope, k) -> None:
     store = SqliteStore(kept.path)
 
-    ranking = store.by_vector(1, POOL[number], SCOPES[scope], k)
+    ranking = store.vectors.by_vector(1, POOL[number], SCOPES[scope], k)
 
     store.close()
     are_the_nearest(pairs(ranking), cosines(kept, POOL[number], SCOPES[scope]), k)
@@ -231,24 +231,24 @@ def test_what_was_written_counts_at_once(own) -> None:
     vector = directions(1, 7)[0]
 
     def look() -> None:
-        for term in own.store.weigh(words(*WORDS)):
-            assert term.rows == len(own.store.by_keyword([term], EVERYTHING, ALL))
+        for term in own.store.keywords.weigh(words(*WORDS)):
+            assert term.rows == len(own.store.keywords.by_keyword([term], EVERYTHING, ALL))
         for scope in SCOPES.values():
             k = dice.choice([1, 10, 100, 1000])
             is_the_whole_ranking_filtered(own, dice.sample(sorted(WORDS), 4), scope, k)
-            are_the_nearest(pairs(own.store.by_vector(1, vector, scope, k)), cosines(own, vector, scope), k)
+            are_the_nearest(pairs(own.store.vectors.by_vector(1, vector, scope, k)), cosines(own, vector, scope), k)
 
     look()
     for number in range(3):
         old, gone, changed, *_ = (id for id in dice.sample(sorted(own.memories), 50) if active(own, id))
         learn(own, [made(dice, number * 77)._replace(supersedes=old), made(dice, 7)])
-        own.store.delete(gone)
+        own.store.memories.delete(gone)
         forget(own, gone)
         del own.memories[gone]
         forget(own, changed)
         entry = made(dice, 70)
-        own.store.replace(changed, entry._replace(embedded=None))
-        own.memories[changed] = own.store.memories([changed])[changed]
+        own.store.memories.replace(changed, entry._replace(embedded=None))
+        own.memories[changed] = own.store.memories.by_id([changed])[changed]
         look()
 
 
@@ -270,7 +270,7 @@ def test_a_search_finds_what_its_retriever_finds(kept, texts, scope, limit, mode
 
     assert not answer.notices
     if mode is Mode.KEYWORD:
-        whole = kept.store.by_keyword(answer.terms, EVERYTHING, ALL)
+        whole = kept.store.keywords.by_keyword(answer.terms, EVERYTHING, ALL)
         wanted = inside(kept, SCOPES[scope])
         left = [one for one in whole if one.memory in wanted][:limit]
         assert [(hit.chunk_id, hit.keyword) for hit in answer.hits] == [(one.chunk, one.score) for one in left]

@@ -127,7 +127,7 @@ class Graphs(RuleBasedStateMachine):
     @rule(data=st.data())
     def attach(self, data) -> None:
         id = self.some(data)
-        if id in self.graph and self.ram.memories([self.memory]):
+        if id in self.graph and self.ram.memories.by_id([self.memory]):
             new = self.same(lambda store: store.graph.attach([linked(id, self.memory)]))
             assert new == [(id, self.memory) not in self.links]
             self.links.setdefault((id, self.memory), at(0))
@@ -135,7 +135,7 @@ class Graphs(RuleBasedStateMachine):
     @rule(data=st.data())
     def delete(self, data) -> None:
         id = self.some(data)
-        self.same(lambda store: store.delete(id))
+        self.same(lambda store: store.memories.delete(id))
         if id in self.graph:
             self.graph.remove_node(id)
             self.moments = {key: moment for key, moment in self.moments.items() if id not in key[:2]}
@@ -147,7 +147,7 @@ class Graphs(RuleBasedStateMachine):
         if not gone:
             return
         scope = Scope(kinds=frozenset({Kind.ENTITY}), among=frozenset(gone))
-        self.same(lambda store: store.forget(scope, at(1), 9))
+        self.same(lambda store: store.sessions.forget(scope, at(1), 9))
         self.graph.remove_nodes_from(gone)
         self.moments = {key: moment for key, moment in self.moments.items() if not gone & set(key[:2])}
         self.links = {key: moment for key, moment in self.links.items() if key[0] not in gone}
@@ -226,7 +226,10 @@ def test_what_is_near_and_the_shortest_paths_are_those_of_networkx(shape, data, 
     with tempfile.TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "memory.db")) as sqlite:
         stores = (RamStore(), sqlite)
         for store in stores:
-            ids = [kept.memory.id for kept in store.write_entries([entity(f"e{node}") for node in range(len(shape))])]
+            ids = [
+                kept.memory.id
+                for kept in store.memories.write_entries([entity(f"e{node}") for node in range(len(shape))])
+            ]
         graph.add_nodes_from(ids)
         for a, b in shape.edges:
             ends = (ids[a], ids[b]) if data.draw(st.booleans()) else (ids[b], ids[a])

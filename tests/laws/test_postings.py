@@ -39,7 +39,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RamStore,
     ram = RamStore()
     with closing(SqliteStore(tmp_path_factory.mktemp("postings") / "memory.db")) as sqlite:
         for store in (ram, sqlite):
-            store.write_entries([entry._replace(uid=f"{number:032x}") for number, entry in enumerate(entries)])
+            store.memories.write_entries([entry._replace(uid=f"{number:032x}") for number, entry in enumerate(entries)])
         yield ram, sqlite
 
 
@@ -72,20 +72,20 @@ def test_two_stores_cut_alike_and_read_no_more_than_is_allowed(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "POSTINGS", most)
-        found = [store.weigh(terms(text)) for store in stores]
+        found = [store.keywords.weigh(terms(text)) for store in stores]
 
     first, second = ([term._replace(weight=0.0) for term in one] for one in found)
     assert first == second
     assert entries_of(stores[0], [term for term in first if not term.prefix]) <= most
     kept = [tuple(term for term in one if not term.cut) for one in found]
-    assert [one[:2] for one in stores[0].by_keyword(kept[0], EVERYTHING, ALL)] == [
-        one[:2] for one in stores[1].by_keyword(kept[1], EVERYTHING, ALL)
+    assert [one[:2] for one in stores[0].keywords.by_keyword(kept[0], EVERYTHING, ALL)] == [
+        one[:2] for one in stores[1].keywords.by_keyword(kept[1], EVERYTHING, ALL)
     ]
 
 
 @given(queries)
 def test_who_reads_less_than_is_allowed_is_not_cut(stores: tuple[RamStore, SqliteStore], text: str) -> None:
-    assert not any(term.cut for store in stores for term in store.weigh(terms(text)))
+    assert not any(term.cut for store in stores for term in store.keywords.weigh(terms(text)))
 
 
 @pytest.mark.parametrize("times", [250, 1_000, 2_250])
@@ -97,7 +97,7 @@ def test_a_query_of_one_pattern_reads_no_more_the_longer_it_is(
     text = (part * times)[:9_999]
     found: list[Term] = []
 
-    told = statements(stores[1], lambda: found.extend(stores[1].weigh(terms(text))))
+    told = statements(stores[1], lambda: found.extend(stores[1].keywords.weigh(terms(text))))
 
     asked = [bound[0] for sql, bound in told if "match ?" in sql]
     assert read_of(stores[0], asked) <= 1_000
@@ -106,11 +106,14 @@ def test_a_query_of_one_pattern_reads_no_more_the_longer_it_is(
 
 def test_a_short_phrase_is_cut_for_the_places_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     often, once = RamStore(), RamStore()
-    often.write_entries([note("a_b " * 500)])
-    once.write_entries([note("a_b")])
+    often.memories.write_entries([note("a_b " * 500)])
+    once.memories.write_entries([note("a_b")])
     monkeypatch.setattr(postings, "POSTINGS", 1_500)
 
-    assert [[term.cut for term in store.weigh(terms("a_b_a_b"))] for store in (often, once)] == [[True], [False]]
+    assert [[term.cut for term in store.keywords.weigh(terms("a_b_a_b"))] for store in (often, once)] == [
+        [True],
+        [False],
+    ]
 
 
 def test_where_not_all_fits_the_commonest_words_are_cut(stores: tuple[RamStore, SqliteStore], monkeypatch) -> None:
@@ -121,7 +124,7 @@ def test_where_not_all_fits_the_commonest_words_are_cut(stores: tuple[RamStore, 
     monkeypatch.setattr(postings, "POSTINGS", most)
 
     for store in stores:
-        found = [(term.text, term.cut) for term in store.weigh(asked)]
+        found = [(term.text, term.cut) for term in store.keywords.weigh(asked)]
         assert found == [("zebra", True), ("giraffe", True), ("x", False), ("lion", False)]
 
 
@@ -130,11 +133,11 @@ def test_a_phrase_that_comes_twice_is_read_once(stores: tuple[RamStore, SqliteSt
     monkeypatch.setattr(postings, "POSTINGS", entries_of(stores[0], [same[0], longer]))
     found: list[Term] = []
 
-    told = statements(stores[1], lambda: found.extend(stores[1].weigh([*same, longer])))
+    told = statements(stores[1], lambda: found.extend(stores[1].keywords.weigh([*same, longer])))
 
     assert [(term.text, term.cut) for term in found] == [("giraffe lion", False), ("giraffe lion lion", False)]
     assert len([sql for sql, _ in told if "match ?" in sql]) == 2
-    assert [(term.text, term.cut) for term in stores[0].weigh([*same, longer])] == [
+    assert [(term.text, term.cut) for term in stores[0].keywords.weigh([*same, longer])] == [
         (term.text, term.cut) for term in found
     ]
 
@@ -142,9 +145,11 @@ def test_a_phrase_that_comes_twice_is_read_once(stores: tuple[RamStore, SqliteSt
 def test_weighing_and_ranking_count_the_chunks_of_a_name_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keywords, "MANY", 0)  # so that ranking looks at how many chunks hold each form
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
-        store.write_entries([note("a_b c_d"), note("c")])
+        store.memories.write_entries([note("a_b c_d"), note("c")])
 
-        told = statements(store, lambda: store.by_keyword(store.weigh(terms("a_b c_d")), EVERYTHING, 5))
+        told = statements(
+            store, lambda: store.keywords.by_keyword(store.keywords.weigh(terms("a_b c_d")), EVERYTHING, 5)
+        )
 
     assert len([sql for sql, _ in told if "count(*) from passages_fts" in sql]) == 2
 

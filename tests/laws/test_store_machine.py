@@ -151,7 +151,7 @@ class Stores(RuleBasedStateMachine):
 
     @initialize(data=st.data())
     def begin_with_something(self, data) -> None:
-        self.both("write_entries", data.draw(st.lists(entries(self.uids), max_size=4)))
+        self.both("memories.write_entries", data.draw(st.lists(entries(self.uids), max_size=4)))
 
     def both(self, name, *args, **options):
         """The answer of both, or the kind of error of both."""
@@ -171,71 +171,71 @@ class Stores(RuleBasedStateMachine):
         return given
 
     def ids(self) -> list[MemoryId]:
-        return [memory.id for memory in self.ram.page(MemoryId(0), 1000)]
+        return [memory.id for memory in self.ram.memories.page(MemoryId(0), 1000)]
 
     def chunks(self) -> list[ChunkId]:
-        return [chunk for id in self.ids() for chunk, _ in self.ram.outline(id)]
+        return [chunk for id in self.ids() for chunk, _ in self.ram.memories.outline(id)]
 
     def some_id(self, data) -> MemoryId:
         return data.draw(st.sampled_from([*self.ids(), MemoryId(999)]))
 
     def some_generation(self, data) -> int:
-        return data.draw(st.sampled_from([*(generation.id for generation in self.ram.generations()), 99]))
+        return data.draw(st.sampled_from([*(generation.id for generation in self.ram.vectors.generations()), 99]))
 
     def some_entity(self, data) -> MemoryId:
         """Of others one now and then."""
-        entities = [memory.id for memory in self.ram.page(MemoryId(0), 1000) if memory.kind is Kind.ENTITY]
+        entities = [memory.id for memory in self.ram.memories.page(MemoryId(0), 1000) if memory.kind is Kind.ENTITY]
         return data.draw(st.sampled_from(entities)) if entities and data.draw(st.integers(0, 4)) else self.some_id(data)
 
     # Changes ---------------------------------------------------------------
 
     @rule(data=st.data())
     def save(self, data) -> None:
-        self.same("write_entries", data.draw(st.lists(entries(self.uids), max_size=3)))
+        self.same("memories.write_entries", data.draw(st.lists(entries(self.uids), max_size=3)))
 
     @rule(data=st.data())
     def supersede(self, data) -> None:
         entry = data.draw(entries(self.uids))._replace(supersedes=self.some_id(data))
-        self.same("write_entries", [data.draw(entries(self.uids)), entry])
+        self.same("memories.write_entries", [data.draw(entries(self.uids)), entry])
 
     @rule(data=st.data())
     def descend(self, data) -> None:
         entry = data.draw(entries(self.uids))
-        self.same("write_entries", [entry._replace(draft=replace(entry.draft, parent_id=self.some_id(data)))])
+        self.same("memories.write_entries", [entry._replace(draft=replace(entry.draft, parent_id=self.some_id(data)))])
 
     @rule(data=st.data())
     def replace_one(self, data) -> None:
         id = self.some_id(data)
-        old = self.ram.memories([id]).get(id)
+        old = self.ram.memories.by_id([id]).get(id)
         made = observed if old is not None and old.kind is Kind.ENTITY else entries  # nothing turns into another kind
-        self.same("replace", id, data.draw(made(self.uids)))
-        self.same("history", id)
+        self.same("memories.replace", id, data.draw(made(self.uids)))
+        self.same("memories.details", id)
 
     @rule(data=st.data())
     def delete(self, data) -> None:
-        self.same("delete", self.some_id(data))
+        self.same("memories.delete", self.some_id(data))
 
     @rule(data=st.data(), moment=st.integers(0, 20).map(at))
     def access(self, data, moment) -> None:
         ids = data.draw(st.lists(st.sampled_from([*self.ids(), MemoryId(999)]), max_size=3))
-        self.same("touch", ids, moment)
-        self.same("bodies", ids)
+        self.same("memories.touch", ids, moment)
+        self.same("memories.bodies", ids)
         for id in ids:
-            self.same("details", id)
+            self.same("memories.details", id)
 
     @rule(scope=scopes, before=st.integers(0, 10).map(at), limit=limits)
     def forget(self, scope, before, limit) -> None:
-        self.same("aged", scope, before)
-        self.same("forget", scope, before, limit)
+        self.same("sessions.aged", scope, before)
+        self.same("sessions.forget", scope, before, limit)
 
     @rule(data=st.data())
     def link(self, data) -> None:
-        uids = st.sampled_from([*(memory.uid for memory in self.ram.page(MemoryId(0), 1000)), None, "f" * 32])
-        self.same("link", [Links(data.draw(uids) or "", data.draw(uids), data.draw(uids))])
+        uids = st.sampled_from([*(memory.uid for memory in self.ram.memories.page(MemoryId(0), 1000)), None, "f" * 32])
+        self.same("memories.link", [Links(data.draw(uids) or "", data.draw(uids), data.draw(uids))])
 
     @rule(data=st.data())
     def save_entities(self, data) -> None:
-        self.same("write_entries", data.draw(st.lists(observed(self.uids), min_size=1, max_size=3)))
+        self.same("memories.write_entries", data.draw(st.lists(observed(self.uids), min_size=1, max_size=3)))
 
     @rule(data=st.data(), size=st.integers(1, 4))
     def relate(self, data, size) -> None:
@@ -259,46 +259,46 @@ class Stores(RuleBasedStateMachine):
 
     @rule(space=st.sampled_from(SPACES))
     def begin(self, space) -> None:
-        self.same("begin", space, START)
+        self.same("vectors.begin", space, START)
 
     @rule(data=st.data())
     def set_vectors(self, data) -> None:
         generation = self.some_generation(data)
-        dimension = next((g.space.dimension for g in self.ram.generations() if g.id == generation), 8)
+        dimension = next((g.space.dimension for g in self.ram.vectors.generations() if g.id == generation), 8)
         owners = data.draw(st.lists(st.sampled_from([*self.chunks(), ChunkId(999)]), max_size=4))
         rows = np.reshape([unit(data.draw(vectors), dimension) for _ in owners], (-1, dimension)).astype(np.float32)
         windows = [Window(chunk, owners[:row].count(chunk), row) for row, chunk in enumerate(owners)]
-        self.same("set_vectors", generation, rows, windows)
+        self.same("vectors.set_vectors", generation, rows, windows)
 
     @rule(data=st.data(), moment=st.integers(0, 3).map(at), error=st.sampled_from(["down", "slow", "odd"]))
     def fail(self, data, moment, error) -> None:
         ids = data.draw(st.lists(st.sampled_from([*self.chunks(), ChunkId(999)]), unique=True, max_size=3))
-        self.same("failed", ids, error, moment)
+        self.same("queue.failed", ids, error, moment)
 
     @rule(data=st.data())
     def activate(self, data) -> None:
-        active = [generation.id for generation in self.ram.generations() if generation.state is State.ACTIVE]
+        active = [generation.id for generation in self.ram.vectors.generations() if generation.state is State.ACTIVE]
         instead_of = data.draw(st.sampled_from([*active, *active, self.some_generation(data), None]))
         former = data.draw(st.sampled_from([State.RETIRED, State.BUILDING]))
-        self.same("activate", self.some_generation(data), instead_of=instead_of, former=former)
+        self.same("vectors.activate", self.some_generation(data), instead_of=instead_of, former=former)
 
     @rule(data=st.data(), numbers=vectors)
     def mark(self, data, numbers) -> None:
         generation = self.some_generation(data)
-        dimension = next((g.space.dimension for g in self.ram.generations() if g.id == generation), 8)
-        self.same("mark", generation, unit(numbers, dimension))
+        dimension = next((g.space.dimension for g in self.ram.vectors.generations() if g.id == generation), 8)
+        self.same("vectors.mark", generation, unit(numbers, dimension))
 
-    @precondition(lambda self: len(self.ram.generations()) > 1)
+    @precondition(lambda self: len(self.ram.vectors.generations()) > 1)
     @rule(data=st.data())
     def clear(self, data) -> None:
         chunks = data.draw(st.none() | st.lists(st.integers(1, 40).map(ChunkId), max_size=4))
-        self.same("clear", self.some_generation(data), chunks)
+        self.same("vectors.clear", self.some_generation(data), chunks)
 
     @rule(data=st.data())
     def drop(self, data) -> None:
-        self.same("drop", self.some_generation(data))
+        self.same("vectors.drop", self.some_generation(data))
 
-    @precondition(lambda self: self.ram.generations())
+    @precondition(lambda self: self.ram.vectors.generations())
     @rule(
         data=st.data(),
         term_vectors=st.lists(terms, unique=True, max_size=8),
@@ -307,7 +307,7 @@ class Stores(RuleBasedStateMachine):
     )
     def learn(self, data, term_vectors, axes, when) -> None:
         generation = self.some_generation(data)
-        dimension = next((g.space.dimension for g in self.ram.generations() if g.id == generation), 8)
+        dimension = next((g.space.dimension for g in self.ram.vectors.generations() if g.id == generation), 8)
         learned = Learned(when, ChunkId(when), when / 8, at(when), np.eye(axes, dimension, dtype=np.float32))
         before = self.ram.term_vectors.learned(generation)
         given = data.draw(st.sampled_from([before, before, before, None, learned]))
@@ -331,22 +331,22 @@ class Stores(RuleBasedStateMachine):
 
     @rule(call=calls, budget=budgets)
     def reserve_call(self, call, budget) -> None:
-        self.same("reserve_call", call, budget)
+        self.same("usage.reserve_call", call, budget)
 
     @rule(id=st.integers(0, 9), tokens=st.integers(0, 9), number=eighths, error=st.sampled_from(["", "slow"]))
     def record_call(self, id, tokens, number, error) -> None:
-        self.same("record_call", id, tokens=tokens, seconds=number, cost=number, error=error)
+        self.same("usage.record_call", id, tokens=tokens, seconds=number, cost=number, error=error)
 
     @rule(some=st.lists(calls.map(lambda call: call._replace(host="")), max_size=3))
     def add_calls(self, some) -> None:
-        self.same("add_calls", some)
+        self.same("usage.add_calls", some)
 
     @rule(host=hosts, until=st.none() | days.map(at), error=st.sampled_from(["", "down"]))
     def open_or_close_a_circuit(self, host, until, error) -> None:
         if until is None:
-            self.same("close_circuit", host)
+            self.same("usage.close_circuit", host)
         else:
-            self.same("open_circuit", OpenCircuit(host, until, error))
+            self.same("usage.open_circuit", OpenCircuit(host, until, error))
 
     @rule()
     def repair(self) -> None:
@@ -359,36 +359,36 @@ class Stores(RuleBasedStateMachine):
     def search_keywords(self, said, prefix, scope, k) -> None:
         names = [Term(text, prefix, other="login", parts=(Term("auth"), Term("the"))) for text in said[2:]]
         asked = [*words(*said[:2], prefix=prefix), *names, *([Term("据", gram=True)] if prefix else [])]
-        terms = self.same("weigh", asked)
-        same_ranking(*self.both("by_keyword", terms, scope, k))
-        same_ranking(*self.both("keyword_scores", terms, self.chunks()[::2]))
+        terms = self.same("keywords.weigh", asked)
+        same_ranking(*self.both("keywords.by_keyword", terms, scope, k))
+        same_ranking(*self.both("keywords.keyword_scores", terms, self.chunks()[::2]))
 
-    @precondition(lambda self: self.ram.generations())
+    @precondition(lambda self: self.ram.vectors.generations())
     @rule(data=st.data(), numbers=vectors, others=vectors, scope=scopes, k=limits)
     def search_vectors(self, data, numbers, others, scope, k) -> None:
-        generation = data.draw(st.sampled_from(list(self.ram.generations())))
+        generation = data.draw(st.sampled_from(list(self.ram.vectors.generations())))
         vector, other = (unit(given, generation.space.dimension) for given in (numbers, others))
-        same_ranking(*self.both("by_vector", generation.id, vector, scope, k))
-        expected, given = self.both("cosines", generation.id, vector, other, self.chunks()[::2])
+        same_ranking(*self.both("vectors.by_vector", generation.id, vector, scope, k))
+        expected, given = self.both("vectors.cosines", generation.id, vector, other, self.chunks()[::2])
         assert set(expected) == set(given)
         for chunk, (cosine, _) in expected.items():
             assert abs(given[chunk][0] - cosine) < TOLERANCE
 
     @rule(scope=scopes, size=limits)
     def page_through_recent(self, scope, size) -> None:
-        page = self.same("recent", scope, size)
+        page = self.same("memories.recent", scope, size)
         while page:
-            page = self.same("recent", scope, size, page[-1])
+            page = self.same("memories.recent", scope, size, page[-1])
 
     @rule(scope=scopes, size=limits, latest_first=st.booleans())
     def read_by_iteration(self, scope, size, latest_first) -> None:
-        self.same("by_iteration", scope, size, latest_first=latest_first)
+        self.same("sessions.by_iteration", scope, size, latest_first=latest_first)
 
     @rule(size=limits, agent=agents)
     def list_sessions(self, size, agent) -> None:
-        self.same("sessions", size, agent)
+        self.same("sessions.latest", size, agent)
         for session in ("s", "t", "none"):
-            self.same("session", session)
+            self.same("sessions.summary", session)
 
     @rule(data=st.data(), most=st.integers(0, 4), inside=st.booleans(), limit=limits)
     def ask_the_graph(self, data, most, inside, limit) -> None:
@@ -409,18 +409,18 @@ class Stores(RuleBasedStateMachine):
 
     @rule(reference=st.sampled_from(["1", "2", "999", "00000000", "00000001", "", "%"]))
     def resolve(self, reference) -> None:
-        self.same("resolve", reference)
+        self.same("memories.resolve", reference)
 
     @rule(data=st.data())
     def ask_what_is_known(self, data) -> None:
-        self.same("known", data.draw(st.lists(entries(self.uids), max_size=3)))
+        self.same("memories.known", data.draw(st.lists(entries(self.uids), max_size=3)))
 
     @rule(data=st.data(), limit=limits, before=st.none() | st.integers(0, 4).map(at))
     def ask_what_waits(self, data, limit, before) -> None:
-        self.same("waiting", limit, before)
-        self.same("failures", limit)
-        self.same("queued")
-        self.same("unembedded", data.draw(st.lists(st.sampled_from([*self.ids(), MemoryId(999)]))))
+        self.same("queue.waiting", limit, before)
+        self.same("queue.failures", limit)
+        self.same("queue.queued")
+        self.same("queue.unembedded", data.draw(st.lists(st.sampled_from([*self.ids(), MemoryId(999)]))))
 
     @rule(
         limit=limits,
@@ -430,30 +430,30 @@ class Stores(RuleBasedStateMachine):
         by=st.sampled_from(["", "one", "two"]),
     )
     def claim_and_release(self, limit, before, now, span, by) -> None:
-        claimed = self.same("claim", limit, before, now=at(now), until=at(now + span), by=by)
-        self.same("release", [excerpt.id for excerpt in claimed][::2])
-        self.same("claims", at(now))
+        claimed = self.same("queue.claim", limit, before, now=at(now), until=at(now + span), by=by)
+        self.same("queue.release", [excerpt.id for excerpt in claimed][::2])
+        self.same("queue.claims", at(now))
 
     @rule(holders=st.lists(st.sampled_from(["one", "two", "nobody"]), max_size=2), now=st.integers(0, 4))
     def claims_given_up(self, holders, now) -> None:
-        self.same("release_of", holders)
-        self.same("claims", at(now))
+        self.same("queue.release_of", holders)
+        self.same("queue.claims", at(now))
 
     @rule(since=st.none() | days.map(at), limit=limits)
     def ask_for_the_usage(self, since, limit) -> None:
-        self.same("usage", since, limit)
-        self.same("daily_usage", since)
+        self.same("usage.lines", since, limit)
+        self.same("usage.daily_usage", since)
 
     # Always ----------------------------------------------------------------
 
     @invariant()
     def hold_the_same(self) -> None:
         ids = self.ids()
-        self.same("page", MemoryId(0), 1000)
+        self.same("memories.page", MemoryId(0), 1000)
         for id in ids:
-            self.same("outline", id)
-        self.same("excerpts", self.chunks())
-        self.same("texts", self.chunks())
+            self.same("memories.outline", id)
+        self.same("memories.excerpts", self.chunks())
+        self.same("keywords.texts", self.chunks())
         assert self.sqlite.counts()._replace(bytes=0) == self.ram.counts()
 
     @invariant()
@@ -465,7 +465,7 @@ class Stores(RuleBasedStateMachine):
     @invariant()
     def know_the_same_words_and_only_such_as_a_chunk_holds(self) -> None:
         held = {word for piece in self.ram.data.pieces.values() for column in piece.words for word in column}
-        for generation in self.ram.generations():
+        for generation in self.ram.vectors.generations():
             left, right = self.both("term_vectors.learned", generation.id)
             assert left is right is None or (left[:4], left.basis.tolist()) == (right[:4], right.basis.tolist())
             assert left is not None or self.same("term_vectors.size", generation.id) == 0
@@ -476,19 +476,19 @@ class Stores(RuleBasedStateMachine):
 
     @invariant()
     def have_the_same_usage(self) -> None:
-        self.same("usage")
+        self.same("usage.lines")
         for host in ("a", "b"):
-            self.same("circuit", host)
+            self.same("usage.circuit", host)
 
     @invariant()
     def have_the_same_vectors(self) -> None:
-        for generation in self.same("generations"):
-            self.same("embedded_count", generation.id)
-            self.same("pending", generation.id, ChunkId(0), 1000)
-            (expected, many), (given, count) = self.both("centre", generation.id)
+        for generation in self.same("vectors.generations"):
+            self.same("vectors.embedded_count", generation.id)
+            self.same("vectors.pending", generation.id, ChunkId(0), 1000)
+            (expected, many), (given, count) = self.both("vectors.centre", generation.id)
             assert many == count
             np.testing.assert_allclose(given, expected, atol=1e-9)
-            left, right = self.both("fingerprint", generation.id)
+            left, right = self.both("vectors.fingerprint", generation.id)
             assert left is right is None or left.tolist() == right.tolist()
 
     def teardown(self) -> None:

@@ -46,7 +46,6 @@ from memory.store import (
 from memory.store.columns import WEIGHTS
 from memory.store.postings import Allowance
 from memory.store.stems import folded, forms, phrased, stems
-from oracle.ram_begun import RamBegun
 from oracle.ram_graph import RamGraph
 from oracle.ram_runs import RamRuns
 from oracle.ram_sessions import ordered, session, sum_of, tally
@@ -152,9 +151,13 @@ class RamStore(ProcessUsageLog):
     def term_vectors(self) -> RamTermVectors:
         return RamTermVectors(self)
 
+    # Its other parts are itself, so that it can be read from top to bottom.
+
     @property
-    def begun(self) -> RamBegun:
-        return RamBegun(self)
+    def memories(self) -> RamStore:
+        return self
+
+    sessions = keywords = vectors = queue = usage = memories
 
     # Memories ------------------------------------------------------------
 
@@ -334,13 +337,9 @@ class RamStore(ProcessUsageLog):
         found = named + sorted((m for m in begun if m not in named), key=lambda m: m.uid)
         return [(memory.id, memory.uid) for memory in found][:RESOLVED]
 
-    def memories(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
+    def by_id(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
         with self.lock:
             return {id: self.data.memories[id] for id in ids if id in self.data.memories}
-
-    def body(self, id: MemoryId) -> str | None:
-        with self.lock:
-            return self.data.bodies.get(id)
 
     def details(self, id: MemoryId) -> Details | None:
         with self.lock:
@@ -353,10 +352,6 @@ class RamStore(ProcessUsageLog):
             for id in set(ids) & set(data.memories):
                 old = data.memories[id]
                 data.memories[id] = old._replace(accessed_at=moment, access_count=old.access_count + 1)
-
-    def history(self, id: MemoryId) -> Sequence[Revision]:
-        with self.lock:
-            return list(self.data.history.get(id, ()))
 
     def recent(self, scope: Scope, limit: int, after: Memory | None = None) -> Sequence[Memory]:
         with self.lock:
@@ -625,6 +620,23 @@ class RamStore(ProcessUsageLog):
             for id in set(ids) & set(data.queue):
                 data.queue[id] = _QueueEntry(data.queue[id].attempts + 1, error, moment)
 
+    def begun(self, generation: int, chunk: ChunkId, stamp: int) -> Vectors | None:
+        with self.lock:
+            known, vectors = self.data.begun.get((generation, chunk), (stamp, None))
+            return vectors if known == stamp else None
+
+    def add_begun(self, generation: int, chunk: ChunkId, stamp: int, vectors: Vectors, *, first: int) -> bool:
+        with self.change() as data:
+            known, before = data.begun.pop((generation, chunk), (stamp, None))
+            if before is not None and known == stamp:
+                data.begun[generation, chunk] = (stamp, before)
+            there = 0 if before is None or known != stamp else len(before)
+            if generation not in data.generations or chunk not in data.pieces or there != first:
+                return False
+            joined = vectors.copy() if before is None or not there else np.concatenate([before, vectors])
+            data.begun[generation, chunk] = (stamp, joined)
+            return True
+
     def unembedded(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Waiting]:
         with self.lock:
             return {id: waiting for id, waiting in self._waiting().items() if id in ids}
@@ -748,7 +760,7 @@ class RamStore(ProcessUsageLog):
         with self.lock:
             return {id: self.data.bodies[id] for id in ids if id in self.data.bodies}
 
-    def sessions(self, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
+    def latest(self, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
         with self.lock:
             of: dict[str, list[Memory]] = {}
             for one in self.data.memories.values():
@@ -757,7 +769,7 @@ class RamStore(ProcessUsageLog):
             found = [session(id, kept, sum(self._sizes(kept))) for id, kept in of.items()]
         return sorted(sorted(found, key=lambda one: one.id), key=lambda one: one.active, reverse=True)[:limit], len(of)
 
-    def session(self, id: str) -> Session | None:
+    def summary(self, id: str) -> Session | None:
         with self.lock:
             kept = [one for one in self.data.memories.values() if one.session_id == id]
             return session(id, kept, sum(self._sizes(kept))) if kept else None

@@ -484,7 +484,7 @@ def test_a22_to_a30_medium_agrees_with_a_slow_implementation(library, mode: Mode
     every = engine.search(Query(question, 1_000, Granularity.FINE, mode))
     near = cosines(memory, HashedEmbedder(128).embed([question], "query")[0])
     likeness = {chunk: max(0.0, cosine) for chunk, cosine in near.items()}
-    found = engine.store.keyword_scores(every.terms, list(near))
+    found = engine.store.keywords.keyword_scores(every.terms, list(near))
     if mode is Mode.KEYWORD:
         likeness = {scored.chunk: coverage(every.terms, scored.matched) for scored in found}
     ranked = {hit.chunk_id: hit.keyword if mode is Mode.KEYWORD else hit.score for hit in every.hits}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from memory.embed import space
 from memory.schema.errors import SpaceMismatch
-from memory.store.usage import UsageLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from memory.embed.registry import MeteredEmbedder
     from memory.schema.space import Space, Vectors
     from memory.store import Generation
+    from memory.store.usage import UsageLog
 
 RECHECK_SECONDS = 600.0
 """After this time a living process takes the fingerprint again."""
@@ -28,8 +28,8 @@ Check: TypeAlias = "Callable[[MeteredEmbedder, Vectors], None]"
 """Gets an embedder and its fingerprint; raises `SpaceMismatch` if it is not what it was."""
 
 
-class Generations(UsageLog, Protocol):
-    """What embedders read and write; see `memory.store.Store`, which has all of it."""
+class Generations(Protocol):
+    """What embedders read and write of generations; see `memory.store.vectors.VectorIndex`."""
 
     def generations(self) -> Sequence[Generation]: ...
 
@@ -38,12 +38,22 @@ class Generations(UsageLog, Protocol):
     def mark(self, generation: int, fingerprint: Vectors) -> None: ...
 
 
+class EmbedderStore(Protocol):
+    """What embedders read and write; see `memory.store.Store`."""
+
+    @property
+    def usage(self) -> UsageLog: ...
+
+    @property
+    def vectors(self) -> Generations: ...
+
+
 def same_model(former: Vectors, fingerprint: Vectors) -> bool:
     """Whether two fingerprints are of one model."""
     return float(former @ fingerprint) >= _SAME
 
 
-def compare(store: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
+def compare(vectors: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
     """
     Compare with what is kept for the generations of its space, or keep it with those that have none.
 
@@ -51,12 +61,12 @@ def compare(store: Generations, embedder: MeteredEmbedder, fingerprint: Vectors)
         SpaceMismatch: It is another model of the same name and width.
     """
     own = space(embedder)
-    for generation in store.generations():
+    for generation in vectors.generations():
         if generation.space != own:
             continue
-        former = store.fingerprint(generation.id)
+        former = vectors.fingerprint(generation.id)
         if former is None:
-            store.mark(generation.id, fingerprint)
+            vectors.mark(generation.id, fingerprint)
         elif not same_model(former, fingerprint):
             where = f" at {embedder.host}" if embedder.host else ""
             error = SpaceMismatch(own, f"other vectors under the same name{where}")
@@ -64,14 +74,16 @@ def compare(store: Generations, embedder: MeteredEmbedder, fingerprint: Vectors)
             raise error
 
 
-def keep(store: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
+def keep(vectors: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
     """Keep it with the generation of an embedder's space, if none is kept yet."""
-    for generation in store.generations():
-        if generation.space == space(embedder) and store.fingerprint(generation.id) is None:
-            store.mark(generation.id, fingerprint)
+    for generation in vectors.generations():
+        if generation.space == space(embedder) and vectors.fingerprint(generation.id) is None:
+            vectors.mark(generation.id, fingerprint)
 
 
-def stamp(store: Generations, of: Space) -> bytes:
+def stamp(vectors: Generations, of: Space) -> bytes:
     """What tells the model of the vectors of a space from another of its name; empty if no fingerprint is kept."""
-    fingerprints = (store.fingerprint(generation.id) for generation in store.generations() if generation.space == of)
+    fingerprints = (
+        vectors.fingerprint(generation.id) for generation in vectors.generations() if generation.space == of
+    )
     return b"".join(fingerprint.tobytes() for fingerprint in fingerprints if fingerprint is not None)

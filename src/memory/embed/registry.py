@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memory.config.settings import EmbeddingSettings
     from memory.embed import Embedder, Names
     from memory.embed.client import Client, WithFallback
-    from memory.embed.fingerprint import Generations
+    from memory.embed.fingerprint import EmbedderStore
     from memory.embed.third_party import Metered
     from memory.schema.space import Vectors
     from memory.store import Generation
@@ -48,7 +48,7 @@ class Embedders:
     def __init__(
         self,
         settings: EmbeddingSettings,
-        store: Generations,
+        store: EmbedderStore,
         *,
         embedder: Embedder | None = None,
         key: str | None = None,
@@ -61,7 +61,7 @@ class Embedders:
             key: In place of that in the environment.
         """
         self._settings, self._store, self._key, self.now = settings, store, key, now
-        self._maker = Maker(settings, store, now)
+        self._maker = Maker(settings, store.usage, now)
         self._given = None if embedder is None else self._maker.metered(embedder)
         self._tokens: Callable[[str], int] | None = getattr(embedder, "tokens", None)
         self.enabled = embedder is not None or settings.provider != "none"
@@ -111,7 +111,7 @@ class Embedders:
             return
         from memory.embed.remote import host_of
 
-        check_circuit(self._store.circuit(host_of(settings.provider, settings)), self.now())
+        check_circuit(self._store.usage.circuit(host_of(settings.provider, settings)), self.now())
 
     def configured(self) -> MeteredEmbedder:
         """
@@ -234,7 +234,7 @@ class Embedders:
         """Keep the fingerprint of the configured embedder with its generation, if it was taken and none is kept yet."""
         embedder = self.configured()
         if embedder.fingerprint is not None:
-            fingerprint.keep(self._store, embedder, embedder.fingerprint)
+            fingerprint.keep(self._store.vectors, embedder, embedder.fingerprint)
 
     # Queries -------------------------------------------------------------
 
@@ -272,7 +272,7 @@ class Embedders:
         """What tells the model of the stored vectors from another of its name; empty if there can be none."""
         if self._given is not None or space.provider in LASTING:
             return b""
-        return fingerprint.stamp(self._store, space)
+        return fingerprint.stamp(self._store.vectors, space)
 
     def close(self) -> None:
         """Record what is not recorded yet, and hang up."""
@@ -299,7 +299,7 @@ class Embedders:
 
     def _living(self) -> tuple[Generation | None, Generation | None]:
         """The active generation, and the one being built."""
-        by_state = {str(generation.state): generation for generation in self._store.generations()}
+        by_state = {str(generation.state): generation for generation in self._store.vectors.generations()}
         return by_state.get("active"), by_state.get("building")
 
     def _is_of(self, embedder: MeteredEmbedder, space: Space) -> bool:
@@ -341,4 +341,4 @@ class Embedders:
             SpaceMismatch: Its fingerprint is not the one that is kept with the vectors of its space.
         """
         self._expect(embedder, len(vector))
-        fingerprint.compare(self._store, embedder, vector)
+        fingerprint.compare(self._store.vectors, embedder, vector)

@@ -270,7 +270,7 @@ def check_circuit(circuit: OpenCircuit | None, moment: datetime) -> None:
 
 
 class ProcessUsageLog:
-    """A usage log that ends with this process. See `memory.store.usage.UsageLog`, `memory.embed.fingerprint.Generations`."""
+    """A usage log that ends with this process. See `memory.store.usage.UsageLog`."""
 
     def __init__(self) -> None:
         self._calls: list[Call] = []  # the call with id n is the n-th
@@ -312,13 +312,13 @@ class ProcessUsageLog:
                         moment=min(line.moment, call.moment), error=call.error or line.error, id=line.id
                     )
 
-    def usage(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
+    def lines(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
         with self._lock:
             calls = [call for call in self._calls if since is None or call.moment >= since]
         return sorted(calls, key=lambda call: (call.moment, call.id), reverse=True)[:limit]
 
     def daily_usage(self, since: datetime | None = None) -> Sequence[Call]:
-        calls = self.usage(since, len(self._calls))
+        calls = self.lines(since, len(self._calls))
         by_name = sorted({_group(call) for call in calls}, key=lambda group: group[1:])
         groups = sorted(by_name, key=lambda group: group[0], reverse=True)
         return [_sum([call for call in calls if _group(call) == group]) for group in groups]
@@ -335,8 +335,11 @@ class ProcessUsageLog:
         with self._lock:
             self._circuits.pop(host, None)
 
+
+class NoGenerations:
+    """What is known of the generations of a store where there is none. See `memory.embed.fingerprint.Generations`."""
+
     def generations(self) -> Sequence[Generation]:
-        """None: no vector is kept here."""
         return ()
 
     def fingerprint(self, generation: int) -> Vectors | None:
@@ -344,6 +347,14 @@ class ProcessUsageLog:
 
     def mark(self, generation: int, fingerprint: Vectors) -> None:
         raise NotFound(f"no generation {generation}")
+
+
+class ProcessStore:
+    """What embedders read and write where there is no store. See `memory.embed.fingerprint.EmbedderStore`."""
+
+    def __init__(self) -> None:
+        self.usage = ProcessUsageLog()
+        self.vectors = NoGenerations()
 
 
 def _day(call: Call) -> datetime:

@@ -204,9 +204,9 @@ def set_embedding_provider(
         return EmbeddingProvider(adapted)
     from memory.config.config import load
     from memory.embed.registry import Embedders
-    from memory.embed.usage import ProcessUsageLog
+    from memory.embed.usage import ProcessStore
 
     settings = replace(load().embedding, provider=provider, model=model, dimensions=dimensions or 0)
-    made = Embedders(settings, ProcessUsageLog(), key=api_key).configured()
+    made = Embedders(settings, ProcessStore(), key=api_key).configured()
     _chosen, _provider = Choice(settings, api_key), EmbeddingProvider(made)
     return _provider

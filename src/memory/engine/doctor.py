@@ -158,8 +158,8 @@ def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
         State.BUILDING: "is begun or set aside; `memory reindex` goes on with it if the settings name it",
         State.RETIRED: "is kept for a rollback",
     }
-    for found in store.generations():
-        told = f"{store.embedded_count(found.id):,} of {chunks(total)} in {found.space}, which {states[found.state]}"
+    for found in store.vectors.generations():
+        told = f"{store.vectors.embedded_count(found.id):,} of {chunks(total)} in {found.space}, which {states[found.state]}"
         yield Finding("vectors", True, told)
     if not embedders.enabled:
         return
@@ -172,7 +172,7 @@ def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
 
 
 def _queue(store: Store, embedders: Embedders, config: Config, *, fix: bool, able: bool) -> Iterator[Finding]:
-    waiting = store.queued()
+    waiting = store.queue.queued()
     if not waiting or not embedders.enabled:
         yield Finding(
             "queue", True, "nothing waits for a vector" if not waiting else f"{chunks(waiting)} without a vector"
@@ -192,6 +192,6 @@ def _queue(store: Store, embedders: Embedders, config: Config, *, fix: bool, abl
             told = f"{chunks(result.embedded)} embedded" + ("" if well else f", {result.left:,} still without a vector")
             told = "; ".join([told, *map(str, result.held)])
             yield Finding("queue", well, told, "" if well else "See below, or `memory status`.", mended=well)
-    for failure in store.failures(5):
+    for failure in store.queue.failures(5):
         told = f"memory {failure.memory}: {failure.failed:,} of its chunks failed, {failure.last_error}"
         yield Finding("queue", False, told, "Change its text, or the model.")

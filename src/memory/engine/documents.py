@@ -115,7 +115,7 @@ class Documents:
             StoreBusy: Others change it all the time.
         """
         for _ in range(UPDATES):
-            if (former := self._store.details(id)) is None:
+            if (former := self._store.memories.details(id)) is None:
                 raise NotFound(f"no memory {id}")
             writer = self._writer()
             if saved := writer.update(former, changes(former)):
@@ -156,7 +156,7 @@ class Documents:
             NotFound, Ambiguous: It names no memory, or several.
         """
         memory = self.get(reference)
-        if not self._store.delete(memory.id):
+        if not self._store.memories.delete(memory.id):
             raise NotFound(f"no memory {clipped_repr(reference)}")
         return memory
 
@@ -185,7 +185,7 @@ class Documents:
         Raises:
             NotFound, Ambiguous: None, or several. A reference is never a pattern.
         """
-        found = list(self._store.resolve(str(reference).strip()))
+        found = list(self._store.memories.resolve(str(reference).strip()))
         if isinstance(reference, int):  # a number is an id, and never the beginning of a uid
             found = [(id, uid) for id, uid in found if id == reference]
         match found:
@@ -205,7 +205,7 @@ class Documents:
             NotFound, Ambiguous: It names no memory, or several.
         """
         id = self.resolve(reference)
-        found = self._store.memories([id]).get(id)
+        found = self._store.memories.by_id([id]).get(id)
         if found is None:
             raise NotFound(f"no memory {clipped_repr(reference)}")
         return found
@@ -222,7 +222,7 @@ class Documents:
         """
         id = self.resolve(reference)
         notices = self.accessed([id]) if count else ()
-        if (found := self._store.details(id)) is None:
+        if (found := self._store.memories.details(id)) is None:
             raise NotFound(f"no memory {clipped_repr(reference)}")
         return found._replace(notices=notices, embedding=self._vectors.embedding(id))
 
@@ -232,7 +232,7 @@ class Documents:
 
         ids = [memory.id for memory in memories]
         notices = self.accessed(ids)
-        found, bodies = self._store.memories(ids), self._store.bodies(ids)
+        found, bodies = self._store.memories.by_id(ids), self._store.memories.bodies(ids)
         return tuple(Document(found[id], bodies[id]) for id in ids if id in found and id in bodies), notices
 
     def accessed(self, ids: Sequence[MemoryId]) -> tuple[Notice, ...]:
@@ -240,7 +240,7 @@ class Documents:
         if not ids:
             return ()
         try:
-            self._store.touch(ids, self._now())
+            self._store.memories.touch(ids, self._now())
         except StoreReadOnly:
             return ()  # whoever may only read leaves no trace
         except StoreError as error:
@@ -254,7 +254,7 @@ class Documents:
         Raises:
             NotFound, Ambiguous: It names no memory, or several.
         """
-        return self._store.outline(self.resolve(reference))
+        return self._store.memories.outline(self.resolve(reference))
 
     def expand(self, chunk_id: int | str, around: int = 2) -> Expanded:
         """
@@ -292,7 +292,7 @@ class Documents:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        return self._store.recent(self.scope(scope), limit, after)
+        return self._store.memories.recent(self.scope(scope), limit, after)
 
     def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
         """
@@ -305,7 +305,7 @@ class Documents:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        return self._store.by_iteration(self.scope(scope), limit, latest_first=latest_first)
+        return self._store.sessions.by_iteration(self.scope(scope), limit, latest_first=latest_first)
 
     def listed(
         self, scope: Scope, limit: int, *, latest_first: bool = True

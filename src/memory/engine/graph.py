@@ -100,7 +100,7 @@ class Entities:
         """For each name, id or uid its entity, or why there is none; see `entities`."""
         named = self._store.graph.named([name.strip() for name in names if isinstance(name, str)])
         ids = [named.get(name.strip()) if isinstance(name, str) else MemoryId(name) for name in names]
-        read = self._store.memories([id for id in ids if id is not None])
+        read = self._store.memories.by_id([id for id in ids if id is not None])
         found = {id: one for id, one in read.items() if one.kind is Kind.ENTITY}
         return [
             found[id] if id is not None and id in found else self._by_reference(name)
@@ -144,18 +144,18 @@ class Entities:
 
     def _page(self, names: Sequence[str]) -> list[Memory]:
         ids = self._store.graph.named(names)
-        found = self._store.memories(list(ids.values()))
+        found = self._store.memories.by_id(list(ids.values()))
         return [found[ids[name]] for name in names if name in ids and ids[name] in found]
 
     def there(self, ids: Iterable[MemoryId]) -> Mapping[MemoryId, Memory]:
         """Of these entities, or memories, those that are there, by their ids."""
-        return self._store.memories(list(set(ids)))
+        return self._store.memories.by_id(list(set(ids)))
 
     # Observations --------------------------------------------------------
 
     def known(self, entities: Sequence[Memory]) -> dict[MemoryId, tuple[str, ...]]:
         """What is known of entities, by their ids; that it was read is not counted."""
-        bodies = self._store.bodies([one.id for one in entities])
+        bodies = self._store.memories.bodies([one.id for one in entities])
         return {one.id: observations(bodies.get(one.id, "")) for one in entities}
 
     def worded(self, texts: Iterable[str]) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class SearchLog:
         from memory.engine.statistics import statistics
 
         since = None if days is None else midnight(self._now(), days)
-        return statistics(self._store.searches(since), self._slow_seconds)
+        return statistics(self._store.usage.searches(since), self._slow_seconds)
 
     def record(self, one: Searched, steps: Sequence[Step] = (), *, mode: str, outcome: str) -> None:
         """Keep that there was a search, not what was asked, and warn of a slow one. None of it makes the search fail."""
@@ -53,7 +53,7 @@ class SearchLog:
 
             traced(one, steps, mode=mode, outcome=outcome)
         try:
-            self._store.searched(one)
+            self._store.usage.searched(one)
         except StoreError as error:
             import logging
 
@@ -124,4 +124,4 @@ class Maintenance:
 
     def link(self, links: Sequence[Links]) -> None:
         """Point restored memories to their parents and successors."""
-        self._store.link(links)
+        self._store.memories.link(links)

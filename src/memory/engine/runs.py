@@ -71,11 +71,11 @@ class Runs:
         check_limit(limit)
         check_text("run", run or "", NAME_LIMIT)
         runs = frozenset(() if run is None else (run,))
-        return self._store.recent(named_kinds(Scope(kinds=frozenset(kinds), runs=runs)), limit)
+        return self._store.memories.recent(named_kinds(Scope(kinds=frozenset(kinds), runs=runs)), limit)
 
     def bodies(self, memories: Sequence[Memory]) -> Mapping[MemoryId, str]:
         """What memories say in full. It is not counted as an access: agents look into a run every few seconds."""
-        return self._store.bodies([memory.id for memory in memories])
+        return self._store.memories.bodies([memory.id for memory in memories])
 
     def latest(self, limit: int = 20) -> tuple[Sequence[Run], int]:
         """

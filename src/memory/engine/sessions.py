@@ -32,7 +32,7 @@ class Sessions:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        return self._store.sessions(limit, agent)
+        return self._store.sessions.latest(limit, agent)
 
     __call__ = latest
 
@@ -43,7 +43,7 @@ class Sessions:
         Raises:
             NotFound: Nothing is.
         """
-        if (found := self._store.session(id)) is None:
+        if (found := self._store.sessions.summary(id)) is None:
             raise NotFound(
                 f"nothing is kept of session {clipped_repr(id)}", hint="`memory session list` shows those there are."
             )

@@ -47,7 +47,7 @@ class Status(NamedTuple):
 
 def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, moment: datetime) -> Status:
     """Look at everything; nothing is changed, and no server is asked."""
-    generations = tuple((found, store.embedded_count(found.id)) for found in store.generations())
+    generations = tuple((found, store.vectors.embedded_count(found.id)) for found in store.vectors.generations())
     counts = store.counts()
     problems: list[Notice] = []
     configured = ""
@@ -71,11 +71,13 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
                 "`memory embed` tries them again.",
             )
         )
-    today = tuple(store.daily_usage(midnight(moment)))
+    today = tuple(store.usage.daily_usage(midnight(moment)))
     answering = active(found for found, _ in generations)
     answering_id = answering.id if answering else 0
     learned = store.term_vectors.size(answering_id), store.term_vectors.fit(answering_id)
-    return Status(counts, generations, configured, tuple(store.failures(FAILURES)), today, tuple(problems), *learned)
+    return Status(
+        counts, generations, configured, tuple(store.queue.failures(FAILURES)), today, tuple(problems), *learned
+    )
 
 
 def _cut(store: Store) -> list[Notice]:
@@ -91,7 +93,9 @@ def _halted(store: Store, embedders: Embedders, moment: datetime) -> list[Notice
         hosts = embedders.hosts() if embedders.enabled else ()
     except EmbedError:
         return []  # said already
-    circuits = [circuit for circuit in map(store.circuit, hosts) if circuit is not None and circuit.until > moment]
+    circuits = [
+        circuit for circuit in map(store.usage.circuit, hosts) if circuit is not None and circuit.until > moment
+    ]
     return [
         Notice(
             f"{circuit.host} is left alone until {circuit.until:%Y-%m-%d %H:%M:%S} UTC: {circuit.error}",
@@ -124,7 +128,7 @@ def chunks(number: int) -> str:
 
 def embedding(store: Store, embedders: Embedders, id: MemoryId) -> Embedding:
     """See `Embedding`."""
-    return embeddings(store, embedders, list(store.memories([id]).values())).get(id, Embedding("none"))
+    return embeddings(store, embedders, list(store.memories.by_id([id]).values())).get(id, Embedding("none"))
 
 
 def embeddings(store: Store, embedders: Embedders, memories: Sequence[Memory]) -> dict[MemoryId, Embedding]:
@@ -135,7 +139,7 @@ def embeddings(store: Store, embedders: Embedders, memories: Sequence[Memory]) -
         usual = Embedding("outdated" if embedders.outdated() else "generated")
     except EmbedError as error:
         usual = Embedding("generated", error=str(error))
-    waiting = store.unembedded([memory.id for memory in memories])
+    waiting = store.queue.unembedded([memory.id for memory in memories])
     return {memory.id: _embedding(memory, waiting.get(memory.id), usual) for memory in memories}
 
 

@@ -200,7 +200,7 @@ class Vectors:
         """
         self.embedders.write()
         since = midnight(self._now(), days)
-        return self._store.usage(since) if each else self._store.daily_usage(since)
+        return self._store.usage.lines(since) if each else self._store.usage.daily_usage(since)
 
     def embedding(self, id: MemoryId) -> Embedding:
         """Whether a memory can be found by its meaning: "generated", "pending", "failed" or "outdated", and why."""
@@ -216,7 +216,7 @@ class Vectors:
 
     def active(self) -> Generation | None:
         """The generation that answers; None if nothing was embedded yet."""
-        return active(self._store.generations())
+        return active(self._store.vectors.generations())
 
     # Vectors that a program brings along -----------------------------------
 
@@ -234,15 +234,15 @@ class Vectors:
         from memory.embed import space
         from memory.schema.space import Window
 
-        generation = self.active() or self._store.begin(space(self.embedders.configured()), self._now())
+        generation = self.active() or self._store.vectors.begin(space(self.embedders.configured()), self._now())
         _check_width(generation, vector)
-        windows = [Window(chunk, 0, 0) for chunk, _ in self._store.outline(id)]
-        self._store.set_vectors(generation.id, vector.reshape(1, -1), windows)
+        windows = [Window(chunk, 0, 0) for chunk, _ in self._store.memories.outline(id)]
+        self._store.vectors.set_vectors(generation.id, vector.reshape(1, -1), windows)
 
     def drop_vectors(self, id: MemoryId) -> None:
         """Remove the vectors of a memory; it waits for new ones."""
         if (generation := self.active()) is not None:
-            self._store.clear(generation.id, [chunk for chunk, _ in self._store.outline(id)])
+            self._store.vectors.clear(generation.id, [chunk for chunk, _ in self._store.memories.outline(id)])
 
     def similarities(self, vector: Rows, scope: Scope) -> Mapping[MemoryId, float]:
         """
@@ -257,7 +257,7 @@ class Vectors:
         if (generation := self.active()) is None:
             return {}
         _check_width(generation, vector)
-        return self._store.memory_similarities(generation.id, vector, scope)
+        return self._store.vectors.memory_similarities(generation.id, vector, scope)
 
     # In passing, and in the background -------------------------------------
 
@@ -292,7 +292,7 @@ class Vectors:
         """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and learn what is due."""
         backfill = self.backfill_policy()
         self._saves += LOOK
-        if (backfill.policy == "background" and self._store.queued()) or (self._lasting and self._learns):
+        if (backfill.policy == "background" and self._store.queue.queued()) or (self._lasting and self._learns):
             self._start()
 
     def saved(self, backfill: Backfill, count: int) -> None:

@@ -106,10 +106,10 @@ def context(
         notices += (Notice(f"nothing that is saved seems to be about the task ({answer.worth})"),)
     recent: Sequence[Memory] = ()
     if answer is None or (room.topup_recent and len(found) < room.limit):
-        recent = store.recent(latest, room.limit + len(found))
+        recent = store.memories.recent(latest, room.limit + len(found))
     groups = [("About the task:", found), ("Recent:", recent)] if answer else [("", recent)]
     notices = tuple(dict.fromkeys(((*notices,) if answer else ()) + unreadable([*found, *recent])))
-    total = store.count(scope)
+    total = store.memories.count(scope)
     left = room.tokens - FENCE - tokens(room.beside(total, notices) if room.beside else "")
     memories, text, omitted = pack(groups, replace(room, tokens=max(1, left)))
     text = fenced(text)

@@ -29,7 +29,7 @@ def resume(store: Store, session: str, iteration: int | None) -> Resumed:
     """See `Engine.resume`."""
 
     def kept(kind: Kind, limit: int) -> tuple[Memory, ...]:
-        return tuple(store.by_iteration(Scope(kinds=frozenset({kind}), sessions=frozenset({session})), limit))
+        return tuple(store.sessions.by_iteration(Scope(kinds=frozenset({kind}), sessions=frozenset({session})), limit))
 
     contexts = kept(Kind.SESSION_CONTEXT, MOST)
     upto = [one for one in contexts if iteration is None or (one.session_iter or 0) <= iteration]
@@ -47,11 +47,11 @@ def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
     wanted = _chunk_id(chunk_id)
     if isinstance(around, bool) or not isinstance(around, int) or not 0 <= around <= AROUND:
         raise Invalid(f"chunks around one are 0..{AROUND}, a whole number, not {around!r}")
-    if (found := store.excerpts([wanted]).get(wanted)) is None:
+    if (found := store.memories.excerpts([wanted]).get(wanted)) is None:
         raise NotFound(
             f"no chunk {clipped_repr(chunk_id)}", hint="`memory search --granularity fine` shows the ids of chunks."
         )
-    outline, details = store.outline(found.memory), store.details(found.memory)
+    outline, details = store.memories.outline(found.memory), store.memories.details(found.memory)
     place = next((i for i, (id, _) in enumerate(outline) if id == wanted), None)
     if details is None or place is None:
         raise NotFound(f"chunk {wanted} was removed just now")
@@ -73,9 +73,9 @@ def _chunk_id(value: int | str) -> ChunkId:
 
 def reconstruct(store: Store, id: MemoryId) -> Document:
     """See `Engine.reconstruct`."""
-    if (found := store.details(id)) is None:
+    if (found := store.memories.details(id)) is None:
         raise NotFound(f"no memory {id}")
-    outline = store.outline(id)
+    outline = store.memories.outline(id)
     whole = "".join(found.body[one.start : one.stop] for _, one in outline) == found.body
     return Document(found.memory, found.body, len(outline), whole)
 

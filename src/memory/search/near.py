@@ -186,7 +186,7 @@ class _Search:
 
     def _words(self) -> Ranking:
         """The entities that come first by keyword; nothing is said of the others' words."""
-        found = self._store.by_keyword(self._retrievers.terms, ENTITIES, max(WORDS, self._depth))
+        found = self._store.keywords.by_keyword(self._retrievers.terms, ENTITIES, max(WORDS, self._depth))
         self._trace.step("keyword", len(found))
         return found
 
@@ -244,7 +244,7 @@ class _Search:
             if score > 0:
                 found.append((-score, id, facts))
         first = sorted(found)[: wanted.query.limit]
-        memories = self._store.memories([id for _, id, _ in first])
+        memories = self._store.memories.by_id([id for _, id, _ in first])
         return tuple(EntityHit(memories[id], -score, None, *facts) for score, id, facts in first if id in memories)
 
 

@@ -85,7 +85,7 @@ class Retrievers:
 
     def vectors(self) -> int:
         """How many vectors there are to compare with; where none was compared, how many memories there are."""
-        return self._store.centre(self._asked[0])[1] if self._asked else self._store.count(EVERYTHING)
+        return self._store.vectors.centre(self._asked[0])[1] if self._asked else self._store.memories.count(EVERYTHING)
 
     @property
     def model(self) -> str:
@@ -111,7 +111,7 @@ class Retrievers:
         return self._made()
 
     def plan(self) -> None:
-        found = self._store.weigh(terms(self._query.text))
+        found = self._store.keywords.weigh(terms(self._query.text))
         weighed = tuple(term for term in found if not term.cut)
         if cut := len(found) - len(weighed):
             text = f"the answer is cut short: {cut} of {len(found)} words or phrases of the query were not looked for"
@@ -130,7 +130,7 @@ class Retrievers:
 
     def bare(self) -> bool:
         """Whether nothing is in scope: then there is nothing to compare with, and nothing amiss."""
-        return not self._store.recent(self._query.scope, 1)
+        return not self._store.memories.recent(self._query.scope, 1)
 
     def keywords(self, depth: int) -> Ranking:
         """The best chunks by keyword; looked for once at each depth."""
@@ -145,7 +145,7 @@ class Retrievers:
         known, found = self._ranked or (0, ())
         if len(found) == known < depth:
             known = max(depth, AHEAD) if self._ranked and self.costly() else depth
-            found = self._store.by_keyword(self.terms, self._query.scope, known)
+            found = self._store.keywords.by_keyword(self.terms, self._query.scope, known)
             self._ranked = (known, found)
         return found[:depth]
 
@@ -155,7 +155,7 @@ class Retrievers:
             return {}
         first = [scored.chunk for scored in ranking[:DEPTH]]
         if unknown := [chunk for chunk in first if chunk not in self._proximity]:
-            self._proximity |= proximities(self._pairs, self._store.texts(unknown))
+            self._proximity |= proximities(self._pairs, self._store.keywords.texts(unknown))
         return {chunk: share for chunk in first if (share := self._proximity.get(chunk, 0.0))}
 
     def costly(self) -> bool:
@@ -170,7 +170,7 @@ class Retrievers:
     @cached_property
     def _fit(self) -> tuple[int, float | None]:
         """The generation that answers, and the fit of its term vectors."""
-        answering = active(self._store.generations())
+        answering = active(self._store.vectors.generations())
         id = answering.id if answering else 0
         return id, self._store.term_vectors.fit(id)
 
@@ -199,14 +199,14 @@ class Retrievers:
 
     def _compared(self, retriever: str, depth: int) -> Ranking:
         assert self._asked is not None  # noqa: S101  # set right before
-        ranking = self._store.by_vector(*self._asked, self._query.scope, depth)
+        ranking = self._store.vectors.by_vector(*self._asked, self._query.scope, depth)
         self._trace.step(retriever, len(ranking))
         return ranking
 
     def memory_similarities(self, scope: Scope) -> Mapping[MemoryId, float]:
         """The cosines of memories with the query, as far as they have vectors."""
         generation, vector = self._embedded()
-        found = self._store.memory_similarities(generation.id, vector, scope)
+        found = self._store.vectors.memory_similarities(generation.id, vector, scope)
         self._trace.step("likeness", len(found))
         return found
 
@@ -217,7 +217,7 @@ class Retrievers:
         if not chunks or self._vector is None:
             return {}
         generation, vector = self._vector
-        found = self._store.cosines(generation.id, vector, vector, chunks)
+        found = self._store.vectors.cosines(generation.id, vector, vector, chunks)
         self._trace.step("compare", len(found))
         return {chunk: cosine for chunk, (cosine, _) in found.items()}
 
@@ -261,7 +261,7 @@ class Retrievers:
 
     def _embed_queue(self) -> None:
         """Embed what waits for a vector, as far as that is worth a search's time."""
-        if not (queued := self._store.queued()):
+        if not (queued := self._store.queue.queued()):
             return
         if (backfilled := self._backfill(queued)) is None:
             text = f"{queued:,} chunks have no vector yet and are found by keyword only"
@@ -294,7 +294,7 @@ class Retrievers:
         known = {scored.chunk for scored in keyword_ranking}
         unknown = [*(scored.chunk for scored in vector_ranking if scored.chunk not in known), *others]
         every = self._words is not None and len(keyword_ranking) < self._words[0]  # all that hold a term are in it
-        more = () if every else self._store.keyword_scores(self.terms, unknown)
+        more = () if every else self._store.keywords.keyword_scores(self.terms, unknown)
         neither = (Scored(chunk, memory, 0.0) for chunk, memory in others.items())
         pool: dict[ChunkId, Scored] = {
             scored.chunk: scored for scored in (*neither, *vector_ranking, *more, *keyword_ranking)
@@ -320,10 +320,10 @@ class Retrievers:
         """The cosines of chunks with the query, as they are and after centring."""
         assert self._asked is not None  # noqa: S101  # a retriever came first
         generation, vector = self._asked
-        centre = shrunk(*self._store.centre(generation))
+        centre = shrunk(*self._store.vectors.centre(generation))
         length = float(centre @ centre)
         other = centre / length**0.5 if length else vector
-        found = self._store.cosines(generation, vector, other, chunks)
+        found = self._store.vectors.cosines(generation, vector, other, chunks)
         query_centre = float(vector @ centre)
         cosines = {chunk: cosine for chunk, (cosine, _) in found.items()}
         similarities = {
@@ -336,7 +336,7 @@ class Retrievers:
         """What the retrievers that made these rankings say of chunks that are in none of them."""
         match sorted(rankings):
             case ["keyword"]:
-                return self._store.keyword_scores(self.terms, list(chunks))
+                return self._store.keywords.keyword_scores(self.terms, list(chunks))
             case ["vector"]:
                 cosines, _ = self._similarities(list(chunks))
                 return tuple(Scored(id, chunks[id], cosine, cosine=cosine) for id, cosine in cosines.items())

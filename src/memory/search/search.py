@@ -187,8 +187,10 @@ class _Search:
 
         limit = self._query.limit
         first = {scored.memory for scored in found.ranking[: SECTIONS_OF * limit]}
-        outlines = self._store.outlines(list(first))
-        held = sections(found.ranking, lambda memory: outlines.get(memory) or self._store.outline(memory), limit)
+        outlines = self._store.memories.outlines(list(first))
+        held = sections(
+            found.ranking, lambda memory: outlines.get(memory) or self._store.memories.outline(memory), limit
+        )
         if len(held) < limit and not last:
             return []
         scores = {scored.chunk: scored for scored in found.ranking}
@@ -223,7 +225,7 @@ class _Search:
         from memory.rank.order import aged, corrected
 
         ranking = found.ranking
-        memories = self._store.memories(list({scored.memory for scored in ranking}))
+        memories = self._store.memories.by_id(list({scored.memory for scored in ranking}))
         if half_life:
             changed = {id: memory.updated_at for id, memory in memories.items()}
             ranking = aged(ranking, changed, self._now(), half_life)
@@ -299,10 +301,10 @@ class _Search:
 
     def _hits(self, passages: Sequence[Passage], found: _Found) -> tuple[Hit, ...]:
         """Passages with their memories; what was deleted since it was ranked is left out."""
-        memories = self._store.memories([passage.best.memory for passage in passages])
-        excerpts = self._store.excerpts([passage.best.chunk for passage in passages])
+        memories = self._store.memories.by_id([passage.best.memory for passage in passages])
+        excerpts = self._store.memories.excerpts([passage.best.chunk for passage in passages])
         medium = self._query.granularity is Granularity.MEDIUM
-        bodies = self._store.bodies(list(memories)) if medium else {}
+        bodies = self._store.memories.bodies(list(memories)) if medium else {}
         held = held_by_memory(found.ranking)
         fusing, scores = self._fusing, self._scores(passages, found)
         first = coverage(self._retrievers.terms, held.get(passages[0].best.memory, 0)) if passages else 0.0

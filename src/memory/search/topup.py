@@ -58,8 +58,8 @@ def _candidates(query: Query, store: Store, retrievers: Retrievers, *, distilled
         for scored in retrievers.distilled(SECTIONS_OF * query.limit) or ():
             yield _Candidate("distilled", scored.memory, scored.chunk)
     after = None
-    while page := store.recent(query.scope, PAGE, after):
-        outlines = store.outlines([memory.id for memory in page])
+    while page := store.memories.recent(query.scope, PAGE, after):
+        outlines = store.memories.outlines([memory.id for memory in page])
         for memory in page:
             yield from (_Candidate("recent", memory.id, chunk) for chunk, _ in outlines.get(memory.id, ()))
         after = page[-1]
@@ -72,7 +72,7 @@ def _passage(candidate: _Candidate, size: Granularity, store: Store, taken: set[
         return alone(best, candidate.source)
     from memory.rank.sections import section
 
-    run = section(store.outline(candidate.memory), candidate.chunk, taken)
+    run = section(store.memories.outline(candidate.memory), candidate.chunk, taken)
     if not run:
         return None
     ids = tuple(id for id, _ in run)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
-    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.memory import Memory
     from memory.schema.query import Scope
     from memory.store.values import Aged, Session
 
@@ -28,11 +28,7 @@ class Sessions(Protocol):
         """
         ...
 
-    def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
-        """Those that are there."""
-        ...
-
-    def sessions(self, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
+    def latest(self, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
         """
         The sessions with the latest activity, latest first, of those at one moment by name; and how many there are.
 
@@ -41,7 +37,7 @@ class Sessions(Protocol):
         """
         ...
 
-    def session(self, id: str) -> Session | None:
+    def summary(self, id: str) -> Session | None:
         """What is kept of a session; None if nothing is."""
         ...
 

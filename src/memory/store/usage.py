@@ -1,4 +1,4 @@
-"""What a store promises of the usage log: what was embedded, and which hosts are left alone."""
+"""What was embedded, which hosts are left alone, and what searches there were: a part of every store."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from memory.schema.answer import Searched
     from memory.schema.usage import Budget, Call, OpenCircuit
 
 
@@ -46,7 +47,7 @@ class UsageLog(Protocol):
         """
         ...
 
-    def usage(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
+    def lines(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
         """Lines whose moment is `since` or later: latest first; ties by id, highest first."""
         ...
 
@@ -67,4 +68,21 @@ class UsageLog(Protocol):
 
     def close_circuit(self, host: str) -> None:
         """Leave it alone no longer."""
+        ...
+
+
+class Usage(UsageLog, Protocol):
+    """
+    The same, and what was searched.
+
+    Raises:
+        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+    """
+
+    def searched(self, one: Searched) -> None:
+        """Remember a search. It waits for nobody, and a power cut may take it back."""
+        ...
+
+    def searches(self, since: datetime | None = None) -> Sequence[Searched]:
+        """Those of this moment or later, oldest first: the latest `SEARCHES` at most, and not fewer than some thousands."""
         ...

@@ -140,9 +140,9 @@ def isolated(excerpts: Sequence[Excerpt], embedder: MeteredEmbedder, overlap: in
 
 def store_isolated(found: Isolated, store: Store, generation: int, moment: datetime) -> int:
     """Write what was made, and which texts were not taken; the number of chunks that got vectors."""
-    done = sum(store.set_vectors(generation, part.vectors, part.windows) for part in found.parts)
+    done = sum(store.vectors.set_vectors(generation, part.vectors, part.windows) for part in found.parts)
     for id, error in found.failed:
-        store.failed([id], printable(str(error)), moment)
+        store.queue.failed([id], printable(str(error)), moment)
     return done
 
 
@@ -166,7 +166,7 @@ def drain(
         EmbedError: The model cannot be used; what was embedded is kept.
         SpaceMismatch: The configured model is not the one whose vectors are stored.
     """
-    total = store.queued()
+    total = store.queue.queued()
     if not total:
         return Backfilled()
     moment = embedders.now()
@@ -189,7 +189,7 @@ def drain(
             if not in_time() or not (written or failures):  # its generation was replaced meanwhile
                 break
     embedders.write()
-    left, last = store.queued(), str(errors[-1]) if errors else ""
+    left, last = store.queue.queued(), str(errors[-1]) if errors else ""
     more = passing and not in_time() and left > len(errors)
     return Backfilled(done, len(errors), left, last, more=more, model=model, held=tuple(held.values()))
 
@@ -217,7 +217,7 @@ class _Rounds(NamedTuple):
                 complete = True
         finally:
             if not complete:  # whatever ended it, others may try at once
-                self.store.release([excerpt.id for excerpt in excerpts])
+                self.store.queue.release([excerpt.id for excerpt in excerpts])
         return written, errors, str(embedder.names)
 
     def _embed_share(self, share: Share, generation: int, embedder: MeteredEmbedder) -> tuple[int, list[EmbedError]]:
@@ -230,7 +230,7 @@ class _Rounds(NamedTuple):
             return int(embed_on(store, embedder, generation, excerpt, overlap, going=self.going)), []
         except (Unfit, Garbled, Raised) as error:
             embedded(embedder, [FINGERPRINT_TEXT])  # raises if it is the model, and not this text
-            store.failed([excerpt.id], printable(str(error)), self.moment)
+            store.queue.failed([excerpt.id], printable(str(error)), self.moment)
             return 0, [error]
 
 
@@ -249,13 +249,13 @@ def reembed(
     Raises:
         EmbedError, SpaceMismatch: As of `drain`.
     """
-    embeddable = [id for id, memory in store.memories(ids).items() if not memory.keyword_only]
-    chunks = [id for outline in store.outlines(embeddable).values() for id, _ in outline]
+    embeddable = [id for id, memory in store.memories.by_id(ids).items() if not memory.keyword_only]
+    chunks = [id for outline in store.memories.outlines(embeddable).values() for id, _ in outline]
     done, failed, last, model = 0, 0, "", ""
     moment = embedders.now()
     with purpose(EMBED):
         for start in range(0, len(chunks), backfill.batch):
-            if not (excerpts := list(store.excerpts(chunks[start : start + backfill.batch]).values())):
+            if not (excerpts := list(store.memories.excerpts(chunks[start : start + backfill.batch]).values())):
                 continue  # they were deleted meanwhile
             generation, embedder = _founded(store, embedders, moment)
             found = isolated(excerpts, embedder, backfill.overlap)
@@ -264,7 +264,7 @@ def reembed(
             last = str(found.failed[-1][1]) if found.failed else last
             progress(start + len(excerpts), len(chunks))
     embedders.write()
-    return Backfilled(done, failed, store.queued(), last, model=model)
+    return Backfilled(done, failed, store.queue.queued(), last, model=model)
 
 
 def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held], *, now: datetime) -> Sequence[Excerpt]:
@@ -274,15 +274,15 @@ def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held],
     Args:
         held: Gets what others have begun, where nothing else is left.
     """
-    claim = partial(store.claim, limit, retried, now=now, until=now + CLAIM, by=str(holder.own()))
+    claim = partial(store.queue.claim, limit, retried, now=now, until=now + CLAIM, by=str(holder.own()))
     if found := claim():
         return found
-    others = {one.holder: _held(one) for one in store.claims(now)}
+    others = {one.holder: _held(one) for one in store.queue.claims(now)}
     held |= others
     ended = [name for name, one in others.items() if one.fate is Fate.ENDED]
     if not ended:
         return ()
-    store.release_of(ended)
+    store.queue.release_of(ended)
     return claim()
 
 
@@ -293,9 +293,9 @@ def _held(one: Claim) -> Held:
 
 def _founded(store: Store, embedders: Embedders, moment: datetime) -> tuple[int, MeteredEmbedder]:
     """The generation that answers, begun if there is none, and the embedder of its space."""
-    if active(store.generations()) is None:
+    if active(store.vectors.generations()) is None:
         embedder = embedders.configured()
-        store.begin(space(embedder), moment)
+        store.vectors.begin(space(embedder), moment)
         embedders.keep_fingerprint()
     generation, embedder = embedders.answering()
     return generation.id, embedder

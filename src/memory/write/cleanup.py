@@ -31,10 +31,10 @@ def cleanup(store: Store, days: int, kinds: Iterable[str], *, moment: datetime, 
     scope = EVERYTHING._replace(kinds=frozenset(map(kind, kinds)) or SHORT_LIVED)
     before = moment - timedelta(days=days)
     if dry_run:
-        return store.aged(scope, before)
+        return store.sessions.aged(scope, before)
     gone = Aged(0, 0)
     try:
-        while (some := store.forget(scope, before, AT_ONCE)).memories:
+        while (some := store.sessions.forget(scope, before, AT_ONCE)).memories:
             gone = Aged(gone.memories + some.memories, gone.chunks + some.chunks)
     except StoreError as error:
         if not gone.memories:

@@ -67,7 +67,7 @@ def edge_lines(store: Store) -> Iterator[EdgeLine]:
 
 
 def _uids(store: Store, ids: Sequence[MemoryId]) -> dict[MemoryId, str]:
-    return {id: memory.uid for id, memory in store.memories(sorted(set(ids))).items()}
+    return {id: memory.uid for id, memory in store.memories.by_id(sorted(set(ids))).items()}
 
 
 def add_edges(store: Store, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryId]) -> EdgesAdded:
@@ -79,7 +79,7 @@ def add_edges(store: Store, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryI
     """
     known = dict(ids)
     for uid in {uid for one in lines for uid in one[:2]} - known.keys():
-        known |= {uid: id for id, uid in store.resolve(uid)}
+        known |= {uid: id for id, uid in store.memories.resolve(uid)}
     whole = [one for one in lines if one[0] in known and one[1] in known]
     relations = [Relation(known[a], known[b], *more) for a, b, *more in whole if len(more) > 1]
     links = [Attached(known[a], known[b], *more) for a, b, *more in whole if len(more) == 1]

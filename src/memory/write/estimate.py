@@ -54,13 +54,13 @@ def estimate(store: Store, embedders: Embedders, *, moment: datetime) -> Forecas
     embedder = embedders.configured()
     provider, model = embedder.provider, embedder.model
     chunks = store.counts().embeddable
-    here = embedders.named(store.generations())
+    here = embedders.named(store.vectors.generations())
     if here is not None:
-        chunks -= store.embedded_count(here.id)
+        chunks -= store.vectors.embedded_count(here.id)
     passages = _sample(store)
     mean = estimated_sum(passages) / len(passages) if passages else 0.0
     tokens = round(mean * chunks)
-    answering = active(store.generations())
+    answering = active(store.vectors.generations())
     before = f"{answering.space.provider}:{answering.space.model}" if answering else ""
     price = embedders.price
     free = embedders.inside or provider == "ollama"
@@ -71,8 +71,12 @@ def estimate(store: Store, embedders: Embedders, *, moment: datetime) -> Forecas
 
 
 def _sample(store: Store) -> list[str]:
-    ids = [id for memory in store.recent(Scope(statuses=frozenset()), SAMPLE) for id, _ in store.outline(memory.id)]
-    return [passage(excerpt) for excerpt in store.excerpts(ids[: 4 * SAMPLE]).values()]
+    ids = [
+        id
+        for memory in store.memories.recent(Scope(statuses=frozenset()), SAMPLE)
+        for id, _ in store.memories.outline(memory.id)
+    ]
+    return [passage(excerpt) for excerpt in store.memories.excerpts(ids[: 4 * SAMPLE]).values()]
 
 
 def _seconds(
@@ -84,7 +88,7 @@ def _seconds(
     embedder = embedders.configured()
     lines = [
         line
-        for line in store.daily_usage(moment - WINDOW)
+        for line in store.usage.daily_usage(moment - WINDOW)
         if (line.provider, line.model) == (embedder.provider, embedder.model) and line.purpose in {"fill", "reindex"}
     ]
     done, took = sum(line.tokens for line in lines), sum(line.seconds for line in lines)

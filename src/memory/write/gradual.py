@@ -76,12 +76,12 @@ def embed_on(
     """
     text = passage(excerpt, overlap)
     windows, stamp = embedder.windows(text), crc32(text.encode())
-    before = store.begun.vectors(generation, excerpt.id, stamp)
+    before = store.queue.begun(generation, excerpt.id, stamp)
     made: list[Vectors] = [] if before is None else [before]
     done = sum(map(len, made))
     while done < len(windows):
         vectors = embedder.embed(windows[done : done + WINDOWS], "passage")
-        if not store.begun.add(generation, excerpt.id, stamp, done, vectors):
+        if not store.queue.add_begun(generation, excerpt.id, stamp, vectors, first=done):
             return False  # somebody else goes on with it, or it is gone
         made.append(vectors)
         done += len(vectors)
@@ -90,4 +90,4 @@ def embed_on(
     import numpy as np
 
     rows = tuple(Window(excerpt.id, number, number) for number in range(len(windows)))
-    return bool(store.set_vectors(generation, np.concatenate(made), rows))
+    return bool(store.vectors.set_vectors(generation, np.concatenate(made), rows))

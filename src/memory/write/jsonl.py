@@ -71,7 +71,7 @@ def exported(store: Store, lost: Callable[[str], None] | None = None) -> Iterato
 
 def _uid_of(store: Store, id: MemoryId | None) -> str | None:
     try:
-        return None if id is None else next((found.uid for found in store.memories([id]).values()), None)
+        return None if id is None else next((found.uid for found in store.memories.by_id([id]).values()), None)
     except StoreDamaged:  # said of that memory
         return None
 

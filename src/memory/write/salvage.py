@@ -46,7 +46,7 @@ def every(store: Store, lost: Callable[[str], None] | None = None) -> Iterator[D
 
 def _salvaged(store: Store, id: MemoryId, lost: Callable[[str], None] | None) -> Details | None:
     try:
-        found = store.details(id)
+        found = store.memories.details(id)
         if found is None or not any(sign in f"{found!r}" for sign in SIGNS):
             return found
     except StoreDamaged:

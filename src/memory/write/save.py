@@ -82,10 +82,10 @@ class Writer(NamedTuple):
         Raises:
             NotFound, Invalid: What an entry supersedes is not there, or was superseded already. Nothing was kept.
         """
-        known = self.store.known(entries)
+        known = self.store.memories.known(entries)
         new, failure = _embed([one for one, id in zip(entries, known, strict=True) if id is None], self)
         fresh = iter(new)
-        saved = self.store.write_entries(
+        saved = self.store.memories.write_entries(
             [next(fresh) if id is None else one for one, id in zip(entries, known, strict=True)]
         )
         notices = failure or _embed_rest(saved, self)
@@ -118,7 +118,7 @@ class Writer(NamedTuple):
             return Saved(former.memory, known=True, notices=notices)
         made = entry(draft, self.moment, self.cutting)._replace(flags=flags, grown=_grown(texts, draft))
         entries, failure = _embed([made], self)
-        saved = self.store.replace(former.memory.id, entries[0], former=former)
+        saved = self.store.memories.replace(former.memory.id, entries[0], former=former)
         return None if saved is None else replace(saved, notices=notices + (failure or _embed_rest([saved], self)))
 
 
@@ -148,7 +148,7 @@ def _embed_rest(saved: Sequence[Saved], writer: Writer) -> tuple[Notice, ...]:
         return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
     except StoreBusy as error:
         return (Notice(f"kept, but what waits was not embedded: {error}", error.hint),)
-    waiting = store.unembedded([one.memory.id for one in saved if not one.known]) if left else {}
+    waiting = store.queue.unembedded([one.memory.id for one in saved if not one.known]) if left else {}
     if not (chunks := sum(one.chunks for one in waiting.values())):
         return ()
     why = next((f"; the model did not take one: {one.last_error}" for one in waiting.values() if one.failed), "")

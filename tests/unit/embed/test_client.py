@@ -70,7 +70,7 @@ def made(provider, store, name):
 
 def lines(store):
     """The ledger, oldest first."""
-    return list(reversed(store.usage()))
+    return list(reversed(store.usage.lines()))
 
 
 # What is asked ------------------------------------------------------------------
@@ -295,7 +295,7 @@ def test_a_search_does_not_wait_for_retry_after(store):
         made.embed(["a"], "query")
 
     assert slept == []
-    assert store.circuit("http://test").until > datetime.now(UTC) + timedelta(seconds=50)
+    assert store.usage.circuit("http://test").until > datetime.now(UTC) + timedelta(seconds=50)
 
 
 def test_waits_grow_and_end(store):
@@ -333,18 +333,18 @@ def test_who_asks_for_just_this_is_let_through_and_opens_the_way_for_all(provide
         with purpose(EMBED):
             made.configured().embed(["a"], "passage")
 
-        assert store.circuit(made.configured().host) is None
+        assert store.usage.circuit(made.configured().host) is None
         assert len(made.configured().embed(["b"], "query")) == 1
 
 
 def test_when_its_time_is_over_a_server_is_asked_again(store):
     server = Server()
-    store.open_circuit(OpenCircuit("http://test", datetime.now(UTC) - timedelta(seconds=1), "was down"))
+    store.usage.open_circuit(OpenCircuit("http://test", datetime.now(UTC) - timedelta(seconds=1), "was down"))
     made = Client(server, Terms(), store)
 
     made.embed(["a"], "query")
 
-    assert store.circuit("http://test") is None
+    assert store.usage.circuit("http://test") is None
 
 
 def test_without_a_pause_every_search_asks(store):
@@ -390,7 +390,7 @@ def test_a_request_is_in_the_ledger_before_it_is_sent(provider, store, name):
 
     class Looking(Server):
         def ask(self, texts, seconds, most):
-            seen.extend(store.usage())
+            seen.extend(store.usage.lines())
             return super().ask(texts, seconds, most)
 
     Client(Looking(), Terms(), store, dimension=16).embed(["a secret"], "query")
@@ -471,7 +471,7 @@ def test_a_second_server_with_another_model_under_the_same_name_is_not_believed(
         with closing(embedders("ollama", provider, store, fallback=second.url)) as made:
             embedder = made.configured()
             embedder.embed(["a"], "passage")
-            store.begin(space(embedder), datetime.now(UTC))
+            store.vectors.begin(space(embedder), datetime.now(UTC))
             made.keep_fingerprint()
         provider.down()
         with closing(embedders("ollama", provider, store, fallback=second.url)) as made, pytest.raises(SpaceMismatch):
@@ -497,7 +497,7 @@ def test_when_both_are_down_the_error_is_of_the_first(provider, store):
 def test_a_model_that_was_exchanged_under_its_name_does_not_answer(provider, store, name):
     with closing(embedders(name, provider, store)) as made:
         embedder = made.configured()
-        store.begin(space(embedder), datetime.now(UTC))
+        store.vectors.begin(space(embedder), datetime.now(UTC))
         made.keep_fingerprint()
     provider.weights[MODELS[name]] = "pulled again"
     with closing(embedders(name, provider, store)) as made, pytest.raises(SpaceMismatch) as caught:
@@ -508,7 +508,7 @@ def test_a_model_that_was_exchanged_under_its_name_does_not_answer(provider, sto
 
 def test_a_model_whose_width_changed_is_a_dimension_mismatch(provider, store, name):
     with closing(embedders(name, provider, store)) as made:
-        store.begin(space(made.configured()), datetime.now(UTC))
+        store.vectors.begin(space(made.configured()), datetime.now(UTC))
     provider.models[MODELS[name]] = 48
     with closing(embedders(name, provider, store)) as made, pytest.raises(DimensionMismatch, match="48"):
         made.configured().embed(["a"], "query")
@@ -516,7 +516,7 @@ def test_a_model_whose_width_changed_is_a_dimension_mismatch(provider, store, na
 
 def test_the_width_of_stored_vectors_is_known_without_asking(provider, store, name):
     with closing(embedders(name, provider, store)) as made:
-        store.begin(space(made.configured()), datetime.now(UTC))
+        store.vectors.begin(space(made.configured()), datetime.now(UTC))
     provider.seen.clear()
     with closing(embedders(name, provider, store)) as made:
         assert made.answering()[1].dimension == provider.models[MODELS[name]]
@@ -598,7 +598,7 @@ def test_a_local_model_opens_no_socket_and_its_ledger_says_0_bytes(monkeypatch, 
     made.query(made.configured(), "a question")
     made.close()
 
-    [*said] = store.usage()
+    [*said] = store.usage.lines()
     assert sum(line.texts for line in said) == 2
     assert {(line.host, line.bytes_out, line.cost) for line in said} == {("", 0, 0.0)}
 

@@ -51,10 +51,10 @@ def test_a_server_that_sends_a_byte_now_and_then_is_given_up(provider: Provider,
         if thread.name == "memory-request":
             thread.join(30)  # hung up on, and not left to listen for ever
             assert not thread.is_alive()
-    [line] = store.usage()
+    [line] = store.usage.lines()
     assert "within 0.5 s" in line.error
     assert line.seconds >= ENOUGH
-    assert "within 0.5 s" in store.circuit(provider.url + ("/v1" if name == "openai" else "")).error
+    assert "within 0.5 s" in store.usage.circuit(provider.url + ("/v1" if name == "openai" else "")).error
 
 
 def test_a_call_that_took_too_long_breaks_off_no_other(provider: Provider, name: str) -> None:

@@ -71,7 +71,7 @@ def test_nothing_that_is_stored_is_of_another_time(tmp_path: Path, provider: Pro
         with pytest.raises(EmbedError):
             engine.search(Query("not asked before", mode=Mode.HYBRID))
         shown = [str(call.moment.year) for call in engine.ledger(each=True)]
-        circuit = engine.store.circuit(provider.url)
+        circuit = engine.store.usage.circuit(provider.url)
 
     assert years(tmp_path) == {YEAR}
     assert set(shown) == {str(YEAR)}

@@ -17,13 +17,13 @@ def store(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
     rows = directions(600)
     rows[300] = rows[100]  # ties
-    store.write_entries([note(str(i), embedded=embedded([rows[i]])) for i in range(600)])
+    store.memories.write_entries([note(str(i), embedded=embedded([rows[i]])) for i in range(600)])
     yield store
     store.close()
 
 
 def asked(store, k=50, scope=EVERYTHING, seed=7):
-    return store.by_vector(1, directions(1, seed=seed)[0], scope, k)
+    return store.vectors.by_vector(1, directions(1, seed=seed)[0], scope, k)
 
 
 def test_the_copy_answers_as_the_database_does_to_the_last_digit(store):
@@ -41,15 +41,15 @@ def test_the_copy_answers_as_the_database_does_to_the_last_digit(store):
 def test_ties_go_by_id_with_the_copy_too(store):
     vector = directions(600)[100]
     for _ in range(3):
-        found = store.by_vector(1, vector, EVERYTHING, 2)
+        found = store.vectors.by_vector(1, vector, EVERYTHING, 2)
 
     assert [scored.chunk for scored in found] == [101, 301]
 
 
 def test_several_windows_of_a_chunk_count_once(store):
-    store.write_entries([note("many", embedded=embedded([unit(1, i / 1000) for i in range(300)], [0] * 300))])
+    store.memories.write_entries([note("many", embedded=embedded([unit(1, i / 1000) for i in range(300)], [0] * 300))])
     for _ in range(3):
-        found = store.by_vector(1, unit(1), ACTIVE, 100)
+        found = store.vectors.by_vector(1, unit(1), ACTIVE, 100)
 
     assert len(found) == 100
     assert len({scored.chunk for scored in found}) == 100
@@ -60,7 +60,7 @@ def test_a_change_by_another_process_is_seen_at_once(store):
     assert store._matrix._held is not None
     other = SqliteStore(store.path)
     vector = directions(1, seed=7)[0]
-    [kept] = other.write_entries([note("new", embedded=embedded([vector]))])
+    [kept] = other.memories.write_entries([note("new", embedded=embedded([vector]))])
 
     assert asked(store)[0].memory == kept.memory.id
 
@@ -74,7 +74,7 @@ def test_a_single_search_or_one_after_each_change_makes_no_copy(store):
     asked(store)
     assert store._matrix._held is None
 
-    store.write_entries([note("new", embedded=embedded([unit(1)]))])
+    store.memories.write_entries([note("new", embedded=embedded([unit(1)]))])
     asked(store)
     assert store._matrix._held is None
 
@@ -89,9 +89,9 @@ def test_a_generation_that_is_too_large_is_scanned(store, monkeypatch):
 
 def test_an_empty_generation_has_no_nearest(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
-    generation = store.begin(SPACE, START)
+    generation = store.vectors.begin(SPACE, START)
 
-    found = [store.by_vector(generation.id, np.asarray(unit(1)), EVERYTHING, 5) for _ in range(3)]
+    found = [store.vectors.by_vector(generation.id, np.asarray(unit(1)), EVERYTHING, 5) for _ in range(3)]
 
     assert found == [(), (), ()]
     store.close()
@@ -104,9 +104,9 @@ def test_counts_of_words_follow_every_write(store):
         return [found.weigh(words("zebra"))[0].rows for found in (store, other)]
 
     assert rows() == rows() == [0, 0]
-    id = store.write_entries([note("zebra")])[0].memory.id
+    id = store.memories.write_entries([note("zebra")])[0].memory.id
     assert rows() == rows() == [1, 1]
-    other.write_entries([note("zebra again")])
+    other.memories.write_entries([note("zebra again")])
     assert rows() == rows() == [2, 2]
     other.delete(id)
     assert rows() == rows() == [1, 1]

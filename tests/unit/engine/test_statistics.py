@@ -130,7 +130,7 @@ def test_every_search_is_remembered(engine):
     engine.search(Query("zebra", granularity=Granularity.FINE, scope=Scope(projects=frozenset({"shop"}))))
     engine.context("postgres")
 
-    found = engine.store.searches()
+    found = engine.store.usage.searches()
     assert [(one.type, one.tier, one.limit, one.results, one.filters) for one in found[:2]] == [
         ("search_coarse_all", "keyword", 5, 1, ()),
         ("search_fine_all", "keyword", 5, 0, ("projects",)),
@@ -144,7 +144,7 @@ def test_days_are_those_of_utc_and_today_counts(tmp_path, engine):
     now = at(36 * 3600 + 5)
     with Engine(SqliteStore(tmp_path / "memory.db"), engine.config, now=lambda: now) as late:
         for seconds in (-1, 3600, 24 * 3600 - 1, 24 * 3600, 36 * 3600):
-            late.store.searched(search(seconds))
+            late.store.usage.searched(search(seconds))
 
         counted = [late.search_statistics(days).searches for days in (1, 2, 3, 10**9, None)]
 
@@ -195,7 +195,7 @@ def test_nothing_is_written_into_the_database(tmp_path):
         store.counts()
     before = path.read_bytes()
     with closing(SqliteStore(path)) as store:
-        store.searched(search())
+        store.usage.searched(search())
 
     assert path.read_bytes() == before
 

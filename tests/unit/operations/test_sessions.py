@@ -234,7 +234,7 @@ NAMES = (
     | st.sampled_from(["no", "null", "1", "2026-01-01", "---", "x\n---\ny", ": {", "0x1"])
 )
 YAML_PRINTS = re.compile("[\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
-KEPT = RamStore().write_entries([note(body="text")])[0].memory
+KEPT = RamStore().memories.write_entries([note(body="text")])[0].memory
 
 
 @example(title="1e3\x7f\x9b", names=("\ufeff", "\ufffe\uffff", "\\", '"'), tags=["0o17", "y"])

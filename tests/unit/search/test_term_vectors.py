@@ -33,7 +33,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def wanted(store: Store) -> bool:
-    return due(store, 1, store.embedded_count(1), store.term_vectors.learned(1))
+    return due(store, 1, store.vectors.embedded_count(1), store.term_vectors.learned(1))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def term_vectors(store: Store) -> dict:
 
 
 def asked(store: Store, text: str):
-    return TermEmbedder(store, 1).ask(text, store.weigh(terms(text)))
+    return TermEmbedder(store, 1).ask(text, store.keywords.weigh(terms(text)))
 
 
 # Asking ------------------------------------------------------------------
@@ -237,10 +237,10 @@ def test_of_two_who_learn_at_a_time_the_first_to_end_wins(store: Store) -> None:
 def test_what_was_deleted_while_it_was_learned_is_not_known(store: Store) -> None:
     fill(store, LEAST + 20)
     fill(store, 0, notes=[Draft(title="secretive", what="hushword")])
-    (id,) = {scored.memory for scored in store.by_keyword(store.weigh([Term("hushword")]), ALL, 5)}
+    (id,) = {scored.memory for scored in store.keywords.by_keyword(store.keywords.weigh([Term("hushword")]), ALL, 5)}
 
     def meanwhile() -> bool:
-        store.delete(id)
+        store.memories.delete(id)
         return True
 
     learn(store, 1, moment=NOW, going=meanwhile)
@@ -261,8 +261,8 @@ def test_texts_without_a_word_are_no_trouble(store: Store) -> None:
 
 
 def some(store: Store, count: int) -> None:
-    for memory in store.recent(ALL, count):
-        store.delete(memory.id)
+    for memory in store.memories.recent(ALL, count):
+        store.memories.delete(memory.id)
 
 
 @pytest.mark.parametrize(("more", "again"), [(0, False), (int(GROWN * COUNT), False), (int(GROWN * COUNT) + 1, True)])

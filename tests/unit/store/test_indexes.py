@@ -43,8 +43,8 @@ def scope(**filters: str) -> Scope:
     ids=lambda value: " ".join(value) if isinstance(value, dict) else value,
 )
 def test_a_scope_is_looked_up_by_what_leaves_the_fewest(store: SqliteStore, filters, index) -> None:
-    found = steps(store, lambda: store.recent(scope(**filters), 20))
-    counted = steps(store, lambda: store.count(scope(**filters)))
+    found = steps(store, lambda: store.memories.recent(scope(**filters), 20))
+    counted = steps(store, lambda: store.memories.count(scope(**filters)))
 
     for plan in (found, counted):
         used = [step.split(" <- ")[0] for step in plan if step.startswith(("SEARCH m ", "SCAN m "))]
@@ -57,7 +57,7 @@ def test_the_latest_of_an_agent_or_a_kind_are_read_and_no_others(store: SqliteSt
     """Steps of SQLite's machine: as many for the latest twenty of 1,600 memories as of 100."""
     worked = {}
     for more in (100, 300, 1200):
-        store.write_entries([note(f"{more} {number}", agent_id="a") for number in range(more)])
+        store.memories.write_entries([note(f"{more} {number}", agent_id="a") for number in range(more)])
         worked[more] = steps_taken(store, filters)
 
     assert worked[1200] < 1.2 * worked[100]
@@ -74,7 +74,7 @@ def steps_taken(store: SqliteStore, filters: dict[str, str]) -> int:
     connection = store._db.connection
     connection.set_progress_handler(one_more, 10)
     try:
-        assert len(store.recent(scope(**filters), 20)) == 20
+        assert len(store.memories.recent(scope(**filters), 20)) == 20
     finally:
         connection.set_progress_handler(None)
     return taken
@@ -83,7 +83,7 @@ def steps_taken(store: SqliteStore, filters: dict[str, str]) -> int:
 def test_what_there_is_one_of_is_looked_up_by_what_names_it(store: SqliteStore) -> None:
     named = steps(store, lambda: store.graph.named(["a", "b"]))
     names = steps(store, lambda: store.graph.names("a", 5))
-    saved = steps(store, lambda: store.write_entries([entity("c"), feedback("well done")]))
+    saved = steps(store, lambda: store.memories.write_entries([entity("c"), feedback("well done")]))
 
     assert [step.split(" <- ")[0] for step in (*named, *names)][::2] == [
         "SEARCH memories USING COVERING INDEX one_entity_a_name (title=?)",

@@ -25,8 +25,7 @@ from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.times import iso
 from memory.schema.usage import Budget, OpenCircuit
 from memory.store import Claim, Generation, State
-from memory.store.sqlite.database import APPLICATION, LATEST, migrations
-from memory.store.sqlite.keywords import matched
+from memory.store.sqlite.opening import APPLICATION, LATEST, matched, migrations
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def path(tmp_path: Path) -> Path:
 def filled(path: Path) -> Path:
     """A database of some pages, closed."""
     with closing(SqliteStore(path)) as store:
-        store.write_entries(
+        store.memories.write_entries(
             [note(f"word {n}", body="text " * 200, embedded=embedded(directions(2, n))) for n in range(40)]
         )
     return path
@@ -56,7 +55,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def notes(store: SqliteStore) -> set[str]:
-    return {memory.uid for memory in store.page(MemoryId(0), 100_000)}
+    return {memory.uid for memory in store.memories.page(MemoryId(0), 100_000)}
 
 
 # The file -------------------------------------------------------------------
@@ -64,7 +63,7 @@ def notes(store: SqliteStore) -> set[str]:
 
 def test_only_its_owner_may_read_the_file(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        store.write_entries([note()])
+        store.memories.write_entries([note()])
 
         modes = {item.name: stat.S_IMODE(item.stat().st_mode) for item in path.parent.iterdir()}
     assert modes == {"memory.db": 0o600, "memory.db-wal": 0o600, "memory.db-shm": 0o600}
@@ -81,12 +80,12 @@ def test_rights_that_the_owner_gave_stay(path: Path) -> None:
 
 def test_what_was_put_is_there_after_opening_again(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        memory = store.write_entries([note("word", embedded=embedded(directions(1)))])[0].memory
+        memory = store.memories.write_entries([note("word", embedded=embedded(directions(1)))])[0].memory
 
     with closing(SqliteStore(path)) as store:
-        assert store.memories([memory.id]) == {memory.id: memory}
-        assert len(store.by_keyword(words("word"), ACTIVE, 5)) == 1
-        assert len(store.by_vector(1, directions(1)[0], ACTIVE, 5)) == 1
+        assert store.memories.by_id([memory.id]) == {memory.id: memory}
+        assert len(store.keywords.by_keyword(words("word"), ACTIVE, 5)) == 1
+        assert len(store.vectors.by_vector(1, directions(1)[0], ACTIVE, 5)) == 1
 
 
 def test_the_number_of_the_format_is_that_of_the_last_migration(path: Path) -> None:
@@ -141,23 +140,25 @@ def test_a_file_of_the_first_format_has_everything_after_opening(old: Path) -> N
     vector = np.asarray([0, 1], np.float32)
 
     with closing(SqliteStore(old)) as store:
-        details = store.details(MemoryId(1))
+        details = store.memories.details(MemoryId(1))
         assert details is not None
         assert (details.memory.what, details.memory.tags, details.body) == (
             "We use WAL",
             ("db",),
             "Readers never block. ",
         )
-        assert [found.chunk for found in store.by_keyword(words("readers"), ACTIVE, 5)] == [2]
-        assert [found.chunk for found in store.by_vector(2, vector, ACTIVE, 5)] == [2, 1]
+        assert [found.chunk for found in store.keywords.by_keyword(words("readers"), ACTIVE, 5)] == [2]
+        assert [found.chunk for found in store.vectors.by_vector(2, vector, ACTIVE, 5)] == [2, 1]
         counts = store.counts()
         assert (counts.memories, counts.chunks, counts.queued, counts.failed) == (2, 3, 1, 1)
-        assert [failure.last_error for failure in store.failures(5)] == ["connection refused"]
-        assert store.fingerprint(2) is None
-        assert list(store.generations())[1] == Generation(2, first, State.ACTIVE)
-        assert store.begin(second, START) == Generation(3, second, State.BUILDING)  # the latest of those of a space
-        store.mark(3, vector)
-        assert store.reserve_call(request())
+        assert [failure.last_error for failure in store.queue.failures(5)] == ["connection refused"]
+        assert store.vectors.fingerprint(2) is None
+        assert list(store.vectors.generations())[1] == Generation(2, first, State.ACTIVE)
+        assert store.vectors.begin(second, START) == Generation(
+            3, second, State.BUILDING
+        )  # the latest of those of a space
+        store.vectors.mark(3, vector)
+        assert store.usage.reserve_call(request())
         assert store.check() == ()
         with closing(apsw.Connection(str(old))) as db:
             assert db.pragma("user_version") == LATEST
@@ -172,10 +173,10 @@ def test_what_a_former_version_claimed_is_held_by_nobody_known(old: Path) -> Non
         db.execute("update embed_queue set claimed_until = ?", (iso(at(5)),))
 
     with closing(SqliteStore(old)) as store:
-        assert store.claims(at(1)) == [Claim("", 1, at(5))]
-        store.release_of(["", "somebody"])
-        assert store.claim(9, at(9), now=at(4), until=at(9), by="me") == []
-        assert [excerpt.id for excerpt in store.claim(9, at(9), now=at(5), until=at(9), by="me")] == [3]
+        assert store.queue.claims(at(1)) == [Claim("", 1, at(5))]
+        store.queue.release_of(["", "somebody"])
+        assert store.queue.claim(9, at(9), now=at(4), until=at(9), by="me") == []
+        assert [excerpt.id for excerpt in store.queue.claim(9, at(9), now=at(5), until=at(9), by="me")] == [3]
 
 
 def test_a_migrated_file_is_laid_out_as_a_new_one(old: Path, tmp_path: Path) -> None:
@@ -203,12 +204,12 @@ def test_processes_that_open_an_old_file_at_once_migrate_it_once(old: Path) -> N
 
 def test_a_fingerprint_of_another_width_is_refused(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        store.begin(SPACE, START)
+        store.vectors.begin(SPACE, START)
 
         with pytest.raises(StoreError, match="CHECK"):
-            store.mark(1, unit(1)[:-1])
+            store.vectors.mark(1, unit(1)[:-1])
 
-        assert store.fingerprint(1) is None
+        assert store.vectors.fingerprint(1) is None
 
 
 def test_every_setting_of_a_connection_holds(path: Path) -> None:
@@ -308,9 +309,9 @@ def test_damage_that_is_met_later_is_said_too(filled: Path) -> None:
     filled.write_bytes(content)
 
     with closing(SqliteStore(filled)) as store:
-        ids = [memory.id for memory in store.page(MemoryId(0), 1000)]
+        ids = [memory.id for memory in store.memories.page(MemoryId(0), 1000)]
         with pytest.raises(StoreDamaged, match="not a readable database"):
-            [store.body(id) for id in ids]
+            [store.memories.bodies([id]).get(id) for id in ids]
 
 
 def test_a_folder_that_is_not_there_is_said(path: Path) -> None:
@@ -356,13 +357,13 @@ def mounted(folder: Path, size: str) -> Iterator[Path]:
 def test_a_read_only_folder_is_said(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "4m") as disk:
         with closing(SqliteStore(disk / "memory.db")) as store:
-            store.write_entries([note("word")])
+            store.memories.write_entries([note("word")])
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
 
         for name in ("memory.db", "new.db"):
             with pytest.raises(StoreError, match=name) as caught:
                 with closing(SqliteStore(disk / name)) as store:
-                    store.write_entries([note("more")])
+                    store.memories.write_entries([note("more")])
             assert "read-only for you" in caught.value.hint
 
 
@@ -375,7 +376,7 @@ def put_until_full(store: SqliteStore) -> set[str]:
     def put_on() -> None:
         for number in range(10_000):
             entry = note(f"word {number}", body="some text " * 500, embedded=embedded(directions(2, number)))
-            store.write_entries([entry])
+            store.memories.write_entries([entry])
             acknowledged.add(entry.uid)
 
     with pytest.raises(StoreFull, match="no room") as caught:
@@ -394,7 +395,7 @@ def test_a_full_file_keeps_all_that_was_acknowledged(path: Path) -> None:
         assert len(acknowledged) > 5
         sound(path)
         store._db.connection.pragma("max_page_count", 100_000)
-        store.write_entries([note("room again")])
+        store.memories.write_entries([note("room again")])
     sound(path)
 
 
@@ -410,7 +411,7 @@ def test_a_full_disk_keeps_all_that_was_acknowledged(tmp_path: Path) -> None:
         subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
         with closing(SqliteStore(path)) as store:
             assert notes(store) == acknowledged
-            store.write_entries([note("room again")])
+            store.memories.write_entries([note("room again")])
         sound(path)
 
 
@@ -429,7 +430,7 @@ def test_two_threads_lose_nothing(path: Path) -> None:
     def work(thread: int) -> set[str]:
         entries = [note(f"thread {thread} says {n}", embedded=embedded(directions(1, n))) for n in range(25)]
         for entry in entries:
-            store.write_entries([entry])
+            store.memories.write_entries([entry])
         return {entry.uid for entry in entries}
 
     with closing(SqliteStore(path)) as store:
@@ -453,22 +454,25 @@ def test_who_waits_too_long_for_the_lock_is_told_so(path: Path) -> None:
     with closing(SqliteStore(path)) as holder, closing(SqliteStore(path, busy_seconds=0.05)) as store:
         with holder._db.write():
             with pytest.raises(StoreBusy, match="another process") as caught:
-                store.write_entries([note()])
+                store.memories.write_entries([note()])
             assert store.counts().memories == 0  # readers need not wait
 
         assert caught.value.retryable
-        store.write_entries([note()])
+        store.memories.write_entries([note()])
 
 
 def test_what_is_not_worth_waiting_for_is_not_waited_for(path: Path) -> None:
     with closing(SqliteStore(path)) as holder, closing(SqliteStore(path, busy_seconds=3600)) as store:
         with ThreadPoolExecutor(1) as other, holder._db.write():
-            for written in (lambda: store.add_calls([within()]), lambda: store.touch([MemoryId(1)], at(1))):
+            for written in (
+                lambda: store.usage.add_calls([within()]),
+                lambda: store.memories.touch([MemoryId(1)], at(1)),
+            ):
                 with pytest.raises(StoreBusy):
                     other.submit(written).result(60)  # of the hour that a store would wait
-            assert store.circuit("https://one.example") is None
+            assert store.usage.circuit("https://one.example") is None
 
-        assert store.usage() == []
+        assert store.usage.lines() == []
 
 
 def test_a_budget_holds_among_processes(path: Path) -> None:
@@ -479,7 +483,7 @@ def test_a_budget_holds_among_processes(path: Path) -> None:
     ids = [id for output in printed for id in output if id != "None"]
     assert len(ids) == len(set(ids)) == 50
     with closing(SqliteStore(path)) as store:
-        assert [line.calls for line in store.daily_usage()] == [50]
+        assert [line.calls for line in store.usage.daily_usage()] == [50]
     sound(path)
 
 
@@ -492,7 +496,7 @@ def test_a_request_that_was_reserved_survives_the_end_of_the_process(path: Path)
     process.wait()
 
     with closing(SqliteStore(path)) as store:
-        assert reserved in {line.id for line in store.usage()}
+        assert reserved in {line.id for line in store.usage.lines()}
 
 
 def test_a_closed_store_says_so(path: Path) -> None:
@@ -517,16 +521,16 @@ path, count, kind = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 store = SqliteStore(path)
 for number in range(count):
     if kind == "reserve":
-        print(store.reserve_call(request(), Budget(calls=50)), flush=True)
+        print(store.usage.reserve_call(request(), Budget(calls=50)), flush=True)
         continue
     vectors = embedded(directions(2, number)) if kind == "put" else None
     entry = note(f"word {number}", body="some text " * 100, embedded=vectors)
-    store.write_entries([entry])
+    store.memories.write_entries([entry])
     print("put", entry.uid, flush=True)
     if kind == "fill":
-        generation = store.begin(vectors.space if vectors else embedded(directions(1)).space, START)
-        pieces = store.pending(generation.id, ChunkId(0), 5)
-        store.set_vectors(generation.id, directions(5), [Window(piece.id, 0, row) for row, piece in enumerate(pieces)])
+        generation = store.vectors.begin(vectors.space if vectors else embedded(directions(1)).space, START)
+        pieces = store.vectors.pending(generation.id, ChunkId(0), 5)
+        store.vectors.set_vectors(generation.id, directions(5), [Window(piece.id, 0, row) for row, piece in enumerate(pieces)])
         print(*("filled", *(piece.id for piece in pieces)), flush=True)
 """
 
@@ -570,7 +574,7 @@ def test_killed_at_any_moment_it_keeps_all_that_was_acknowledged(path: Path, kin
             assert uids <= notes(store)
             assert len(notes(store)) <= len(uids) + attempt + 1  # at most the last one was not acknowledged
             if chunks:
-                assert not chunks & {piece.id for piece in store.pending(1, ChunkId(0), 10_000)}
+                assert not chunks & {piece.id for piece in store.vectors.pending(1, ChunkId(0), 10_000)}
         sound(path)
     assert len(uids) >= 20
 
@@ -667,7 +671,7 @@ def test_what_is_wrong_is_said_and_made_anew(filled: Path, kind: str) -> None:
 
         assert store.check() == ()
         if kind == "a word that was changed behind the index":
-            assert [found.memory for found in store.by_keyword(words("zebra"), ACTIVE, 5)] == [3]
+            assert [found.memory for found in store.keywords.by_keyword(words("zebra"), ACTIVE, 5)] == [3]
     sound(filled)
 
 
@@ -688,35 +692,35 @@ def test_a_memory_that_lost_a_part_is_told_of(filled: Path, table: str, told: st
 
 def test_repairing_keeps_what_is_known_of_failures(filled: Path) -> None:
     with closing(SqliteStore(filled)) as store:
-        store.write_entries([note("waits"), note("waits too")])
-        [first, second] = (excerpt.id for excerpt in store.waiting(9))
-        store.failed([first], "down", at(1))
-        before = store.failures(9)
+        store.memories.write_entries([note("waits"), note("waits too")])
+        [first, second] = (excerpt.id for excerpt in store.queue.waiting(9))
+        store.queue.failed([first], "down", at(1))
+        before = store.queue.failures(9)
         with store._db.write() as db:
             db.execute("delete from embed_queue where chunk_id = ?", (second,))
 
         store.repair()
 
-        assert store.failures(9) == before
-        assert [excerpt.id for excerpt in store.waiting(9, at(2))] == [second, first]
+        assert store.queue.failures(9) == before
+        assert [excerpt.id for excerpt in store.queue.waiting(9, at(2))] == [second, first]
 
 
 def test_a_repair_is_noticed_by_those_who_hold_a_copy_of_the_vectors(path: Path) -> None:
     with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
-        store.write_entries([note(str(n), embedded=embedded(directions(1, n))) for n in range(200)])
+        store.memories.write_entries([note(str(n), embedded=embedded(directions(1, n))) for n in range(200)])
 
         def nearest() -> list[ChunkId]:
-            return [scored.chunk for scored in store.by_vector(1, unit(1), EVERYTHING, 1)]
+            return [scored.chunk for scored in store.vectors.by_vector(1, unit(1), EVERYTHING, 1)]
 
         before = [nearest() for _ in range(3)][-1]
-        assert store._matrix._held is not None
+        assert store.vectors._matrix._held is not None
         with tampered(path) as db:
             db.execute("update vectors_1 set embedding = ? where chunk_id = 1", (unit(1).tobytes(),))
         other.repair()
 
         assert nearest() == [1] != before
         assert [nearest() for _ in range(3)][-1] == [1]
-        assert store._matrix._held is not None
+        assert store.vectors._matrix._held is not None
         other.clear(1)
         assert nearest() == []
 
@@ -780,7 +784,7 @@ def test_an_index_of_sqlite_that_lost_a_row_is_made_anew(filled: Path) -> None:
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     """3,000 memories that all say "word", in an order that has nothing to do with their scores."""
     store = SqliteStore(tmp_path_factory.mktemp("many") / "memory.db")
-    store.write_entries(
+    store.memories.write_entries(
         [note("word " * (1 + n * 7919 % 13) + "x " * (n * 104_729 % 50), project=f"p{n % 50}") for n in range(3_000)]
     )
     yield store
@@ -815,7 +819,7 @@ def plans(store: SqliteStore, call: Callable[[], object]) -> list[str]:
     "scope", [ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"}))], ids=["active", "all", "narrow"]
 )
 def test_a_keyword_search_looks_up_only_the_memories_it_found(many: SqliteStore, scope: Scope) -> None:
-    steps = plans(many, lambda: many.by_keyword(words("word"), scope, 10))
+    steps = plans(many, lambda: many.keywords.by_keyword(words("word"), scope, 10))
 
     assert any("passages_fts" in step or "VIRTUAL TABLE" in step for step in steps)
     assert not [step for step in steps if step.startswith(("SCAN m", "SCAN c", "SCAN memories", "SCAN chunks"))]
@@ -834,7 +838,7 @@ def test_what_a_row_holds_is_asked_only_of_rows_that_enter_the_best(many: Sqlite
         return matched(api, *arguments)
 
     many._db.connection.register_fts5_function("matched", counted)
-    found = many.by_keyword(words("word"), scope, 10)
+    found = many.keywords.by_keyword(words("word"), scope, 10)
     many._db.connection.register_fts5_function("matched", matched)
 
     assert len(found) == 10
@@ -843,7 +847,9 @@ def test_what_a_row_holds_is_asked_only_of_rows_that_enter_the_best(many: Sqlite
 
 def test_a_write_looks_up_only_what_it_needs(many: SqliteStore) -> None:
     def write() -> None:
-        id = many.write_entries([note("new", unless_known=True, embedded=embedded(directions(1)))])[0].memory.id
+        id = many.memories.write_entries([note("new", unless_known=True, embedded=embedded(directions(1)))])[
+            0
+        ].memory.id
         many.replace(id, note("newer", embedded=embedded(directions(1))))
         many.delete(id)
 
@@ -857,10 +863,10 @@ def test_a_write_looks_up_only_what_it_needs(many: SqliteStore) -> None:
 
 def test_what_cannot_be_made_again_is_synced_to_disk(path: Path) -> None:
     def write() -> None:
-        id = store.write_entries([note()])[0].memory.id
-        store.replace(id, note("new"))
-        store.activate(store.begin(SPACE, START).id, instead_of=1)
-        store.delete(id)
+        id = store.memories.write_entries([note()])[0].memory.id
+        store.memories.replace(id, note("new"))
+        store.vectors.activate(store.vectors.begin(SPACE, START).id, instead_of=1)
+        store.memories.delete(id)
 
     with closing(SqliteStore(path)) as store:
         told = statements(store, write)
@@ -872,12 +878,12 @@ def test_what_cannot_be_made_again_is_synced_to_disk(path: Path) -> None:
 
 def test_what_costs_is_not_synced_to_disk(path: Path) -> None:
     def write() -> None:
-        id = store.reserve_call(request(), Budget(calls=9)) or 0
-        store.record_call(id, tokens=1, seconds=1, cost=0)
-        store.add_calls([within(), within()])
-        store.open_circuit(OpenCircuit("host", at(1), "down"))
-        store.close_circuit("host")
-        store.mark(1, unit(1))
+        id = store.usage.reserve_call(request(), Budget(calls=9)) or 0
+        store.usage.record_call(id, tokens=1, seconds=1, cost=0)
+        store.usage.add_calls([within(), within()])
+        store.usage.open_circuit(OpenCircuit("host", at(1), "down"))
+        store.usage.close_circuit("host")
+        store.vectors.mark(1, unit(1))
 
     with closing(SqliteStore(path)) as store:
         told = statements(store, write)
@@ -889,7 +895,7 @@ def test_asking_for_a_circuit_is_one_look_up(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
 
         def ask() -> OpenCircuit | None:
-            return store.circuit("host")
+            return store.usage.circuit("host")
 
         assert len([sql for sql in statements(store, ask) if sql.startswith("select")]) == 1
         assert [step.split(" <- ")[0] for step in plans(store, ask)] == ["SEARCH outages USING PRIMARY KEY (host=?)"]
@@ -897,16 +903,16 @@ def test_asking_for_a_circuit_is_one_look_up(path: Path) -> None:
 
 def test_what_waits_and_what_was_used_is_looked_up_in_an_index(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        id = store.write_entries([note("word")])[0].memory.id
+        id = store.memories.write_entries([note("word")])[0].memory.id
 
         def ask() -> None:
-            store.waiting(5)
-            store.waiting(5, at(1))
-            store.unembedded([id])
-            store.failures(5)
-            store.reserve_call(request(), Budget(calls=1))
-            store.add_calls([within()])
-            store.usage(at(1))
+            store.queue.waiting(5)
+            store.queue.waiting(5, at(1))
+            store.queue.unembedded([id])
+            store.queue.failures(5)
+            store.usage.reserve_call(request(), Budget(calls=1))
+            store.usage.add_calls([within()])
+            store.usage.lines(at(1))
 
         steps = [step for step in plans(store, ask) if step.startswith(("SCAN", "USE"))]
         harmless = ("SCAN json_each", "SCAN f ", "SCAN q ", "SCAN embed_queue USING COVERING INDEX embed_queue_by_att")
@@ -923,8 +929,8 @@ import sys
 from memory.schema.query import ACTIVE
 from memory.store.sqlite.store import SqliteStore
 store = SqliteStore(sys.argv[1])
-store.by_keyword(store.weigh([]), ACTIVE, 5)
-store.circuit("host")
+store.keywords.by_keyword(store.keywords.weigh([]), ACTIVE, 5)
+store.usage.circuit("host")
 print(*{"numpy", "memory.schema.usage", "memory.store.sqlite.care"} & set(sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)

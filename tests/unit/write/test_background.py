@@ -64,7 +64,7 @@ def test_closing_leaves_the_rest_in_the_queue():
     going.set()
     closing.join(SOON)
 
-    assert store.queued() >= 3
+    assert store.queue.queued() >= 3
 
 
 def test_two_who_fill_one_queue_embed_each_chunk_once(tmp_path):

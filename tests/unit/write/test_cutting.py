@@ -43,7 +43,7 @@ def report(body: str = BODY, kind: Kind = Kind.REPORT) -> Draft:
 
 
 def kept(made: Engine, draft: Draft) -> list[Chunk]:
-    return [chunk for _, chunk in made.store.outline(made.save(draft).memory.id)]
+    return [chunk for _, chunk in made.store.memories.outline(made.save(draft).memory.id)]
 
 
 def test_the_configured_size_is_the_most_that_a_chunk_has() -> None:
@@ -65,7 +65,7 @@ def test_an_update_is_cut_like_a_save() -> None:
     id = made.save(report(SHORT)).memory.id
     made.update(id, body=BODY)
 
-    found = [chunk for _, chunk in made.store.outline(id)]
+    found = [chunk for _, chunk in made.store.memories.outline(id)]
     assert max(c.token_count for c in found) <= 60
     assert found == kept(made, report())
 

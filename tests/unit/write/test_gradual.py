@@ -125,7 +125,7 @@ def test_short_texts_do_not_wait_for_a_long_one() -> None:
         ids = [made.save(prompt(f"giraffe {number} " + "x" * 15_000, "third")).memory.id for number in range(5)]
 
         assert {made.embedding(id).state for id in (waiting.memory.id, *ids)} == {"generated"}
-        assert store.queued() == 1
+        assert store.queue.queued() == 1
 
 
 def test_embedding_by_hand_does_all_of_it() -> None:
@@ -186,7 +186,7 @@ def test_a_text_that_an_embedder_raises_for_is_noted_and_the_rest_goes_on(
         assert "it went wrong" in found.error
         assert made.embedding(bad.memory.id).state == "failed"
         assert made.embed().failed == 1, "it is tried again for whoever asks"
-        assert store.queued() == 1
+        assert store.queue.queued() == 1
 
 
 @pytest.mark.parametrize("error", [ValueError, Unreachable, Refused, ConnectionError])

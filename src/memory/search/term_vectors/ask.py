@@ -42,7 +42,7 @@ class TermEmbedder:
 
     @cached_property
     def centre(self) -> Vectors:
-        return shrunk(*self._store.centre(self._generation))
+        return shrunk(*self._store.vectors.centre(self._generation))
 
     def direction(self, mentions: Sequence[str]) -> Vectors:
         """

@@ -107,10 +107,10 @@ def learn(
         somebody else has learned meanwhile.
     """
     try:
-        former, passages = store.term_vectors.learned(generation), store.embedded_count(generation)
+        former, passages = store.term_vectors.learned(generation), store.vectors.embedded_count(generation)
         if passages < LEAST or (if_due and not due(store, generation, passages, former)):
             return None
-        centre = shrunk(*store.centre(generation))
+        centre = shrunk(*store.vectors.centre(generation))
         material = _read(store, generation, passages, centre, going)
     except NotFound:
         return None

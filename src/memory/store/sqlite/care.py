@@ -9,7 +9,7 @@ import apsw
 
 from memory.schema.errors import StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN
-from memory.store.sqlite import damage, queue, unlearn, vectors
+from memory.store.sqlite import damage, generations, unlearn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def check(database: Database) -> tuple[str, ...]:
         if harm := [*harm, *_unreadable(db)]:
             return tuple(harm)
         found = [*_orphans(db), *_incomplete(db), *_miscounted(db)]
-        for generation in vectors.generations(db):
+        for generation in generations.every(db):
             found += _generation_faults(db, generation)
         found += [f"the lexicon of generation {id} {what}" for id, what in unlearn.faults(db)]
         found += [f"the table {name} belongs to no generation" for name in _stray(db)]
@@ -115,7 +115,7 @@ def _generation_faults(db: apsw.Connection, generation: Generation) -> Iterator[
         return
     import numpy as np
 
-    stored, vectors_stored = vectors.total(db, generation.id)
+    stored, vectors_stored = generations.total(db, generation.id)
     total, count = _summed(db, generation)
     if count != vectors_stored:
         yield f"the vectors of generation {generation.id} are counted as {vectors_stored:,}, there are {count:,}"
@@ -138,17 +138,17 @@ def _summed(db: apsw.Connection, generation: Generation) -> tuple[NDArray[np.flo
 
 
 def _misqueued(db: apsw.Connection) -> Iterator[str]:
-    active = vectors.active(db)
+    active = generations.active(db)
     embedded = f"select chunk_id from vectors_{active}" if active and _has_table(db, active) else "select 0"
     missing = _count(
         db,
-        f"chunks where id not in ({embedded}) and id not in ({queue.KEYWORD_ONLY}) and id not in (select chunk_id from embed_queue)",
+        f"chunks where id not in ({embedded}) and id not in ({generations.KEYWORD_ONLY}) and id not in (select chunk_id from embed_queue)",
     )
     if missing:
         yield f"{_many(missing, 'chunk')} with neither a vector in the active generation nor a place in the queue"
     if surplus := _count(db, f"embed_queue where chunk_id in ({embedded})"):
         yield f"{_many(surplus, 'chunk')} in the queue although they have a vector in the active generation"
-    if surplus := _count(db, f"embed_queue where chunk_id in ({queue.KEYWORD_ONLY})"):
+    if surplus := _count(db, f"embed_queue where chunk_id in ({generations.KEYWORD_ONLY})"):
         yield f"{_many(surplus, 'chunk')} in the queue although they are never to be embedded"
 
 
@@ -188,9 +188,9 @@ def repair(db: apsw.Connection, path: str) -> None:
     _remove_orphans(db)
     for name in _stray(db):
         db.execute(f"drop table {name}")
-    for generation in vectors.generations(db):
+    for generation in generations.every(db):
         _sum_anew(db, generation)
-    queue.renew(db, vectors.active(db))
+    generations.renew(db, generations.active(db))
     db.execute("insert into passages_fts (passages_fts) values ('rebuild')")
     for id, _ in unlearn.faults(db):
         unlearn.forget(db, id)
@@ -221,7 +221,7 @@ def _remove_orphans(db: apsw.Connection) -> None:
 def _sum_anew(db: apsw.Connection, generation: Generation) -> None:
     """Count and sum up its vectors, and let copies of them in memory be read again."""
     if not _has_table(db, generation.id):
-        vectors.table(db, generation.id, generation.space.dimension)
+        generations.table(db, generation.id, generation.space.dimension)
     total, count = _summed(db, generation)
     db.execute(
         "update generations set total = ?, vectors = ?, changes = changes + 1 where id = ?",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.store import Counts
-from memory.store.sqlite.queue import KEYWORD_ONLY
+from memory.store.sqlite.generations import KEYWORD_ONLY
 from memory.store.sqlite.rows import read
 
 if TYPE_CHECKING:

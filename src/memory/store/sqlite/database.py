@@ -1,19 +1,18 @@
-"""Opening a database file, and transactions that wait instead of failing."""
+"""The connections to a database file, transactions that wait instead of failing, and parts made of such."""
 
 from __future__ import annotations
 
 import os
-import re
 import threading
 from contextlib import contextmanager, suppress
-from time import monotonic, sleep
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from weakref import WeakSet
 
 import apsw
 
-from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
-from memory.store.sqlite.keywords import matched
+from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
+from memory.store.sqlite.opening import LATEST, create, identity, logged, migrate, missing, prepared, version
 from memory.store.sqlite.rows import ODD
 from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, ours, rights, translated
 
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from memory.store.sqlite.frozen import Frozen
-
-APPLICATION = 0x6D656D6F  # "memo": tells our files from those of other programs
-PAGE_SIZE = 8192  # five vectors of 384 dimensions a page instead of two
-MAP_BYTES = 1 << 30
 
 
 class Database:
@@ -50,8 +45,8 @@ class Database:
         self._process = os.getpid()
         try:
             with translated(path):
-                _create(path)
-                self._identity = _identity(path)
+                create(path)
+                self._identity = identity(path)
                 self._begin()
         except StoreDamaged as error:
             if not damaged or not isinstance(error.__cause__, apsw.CorruptError):
@@ -63,10 +58,10 @@ class Database:
             self._freeze()
 
     def _begin(self) -> None:
-        first = self._connected(careful=_logged(self.path))
+        first = self._connected(careful=logged(self.path))
         try:
-            _migrate(first, self.path, self._busy_seconds, self._measure)
-            self._cut = _logged(self.path) and _missing(first, self.path) > 0
+            migrate(first, self.path, self._busy_seconds, self._measure)
+            self._cut = logged(self.path) and missing(first, self.path) > 0
         except BaseException:
             first.close()
             self._local.connection = None
@@ -81,10 +76,10 @@ class Database:
         with translated(self.path):
             former, self._frozen = self._frozen, Frozen(self.path, copied=False)
             try:
-                if not self._frozen.copied and _version(self._connected(careful=True), self.path) != LATEST:
+                if not self._frozen.copied and version(self._connected(careful=True), self.path) != LATEST:
                     self._frozen = Frozen(self.path, copied=True)
                 if self._frozen.copied:
-                    _migrate(self._connected(careful=True), self.path, self._busy_seconds, self._measure)
+                    migrate(self._connected(careful=True), self.path, self._busy_seconds, self._measure)
             except BaseException:
                 self.close()
                 raise
@@ -108,7 +103,7 @@ class Database:
 
     def _connected(self, *, careful: bool) -> apsw.Connection:
         opened = apsw.Connection(self.path) if self._frozen is None else self._frozen.open()
-        self._local.connection = _prepared(opened, self._busy_seconds, careful=careful, damaged=self._damaged)
+        self._local.connection = prepared(opened, self._busy_seconds, careful=careful, damaged=self._damaged)
         self._local.frozen, self._local.vectors = self._frozen, False
         self._opened.add(opened)
         return opened
@@ -132,7 +127,7 @@ class Database:
                 raise StoreReadOnly(f"{self.path} may only be read", hint=rights(self.path))
             if self._damaged:
                 raise StoreDamaged(f"{self.path} is damaged: nothing is written to it", hint=SALVAGE)
-            if _identity(self.path) != self._identity:
+            if identity(self.path) != self._identity:
                 raise StoreError(
                     f"{self.path} is not the file that was opened: it was removed or replaced meanwhile",
                     hint="Nothing was kept. Start this program again; before a copy takes the place of a database, end "
@@ -163,7 +158,7 @@ class Database:
         """
         if self._measured or self._frozen is not None:
             return
-        if lacking := _missing(connection, self.path):
+        if lacking := missing(connection, self.path):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             raise StoreDamaged(f"{self.path} is cut: its last {lacking:,} bytes are missing", hint=SALVAGE)
         self._measured = True
@@ -212,7 +207,7 @@ class Database:
 
     def close(self) -> None:
         self._closed = True
-        replaced = _identity(self.path) != self._identity
+        replaced = identity(self.path) != self._identity
         for connection in list(self._opened):
             with suppress(apsw.ThreadingViolationError):  # at work in another thread, which finds out that we closed
                 # Else the last one would remove a log that is another file's by now.
@@ -223,128 +218,54 @@ class Database:
             self._frozen.close()
 
 
-def _missing(connection: apsw.Connection, path: str) -> int:
-    from memory.store.sqlite.length import missing  # a search does without
-
-    return missing(connection, path)
+# Parts -----------------------------------------------------------------------
 
 
-def _create(path: str) -> None:
-    """An empty file that only its owner reads; SQLite gives its companions the same rights."""
-    try:
-        if not os.path.exists(path):
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-    except OSError as error:
-        raise StoreError(f"cannot make {path}: {error.strerror}", hint=rights(path)) from error
+class Part:
+    """A part of the store. Each of its public methods is one transaction, as its decorator says."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
 
 
-def _identity(path: str) -> tuple[int, int] | None:
-    """Which file has a name; None if none has."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S", bound=Part)
 
 
-def _prepared(connection: apsw.Connection, busy_seconds: float, *, careful: bool, damaged: bool) -> apsw.Connection:
-    """
-    Args:
-        careful: Not to write the log into the file on closing, as whoever closes a file last does: we may yet find
-            that it is not ours.
-        damaged: Take a file for what it is, not for what it says it is; nothing is written to it.
-    """
-    try:
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(careful or damaged))
-        if damaged:  # SQLite then opens a file that is too short; nothing is written for all that
-            connection.pragma("writable_schema", 1)
-            connection.pragma("query_only", 1)
-        _set_up(connection, busy_seconds)
-    except BaseException:
-        connection.close()  # or its log would stay beside a file that we were to leave as it is
-        raise
-    return connection
+def reading(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable[Concatenate[S, P], R]:
+    """A method that is called without its connection, and reads all it reads in one snapshot: `Database.read`."""
+
+    @wraps(method)
+    def read(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self._db.read() as db:
+            return method(self, db, *args, **kwargs)
+
+    return read
 
 
-def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
-    connection.set_busy_timeout(round(busy_seconds * 1000))
-    for setting, value in (("foreign_keys", 1), ("temp_store", 2), ("mmap_size", MAP_BYTES), ("cache_size", -16000)):
-        connection.pragma(setting, value)  # one by one: apsw stops a script at the first pragma that answers
-    connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)  # "x" is a column, never a text
-    connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
-    connection.register_fts5_function("matched", matched)
+def reading_vectors(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable[Concatenate[S, P], R]:
+    """The same on a connection that knows sqlite-vec's functions: `Database.read_vectors`."""
+
+    @wraps(method)
+    def read(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self._db.read_vectors() as db:
+            return method(self, db, *args, **kwargs)
+
+    return read
 
 
-def _logged(path: str) -> bool:
-    """Whether a write-ahead log with something in it stands beside the file, as after a crash."""
-    return os.path.exists(log := f"{path}-wal") and os.path.getsize(log) > 0
+def writing(
+    *, durable: bool = True, patience: float | None = None
+) -> Callable[[Callable[Concatenate[S, apsw.Connection, P], R]], Callable[Concatenate[S, P], R]]:
+    """A method that is called without its connection, and writes all or nothing: `Database.write`."""
 
+    def decorated(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable[Concatenate[S, P], R]:
+        @wraps(method)
+        def write(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            with self._db.write(durable=durable, patience=patience) as db:
+                return method(self, db, *args, **kwargs)
 
-def migrations() -> list[tuple[int, str]]:
-    """The numbered scripts, oldest first."""
-    from importlib.resources import files  # brings tempfile and archive formats along
+        return write
 
-    folder = files(__package__).joinpath("migrations")
-    names = sorted(item.name for item in folder.iterdir() if re.fullmatch(r"\d{4}_\w+\.sql", item.name))
-    return [(int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names]
-
-
-LATEST = 8
-"""Number of the last script; a test compares it with the folder, which a start need not read."""
-
-
-def _migrate(
-    connection: apsw.Connection, path: str, busy_seconds: float, measure: Callable[[apsw.Connection], None]
-) -> None:
-    version = _version(connection, path)
-    if version == LATEST:
-        return
-    if version == 0:
-        connection.pragma("page_size", PAGE_SIZE)
-        _log_ahead(connection, busy_seconds)
-    connection.execute("begin immediate")
-    try:
-        measure(connection)
-        version = _version(connection, path)  # another process may have been faster
-        for number, script in migrations():
-            if number > version:
-                connection.execute(script)
-        connection.execute(f"pragma application_id = {APPLICATION}; pragma user_version = {LATEST}; commit")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("rollback")
-        raise
-
-
-def _log_ahead(connection: apsw.Connection, busy_seconds: float) -> None:
-    """
-    Turn WAL mode on. SQLite does not wait for others that do the same to a new file, whatever its busy timeout: it fails
-    at once (https://sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY In WAL Mode").
-    """
-    until = monotonic() + busy_seconds
-    while True:
-        try:
-            connection.pragma("journal_mode", "wal")
-        except apsw.BusyError:
-            if monotonic() >= until:
-                raise
-            sleep(0.01)
-        else:
-            return
-
-
-def _version(connection: apsw.Connection, path: str) -> int:
-    version = int(connection.pragma("user_version"))
-    application = int(connection.pragma("application_id"))
-    if application != APPLICATION:
-        if version or application or connection.execute("select 1 from sqlite_schema limit 1").get is not None:
-            raise StoreDamaged(
-                f"{path} is a database of another program", hint="Choose another place with MEMORY_HOME or `home`."
-            )
-        return 0
-    if version > LATEST:
-        raise StoreTooNew(
-            f"{path} has format {version}; this version of memory knows up to {LATEST}",
-            hint="Install the newer version here too.",
-        )
-    return version
+    return decorated

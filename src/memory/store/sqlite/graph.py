@@ -10,6 +10,7 @@ from memory.schema.errors import Invalid, NotFound
 from memory.schema.times import iso
 from memory.store import Attached, GraphCounts, Relation
 from memory.store.sqlite import sessions
+from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import listed, moment
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.schema.memory import MemoryId
-    from memory.store.sqlite.database import Database
     from memory.store.sqlite.rows import Row
 
 # `kind = 'entity'` stands in plain text everywhere: SQLite takes the index of the names for no bound value. Left to
@@ -30,144 +30,143 @@ _ATTACHED = "select entity, memory, created_at from entity_memories"
 _AMONG = "in (select value from json_each(?1))"
 
 
-class SqliteGraph:
+class SqliteGraph(Part):
     """See `memory.store.graph.Graph`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    @reading
+    def named(self, db: apsw.Connection, names: Sequence[str]) -> Mapping[str, MemoryId]:
+        found: Iterable[Row] = db.execute(
+            f"select title, id from {_NAMED} and title in (select value from json_each(?))",
+            (_json([name for name in names if name.isascii() or _encodable(name)]),),
+        )
+        return dict(found)
 
-    def named(self, names: Sequence[str]) -> Mapping[str, MemoryId]:
-        with self._database.read() as db:
-            found: Iterable[Row] = db.execute(
-                f"select title, id from {_NAMED} and title in (select value from json_each(?))",
-                (_json([name for name in names if name.isascii() or _encodable(name)]),),
-            )
-            return dict(found)
+    @reading
+    def names(self, db: apsw.Connection, after: str = "", limit: int = 1000) -> Sequence[str]:
+        found = db.execute(f"select title from {_NAMED} and title > ? order by title limit ?", (after, limit))
+        return [title for (title,) in found]
 
-    def names(self, after: str = "", limit: int = 1000) -> Sequence[str]:
-        with self._database.read() as db:
-            found = db.execute(f"select title from {_NAMED} and title > ? order by title limit ?", (after, limit))
-            return [title for (title,) in found]
-
-    def relate(self, relations: Sequence[Relation]) -> Sequence[bool]:
+    @writing()
+    def relate(self, db: apsw.Connection, relations: Sequence[Relation]) -> Sequence[bool]:
         triples = [one[:3] for one in relations]
-        with self._database.write() as db:
-            _check_ends(db, relations)
-            added: Iterable[Row] = db.execute(
-                # Of what says the same, the first stays; `true` tells "on conflict" from a join.
-                """insert into relations (source, target, type, created_at)
-                   select value ->> 0, value ->> 1, value ->> 2, value ->> 3 from json_each(?) where true
-                   on conflict do nothing returning source, target, type""",
-                (_json([(*one[:3], iso(one.created_at)) for one in relations]),),
-            )
-            return _first_of(triples, added)
+        _check_ends(db, relations)
+        added: Iterable[Row] = db.execute(
+            # Of what says the same, the first stays; `true` tells "on conflict" from a join.
+            """insert into relations (source, target, type, created_at)
+               select value ->> 0, value ->> 1, value ->> 2, value ->> 3 from json_each(?) where true
+               on conflict do nothing returning source, target, type""",
+            (_json([(*one[:3], iso(one.created_at)) for one in relations]),),
+        )
+        return _first_of(triples, added)
 
-    def unrelate(self, relations: Sequence[Relation]) -> Sequence[bool]:
+    @writing()
+    def unrelate(self, db: apsw.Connection, relations: Sequence[Relation]) -> Sequence[bool]:
         triples = [one[:3] for one in relations]
-        with self._database.write() as db:
-            removed: Iterable[Row] = db.execute(
-                """delete from relations
-                   where (source, target, type) in (select value ->> 0, value ->> 1, value ->> 2 from json_each(?))
-                   returning source, target, type""",
-                (_json(triples),),
-            )
-            return _first_of(triples, removed)
+        removed: Iterable[Row] = db.execute(
+            """delete from relations
+               where (source, target, type) in (select value ->> 0, value ->> 1, value ->> 2 from json_each(?))
+               returning source, target, type""",
+            (_json(triples),),
+        )
+        return _first_of(triples, removed)
 
-    def relations(self, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
-        with self._database.read() as db:
-            return _relations(db, ids, inside=inside)
+    @reading
+    def relations(self, db: apsw.Connection, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
+        return _relations(db, ids, inside=inside)
 
-    def all_relations(self, after: Relation | None = None, limit: int = 1000) -> Sequence[Relation]:
+    @reading
+    def all_relations(
+        self, db: apsw.Connection, after: Relation | None = None, limit: int = 1000
+    ) -> Sequence[Relation]:
         first = "" if after is None else "where (source, target, type) > (?, ?, ?)"
         values = () if after is None else after[:3]
-        with self._database.read() as db:
-            rows: Iterable[Row] = db.execute(
-                f"{_RELATION} {first} order by source, target, type limit ?", (*values, limit)
-            )
-            return [_relation(row) for row in rows]
+        rows: Iterable[Row] = db.execute(f"{_RELATION} {first} order by source, target, type limit ?", (*values, limit))
+        return [_relation(row) for row in rows]
 
-    def distances(self, ids: Sequence[MemoryId], most: int) -> Mapping[MemoryId, int]:
-        with self._database.read() as db:
-            total = _count(db)
-            frontier = _entities(db, ids)
-            found = dict.fromkeys(frontier, 0)
-            for step in range(1, most + 1):
-                if total - len(found) < len(frontier):  # behind a hub: see `_next_to`
-                    frontier = _next_to(db, _entities(db) - found.keys(), frontier)
-                else:
-                    frontier = _neighbours(db, frontier) - found.keys()
-                if not frontier:
-                    break
-                found |= dict.fromkeys(frontier, step)
-            return found
+    @reading
+    def distances(self, db: apsw.Connection, ids: Sequence[MemoryId], most: int) -> Mapping[MemoryId, int]:
+        total = _count(db)
+        frontier = _entities(db, ids)
+        found = dict.fromkeys(frontier, 0)
+        for step in range(1, most + 1):
+            if total - len(found) < len(frontier):  # behind a hub: see `_next_to`
+                frontier = _next_to(db, _entities(db) - found.keys(), frontier)
+            else:
+                frontier = _neighbours(db, frontier) - found.keys()
+            if not frontier:
+                break
+            found |= dict.fromkeys(frontier, step)
+        return found
 
-    def path(self, source: MemoryId, target: MemoryId, most: int) -> Sequence[Relation] | None:
-        with self._database.read() as db:
-            if len(_entities(db, (source, target))) < len({source, target}):
-                return None
-            levels = _levels(db, source, target, most)
-            return None if levels is None else _walk(db, source, levels)
+    @reading
+    def path(self, db: apsw.Connection, source: MemoryId, target: MemoryId, most: int) -> Sequence[Relation] | None:
+        if len(_entities(db, (source, target))) < len({source, target}):
+            return None
+        levels = _levels(db, source, target, most)
+        return None if levels is None else _walk(db, source, levels)
 
-    def attach(self, links: Sequence[Attached]) -> Sequence[bool]:
+    @writing()
+    def attach(self, db: apsw.Connection, links: Sequence[Attached]) -> Sequence[bool]:
         pairs = [one[:2] for one in links]
-        with self._database.write() as db:
-            _check_links(db, links)
-            added: Iterable[Row] = db.execute(
-                """insert into entity_memories (entity, memory, created_at)
-                   select value ->> 0, value ->> 1, value ->> 2 from json_each(?) where true
-                   on conflict do nothing returning entity, memory""",
-                (_json([(*one[:2], iso(one.created_at)) for one in links]),),
-            )
-            return _first_of(pairs, added)
+        _check_links(db, links)
+        added: Iterable[Row] = db.execute(
+            """insert into entity_memories (entity, memory, created_at)
+               select value ->> 0, value ->> 1, value ->> 2 from json_each(?) where true
+               on conflict do nothing returning entity, memory""",
+            (_json([(*one[:2], iso(one.created_at)) for one in links]),),
+        )
+        return _first_of(pairs, added)
 
-    def detach(self, links: Sequence[Attached]) -> Sequence[bool]:
+    @writing()
+    def detach(self, db: apsw.Connection, links: Sequence[Attached]) -> Sequence[bool]:
         pairs = [one[:2] for one in links]
-        with self._database.write() as db:
-            removed: Iterable[Row] = db.execute(
-                """delete from entity_memories
-                   where (entity, memory) in (select value ->> 0, value ->> 1 from json_each(?))
-                   returning entity, memory""",
-                (_json(pairs),),
-            )
-            return _first_of(pairs, removed)
+        removed: Iterable[Row] = db.execute(
+            """delete from entity_memories
+               where (entity, memory) in (select value ->> 0, value ->> 1 from json_each(?))
+               returning entity, memory""",
+            (_json(pairs),),
+        )
+        return _first_of(pairs, removed)
 
-    def attached(self, entities: Sequence[MemoryId] = (), memories: Sequence[MemoryId] = ()) -> Sequence[Attached]:
-        with self._database.read() as db:
-            rows: Iterable[Row] = db.execute(
-                f"""{_ATTACHED} where entity in (select value from json_each(?))
-                    union
-                    {_ATTACHED} where memory in (select value from json_each(?))
-                    order by entity, memory""",
-                (listed(entities), listed(memories)),
-            )
-            return [Attached(entity, memory, moment(at)) for entity, memory, at in rows]
+    @reading
+    def attached(
+        self, db: apsw.Connection, entities: Sequence[MemoryId] = (), memories: Sequence[MemoryId] = ()
+    ) -> Sequence[Attached]:
+        rows: Iterable[Row] = db.execute(
+            f"""{_ATTACHED} where entity in (select value from json_each(?))
+                union
+                {_ATTACHED} where memory in (select value from json_each(?))
+                order by entity, memory""",
+            (listed(entities), listed(memories)),
+        )
+        return [Attached(entity, memory, moment(at)) for entity, memory, at in rows]
 
-    def all_attached(self, after: Attached | None = None, limit: int = 1000) -> Sequence[Attached]:
+    @reading
+    def all_attached(self, db: apsw.Connection, after: Attached | None = None, limit: int = 1000) -> Sequence[Attached]:
         first = "" if after is None else "where (entity, memory) > (?, ?)"
         values = () if after is None else after[:2]
-        with self._database.read() as db:
-            rows: Iterable[Row] = db.execute(f"{_ATTACHED} {first} order by entity, memory limit ?", (*values, limit))
-            return [Attached(entity, memory, moment(at)) for entity, memory, at in rows]
+        rows: Iterable[Row] = db.execute(f"{_ATTACHED} {first} order by entity, memory limit ?", (*values, limit))
+        return [Attached(entity, memory, moment(at)) for entity, memory, at in rows]
 
-    def counts(self) -> GraphCounts:
-        with self._database.read() as db:
+    @reading
+    def counts(self, db: apsw.Connection) -> GraphCounts:
 
-            def one(sql: str) -> int:
-                return int(db.execute(f"select count(*) from {sql}").get)
+        def one(sql: str) -> int:
+            return int(db.execute(f"select count(*) from {sql}").get)
 
-            types = db.execute("select type, count(*) from relations group by type order by 2 desc, 1")
-            return GraphCounts(
-                entities=_count(db),
-                relations=one("relations"),
-                attached=one("entity_memories"),
-                isolated=one(
-                    """memories m where m.kind = 'entity'
-                       and not exists (select 1 from relations r where r.source = m.id)
-                       and not exists (select 1 from relations r where r.target = m.id)"""
-                ),
-                types=tuple((type, count) for type, count in types),
-                categories=sessions.tally(db, "category", "kind = 'entity'", []),
-            )
+        types = db.execute("select type, count(*) from relations group by type order by 2 desc, 1")
+        return GraphCounts(
+            entities=_count(db),
+            relations=one("relations"),
+            attached=one("entity_memories"),
+            isolated=one(
+                """memories m where m.kind = 'entity'
+                   and not exists (select 1 from relations r where r.source = m.id)
+                   and not exists (select 1 from relations r where r.target = m.id)"""
+            ),
+            types=tuple((type, count) for type, count in types),
+            categories=sessions.tally(db, "category", "kind = 'entity'", []),
+        )
 
 
 def _relations(db: apsw.Connection, ids: Iterable[MemoryId], *, inside: bool) -> list[Relation]:

@@ -11,17 +11,19 @@ from memory.schema.answer import Scored
 from memory.store import PRIOR, SPARSE
 from memory.store.columns import WEIGHTS
 from memory.store.postings import Allowance
+from memory.store.sqlite.database import Part, reading
 from memory.store.sqlite.rows import broad, listed, read, where, within
 from memory.store.stems import folded, forms, phrased
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import apsw
 
     from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId
     from memory.schema.query import Scope, Term
+    from memory.store.sqlite.database import Database
     from memory.store.sqlite.rows import Row, Values
     from memory.store.stems import Phrase, Phrased
 
@@ -88,20 +90,51 @@ class Vocabulary(threading.local):
             self._state, self._rows, self._held = state, {}, {}
 
 
-def weigh(db: apsw.Connection, terms: Sequence[Term], vocabulary: Vocabulary) -> tuple[Term, ...]:
-    """See `Store.weigh`."""
-    total = _total(db)
-    weighed: list[Term] = []
-    seen: set[tuple[tuple[str, ...], bool]] = set()
-    wanted = phrased(terms)
-    allowance = Allowance(lambda token: vocabulary.held(db, token))
-    answers = {place: _looked_for(db, wanted[place], vocabulary, allowance) for place in allowance.order(wanted)}
-    for term, phrases in (one for place in range(len(terms)) for one in answers[place]):
-        keys = {(tokens, term.prefix) for _, tokens in phrases}
-        if not keys <= seen:
-            weighed.append(term if term.cut else term._replace(weight=idf(term.rows, total)))
-            seen |= keys
-    return tuple(weighed)
+class SqliteKeywords(Part):
+    """See `memory.store.keywords.Keywords`."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._vocabulary = Vocabulary()
+
+    @reading
+    def weigh(self, db: apsw.Connection, terms: Sequence[Term]) -> tuple[Term, ...]:
+        total = _total(db)
+        weighed: list[Term] = []
+        seen: set[tuple[tuple[str, ...], bool]] = set()
+        wanted = phrased(terms)
+        allowance = Allowance(lambda token: self._vocabulary.held(db, token))
+        answers = {
+            place: _looked_for(db, wanted[place], self._vocabulary, allowance) for place in allowance.order(wanted)
+        }
+        for term, phrases in (one for place in range(len(terms)) for one in answers[place]):
+            keys = {(tokens, term.prefix) for _, tokens in phrases}
+            if not keys <= seen:
+                weighed.append(term if term.cut else term._replace(weight=idf(term.rows, total)))
+                seen |= keys
+        return tuple(weighed)
+
+    @reading
+    def by_keyword(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
+        return folded(_by_form(db, forms(terms), scope, k, self._vocabulary), terms)
+
+    @reading
+    def keyword_scores(self, db: apsw.Connection, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
+        if not terms or not ids:
+            return ()
+        # The plus keeps FTS5 from starting the match anew for each id: 0.6 ms instead of 10 for a hundred of 10k.
+        condition = "+f.rowid in (select value from json_each(?))"
+        return folded(_filtered_then_ranked(db, forms(terms), condition, [listed(ids)]), terms)
+
+    @reading
+    def texts(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
+        rows = read(
+            db,
+            """select p.id, p.title, p.heading, p.text, p.why, p.impact
+               from json_each(?) w cross join passages p on p.id = w.value""",
+            (listed(ids),),
+        )
+        return {id: "\n".join(filter(None, cells)) for id, *cells in rows}
 
 
 def _looked_for(
@@ -150,11 +183,6 @@ def idf(rows: int, total: int) -> float:
     The form of Robertson and Zaragoza 2009 with the 1 that Lucene adds, and `PRIOR` chunks without the term.
     """
     return math.log(1 + (total + PRIOR - rows + 0.5) / (rows + 0.5))
-
-
-def by_keyword(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, vocabulary: Vocabulary) -> Ranking:
-    """See `Store.by_keyword`."""
-    return folded(_by_form(db, forms(terms), scope, k, vocabulary), terms)
 
 
 def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, vocabulary: Vocabulary) -> Ranking:
@@ -259,26 +287,6 @@ def _filtered_then_ranked(
     return _ranking(rows)
 
 
-def keyword_scores(db: apsw.Connection, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
-    """See `Store.keyword_scores`."""
-    if not terms or not ids:
-        return ()
-    # The plus keeps FTS5 from starting the match anew for each id: 0.6 ms instead of 10 for a hundred of 10k.
-    condition = "+f.rowid in (select value from json_each(?))"
-    return folded(_filtered_then_ranked(db, forms(terms), condition, [listed(ids)]), terms)
-
-
-def texts(db: apsw.Connection, ids: Sequence[ChunkId]) -> dict[ChunkId, str]:
-    """See `Store.texts`."""
-    rows = read(
-        db,
-        """select p.id, p.title, p.heading, p.text, p.why, p.impact
-           from json_each(?) w cross join passages p on p.id = w.value""",
-        (listed(ids),),
-    )
-    return {id: "\n".join(filter(None, cells)) for id, *cells in rows}
-
-
 def _ranking(rows: Iterable[Row]) -> Ranking:
     # FTS5 gives better matches lower numbers.
     return tuple(
@@ -302,12 +310,3 @@ def quoted(text: str) -> str:
 def expression(terms: Sequence[Term]) -> str:
     """Any of the terms. The i-th term is the i-th phrase, which `matched` relies on."""
     return " OR ".join(quoted(term.text) + "*" * term.prefix for term in terms)
-
-
-def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
-    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
-    bits = 0
-    for phrase in range(api.phrase_count):
-        if api.phrase_columns(phrase):
-            bits |= 1 << phrase
-    return bits.to_bytes(api.phrase_count // 8 + 1, "little")

@@ -1,161 +1,153 @@
-"""Memories, their bodies and their chunks: what is written whole or not at all."""
+"""Memories, their bodies and their chunks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from memory.schema.errors import Invalid, NotFound, StoreDamaged
-from memory.schema.kinds import RULES, Kind, check_kind
-from memory.schema.memory import OVERLAP, Excerpt, MemoryId, Revision, Status
+from memory.schema.errors import NotFound, StoreDamaged
+from memory.schema.memory import OVERLAP, Excerpt, MemoryId, Revision
 from memory.schema.times import iso
 from memory.store import RESOLVED, UID_PREFIX
-from memory.store.sqlite import sameness, vectors
-from memory.store.sqlite.rows import (
-    MEMORY,
-    ODD,
-    chunk,
-    key,
-    listed,
-    memories,
-    memory,
-    moment,
-    packed,
-    read,
-    record,
-    recorded,
-    tagged,
-)
-from memory.store.sqlite.unlearn import unlearning
+from memory.store.sqlite.database import Part, reading, writing
+from memory.store.sqlite.rows import ODD, chunk, key, listed, memories, moment, outlines, read, recorded, tagged, where
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     import apsw
 
     from memory.schema.document import Details
-    from memory.schema.memory import ChunkId, Memory
+    from memory.schema.memory import Chunk, ChunkId, Memory
+    from memory.schema.query import Scope
     from memory.schema.saved import Saved
-    from memory.schema.space import Embedded
     from memory.store import Entry, Links
     from memory.store.sqlite.rows import Row
 
-_EXCERPT = f"""
+EXCERPT = f"""
     c.id, c.memory_id, c.chunk_index, c.start, c.stop, c.chunk_type, c.header_path, c.level, c.token_count,
     case c.chunk_type when 'head' then m.what else substr(b.body, c.start + 1, c.stop - c.start) end,
     substr(b.body, max(0, c.start - {OVERLAP}) + 1, min(c.start, {OVERLAP})),
     m.title, m.what, m.why, m.impact, m.tags
 """
 
-_WHOLE = """
+OWNER = """
     cross join memories m on m.id = c.memory_id
     cross join bodies b on b.memory_id = c.memory_id
 """
 
 
-def write_entry(db: apsw.Connection, entry: Entry) -> Saved:
-    """See `Store.write_entries`."""
-    from memory.schema.saved import Saved  # a search does without
+class SqliteMemories(Part):
+    """See `memory.store.memories.Memories`. What writes is imported when it is asked for: a search does without."""
 
-    if (same := sameness.known(db, entry)) is not None:
-        _around(db, same, entry)
-        return Saved(fetched(db, same), known=True, chunks=len(entry.chunks))
-    _check_parent(db, entry)
-    if (same := sameness.renewed(db, entry)) is not None:
-        _around(db, same, entry)
-        old = fetched(db, same)
-        again = entry._replace(grown=old.content_hash == entry.content_hash)  # the same words need no history
-        return _replaced(db, old, again, renewed=True)
-    values = _values(entry) | _first(entry)
-    new = memory(
-        db.execute(
-            f"insert into memories ({', '.join(values)}) values ({', '.join('?' * len(values))}) returning {MEMORY}",
-            tuple(values.values()),
-        ).get
-    )
-    id = new.id
-    db.execute("insert into bodies (memory_id, body) values (?, ?)", (id, entry.draft.body))
-    for revision in reversed(entry.history):
-        _remember(db, id, revision)
-    _write_chunks(db, id, entry)
-    _around(db, id, entry)
-    return Saved(new, known=False, chunks=len(entry.chunks))
+    @writing()
+    def write_entries(self, db: apsw.Connection, entries: Sequence[Entry]) -> Sequence[Saved]:
+        from memory.store.sqlite.entries import write_entry
 
+        return [write_entry(db, entry) for entry in entries]
 
-def replace(db: apsw.Connection, id: MemoryId, entry: Entry, former: Details | None) -> Saved | None:
-    """See `Store.replace`."""
-    old = fetched(db, id)
-    if former is not None:
-        revisions = db.execute("select count(*) from history where memory_id = ?", (id,)).get
-        if (revisions, old.content_hash) != (len(former.history), former.memory.content_hash):
-            return None
-    _check_parent(db, entry)
-    check_kind(old.kind, entry.draft.kind)
-    if (one := RULES[old.kind].one) and (other := sameness.one(db, entry.draft, one)) not in {None, id}:
-        names = ", ".join(f"{name} {getattr(entry.draft, name)!r}" for name in one)
-        raise Invalid(f"there is another {old.kind} of {names}: memory {other}")
-    return _replaced(db, old, entry)
+    @reading
+    def known(self, db: apsw.Connection, entries: Sequence[Entry]) -> Sequence[MemoryId | None]:
+        from memory.store.sqlite import sameness
 
+        return [sameness.known(db, entry) for entry in entries]
 
-def _replaced(db: apsw.Connection, old: Memory, entry: Entry, *, renewed: bool = False) -> Saved:
-    from memory.schema.saved import Saved
+    @writing()
+    def replace(
+        self, db: apsw.Connection, id: MemoryId, entry: Entry, *, former: Details | None = None
+    ) -> Saved | None:
+        from memory.store.sqlite import entries
 
-    id = old.id
-    if not entry.grown:
-        _remember(db, id, Revision(entry.moment, old, body(db, id) or ""))
-    with unlearning(db, [id]):
-        vectors.forget_memory(db, id)
-        db.execute("delete from chunks where memory_id = ?", (id,))
-        values = _values(entry)
-        db.execute(
-            f"update memories set {', '.join(f'{name} = ?' for name in values)} where id = ?", (*values.values(), id)
+        return entries.replace(db, id, entry, former)
+
+    @writing()
+    def link(self, db: apsw.Connection, links: Sequence[Links]) -> None:
+        from memory.store.sqlite import entries
+
+        for one in links:
+            entries.link(db, one)
+
+    @writing()
+    def delete(self, db: apsw.Connection, id: MemoryId) -> bool:
+        from memory.store.sqlite import entries
+
+        return entries.delete(db, [id]) > 0
+
+    @reading
+    def resolve(self, db: apsw.Connection, reference: str) -> Sequence[tuple[MemoryId, str]]:
+        found: dict[MemoryId, str] = {}
+        rows: Iterable[Row]
+        if reference.isascii() and reference.isdigit() and len(reference) < UID_PREFIX * 2:  # 2**63 has 19 digits
+            rows = db.execute("select id, uid from memories where id = ?", (int(reference),))
+            found.update(rows)
+        prefix = reference.lower().replace("-", "")
+        if len(prefix) >= UID_PREFIX and set(prefix) <= set("0123456789abcdef"):
+            after = prefix + "g"
+            rows = db.execute(
+                "select id, uid from memories where uid >= ? and uid < ? order by uid limit ?",
+                (prefix, after, RESOLVED),
+            )
+            found.update(rows)
+        return list(found.items())[:RESOLVED]
+
+    @reading
+    def by_id(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
+        found = memories(db, "m.id in (select value from json_each(?))", [listed(ids)])
+        return {memory.id: memory for memory in found}
+
+    @reading
+    def bodies(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
+        found = read(
+            db, "select memory_id, body from bodies where memory_id in (select value from json_each(?))", (listed(ids),)
         )
-        db.execute("update bodies set body = ? where memory_id = ?", (entry.draft.body, id))
-        _write_chunks(db, id, entry)
-    return Saved(fetched(db, id), known=False, chunks=len(entry.chunks), renewed=renewed)
+        return dict(found)
 
+    @reading
+    def details(self, db: apsw.Connection, id: MemoryId) -> Details | None:
+        from memory.schema.document import Details  # a search does without
 
-def link(db: apsw.Connection, links: Links) -> None:
-    """See `Store.link`."""
-    db.execute(
-        "update memories set parent_id = (select id from memories where uid = ?) where uid = ? and parent_id is null",
-        (links.parent, links.uid),
-    )
-    db.execute(
-        """update memories set superseded_by = (select id from memories where uid = ?)
-           where uid = ? and superseded_by is null and status = 'superseded'""",
-        (links.superseded_by, links.uid),
-    )
+        text = body(db, id)
+        return None if text is None else Details(fetched(db, id), text, tuple(history(db, id)))
 
+    @writing(durable=False, patience=0.1)
+    def touch(self, db: apsw.Connection, ids: Sequence[MemoryId], moment: datetime) -> None:
+        db.execute(
+            """update memories set accessed_at = ?, access_count = access_count + 1
+               where id in (select value from json_each(?))""",
+            (iso(moment), listed(ids)),
+        )
 
-def delete(db: apsw.Connection, ids: Sequence[MemoryId]) -> int:
-    """Do as `Store.delete` with each; how many there were."""
-    with unlearning(db, ids):
-        return sum(_deleted(db, id) for id in ids)
+    @reading
+    def recent(self, db: apsw.Connection, scope: Scope, limit: int, after: Memory | None = None) -> Sequence[Memory]:
+        condition, values = where(scope)
+        if after is not None:
+            condition += " and (m.updated_at, m.id) < (?, ?)"
+            values += [iso(after.updated_at), after.id]
+        return memories(db, f"{condition} order by m.updated_at desc, m.id desc limit ?", [*values, limit])
 
+    @reading
+    def count(self, db: apsw.Connection, scope: Scope) -> int:
+        condition, values = where(scope)
+        found: int = db.execute(f"select count(*) from memories m where {condition}", values).get
+        return found
 
-def _deleted(db: apsw.Connection, id: MemoryId) -> bool:
-    vectors.forget_memory(db, key(id))
-    db.execute(
-        """update memories set (status, superseded_by) = (select status, superseded_by from memories where id = ?)
-           where superseded_by = ? and id <> ?""",
-        (key(id), key(id), key(id)),
-    )
-    return db.execute("delete from memories where id = ? returning 1", (key(id),)).get is not None
+    @reading
+    def page(self, db: apsw.Connection, after: MemoryId, limit: int) -> Sequence[Memory]:
+        return memories(db, "m.id > ? order by m.id limit ?", [after, limit])
 
+    @reading
+    def excerpts(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
+        return excerpts(db, ids)
 
-def body(db: apsw.Connection, id: MemoryId) -> str | None:
-    for (found,) in read(db, "select body from bodies where memory_id = ?", (key(id),)):
-        return str(found)
-    return None
+    @reading
+    def outline(self, db: apsw.Connection, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
+        return outlines(db, [id]).get(id, [])
 
-
-def access(db: apsw.Connection, ids: Sequence[MemoryId], moment: datetime) -> None:
-    db.execute(
-        """update memories set accessed_at = ?, access_count = access_count + 1
-           where id in (select value from json_each(?))""",
-        (iso(moment), listed(ids)),
-    )
+    @reading
+    def outlines(
+        self, db: apsw.Connection, ids: Sequence[MemoryId]
+    ) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
+        return outlines(db, ids)
 
 
 def fetched(db: apsw.Connection, id: MemoryId) -> Memory:
@@ -164,21 +156,10 @@ def fetched(db: apsw.Connection, id: MemoryId) -> Memory:
     raise NotFound(f"no memory {id}")
 
 
-def resolve(db: apsw.Connection, reference: str) -> list[tuple[MemoryId, str]]:
-    """See `Store.resolve`."""
-    found: dict[MemoryId, str] = {}
-    rows: Iterable[Row]
-    if reference.isascii() and reference.isdigit() and len(reference) < UID_PREFIX * 2:  # 2**63 has 19 digits
-        rows = db.execute("select id, uid from memories where id = ?", (int(reference),))
-        found.update(rows)
-    prefix = reference.lower().replace("-", "")
-    if len(prefix) >= UID_PREFIX and set(prefix) <= set("0123456789abcdef"):
-        after = prefix + "g"
-        rows = db.execute(
-            "select id, uid from memories where uid >= ? and uid < ? order by uid limit ?", (prefix, after, RESOLVED)
-        )
-        found.update(rows)
-    return list(found.items())[:RESOLVED]
+def body(db: apsw.Connection, id: MemoryId) -> str | None:
+    for (found,) in read(db, "select body from bodies where memory_id = ?", (key(id),)):
+        return str(found)
+    return None
 
 
 def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:
@@ -191,160 +172,12 @@ def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:
 
 def excerpts(db: apsw.Connection, ids: Sequence[ChunkId]) -> dict[ChunkId, Excerpt]:
     rows = read(
-        db, f"select {_EXCERPT} from chunks c {_WHOLE} where c.id in (select value from json_each(?))", (listed(ids),)
+        db, f"select {EXCERPT} from chunks c {OWNER} where c.id in (select value from json_each(?))", (listed(ids),)
     )
-    return {found.id: found for found in _excerpts(rows)}
+    return {found.id: found for found in excerpts_of(rows)}
 
 
-def pending(db: apsw.Connection, generation: int, after: ChunkId, limit: int) -> list[Excerpt]:
-    """See `Store.pending`."""
-    vectors.need(db, generation)
-    rows = read(
-        db,
-        f"""select {_EXCERPT} from chunks c {_WHOLE}
-            where c.id > ? and m.keyword_only = 0 and not exists (select 1 from vectors_{generation} v where v.chunk_id = c.id)
-            order by c.id limit ?""",
-        (after, limit),
-    )
-    return list(_excerpts(rows))
-
-
-def waiting(db: apsw.Connection, limit: int, tried_before: datetime | None) -> list[Excerpt]:
-    """See `Store.waiting`."""
-    return _queued(db, limit, *_due(tried_before))
-
-
-def unclaimed(db: apsw.Connection, limit: int, tried_before: datetime | None, now: datetime) -> list[Excerpt]:
-    """What `waiting` gives of what nobody claims."""
-    due, values = _due(tried_before)
-    return _queued(db, limit, f"{due} and (claimed_until is null or claimed_until <= ?)", [*values, iso(now)])
-
-
-def _due(tried_before: datetime | None) -> tuple[str, list[str]]:
-    """A condition on queued chunks, with its values."""
-    return ("attempts = 0", []) if tried_before is None else ("(attempts = 0 or tried_at < ?)", [iso(tried_before)])
-
-
-def _queued(db: apsw.Connection, limit: int, condition: str, values: Sequence[str]) -> list[Excerpt]:
-    rows = read(
-        db,
-        f"""select {_EXCERPT}
-            from (select chunk_id, attempts from embed_queue where {condition} order by attempts, chunk_id limit ?) q
-            cross join chunks c on c.id = q.chunk_id {_WHOLE}
-            order by q.attempts, q.chunk_id""",
-        (*values, limit),
-    )
-    return list(_excerpts(rows))
-
-
-def _values(entry: Entry) -> dict[str, Any]:
-    """The columns that an entry's draft gives, also to a memory that is there."""
-    from memory.schema.draft import SHARED
-
-    values: dict[str, Any] = {name: getattr(entry.draft, name) for name in SHARED}
-    for name in ("tags", "related_files", "metadata"):
-        values[name] = packed(values[name])
-    facts = {"content_hash": entry.content_hash, "body_size": len(entry.draft.body), "flags": " ".join(entry.flags)}
-    return values | facts | {"updated_at": iso(entry.moment)}
-
-
-def _first(entry: Entry) -> dict[str, Any]:
-    """The columns that only a new memory gets."""
-    first = {"uid": entry.uid, "created_at": iso(entry.moment)}
-    if (old := entry.restored) is None:
-        return first
-    return first | {
-        "created_at": iso(old.created_at),
-        "updated_at": iso(old.updated_at),
-        "accessed_at": old.accessed_at and iso(old.accessed_at),
-        "access_count": old.access_count,
-        "status": old.status,
-    }
-
-
-def _check_parent(db: apsw.Connection, entry: Entry) -> None:
-    if entry.draft.parent_id is not None:
-        fetched(db, entry.draft.parent_id)
-
-
-def _remember(db: apsw.Connection, id: MemoryId, revision: Revision) -> None:
-    db.execute(
-        "insert into history (memory_id, replaced_at, record, body) values (?, ?, ?, ?)",
-        (id, iso(revision.replaced_at), record(revision.memory._replace(id=id)), revision.body),
-    )
-
-
-def _around(db: apsw.Connection, id: MemoryId, entry: Entry) -> None:
-    """What is written of other memories with a memory that is there now."""
-    if entry.supersedes is not None and entry.supersedes != id:
-        _supersede(db, entry.supersedes, by=id)
-    for entity in entry.entities:
-        if entry.draft.kind is Kind.ENTITY:
-            raise Invalid("an entity is not about another", hint="Relate them.")
-        if fetched(db, entity).kind is not Kind.ENTITY:
-            raise NotFound(f"no entity {entity}")
-        db.execute("insert or ignore into entity_memories values (?, ?, ?)", (entity, id, iso(entry.moment)))
-
-
-def _supersede(db: apsw.Connection, id: MemoryId, *, by: MemoryId) -> None:
-    old = fetched(db, id)
-    if old.status is Status.SUPERSEDED and old.superseded_by == by:
-        return  # the same request once more
-    if old.kind is Kind.ENTITY:
-        raise Invalid(f"memory {id} is an entity: it cannot be superseded", hint="Change what it says, or delete it.")
-    if old.status is Status.SUPERSEDED:
-        hint = f"Supersede {old.superseded_by} instead." if old.superseded_by else ""
-        raise Invalid(f"memory {id} was superseded already", hint=hint)
-    db.execute("update memories set status = 'superseded', superseded_by = ? where id = ?", (by, id))
-
-
-def _write_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> None:
-    """Write the chunks, which indexes them, and their vectors or their place in the queue."""
-    rows = [_chunk(id, entry, number) for number in range(len(entry.chunks))]
-    names = ", ".join(rows[0])
-    insert = f"insert into chunks ({names}) values ({', '.join('?' * len(rows[0]))}) returning id"
-    ids: list[int] = [db.execute(insert, tuple(values.values())).get for values in rows]
-    if entry.draft.keyword_only:
-        return
-    embedded = _embed(db, ids, entry.embedded, iso(entry.moment)) if entry.embedded else set()
-    waiting = [(chunk_id,) for chunk_id in ids if chunk_id not in embedded]
-    db.executemany("insert into embed_queue (chunk_id) values (?)", waiting)
-
-
-def _chunk(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
-    """The columns of the row of an entry's chunk."""
-    piece = entry.chunks[number]
-    first = number == 0
-    return {
-        "memory_id": id,
-        "chunk_index": piece.index,
-        "start": piece.start,
-        "stop": piece.stop,
-        "chunk_type": piece.type,
-        "header_path": packed(piece.header_path),
-        "level": piece.level,
-        "token_count": piece.token_count,
-        "heading": " ".join(header.lstrip("# ") for header in piece.header_path),
-        "tags": " ".join(entry.draft.tags) if first else "",
-        "files": " ".join(entry.draft.related_files) if first else "",
-        "grams": entry.grams[number],
-    }
-
-
-def _embed(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: str) -> set[int]:
-    """Add the vectors of new chunks, if their space lives; those that have one in the active generation now."""
-    active = vectors.active(db)
-    generation = vectors.living(db, embedded.space)
-    if generation is None and not vectors.generations(db):
-        generation = active = vectors.begin(db, embedded.space, now)
-    if generation is None:
-        return set()  # the store is in another space
-    windows = [window._replace(chunk=ids[window.chunk]) for window in embedded.windows]
-    vectors.add(db, generation, embedded.vectors, windows)
-    return {window.chunk for window in windows} if generation == active else set()
-
-
-def _excerpts(rows: Iterable[Row]) -> Iterator[Excerpt]:
+def excerpts_of(rows: Iterable[Row]) -> Iterator[Excerpt]:
     for id, owner, *piece, text, before, title, what, why, impact, tags in rows:
         texts = (text, before, title, what, why, impact)
         yield Excerpt(id, owner, chunk(piece), *texts, tagged(tags))

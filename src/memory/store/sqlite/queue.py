@@ -1,4 +1,4 @@
-"""Chunks that wait for a vector in the active generation, and why they still do."""
+"""Chunks that wait for a vector in the active generation, why they still do, and what is begun of them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 from memory.schema.memory import MemoryId
 from memory.schema.times import iso
 from memory.store import Claim, Waiting
-from memory.store.sqlite.rows import listed, moment
+from memory.store.sqlite.database import Part, reading, writing
+from memory.store.sqlite.memories import EXCERPT, OWNER, excerpts_of
+from memory.store.sqlite.rows import key, listed, moment, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     import apsw
 
-    from memory.schema.memory import ChunkId
+    from memory.schema.memory import ChunkId, Excerpt
+    from memory.schema.space import Vectors
     from memory.store.sqlite.rows import Row
 
 # With one max(), SQLite takes the bare columns from the row that has it; the id decides between equal moments.
@@ -29,74 +32,136 @@ _WAITING = """
 _RELEASED = "update embed_queue set claimed_until = null, claimed_by = null"
 
 
-def queued(db: apsw.Connection) -> int:
-    return int(db.execute("select count(*) from embed_queue").get)
+class SqliteQueue(Part):
+    """See `memory.store.queue.Queue`. None of it needs to survive a power cut: what is lost is done again."""
+
+    @reading
+    def queued(self, db: apsw.Connection) -> int:
+        return int(db.execute("select count(*) from embed_queue").get)
+
+    @reading
+    def waiting(self, db: apsw.Connection, limit: int, tried_before: datetime | None = None) -> Sequence[Excerpt]:
+        return _queued(db, limit, *_due(tried_before))
+
+    @writing(durable=False)
+    def claim(
+        self,
+        db: apsw.Connection,
+        limit: int,
+        tried_before: datetime | None = None,
+        *,
+        now: datetime,
+        until: datetime,
+        by: str,
+    ) -> Sequence[Excerpt]:
+        due, values = _due(tried_before)
+        unclaimed = f"{due} and (claimed_until is null or claimed_until <= ?)"
+        excerpts = _queued(db, limit, unclaimed, [*values, iso(now)])
+        db.execute(
+            "update embed_queue set claimed_until = ?, claimed_by = ? where chunk_id in (select value from json_each(?))",
+            (iso(until), by, listed(excerpt.id for excerpt in excerpts)),
+        )
+        return excerpts
+
+    @reading
+    def claims(self, db: apsw.Connection, now: datetime) -> Sequence[Claim]:
+        rows: Iterable[Row] = db.execute(
+            """select coalesce(claimed_by, ''), count(*), max(claimed_until) from embed_queue
+               where claimed_until > ? group by 1 order by 1""",
+            (iso(now),),
+        )
+        return [Claim(by, chunks, moment(until)) for by, chunks, until in rows]
+
+    @writing(durable=False)
+    def release(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> None:
+        db.execute(f"{_RELEASED} where chunk_id in (select value from json_each(?))", (listed(ids),))
+
+    @writing(durable=False)
+    def release_of(self, db: apsw.Connection, holders: Sequence[str]) -> None:
+        db.execute(
+            f"{_RELEASED} where claimed_until is not null and claimed_by in (select value from json_each(?))",
+            (json.dumps(list(holders)),),
+        )
+
+    @writing(durable=False)
+    def failed(self, db: apsw.Connection, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
+        db.execute(
+            """update embed_queue set attempts = attempts + 1, last_error = ?, tried_at = ?, claimed_until = null, claimed_by = null
+               where chunk_id in (select value from json_each(?))""",
+            (error, iso(moment), listed(ids)),
+        )
+
+    @reading
+    def unembedded(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Waiting]:
+        rows = db.execute(
+            f"""select {_WAITING} from chunks c
+                cross join embed_queue q on q.chunk_id = c.id
+                where c.memory_id in (select value from json_each(?)) group by c.memory_id""",
+            (listed(ids),),
+        )
+        return {found.memory: found for found in _waiting(rows)}
+
+    @reading
+    def failures(self, db: apsw.Connection, limit: int) -> Sequence[Waiting]:
+        rows = db.execute(
+            f"""select {_WAITING} from (
+                    select c.memory_id as id, max(q.tried_at) as latest from embed_queue q
+                    cross join chunks c on c.id = q.chunk_id
+                    where q.tried_at is not null group by c.memory_id order by latest desc, id limit ?
+                ) f
+                cross join chunks c on c.memory_id = f.id
+                cross join embed_queue q on q.chunk_id = c.id
+                group by c.memory_id order by f.latest desc, f.id""",
+            (limit,),
+        )
+        return _waiting(rows)
+
+    @reading
+    def begun(self, db: apsw.Connection, generation: int, chunk: ChunkId, stamp: int) -> Vectors | None:
+        rows: list[tuple[bytes, int]] = db.execute(
+            """select b.embeddings, g.dimension from begun b
+               cross join generations g on g.id = b.generation
+               where b.chunk_id = ? and b.generation = ? and b.stamp = ? order by b.first""",
+            (key(chunk), key(generation), stamp),
+        ).fetchall()  # type: ignore[assignment]  # as the columns are declared
+        if not rows:
+            return None
+        import numpy as np
+
+        joined: Vectors = np.frombuffer(b"".join(blob for blob, _ in rows), "<f4").reshape(-1, rows[0][1])
+        return joined
+
+    @writing(durable=False)
+    def add_begun(
+        self, db: apsw.Connection, generation: int, chunk: ChunkId, stamp: int, vectors: Vectors, *, first: int
+    ) -> bool:
+        place = (key(chunk), key(generation))
+        db.execute("delete from begun where chunk_id = ? and generation = ? and stamp <> ?", (*place, stamp))
+        there = db.execute("select sum(windows) from begun where chunk_id = ? and generation = ?", place).get or 0
+        added = db.execute(
+            """insert into begun (chunk_id, generation, first, stamp, windows, embeddings)
+               select c.id, g.id, ?, ?, ?, ? from chunks c, generations g
+               where c.id = ? and g.id = ? and ? = ? returning 1""",
+            (first, stamp, len(vectors), vectors.astype("<f4").tobytes(), *place, first, there),
+        ).get
+        return added is not None
 
 
-def failed(db: apsw.Connection, ids: Sequence[ChunkId], error: str, at: datetime) -> None:
-    """See `Store.failed`."""
-    db.execute(
-        """update embed_queue set attempts = attempts + 1, last_error = ?, tried_at = ?, claimed_until = null, claimed_by = null
-           where chunk_id in (select value from json_each(?))""",
-        (error, iso(at), listed(ids)),
+def _due(tried_before: datetime | None) -> tuple[str, list[str]]:
+    """A condition on queued chunks, with its values."""
+    return ("attempts = 0", []) if tried_before is None else ("(attempts = 0 or tried_at < ?)", [iso(tried_before)])
+
+
+def _queued(db: apsw.Connection, limit: int, condition: str, values: Sequence[str]) -> list[Excerpt]:
+    rows = read(
+        db,
+        f"""select {EXCERPT}
+            from (select chunk_id, attempts from embed_queue where {condition} order by attempts, chunk_id limit ?) q
+            cross join chunks c on c.id = q.chunk_id {OWNER}
+            order by q.attempts, q.chunk_id""",
+        (*values, limit),
     )
-
-
-def claim(db: apsw.Connection, ids: Sequence[ChunkId], until: datetime, by: str) -> None:
-    db.execute(
-        "update embed_queue set claimed_until = ?, claimed_by = ? where chunk_id in (select value from json_each(?))",
-        (iso(until), by, listed(ids)),
-    )
-
-
-def claims(db: apsw.Connection, now: datetime) -> list[Claim]:
-    """See `Store.claims`."""
-    rows: Iterable[Row] = db.execute(
-        """select coalesce(claimed_by, ''), count(*), max(claimed_until) from embed_queue
-           where claimed_until > ? group by 1 order by 1""",
-        (iso(now),),
-    )
-    return [Claim(by, chunks, moment(until)) for by, chunks, until in rows]
-
-
-def release(db: apsw.Connection, ids: Sequence[ChunkId]) -> None:
-    """See `Store.release`."""
-    db.execute(f"{_RELEASED} where chunk_id in (select value from json_each(?))", (listed(ids),))
-
-
-def release_of(db: apsw.Connection, holders: Sequence[str]) -> None:
-    """See `Store.release_of`."""
-    db.execute(
-        f"{_RELEASED} where claimed_until is not null and claimed_by in (select value from json_each(?))",
-        (json.dumps(list(holders)),),
-    )
-
-
-def unembedded(db: apsw.Connection, ids: Sequence[MemoryId]) -> dict[MemoryId, Waiting]:
-    """See `Store.unembedded`."""
-    rows = db.execute(
-        f"""select {_WAITING} from chunks c
-            cross join embed_queue q on q.chunk_id = c.id
-            where c.memory_id in (select value from json_each(?)) group by c.memory_id""",
-        (listed(ids),),
-    )
-    return {found.memory: found for found in _waiting(rows)}
-
-
-def failures(db: apsw.Connection, limit: int) -> list[Waiting]:
-    """See `Store.failures`."""
-    rows = db.execute(
-        f"""select {_WAITING} from (
-                select c.memory_id as id, max(q.tried_at) as latest from embed_queue q
-                cross join chunks c on c.id = q.chunk_id
-                where q.tried_at is not null group by c.memory_id order by latest desc, id limit ?
-            ) f
-            cross join chunks c on c.memory_id = f.id
-            cross join embed_queue q on q.chunk_id = c.id
-            group by c.memory_id order by f.latest desc, f.id""",
-        (limit,),
-    )
-    return _waiting(rows)
+    return list(excerpts_of(rows))
 
 
 def _waiting(rows: Iterable[Row]) -> list[Waiting]:
@@ -104,21 +169,3 @@ def _waiting(rows: Iterable[Row]) -> list[Waiting]:
         Waiting(MemoryId(memory), chunks, failed, error, None if at is None else moment(at))
         for memory, chunks, failed, error, at, _ in rows
     ]
-
-
-KEYWORD_ONLY = "select id from chunks where memory_id in (select id from memories where keyword_only = 1)"
-"""Chunks that are never to be embedded."""
-
-
-def renew(db: apsw.Connection, active: int | None) -> None:
-    """
-    Queue the chunks that have no vector in the active generation, and no others; failures that hold stay noted. Chunks
-    that are never embedded are not queued.
-    """
-    db.execute(f"delete from embed_queue where chunk_id not in (select id from chunks) or chunk_id in ({KEYWORD_ONLY})")
-    missing = f"insert or ignore into embed_queue (chunk_id) select id from chunks where id not in ({KEYWORD_ONLY})"
-    if active is None:
-        db.execute(missing)
-        return
-    db.execute(f"delete from embed_queue where chunk_id in (select chunk_id from vectors_{active})")
-    db.execute(f"{missing} and id not in (select chunk_id from vectors_{active})")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from memory.schema.kinds import RESEARCH_KINDS
 from memory.schema.times import iso
 from memory.store import Cleared, Run, ToolCall
-from memory.store.sqlite import memories, sessions
+from memory.store.sqlite import entries, sessions
+from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import moment, packed
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.store.sqlite.database import Database
     from memory.store.sqlite.rows import Row, Values
 
 _RESEARCH = "kind in ('" + "', '".join(RESEARCH_KINDS) + "')"
@@ -23,54 +23,56 @@ _RESEARCH = "kind in ('" + "', '".join(RESEARCH_KINDS) + "')"
 _CALL = "uid, query_id, agent_name, tool_type, tool_name, parameters, result, success, timestamp"
 
 
-class SqliteRuns:
+class SqliteRuns(Part):
     """See `memory.store.runs.Runs`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    @reading
+    def latest(self, db: apsw.Connection, limit: int) -> tuple[Sequence[Run], int]:
+        rows = db.execute(
+            f"""with kept (run, active) as materialized (
+                    select query_id, max(updated_at) from memories
+                    where query_id is not null and {_RESEARCH} group by query_id
+                )
+                select run, active from kept
+                union all
+                select query_id, max(timestamp) from tool_calls
+                where query_id is not null and query_id not in (select run from kept) group by query_id
+                order by active desc, run"""
+        )
+        ids: list[str] = [run for run, _ in rows]
+        found = [_summary(db, id) for id in ids[:limit]]
+        return [one for one in found if one is not None], len(ids)
 
-    def latest(self, limit: int) -> tuple[Sequence[Run], int]:
-        with self._database.read() as db:
-            rows = db.execute(
-                f"""with kept (run, active) as materialized (
-                        select query_id, max(updated_at) from memories
-                        where query_id is not null and {_RESEARCH} group by query_id
-                    )
-                    select run, active from kept
-                    union all
-                    select query_id, max(timestamp) from tool_calls
-                    where query_id is not null and query_id not in (select run from kept) group by query_id
-                    order by active desc, run"""
-            )
-            ids: list[str] = [run for run, _ in rows]
-            found = [_summary(db, id) for id in ids[:limit]]
-            return [one for one in found if one is not None], len(ids)
+    @reading
+    def any(self, db: apsw.Connection) -> bool:
+        first = f"select 1 from memories indexed by memories_by_run where query_id is not null and {_RESEARCH} limit 1"
+        return db.execute(first).get is not None
 
-    def any(self) -> bool:
-        with self._database.read() as db:
-            first = (
-                f"select 1 from memories indexed by memories_by_run where query_id is not null and {_RESEARCH} limit 1"
-            )
-            return db.execute(first).get is not None
+    @reading
+    def summary(self, db: apsw.Connection, id: str) -> Run | None:
+        return _summary(db, id)
 
-    def summary(self, id: str) -> Run | None:
-        with self._database.read() as db:
-            return _summary(db, id)
+    @writing()
+    def log(self, db: apsw.Connection, calls: Sequence[ToolCall]) -> Sequence[int]:
+        uids = packed([one.uid for one in calls])
+        rows: Iterable[Row] = db.execute(
+            "select uid, id from tool_calls where uid in (select value from json_each(?))", (uids,)
+        )
+        ids: dict[str, int] = dict(rows)
+        for one in calls:
+            if one.uid not in ids:
+                ids[one.uid] = _log(db, one)
+        return [ids[one.uid] for one in calls]
 
-    def log(self, calls: Sequence[ToolCall]) -> Sequence[int]:
-        with self._database.write() as db:
-            uids = packed([one.uid for one in calls])
-            rows: Iterable[Row] = db.execute(
-                "select uid, id from tool_calls where uid in (select value from json_each(?))", (uids,)
-            )
-            ids: dict[str, int] = dict(rows)
-            for one in calls:
-                if one.uid not in ids:
-                    ids[one.uid] = _log(db, one)
-            return [ids[one.uid] for one in calls]
-
+    @reading
     def calls(
-        self, run: str | None = None, *, agent: str | None = None, after: int = 0, limit: int = 1000
+        self,
+        db: apsw.Connection,
+        run: str | None = None,
+        *,
+        agent: str | None = None,
+        after: int = 0,
+        limit: int = 1000,
     ) -> Sequence[tuple[int, ToolCall]]:
         condition = "id > ?"
         values: Values = [after]
@@ -80,24 +82,21 @@ class SqliteRuns:
         if agent is not None:  # +: the calls of a run are fewer than those of an agent
             condition += f" and {'' if run is None else '+'}agent_name = ?"
             values.append(agent)
-        with self._database.read() as db:
-            rows = db.execute(
-                f"select id, {_CALL} from tool_calls where {condition} order by id limit ?", (*values, limit)
-            )
-            return [_call(row) for row in rows]
+        rows = db.execute(f"select id, {_CALL} from tool_calls where {condition} order by id limit ?", (*values, limit))
+        return [_call(row) for row in rows]
 
-    def clear(self, run: str | None, *, calls: bool = False, limit: int = 1000) -> Cleared:
+    @writing()
+    def clear(self, db: apsw.Connection, run: str | None, *, calls: bool = False, limit: int = 1000) -> Cleared:
         of = "query_id is not null" if run is None else "query_id = ?"
         values = () if run is None else (run,)
-        with self._database.write() as db:
-            found: Iterable[Row] = db.execute(
-                # +: not by reading every memory there is in the order of the ids.
-                f"select id from memories where {of} and {_RESEARCH} order by +id limit ?",
-                (*values, limit),
-            ).fetchall()
-            removed = memories.delete(db, [id for (id,) in found])
-            left = db.execute(f"select 1 from memories where {of} and {_RESEARCH} limit 1", values).get
-            return Cleared(removed, _remove_calls(db, run, limit) if calls and left is None else 0)
+        found: Iterable[Row] = db.execute(
+            # +: not by reading every memory there is in the order of the ids.
+            f"select id from memories where {of} and {_RESEARCH} order by +id limit ?",
+            (*values, limit),
+        ).fetchall()
+        removed = entries.delete(db, [id for (id,) in found])
+        left = db.execute(f"select 1 from memories where {of} and {_RESEARCH} limit 1", values).get
+        return Cleared(removed, _remove_calls(db, run, limit) if calls and left is None else 0)
 
 
 def _summary(db: apsw.Connection, id: str) -> Run | None:

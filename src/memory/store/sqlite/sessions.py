@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from memory.schema.times import iso
 from memory.store import Aged, Session
-from memory.store.sqlite import memories as rows_of
-from memory.store.sqlite.rows import listed, memories, moment, read, where
+from memory.store.sqlite import entries
+from memory.store.sqlite.database import Part, reading, writing
+from memory.store.sqlite.rows import listed, memories, moment, where
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     import apsw
@@ -23,43 +24,64 @@ ORDER = "m.session_iter {0}, m.created_at {0}, m.id {0}"
 """SQLite takes null for lower than any number."""
 
 
-def by_iteration(db: apsw.Connection, scope: Scope, limit: int, *, latest_first: bool) -> list[Memory]:
-    """See `Sessions.by_iteration`."""
-    condition, values = where(scope)
-    order = ORDER.format("desc" if latest_first else "asc")
-    # The ids first: sorting whole rows of thousands of memories takes ten times as long.
-    found = db.execute(f"select m.id from memories m where {condition} order by {order} limit ?", (*values, limit))
-    ids: list[MemoryId] = [id for (id,) in found]
-    known = {one.id: one for one in memories(db, "m.id in (select value from json_each(?))", [listed(ids)])}
-    return [known[id] for id in ids]
+class SqliteSessions(Part):
+    """See `memory.store.sessions.Sessions`."""
 
+    @reading
+    def by_iteration(
+        self, db: apsw.Connection, scope: Scope, limit: int, *, latest_first: bool = True
+    ) -> Sequence[Memory]:
+        condition, values = where(scope)
+        order = ORDER.format("desc" if latest_first else "asc")
+        # The ids first: sorting whole rows of thousands of memories takes ten times as long.
+        found = db.execute(f"select m.id from memories m where {condition} order by {order} limit ?", (*values, limit))
+        ids: list[MemoryId] = [id for (id,) in found]
+        known = {one.id: one for one in memories(db, "m.id in (select value from json_each(?))", [listed(ids)])}
+        return [known[id] for id in ids]
 
-def bodies(db: apsw.Connection, ids: Iterable[MemoryId]) -> dict[MemoryId, str]:
-    """See `Sessions.bodies`."""
-    found = read(
-        db, "select memory_id, body from bodies where memory_id in (select value from json_each(?))", (listed(ids),)
-    )
-    return dict(found)
+    @reading
+    def latest(self, db: apsw.Connection, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
+        of, values = (
+            ("session_id is not null", []) if agent is None else ("session_id is not null and +agent_id = ?", [agent])
+        )
+        total: int = db.execute(f"select count(distinct session_id) from memories where {of}", values).get
+        latest: Iterable[Row] = db.execute(
+            f"""select session_id from memories where {of}
+                group by session_id order by max(updated_at) desc, session_id limit ?""",
+            (*values, limit),
+        )
+        return [_session(db, id, agent) for (id,) in list(latest)], total
 
+    @reading
+    def summary(self, db: apsw.Connection, id: str) -> Session | None:
+        there = db.execute("select 1 from memories where session_id = ? limit 1", (id,)).get
+        return None if there is None else _session(db, id, None)
 
-def sessions(db: apsw.Connection, limit: int, agent: str | None) -> tuple[list[Session], int]:
-    """See `Sessions.sessions`."""
-    of, values = (
-        ("session_id is not null", []) if agent is None else ("session_id is not null and +agent_id = ?", [agent])
-    )
-    total: int = db.execute(f"select count(distinct session_id) from memories where {of}", values).get
-    latest: Iterable[Row] = db.execute(
-        f"""select session_id from memories where {of}
-            group by session_id order by max(updated_at) desc, session_id limit ?""",
-        (*values, limit),
-    )
-    return [_session(db, id, agent) for (id,) in list(latest)], total
+    @reading
+    def aged(self, db: apsw.Connection, scope: Scope, before: datetime) -> Aged:
+        condition, values = where(scope)
+        return Aged(
+            *db.execute(
+                f"""select count(*), coalesce(sum((select count(*) from chunks c where c.memory_id = m.id)), 0)
+                    from memories m where m.created_at < ? and {condition}""",
+                (iso(before), *values),
+            ).get
+        )
 
-
-def session(db: apsw.Connection, id: str) -> Session | None:
-    """See `Sessions.session`."""
-    there = db.execute("select 1 from memories where session_id = ? limit 1", (id,)).get
-    return None if there is None else _session(db, id, None)
+    @writing()
+    def forget(self, db: apsw.Connection, scope: Scope, before: datetime, limit: int) -> Aged:
+        condition, values = where(scope)
+        ids: list[MemoryId] = [
+            id
+            for (id,) in db.execute(
+                f"select m.id from memories m where m.created_at < ? and {condition} order by m.id limit ?",
+                (iso(before), *values, limit),
+            )
+        ]
+        chunks: int = db.execute(
+            "select count(*) from chunks where memory_id in (select value from json_each(?))", (listed(ids),)
+        ).get
+        return Aged(entries.delete(db, ids), chunks)
 
 
 def _session(db: apsw.Connection, id: str, agent: str | None) -> Session:
@@ -94,31 +116,3 @@ def tally(db: apsw.Connection, column: str, of: str, values: list[str]) -> tuple
         values,
     )
     return tuple((name, count) for name, count in rows)
-
-
-def aged(db: apsw.Connection, scope: Scope, before: datetime) -> Aged:
-    """See `Sessions.aged`."""
-    condition, values = where(scope)
-    return Aged(
-        *db.execute(
-            f"""select count(*), coalesce(sum((select count(*) from chunks c where c.memory_id = m.id)), 0)
-                from memories m where m.created_at < ? and {condition}""",
-            (iso(before), *values),
-        ).get
-    )
-
-
-def forget(db: apsw.Connection, scope: Scope, before: datetime, limit: int) -> Aged:
-    """See `Sessions.forget`."""
-    condition, values = where(scope)
-    ids: list[MemoryId] = [
-        id
-        for (id,) in db.execute(
-            f"select m.id from memories m where m.created_at < ? and {condition} order by m.id limit ?",
-            (iso(before), *values, limit),
-        )
-    ]
-    chunks: int = db.execute(
-        "select count(*) from chunks where memory_id in (select value from json_each(?))", (listed(ids),)
-    ).get
-    return Aged(rows_of.delete(db, ids), chunks)

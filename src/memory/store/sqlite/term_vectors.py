@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import Invalid
 from memory.schema.times import iso
 from memory.store import Learned, TermVector
-from memory.store.sqlite import memories, vectors
+from memory.store.sqlite import generations, memories
+from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import key, moment, packed
 from memory.store.sqlite.translate import translated
 from memory.store.sqlite.unlearn import forget
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Vectors
-    from memory.store.sqlite.database import Database
     from memory.store.sqlite.rows import Row
 
 
@@ -27,47 +27,50 @@ _SOUND = "generation = ? and length(basis) = 4 * axes * (select dimension from g
 """Damaged term vectors are as if they were not there: they are learned again."""
 
 
-class SqliteTermVectors:
+class SqliteTermVectors(Part):
     """See `memory.store.term_vectors.TermVectors`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    @reading
+    def learned(self, db: apsw.Connection, generation: int) -> Learned | None:
+        row: Row | None = db.execute(
+            f"select passages, last, fit, learned_at, axes, basis from lexicons l where {_SOUND}",
+            (key(generation),),
+        ).get
+        if row is None:
+            return None
+        passages, last, fit, at, axes, basis = row
+        return Learned(passages, last, fit, moment(at), _basis(basis, axes))
 
-    def learned(self, generation: int) -> Learned | None:
-        with self._database.read() as db:
-            row: Row | None = db.execute(
-                f"select passages, last, fit, learned_at, axes, basis from lexicons l where {_SOUND}",
-                (key(generation),),
-            ).get
-            if row is None:
-                return None
-            passages, last, fit, at, axes, basis = row
-            return Learned(passages, last, fit, moment(at), _basis(basis, axes))
+    @reading
+    def fit(self, db: apsw.Connection, generation: int) -> float | None:
+        found: float | None = db.execute(f"select fit from lexicons l where {_SOUND}", (key(generation),)).get
+        return found
 
-    def fit(self, generation: int) -> float | None:
-        with self._database.read() as db:
-            found: float | None = db.execute(f"select fit from lexicons l where {_SOUND}", (key(generation),)).get
-            return found
-
+    @writing(durable=False)  # what is lost can be learned again
     def learn(
-        self, generation: int, learned: Learned, term_vectors: Sequence[TermVector], *, instead_of: Learned | None
+        self,
+        db: apsw.Connection,
+        generation: int,
+        learned: Learned,
+        term_vectors: Sequence[TermVector],
+        *,
+        instead_of: Learned | None,
     ) -> bool:
         axes, width = learned.basis.shape
         if any(len(term_vector.code) != axes for term_vector in term_vectors):
             raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
-        with self._database.write(durable=False) as db:  # what is lost can be learned again
-            before = db.execute(f"select learned_at from lexicons l where {_SOUND}", (key(generation),)).get
-            dimension = db.execute("select dimension from generations where id = ?", (key(generation),)).get
-            if dimension is None or before != (instead_of and iso(instead_of.learned_at)):
-                return False
-            if width != dimension:
-                raise Invalid(f"the vectors of generation {generation} have {dimension} numbers, not {width}")
-            _write(db, generation, learned, term_vectors)
+        before = db.execute(f"select learned_at from lexicons l where {_SOUND}", (key(generation),)).get
+        dimension = db.execute("select dimension from generations where id = ?", (key(generation),)).get
+        if dimension is None or before != (instead_of and iso(instead_of.learned_at)):
+            return False
+        if width != dimension:
+            raise Invalid(f"the vectors of generation {generation} have {dimension} numbers, not {width}")
+        _write(db, generation, learned, term_vectors)
         return True
 
     def of_terms(self, generation: int, terms: Sequence[str]) -> Mapping[str, TermVector]:
-        with translated(self._database.path):  # one statement is a snapshot by itself, and a search waits for this
-            rows: Iterable[Row] = self._database.connection.execute(
+        with translated(self._db.path):  # one statement is a snapshot by itself, and a search waits for this
+            rows: Iterable[Row] = self._db.connection.execute(
                 """select t.term, t.scale, t.code from json_each(?) w
                    cross join lexicon_terms t on t.generation = ?2 and t.term = w.value
                    where length(t.code) = (select axes from lexicons where generation = ?2)""",
@@ -75,18 +78,20 @@ class SqliteTermVectors:
             )
             return {row[0]: TermVector._make(row) for row in rows}
 
-    def lessons(self, generation: int, after: ChunkId, limit: int) -> Sequence[tuple[Excerpt, Vectors]]:
-        with self._database.read() as db:
-            return _lessons(db, generation, after, limit)
+    @reading
+    def lessons(
+        self, db: apsw.Connection, generation: int, after: ChunkId, limit: int
+    ) -> Sequence[tuple[Excerpt, Vectors]]:
+        return _lessons(db, generation, after, limit)
 
-    def size(self, generation: int) -> int:
-        with self._database.read() as db:
-            found: int = db.execute("select count(*) from lexicon_terms where generation = ?", (key(generation),)).get
-            return found
+    @reading
+    def size(self, db: apsw.Connection, generation: int) -> int:
+        found: int = db.execute("select count(*) from lexicon_terms where generation = ?", (key(generation),)).get
+        return found
 
-    def forget(self, generation: int) -> None:
-        with self._database.write(durable=False) as db:
-            forget(db, generation)
+    @writing(durable=False)
+    def forget(self, db: apsw.Connection, generation: int) -> None:
+        forget(db, generation)
 
 
 def _write(db: apsw.Connection, generation: int, learned: Learned, term_vectors: Sequence[TermVector]) -> None:
@@ -117,7 +122,7 @@ def _lessons(db: apsw.Connection, generation: int, after: ChunkId, limit: int) -
     """See `TermVectors.lessons`."""
     import numpy as np
 
-    vectors.need(db, generation)
+    generations.need(db, generation)
     rows: Iterable[Row] = db.execute(
         f"""select chunk_id, embedding from vectors_{generation}
             where chunk_id > ?1 and chunk_id <= (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import Invalid
 from memory.schema.times import iso
+from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import key, moment
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from memory.schema.answer import Searched
     from memory.schema.usage import Budget, Call, OpenCircuit
-    from memory.store.sqlite.database import Database
     from memory.store.sqlite.rows import Row, Values
 
 _DAY = len("2026-01-01")
@@ -27,60 +28,60 @@ _INSERT = """
 """
 
 
-class SqliteUsageLog:
-    """See `memory.store.usage.UsageLog`: the base of `SqliteStore` that keeps it, each method one transaction."""
+class SqliteUsage(Part):
+    """See `memory.store.usage.Usage`."""
 
-    _db: Database
-
-    def reserve_call(self, call: Call, budget: Budget | None = None) -> int | None:
+    @writing(durable=False)
+    def reserve_call(self, db: apsw.Connection, call: Call, budget: Budget | None = None) -> int | None:
         if not call.host:
             raise Invalid("only a request to a host is booked; what stays in the process is noted")
-        with self._db.write(durable=False) as db:
-            if budget is not None and _exceeds(db, call, budget):
-                return None
-            id: int = db.execute(_INSERT, _values(call)).get
-            return id
+        if budget is not None and _exceeds(db, call, budget):
+            return None
+        id: int = db.execute(_INSERT, _values(call)).get
+        return id
 
-    def record_call(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
-        with self._db.write(durable=False) as db:
+    @writing(durable=False)
+    def record_call(
+        self, db: apsw.Connection, id: int, *, tokens: int, seconds: float, cost: float, error: str = ""
+    ) -> None:
+        db.execute(
+            "update ledger set tokens = ?, seconds = ?, cost = ?, error = ? where id = ?",
+            (tokens, seconds, cost, error, key(id)),
+        )
+
+    @writing(durable=False, patience=0.1)
+    def add_calls(self, db: apsw.Connection, calls: Sequence[Call]) -> None:
+        for call in calls:
+            _add(db, call)
+
+    @reading
+    def lines(self, db: apsw.Connection, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
+        return _calls(
             db.execute(
-                "update ledger set tokens = ?, seconds = ?, cost = ?, error = ? where id = ?",
-                (tokens, seconds, cost, error, key(id)),
+                """select moment, provider, model, purpose, host, calls, texts, tokens, bytes_out, seconds, cost,
+                       error, id
+                   from ledger where moment >= ? order by moment desc, id desc limit ?""",
+                (_since(since), limit),
             )
+        )
 
-    def add_calls(self, calls: Sequence[Call]) -> None:
-        with self._db.write(durable=False, patience=0.1) as db:
-            for call in calls:
-                _add(db, call)
-
-    def usage(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
-        with self._db.read() as db:
-            return _calls(
-                db.execute(
-                    """select moment, provider, model, purpose, host, calls, texts, tokens, bytes_out, seconds, cost,
-                           error, id
-                       from ledger where moment >= ? order by moment desc, id desc limit ?""",
-                    (_since(since), limit),
-                )
+    @reading
+    def daily_usage(self, db: apsw.Connection, since: datetime | None = None) -> Sequence[Call]:
+        return _calls(
+            db.execute(
+                """select day || 'T00:00:00Z', provider, model, purpose, host, sum(calls), sum(texts), sum(tokens),
+                       sum(bytes_out), sum(seconds), sum(cost),
+                       ifnull(nullif(count(nullif(error, '')), 0) || ' failed', '')
+                   from ledger where moment >= ?
+                   group by day, provider, model, host, purpose
+                   order by day desc, provider, model, host, purpose""",
+                (_since(since),),
             )
+        )
 
-    def daily_usage(self, since: datetime | None = None) -> Sequence[Call]:
-        with self._db.read() as db:
-            return _calls(
-                db.execute(
-                    """select day || 'T00:00:00Z', provider, model, purpose, host, sum(calls), sum(texts), sum(tokens),
-                           sum(bytes_out), sum(seconds), sum(cost),
-                           ifnull(nullif(count(nullif(error, '')), 0) || ' failed', '')
-                       from ledger where moment >= ?
-                       group by day, provider, model, host, purpose
-                       order by day desc, provider, model, host, purpose""",
-                    (_since(since),),
-                )
-            )
-
-    def circuit(self, host: str) -> OpenCircuit | None:
-        with self._db.read() as db:
-            row = db.execute("select until, error from outages where host = ?", (host,)).get
+    @reading
+    def circuit(self, db: apsw.Connection, host: str) -> OpenCircuit | None:
+        row = db.execute("select until, error from outages where host = ?", (host,)).get
         if row is None:
             return None
         from memory.schema.usage import OpenCircuit
@@ -88,16 +89,26 @@ class SqliteUsageLog:
         until, error = row
         return OpenCircuit(host, moment(until), error)
 
-    def open_circuit(self, circuit: OpenCircuit) -> None:
-        with self._db.write(durable=False) as db:
-            db.execute(
-                "insert or replace into outages (host, until, error) values (?, ?, ?)",
-                (circuit.host, iso(circuit.until), circuit.error),
-            )
+    @writing(durable=False)
+    def open_circuit(self, db: apsw.Connection, circuit: OpenCircuit) -> None:
+        db.execute(
+            "insert or replace into outages (host, until, error) values (?, ?, ?)",
+            (circuit.host, iso(circuit.until), circuit.error),
+        )
 
-    def close_circuit(self, host: str) -> None:
-        with self._db.write(durable=False) as db:
-            db.execute("delete from outages where host = ?", (host,))
+    @writing(durable=False)
+    def close_circuit(self, db: apsw.Connection, host: str) -> None:
+        db.execute("delete from outages where host = ?", (host,))
+
+    def searched(self, one: Searched) -> None:
+        from memory.store.sqlite import searches  # a log of searches is no table
+
+        searches.enter(self._db.path, one)
+
+    def searches(self, since: datetime | None = None) -> Sequence[Searched]:
+        from memory.store.sqlite import searches
+
+        return searches.entered(self._db.path, since)
 
 
 def _exceeds(db: apsw.Connection, call: Call, budget: Budget) -> bool:

@@ -1,0 +1,206 @@
+"""Generations of vectors: which one answers, their tables, and the queue of what has no vector in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.schema.errors import NotFound
+from memory.store import Generation, State
+from memory.store.sqlite.rows import key, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import apsw
+
+    from memory.schema.space import Space, Vectors, Window
+
+# An ordinary table: it cascades with its chunks and takes any k, which a vec0 table does not.
+_TABLE = """
+create table vectors_{id} (
+    chunk_id  integer not null references chunks on delete cascade,
+    window    integer not null,
+    embedding blob not null check (length(embedding) = 4 * {dimension}),
+    unique (chunk_id, window)
+) strict
+"""
+
+
+def every(db: apsw.Connection) -> list[Generation]:
+    from memory.schema.space import Space
+
+    rows = db.execute("select id, provider, model, recipe, dimension, state from generations order by id")
+    return [Generation(id, Space(*space), State(state)) for id, *space, state in rows]
+
+
+def there(db: apsw.Connection, generation: int) -> bool:
+    return db.execute("select 1 from generations where id = ?", (key(generation),)).get is not None
+
+
+def need(db: apsw.Connection, generation: int) -> None:
+    """
+    Raises:
+        NotFound: The generation is gone, perhaps since the caller was told of it.
+    """
+    if not there(db, generation):
+        raise NotFound(f"no generation {generation} of vectors", hint="Another process may have reindexed. Try again.")
+
+
+def living(db: apsw.Connection, space: Space) -> int | None:
+    """The id of the active, else of the building generation of a space."""
+    found: int | None = db.execute(
+        """select id from generations where state <> 'retired'
+           and (provider, model, recipe, dimension) = (?, ?, ?, ?)
+           order by state = 'active' desc limit 1""",
+        (space.provider, space.model, space.recipe, space.dimension),
+    ).get
+    return found
+
+
+def active(db: apsw.Connection) -> int | None:
+    found: int | None = db.execute("select id from generations where state = 'active'").get
+    return found
+
+
+def building(db: apsw.Connection) -> int | None:
+    found: int | None = db.execute("select id from generations where state = 'building'").get
+    return found
+
+
+def begin(db: apsw.Connection, space: Space, now: str) -> int:
+    """See `VectorIndex.begin`."""
+    if (found := living(db, space)) is not None:
+        return found
+    state = State.BUILDING if active(db) else State.ACTIVE
+    if (unfinished := building(db)) is not None:
+        drop(db, unfinished)
+    if (retired := _revived(db, space, state)) is not None:
+        return retired
+    id: int = db.execute(
+        """insert into generations (provider, model, recipe, dimension, state, total, created_at)
+           values (?, ?, ?, ?, ?, zeroblob(?), ?) returning id""",
+        (*space, state, 8 * space.dimension, now),
+    ).get
+    table(db, id, space.dimension)
+    return id
+
+
+def table(db: apsw.Connection, id: int, dimension: int) -> None:
+    """Make the table of a generation's vectors."""
+    db.execute(_TABLE.format(id=id, dimension=dimension))
+
+
+def _revived(db: apsw.Connection, space: Space, state: State) -> int | None:
+    """The latest of the retired generations of a space, put into a state; None if there is none."""
+    id: int | None = db.execute(
+        """update generations set state = ? where id = (
+               select max(id) from generations
+               where state = 'retired' and (provider, model, recipe, dimension) = (?, ?, ?, ?)
+           ) returning id""",
+        (state, *space),
+    ).get
+    if id is not None and state is State.ACTIVE:
+        renew(db, id)
+    return id
+
+
+def drop(db: apsw.Connection, id: int) -> None:
+    if db.execute("delete from generations where id = ? and state <> 'active' returning 1", (key(id),)).get:
+        db.execute(f"drop table vectors_{id}")
+
+
+def activate(db: apsw.Connection, id: int, instead_of: int | None, former: State) -> bool:
+    """See `VectorIndex.activate`."""
+    need(db, id)
+    if (before := active(db)) != instead_of:
+        return False
+    if before == id:
+        return True
+    if former is State.BUILDING and (unfinished := building(db)) not in {None, id}:
+        drop(db, unfinished)
+    # One after the other: at no moment may two be active, or two being built.
+    for one, state in ((before, State.RETIRED), (id, State.ACTIVE), (before, former)):
+        db.execute("update generations set state = ? where id = ?", (state, one))
+    db.execute("delete from embed_queue")  # the failures were those of the former model
+    renew(db, id)
+    return True
+
+
+def add(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequence[Window]) -> None:
+    """Write vectors of chunks that are there and have none in the generation."""
+    import numpy as np
+
+    db.executemany(
+        f"insert into vectors_{generation} (chunk_id, window, embedding) values (?, ?, ?)",
+        [(window.chunk, window.window, vectors[window.row].tobytes()) for window in windows],
+    )
+    _add(db, generation, vectors[[window.row for window in windows]].sum(axis=0, dtype=np.float64), len(windows))
+
+
+def forget(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:
+    """Take away the vectors of chunks, also from the generation's total."""
+    gone: list[bytes] = [
+        embedding
+        for (embedding,) in db.execute(
+            f"delete from vectors_{generation} where chunk_id in (select value from json_each(?)) returning embedding",
+            (listed(ids),),
+        )
+    ]
+    if gone:
+        import numpy as np
+
+        removed = np.frombuffer(b"".join(gone), dtype=np.float32).reshape(len(gone), -1)
+        _add(db, generation, -removed.sum(axis=0, dtype=np.float64), -len(gone))
+
+
+def forget_memory(db: apsw.Connection, memory: int) -> None:
+    """Take the vectors of a memory out of every generation, before its chunks cascade."""
+    ids: list[int] = [id for (id,) in db.execute("select id from chunks where memory_id = ?", (memory,))]
+    for generation in every(db):
+        forget(db, generation.id, ids)
+
+
+def _add(db: apsw.Connection, generation: int, change: Vectors, count: int) -> None:
+    before, vectors = total(db, generation)
+    new = (before + change).astype("<f8").tobytes()
+    db.execute(
+        "update generations set total = ?, vectors = ?, changes = changes + 1 where id = ?",
+        (new, vectors + count, generation),
+    )
+
+
+def total(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
+    """The sum of a generation's vectors and how many there are, as they are kept up to date."""
+    import numpy as np
+
+    summed, vectors = db.execute("select total, vectors from generations where id = ?", (generation,)).get
+    return np.frombuffer(summed, dtype="<f8"), vectors
+
+
+def forget_begun(db: apsw.Connection, generation: int, ids: Collection[int] | None = None) -> None:
+    """Take away what is there of some chunks; None takes all of the generation."""
+    if ids is None:
+        db.execute("delete from begun where generation = ?", (generation,))
+    else:
+        db.execute(
+            "delete from begun where generation = ? and chunk_id in (select value from json_each(?))",
+            (generation, listed(ids)),
+        )
+
+
+KEYWORD_ONLY = "select id from chunks where memory_id in (select id from memories where keyword_only = 1)"
+"""Chunks that are never to be embedded."""
+
+
+def renew(db: apsw.Connection, active: int | None) -> None:
+    """
+    Queue the chunks that have no vector in the active generation, and no others; failures that hold stay noted. Chunks
+    that are never embedded are not queued.
+    """
+    db.execute(f"delete from embed_queue where chunk_id not in (select id from chunks) or chunk_id in ({KEYWORD_ONLY})")
+    missing = f"insert or ignore into embed_queue (chunk_id) select id from chunks where id not in ({KEYWORD_ONLY})"
+    if active is None:
+        db.execute(missing)
+        return
+    db.execute(f"delete from embed_queue where chunk_id in (select chunk_id from vectors_{active})")
+    db.execute(f"{missing} and id not in (select chunk_id from vectors_{active})")

@@ -1,0 +1,157 @@
+"""Making, preparing and migrating the file of a database."""
+
+from __future__ import annotations
+
+import os
+import re
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+import apsw
+
+from memory.schema.errors import StoreDamaged, StoreError, StoreTooNew
+from memory.store.sqlite.translate import rights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+APPLICATION = 0x6D656D6F  # "memo": tells our files from those of other programs
+PAGE_SIZE = 8192  # five vectors of 384 dimensions a page instead of two
+MAP_BYTES = 1 << 30
+
+
+def missing(connection: apsw.Connection, path: str) -> int:
+    """How many bytes are missing at the end of a file that was cut."""
+    from memory.store.sqlite import length  # a search does without
+
+    return length.missing(connection, path)
+
+
+def create(path: str) -> None:
+    """An empty file that only its owner reads; SQLite gives its companions the same rights."""
+    try:
+        if not os.path.exists(path):
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError as error:
+        raise StoreError(f"cannot make {path}: {error.strerror}", hint=rights(path)) from error
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """Which file has a name; None if none has."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def prepared(connection: apsw.Connection, busy_seconds: float, *, careful: bool, damaged: bool) -> apsw.Connection:
+    """
+    Args:
+        careful: Not to write the log into the file on closing, as whoever closes a file last does: we may yet find
+            that it is not ours.
+        damaged: Take a file for what it is, not for what it says it is; nothing is written to it.
+    """
+    try:
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(careful or damaged))
+        if damaged:  # SQLite then opens a file that is too short; nothing is written for all that
+            connection.pragma("writable_schema", 1)
+            connection.pragma("query_only", 1)
+        _set_up(connection, busy_seconds)
+    except BaseException:
+        connection.close()  # or its log would stay beside a file that we were to leave as it is
+        raise
+    return connection
+
+
+def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
+    connection.set_busy_timeout(round(busy_seconds * 1000))
+    for setting, value in (("foreign_keys", 1), ("temp_store", 2), ("mmap_size", MAP_BYTES), ("cache_size", -16000)):
+        connection.pragma(setting, value)  # one by one: apsw stops a script at the first pragma that answers
+    connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)  # "x" is a column, never a text
+    connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
+    connection.register_fts5_function("matched", matched)
+
+
+def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
+    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
+    bits = 0
+    for phrase in range(api.phrase_count):
+        if api.phrase_columns(phrase):
+            bits |= 1 << phrase
+    return bits.to_bytes(api.phrase_count // 8 + 1, "little")
+
+
+def logged(path: str) -> bool:
+    """Whether a write-ahead log with something in it stands beside the file, as after a crash."""
+    return os.path.exists(log := f"{path}-wal") and os.path.getsize(log) > 0
+
+
+def migrations() -> list[tuple[int, str]]:
+    """The numbered scripts, oldest first."""
+    from importlib.resources import files  # brings tempfile and archive formats along
+
+    folder = files(__package__).joinpath("migrations")
+    names = sorted(item.name for item in folder.iterdir() if re.fullmatch(r"\d{4}_\w+\.sql", item.name))
+    return [(int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names]
+
+
+LATEST = 8
+"""Number of the last script; a test compares it with the folder, which a start need not read."""
+
+
+def migrate(
+    connection: apsw.Connection, path: str, busy_seconds: float, measure: Callable[[apsw.Connection], None]
+) -> None:
+    format = version(connection, path)
+    if format == LATEST:
+        return
+    if format == 0:
+        connection.pragma("page_size", PAGE_SIZE)
+        _log_ahead(connection, busy_seconds)
+    connection.execute("begin immediate")
+    try:
+        measure(connection)
+        format = version(connection, path)  # another process may have been faster
+        for number, script in migrations():
+            if number > format:
+                connection.execute(script)
+        connection.execute(f"pragma application_id = {APPLICATION}; pragma user_version = {LATEST}; commit")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("rollback")
+        raise
+
+
+def _log_ahead(connection: apsw.Connection, busy_seconds: float) -> None:
+    """
+    Turn WAL mode on. SQLite does not wait for others that do the same to a new file, whatever its busy timeout: it fails
+    at once (https://sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY In WAL Mode").
+    """
+    until = monotonic() + busy_seconds
+    while True:
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if monotonic() >= until:
+                raise
+            sleep(0.01)
+        else:
+            return
+
+
+def version(connection: apsw.Connection, path: str) -> int:
+    format = int(connection.pragma("user_version"))
+    application = int(connection.pragma("application_id"))
+    if application != APPLICATION:
+        if format or application or connection.execute("select 1 from sqlite_schema limit 1").get is not None:
+            raise StoreDamaged(
+                f"{path} is a database of another program", hint="Choose another place with MEMORY_HOME or `home`."
+            )
+        return 0
+    if format > LATEST:
+        raise StoreTooNew(
+            f"{path} has format {format}; this version of memory knows up to {LATEST}",
+            hint="Install the newer version here too.",
+        )
+    return format
