@@ -177,8 +177,8 @@ GRAPH = (
     ),
     Mutant(
         "graph-one-step-short",
-        "for step in range(1, most + 1):\n                if total",
-        "for step in range(1, most):\n                if total",
+        "for step in range(1, most + 1):\n            if total",
+        "for step in range(1, most):\n            if total",
         "test_store_graph.py",
         "not Ram",
     ),

@@ -41,8 +41,8 @@ STORE_WRITES = (
     ),
     Mutant(
         "vectors-go-after-their-chunks",
-        'vectors.forget_memory(db, id)\n        db.execute("delete from chunks where memory_id = ?", (id,))',
-        'db.execute("delete from chunks where memory_id = ?", (id,))\n        vectors.forget_memory(db, id)',
+        'generations.forget_memory(db, id)\n        db.execute("delete from chunks where memory_id = ?", (id,))',
+        'db.execute("delete from chunks where memory_id = ?", (id,))\n        generations.forget_memory(db, id)',
         "test_stores.py",
         "Sqlite",
     ),
@@ -71,7 +71,7 @@ GENERATIONS = (
     ),
     Mutant(
         "activate-queues-nothing",
-        "    queue.renew(db, id)\n    return True",
+        "    renew(db, id)\n    return True",
         "    return True",
         "test_stores.py",
         "Sqlite",

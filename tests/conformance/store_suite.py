@@ -434,8 +434,9 @@ class Changing:
         with pytest.raises(NotFound):
             store.memories.replace(id, note("b", parent_id=MemoryId(99)))
 
-        assert store.memories.by_id([id])[id].what == "a"
-        assert store.memories.details(id) is None
+        whole = store.memories.details(id)
+        assert whole is not None
+        assert (whole.memory.what, list(whole.history)) == ("a", [])
 
     def test_deletion_leaves_nothing(self, store: Store) -> None:
         vectors = directions(3)

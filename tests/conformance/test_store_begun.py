@@ -1,4 +1,4 @@
-"""Both stores keep every promise of `memory.store.begun.Begun`."""
+"""Both stores keep every promise of `memory.store.queue.Queue` about chunks that are begun."""
 
 from __future__ import annotations
 

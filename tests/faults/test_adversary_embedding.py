@@ -242,7 +242,7 @@ class Answers:
 @pytest.mark.parametrize("tokens", ["12", [1], 1.5, 10**30, -1_000_000, True, 0])
 def test_a_count_of_tokens_that_is_none_is_not_believed(tokens):
     store = RamStore()
-    made = Client(Answers(tokens), Terms(price=1.0), store)
+    made = Client(Answers(tokens), Terms(price=1.0), store.usage)
     made.embed(["one two three"], "passage")
     made.close()
 
@@ -344,7 +344,7 @@ class Locked(RamStore):
 
 def test_an_answer_at_hand_is_not_lost_to_a_lock():
     store = Locked()
-    made = Client(Answers(), Terms(), store)
+    made = Client(Answers(), Terms(), store.usage)
 
     assert made.embed(["a"], "passage").shape == (1, 16)
     assert store.usage.lines()[0].error == "no answer yet"
@@ -443,7 +443,7 @@ def test_work_that_raises_does_not_end_all_work_for_ever():
 
 def test_what_is_noted_while_somebody_else_writes_is_in_the_ledger_later(tmp_path):
     with closing(SqliteStore(tmp_path / "memory.db")) as store, closing(SqliteStore(tmp_path / "memory.db")) as other:
-        meter = Meter(Names("hashed", "hashed-64", 2), "", store)
+        meter = Meter(Names("hashed", "hashed-64", 2), "", store.usage)
         with meter.call(["a", "b", "c"]):
             pass
         with other._db.write():

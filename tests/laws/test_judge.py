@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.rank.coverage import NEIGHBOURS, coverage, held_by_memory
 from memory.rank.gate import (
     DEPTH,
     DISTILLED_COVERAGE,
@@ -20,6 +19,7 @@ from memory.rank.gate import (
     first_margin,
     judge,
 )
+from memory.rank.relevance import NEIGHBOURS, coverage, held_by_memory
 from memory.schema.answer import Scored, Tier
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Gate, Term

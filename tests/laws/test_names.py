@@ -15,8 +15,8 @@ from memory.schema.answer import Scored
 from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Query, Term
+from memory.store.phrases import folded, forms, stems
 from memory.store.sqlite.keywords import expression
-from memory.store.stems import folded, forms, stems
 from memory.text import identifiers
 from memory.text.identifiers import named, other, parts, pieces, split
 from memory.text.terms import terms

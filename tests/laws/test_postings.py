@@ -17,9 +17,9 @@ from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Mode, Term
 from memory.search import retrievers
 from memory.store import postings
+from memory.store.phrases import forms, stems
 from memory.store.sqlite import keywords
 from memory.store.sqlite.store import SqliteStore
-from memory.store.stems import forms, stems
 from memory.text.terms import terms
 from oracle.ram import RamStore
 

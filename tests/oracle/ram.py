@@ -44,8 +44,7 @@ from memory.store import (
     Waiting,
 )
 from memory.store.columns import WEIGHTS
-from memory.store.postings import Allowance
-from memory.store.stems import folded, forms, phrased, stems
+from memory.store.phrases import Allowance, folded, forms, phrased, stems
 from oracle.ram_graph import RamGraph
 from oracle.ram_runs import RamRuns
 from oracle.ram_sessions import ordered, session, sum_of, tally

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.schema.errors import Invalid
+from memory.store import State
 from memory.store.neighbours import neighbours
 
 if TYPE_CHECKING:
@@ -28,9 +29,10 @@ class RamTermVectors:
         with self._store.lock:
             return self._store.data.learned.get(generation)
 
-    def fit(self, generation: int) -> float | None:
-        learned = self.learned(generation)
-        return None if learned is None else learned.fit
+    def answering(self) -> tuple[int, float | None]:
+        active = next((one.id for one in self._store.generations() if one.state is State.ACTIVE), 0)
+        learned = self.learned(active)
+        return active, None if learned is None else learned.fit
 
     def learn(
         self, generation: int, learned: Learned, term_vectors: Sequence[TermVector], *, instead_of: Learned | None

@@ -29,7 +29,6 @@ from memory.operations.sessions.arguments import draft
 from memory.rank.coverage import coverage
 from memory.schema.kinds import Kind
 from memory.schema.query import Granularity, Mode, Query, Scope
-from memory.store.sqlite import sessions as sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -896,7 +895,7 @@ def test_a42_what_keywords_found_is_measured_by_its_similarity_too(opened: Opene
 )
 def test_a47_a48_a_session_is_looked_up_and_not_searched_for(opened: Opened, scope: dict[str, frozenset]) -> None:
     memory = opened()
-    database = apsw.Connection(memory.engine.config.database)
+    database = memory.engine.store._db.connection
     asked: list[tuple[str, Any]] = []
 
     def watch(_cursor: object, statement: str, values: Any) -> bool:
@@ -904,12 +903,11 @@ def test_a47_a48_a_session_is_looked_up_and_not_searched_for(opened: Opened, sco
         return True
 
     database.exec_trace = watch
-    sql.by_iteration(database, Scope(kinds=frozenset({Kind.REPORT}), **scope), 10, latest_first=True)
+    memory.engine.store.sessions.by_iteration(Scope(kinds=frozenset({Kind.REPORT}), **scope), 10, latest_first=True)
     database.exec_trace = None
 
-    statement, values = asked[0]
+    statement, values = next(one for one in asked if one[0].startswith("select"))
     plan = [row[3] for row in database.execute(f"explain query plan {statement}", values)]
-    database.close()
     assert any("SEARCH m USING INDEX" in step for step in plan), plan
     assert not any(step.startswith("SCAN m") for step in plan), plan
 

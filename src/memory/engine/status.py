@@ -8,7 +8,7 @@ from memory.schema.answer import Notice
 from memory.schema.document import Embedding
 from memory.schema.errors import EmbedError, SpaceMismatch
 from memory.schema.times import midnight
-from memory.store import State, active
+from memory.store import State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,9 +72,8 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
             )
         )
     today = tuple(store.usage.daily_usage(midnight(moment)))
-    answering = active(found for found, _ in generations)
-    answering_id = answering.id if answering else 0
-    learned = store.term_vectors.size(answering_id), store.term_vectors.fit(answering_id)
+    answering, fit = store.term_vectors.answering()
+    learned = store.term_vectors.size(answering), fit
     return Status(
         counts, generations, configured, tuple(store.queue.failures(FAILURES)), today, tuple(problems), *learned
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.coverage import coverage, match_strength
+from memory.rank.relevance import RRF_K, coverage, match_strength
 from memory.schema.query import Merge
 
 if TYPE_CHECKING:
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from memory.schema.memory import ChunkId
     from memory.schema.query import Term
     from memory.schema.space import Vectors
-
-RRF_K = 60
-"""Cormack, Clarke and Büttcher, SIGIR 2009, found it best."""
 
 SHRINK = 50
 """The centre of n vectors is their sum over n + this: a store of three is hardly centred on itself."""
@@ -30,7 +27,7 @@ class Fusing(NamedTuple):
     Attributes:
         candidates: Chunks taken from each retriever, at least.
         deepen: Take more if those are of fewer memories or sections than asked for.
-        neighbours: Whether words that stand together count (`memory.rank.neighbours`).
+        neighbours: Whether words that stand together count (`memory.rank.relevance`).
         distilled: Whether there may be a distilled tier.
         half_life: Days after which a memory weighs three quarters (`memory.rank.order`); 0 does not look at age.
     """
@@ -62,7 +59,7 @@ def fuse(
         terms: What the keyword retriever looked for; the candidates' `matched` speaks of them.
         weights: Of keywords and vectors.
         proximity: For chunks the share of the query's weight that stands together in them, 0..1 (see
-            `memory.rank.neighbours`).
+            `memory.rank.relevance`).
 
     Returns:
         With scores 0..1 if the weights sum to 1.

@@ -6,7 +6,7 @@ import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.coverage import NEIGHBOURS, coverage, held_by_memory, match_strength
+from memory.rank.relevance import NEIGHBOURS, coverage, held_by_memory, strengths
 from memory.schema.answer import Tier, Verdict
 from memory.schema.query import Gate
 
@@ -163,14 +163,7 @@ def first_margin(
     """
     if not ranking:
         return 0.0
-    best = max(scored.keyword or 0.0 for scored in ranking) or 1.0
-    cache: dict[int, float] = {}
-    strengths = []
-    for scored in ranking:
-        if (held := cache.get(scored.matched)) is None:
-            held = cache[scored.matched] = coverage(terms, scored.matched)
-        strengths.append(
-            (3 + NEIGHBOURS) * match_strength(held, (scored.keyword or 0.0) / best, proximity.get(scored.chunk, 0.0))
-        )
-    highest = max(strengths)
-    return 1 / sum(math.exp(2 * (strength - highest)) for strength in strengths)
+    best = max(scored.keyword or 0.0 for scored in ranking)
+    sums = [(3 + NEIGHBOURS) * share for share in strengths(terms, ranking, best=best, proximity=proximity)]
+    highest = max(sums)
+    return 1 / sum(math.exp(2 * (one - highest)) for one in sums)

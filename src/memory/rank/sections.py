@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.coverage import similarity
+from memory.rank.relevance import similarity
 from memory.rank.rollup import SECTIONS_OF, Passage
 from memory.schema.memory import ChunkType
 

@@ -7,8 +7,8 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.confidence import confidence
-from memory.rank.coverage import coverage, held_by_memory
 from memory.rank.graph_distance import relevance
+from memory.rank.relevance import coverage, held_by_memory
 from memory.schema.answer import Notice, Outcome, Searched, Tier
 from memory.schema.errors import EmbedError, Invalid, NotFound, SpaceMismatch
 from memory.schema.kinds import Kind

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import centred, fuse, shrunk
-from memory.rank.neighbours import DEPTH, lifted, neighbours, proximities
+from memory.rank.relevance import PROXIMITY_DEPTH, lifted, neighbours, proximities
 from memory.schema.answer import Notice, Scored, Step
 from memory.schema.errors import EmbedError, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Merge
-from memory.store import active
 from memory.text.terms import terms
 
 if TYPE_CHECKING:
@@ -38,6 +37,21 @@ COSTLY = 4_000
 
 AHEAD = 2_000
 """Candidates that take little longer than a few: a long memory may have hundreds before those of the next one."""
+
+
+class Evidence(NamedTuple):
+    """
+    Attributes:
+        ranking: By keyword.
+        more: Whether a deeper look would find more.
+        proximity: What share of the query's weight stands together in its first chunks.
+        fit: See `Retrievers.fit`.
+    """
+
+    ranking: Ranking
+    more: bool
+    proximity: Mapping[ChunkId, float]
+    fit: float | None
 
 
 class Trace:
@@ -70,6 +84,7 @@ class Retrievers:
         self._query, self._store, self._fusing = query, store, fusing
         self._made, self._backfill, self._trace = embedders, backfill, trace
         self.terms: tuple[Term, ...] = ()
+        self.model = ""  # whose vector of the query was compared; empty if no model was asked
         self._vector: tuple[Generation, Vectors] | None = None
         self._asked: tuple[int, Vectors] | None = None  # the generation and the vector that are compared
         self._ranked: tuple[int, Ranking] | None = None
@@ -87,11 +102,6 @@ class Retrievers:
         """How many vectors there are to compare with; where none was compared, how many memories there are."""
         return self._store.vectors.centre(self._asked[0])[1] if self._asked else self._store.memories.count(EVERYTHING)
 
-    @property
-    def model(self) -> str:
-        """Whose vector of the query was compared; empty if no model was asked."""
-        return self._vector[0].space.model if self._vector else ""
-
     def renew(self, *, vector: bool) -> None:
         """
         Begin anew, after others changed what was ranked.
@@ -102,7 +112,7 @@ class Retrievers:
         self._ranked = self._words = None
         self._proximity = {}
         if vector:
-            self._vector = None
+            self._vector, self.model = None, ""
             for name in ("_fit", "_term_embedder"):
                 self.__dict__.pop(name, None)
 
@@ -140,6 +150,13 @@ class Retrievers:
             self._trace.step("keyword", len(found))
         return self._words[1]
 
+    def evidence(self, depth: int) -> Evidence:
+        """What the gate goes by."""
+        if self.costly():
+            depth = max(depth, self._fusing.candidates)  # as many as the other retriever would be fused with
+        ranking = self.keywords(depth)
+        return Evidence(ranking, len(ranking) >= depth, self.proximity(ranking), self.fit)
+
     def _best(self, depth: int) -> Ranking:
         """By BM25. To rank takes as long for many as for few: where it takes long, more is taken the second time."""
         known, found = self._ranked or (0, ())
@@ -153,7 +170,7 @@ class Retrievers:
         """What share of the query's weight stands together in the first chunks of a ranking."""
         if not self._pairs:
             return {}
-        first = [scored.chunk for scored in ranking[:DEPTH]]
+        first = [scored.chunk for scored in ranking[:PROXIMITY_DEPTH]]
         if unknown := [chunk for chunk in first if chunk not in self._proximity]:
             self._proximity |= proximities(self._pairs, self._store.keywords.texts(unknown))
         return {chunk: share for chunk in first if (share := self._proximity.get(chunk, 0.0))}
@@ -170,9 +187,7 @@ class Retrievers:
     @cached_property
     def _fit(self) -> tuple[int, float | None]:
         """The generation that answers, and the fit of its term vectors."""
-        answering = active(self._store.vectors.generations())
-        id = answering.id if answering else 0
-        return id, self._store.term_vectors.fit(id)
+        return self._store.term_vectors.answering()
 
     @cached_property
     def _term_embedder(self) -> TermEmbedder:
@@ -239,7 +254,7 @@ class Retrievers:
                 self._trace.notices.append(
                     Notice("the query is longer than the model reads: its beginning was embedded")
                 )
-            self._vector = (generation, vector)
+            self._vector, self.model = (generation, vector), generation.space.model
             self._trace.step("embed", 1, str(generation.space))
             self._try_embed_queue()
         return self._vector

@@ -6,14 +6,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.confidence import confidence
-from memory.rank.coverage import coverage, held_by_memory
 from memory.rank.gate import DEPTH, GateOptions, judge
-from memory.rank.relevance import by_words, relevances
+from memory.rank.relevance import by_words, coverage, held_by_memory, relevances
 from memory.rank.rollup import SECTIONS_OF, rollup
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier, Verdict
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
 from memory.schema.query import Gate, Granularity, Mode
-from memory.search.documents import unreadable
 from memory.search.retrievers import Retrievers, Trace
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from memory.rank.rollup import Passage
     from memory.schema.answer import Ranking
     from memory.schema.backfill import Backfilled
-    from memory.schema.memory import MemoryId
+    from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.query import Query
     from memory.store import Store
 
@@ -42,6 +40,7 @@ class _Found(NamedTuple):
     rankings: Mapping[str, Ranking]
     more: bool  # a deeper look would find more
     verdict: Verdict | None = None
+    proximity: Mapping[ChunkId, float] = MappingProxyType({})  # of its first chunks, if no vector was compared
     later: Mapping[MemoryId, MemoryId] = MappingProxyType({})  # what took whose place, if that was asked for
 
 
@@ -132,8 +131,11 @@ class _Search:
             more = self._topup(passages, found)
             passages, hits = [*passages, *more], (*hits, *self._hits(more, found))
         hits = self._compared(hits, passages)
-        every_notice = (*trace.notices, *unreadable([hit.memory for hit in hits]))
-        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(every_notice))  # what was begun anew is said once
+        if flagged := [hit.memory for hit in hits if hit.memory.flags]:
+            from memory.search.documents import unreadable
+
+            trace.notices.extend(unreadable(flagged))
+        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(trace.notices))  # what was begun anew is said once
         answer = Answer(
             self._query,
             hits,
@@ -161,7 +163,8 @@ class _Search:
         }
         cosines = {hit.chunk_id: hit.cosine for hit in hits if hit.cosine is not None}
         unknown = [chunk for hit in hits for chunk in matching[hit.chunk_id] if chunk not in cosines]
-        cosines |= self._retrievers.cosines(unknown, make=self._query.compared)
+        if unknown and (self._query.compared or self._retrievers.model):
+            cosines |= self._retrievers.cosines(unknown, make=self._query.compared)
         measured = []
         for hit in hits:
             known = [cosines[chunk] for chunk in matching[hit.chunk_id] if chunk in cosines]
@@ -212,7 +215,8 @@ class _Search:
                 return self._hybrid(depth, None)
             case Mode.KEYWORD:
                 ranking = self._retrievers.keywords(depth)
-                return _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth)
+                proximity = self._retrievers.proximity(ranking)
+                return _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, proximity=proximity)
             case Mode.TIERED:
                 return self._tiered(depth)
 
@@ -230,22 +234,16 @@ class _Search:
             changed = {id: memory.updated_at for id, memory in memories.items()}
             ranking = aged(ranking, changed, self._now(), half_life)
         later = {id: memory.superseded_by for id, memory in memories.items() if memory.superseded_by is not None}
-        return found._replace(ranking=corrected(ranking, later) if later else ranking, later=later)
+        ranking = corrected(ranking, later) if later else ranking
+        proximity = self._retrievers.proximity(ranking) if found.tier is Tier.KEYWORD else found.proximity
+        return found._replace(ranking=ranking, proximity=proximity, later=later)
 
     def _tiered(self, depth: int) -> _Found:
-        if self._retrievers.costly():
-            depth = max(depth, self._fusing.candidates)  # as many as the other retriever would be fused with
-        ranking = self._retrievers.keywords(depth)
-        verdict = judge(
-            self._retrievers.terms,
-            ranking,
-            self._gate_options,
-            proximity=self._retrievers.proximity(ranking),
-            fit=self._retrievers.fit,
-        )
+        ranking, more, proximity, fit = self._retrievers.evidence(depth)
+        verdict = judge(self._retrievers.terms, ranking, self._gate_options, proximity=proximity, fit=fit)
         if not ranking and verdict.tier is not Tier.KEYWORD and self._retrievers.bare():
             verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
-        found = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, verdict)
+        found = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, more, verdict, proximity)
         if verdict.tier is Tier.DISTILLED:
             if (distilled := self._distilled(depth, verdict)) is not None:
                 return distilled
@@ -295,9 +293,7 @@ class _Search:
         if found.tier is not Tier.KEYWORD:
             return [passage.score for passage in passages]
         best = max((scored.keyword or 0.0 for scored in found.ranking), default=0.0)
-        return by_words(
-            passages, self._retrievers.terms, best=best, proximity=self._retrievers.proximity(found.ranking)
-        )
+        return by_words(passages, self._retrievers.terms, best=best, proximity=found.proximity)
 
     def _hits(self, passages: Sequence[Passage], found: _Found) -> tuple[Hit, ...]:
         """Passages with their memories; what was deleted since it was ranked is left out."""

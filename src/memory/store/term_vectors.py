@@ -29,8 +29,11 @@ class TermVectors(Protocol):
         """How its term vectors were learned; None if it has none or is gone."""
         ...
 
-    def fit(self, generation: int) -> float | None:
-        """How well its term vectors fit, as `learned` says, without reading more; None if it has none or is gone."""
+    def answering(self) -> tuple[int, float | None]:
+        """
+        The active generation, 0 if there is none, and how well its term vectors fit, as `learned` says; None if it has
+        none.
+        """
         ...
 
     def learn(

@@ -72,8 +72,6 @@ def named(word: str) -> bool:
 
     Not so numbers, abbreviations ("e.g") and counts ("10th").
     """
-    if word.isalpha() and (word[1:].islower() or word.isupper()):  # most words: spares what follows
-        return False
     if any(sign in word for sign in ("_", "::", "/")):
         return True
     if "." in word:

@@ -42,9 +42,10 @@ def terms(text: str) -> tuple[Term, ...]:
 
 
 def _found(text: str) -> Iterator[Term]:
-    for part in _PART.finditer(_with_marks(text)):
+    spaced = text.isascii()  # as most queries are
+    for part in _PART.finditer(text if spaced else _with_marks(text)):
         phrase, word = text[slice(*part.span(1))], text[slice(*part.span(2))]
-        if unspaced(phrase or word):
+        if not spaced and unspaced(phrase or word):
             yield from _unspaced(phrase or word, together=not word)
         elif word:
             yield from _words(word, prefix=bool(part[3]))
@@ -61,6 +62,8 @@ def _words(word: str, *, prefix: bool) -> Iterator[Term]:
 
 
 def _term(word: str, *, prefix: bool = False) -> Term:
+    if word.isalpha() and (word[1:].islower() or word.isupper()):  # most words: spares the next question
+        return Term(word, prefix)
     if not identifiers.named(word):
         return Term(word, prefix)
     return Term(word, prefix, exact=True, other=identifiers.other(word), parts=_parts(word, prefix=prefix))
@@ -77,8 +80,6 @@ def _parts(name: str, *, prefix: bool) -> tuple[Term, ...]:
 
 def _with_marks(text: str) -> str:
     r"""The text with a letter for each combining mark: to `\w` marks end a word, even the vowel signs of Thai."""
-    if text.isascii():
-        return text
     from unicodedata import category
 
     return "".join("_" if category(c).startswith("M") else c for c in text)

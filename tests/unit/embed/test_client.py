@@ -340,7 +340,7 @@ def test_who_asks_for_just_this_is_let_through_and_opens_the_way_for_all(provide
 def test_when_its_time_is_over_a_server_is_asked_again(store):
     server = Server()
     store.usage.open_circuit(OpenCircuit("http://test", datetime.now(UTC) - timedelta(seconds=1), "was down"))
-    made = Client(server, Terms(), store)
+    made = Client(server, Terms(), store.usage)
 
     made.embed(["a"], "query")
 

@@ -67,7 +67,7 @@ def test_e10_a_vector_that_is_added_takes_the_place_of_the_former(graph) -> None
 def test_e10_what_is_deleted_is_not_found_until_it_is_embedded_again(graph) -> None:
     store = SQLiteVectorStore(graph.engine)
 
-    store.memories.delete("D")
+    store.delete("D")
 
     assert [name for name, _ in store.search(at(0), k=9)] == ["E", "C", "B", "A"]
     assert graph.open_nodes(["D"])["entities"][0]["embedding_status"] == "pending"
@@ -79,7 +79,7 @@ def test_e10_an_entity_without_any_vector_before_can_have_one(tmp_path) -> None:
     graph = entity_graph(tmp_path, embedder)
     store = SQLiteVectorStore(graph.engine)
     assert store.search(HashedEmbedder(64).embed(["x"], "query")[0]) == []
-    store.memories.delete(str(graph.create_entities([{"name": "A"}])["created"][0]["id"]))
+    store.delete(str(graph.create_entities([{"name": "A"}])["created"][0]["id"]))
 
     store.add("A", HashedEmbedder(64).embed(["walnut"], "passage")[0])
 

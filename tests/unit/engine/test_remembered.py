@@ -34,7 +34,7 @@ def test_the_copy_answers_as_the_database_does_to_the_last_digit(store):
             held = [asked(store, k, seed=seed) for _ in range(3)][-1]
             fresh.close()
 
-            assert store._matrix._held is not None
+            assert store.vectors._matrix._held is not None
             assert held == scanned
 
 
@@ -57,7 +57,7 @@ def test_several_windows_of_a_chunk_count_once(store):
 
 def test_a_change_by_another_process_is_seen_at_once(store):
     asked(store), asked(store)
-    assert store._matrix._held is not None
+    assert store.vectors._matrix._held is not None
     other = SqliteStore(store.path)
     vector = directions(1, seed=7)[0]
     [kept] = other.memories.write_entries([note("new", embedded=embedded([vector]))])
@@ -65,18 +65,18 @@ def test_a_change_by_another_process_is_seen_at_once(store):
     assert asked(store)[0].memory == kept.memory.id
 
     asked(store)
-    other.delete(MemoryId(kept.memory.id))
+    other.memories.delete(MemoryId(kept.memory.id))
     other.close()
     assert kept.memory.id not in {scored.memory for scored in asked(store)}
 
 
 def test_a_single_search_or_one_after_each_change_makes_no_copy(store):
     asked(store)
-    assert store._matrix._held is None
+    assert store.vectors._matrix._held is None
 
     store.memories.write_entries([note("new", embedded=embedded([unit(1)]))])
     asked(store)
-    assert store._matrix._held is None
+    assert store.vectors._matrix._held is None
 
 
 def test_a_generation_that_is_too_large_is_scanned(store, monkeypatch):
@@ -84,7 +84,7 @@ def test_a_generation_that_is_too_large_is_scanned(store, monkeypatch):
     before = asked(store)
 
     assert [asked(store), asked(store)] == [before, before]
-    assert store._matrix._held is None
+    assert store.vectors._matrix._held is None
 
 
 def test_an_empty_generation_has_no_nearest(tmp_path):
@@ -101,13 +101,13 @@ def test_counts_of_words_follow_every_write(store):
     other = SqliteStore(store.path)
 
     def rows():
-        return [found.weigh(words("zebra"))[0].rows for found in (store, other)]
+        return [found.keywords.weigh(words("zebra"))[0].rows for found in (store, other)]
 
     assert rows() == rows() == [0, 0]
     id = store.memories.write_entries([note("zebra")])[0].memory.id
     assert rows() == rows() == [1, 1]
     other.memories.write_entries([note("zebra again")])
     assert rows() == rows() == [2, 2]
-    other.delete(id)
+    other.memories.delete(id)
     assert rows() == rows() == [1, 1]
     other.close()

@@ -21,7 +21,7 @@ from memory.schema.answer import Tier
 from memory.schema.errors import StoreError
 from memory.schema.kinds import Kind
 from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Query, Scope
-from memory.store.sqlite import searches
+from memory.store.sqlite import usage
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def test_a_search_that_cannot_be_remembered_is_answered(engine, tmp_path, caplog
 
 
 def test_the_file_is_its_owners(tmp_path):
-    searches.enter(str(tmp_path / "memory.db"), search())
+    usage.enter_search(str(tmp_path / "memory.db"), search())
 
     assert stat.S_IMODE((tmp_path / "memory.db-searches").stat().st_mode) == 0o600
 
@@ -201,11 +201,11 @@ def test_nothing_is_written_into_the_database(tmp_path):
 
 
 def test_the_file_has_two_halves_and_no_more(tmp_path, monkeypatch):
-    monkeypatch.setattr(searches, "HALF", 1000)
+    monkeypatch.setattr(usage, "HALF", 1000)
     database = str(tmp_path / "memory.db")
     for number in range(200):
-        searches.enter(database, search(number))
-        found = [one.moment for one in searches.entered(database, None)]
+        usage.enter_search(database, search(number))
+        found = [one.moment for one in usage.entered_searches(database, None)]
         assert found == [at(earlier) for earlier in range(number + 1)][-len(found) :]
         assert len(found) > min(number, 10)
 
@@ -216,19 +216,19 @@ def test_the_file_has_two_halves_and_no_more(tmp_path, monkeypatch):
 
 def test_a_half_that_another_process_moved_is_not_moved_again(tmp_path, monkeypatch):
     database, path = str(tmp_path / "memory.db"), tmp_path / "memory.db-searches"
-    searches.enter(database, search(1))
-    real = searches.os.fstat
+    usage.enter_search(database, search(1))
+    real = usage.os.fstat
 
     def moved(file):
         path.rename(f"{path}-old")
         path.write_bytes(b"")
         return real(file)
 
-    monkeypatch.setattr(searches, "HALF", 1)
-    monkeypatch.setattr(searches.os, "fstat", moved)
-    searches.enter(database, search(2))
+    monkeypatch.setattr(usage, "HALF", 1)
+    monkeypatch.setattr(usage.os, "fstat", moved)
+    usage.enter_search(database, search(2))
 
-    assert list(searches.entered(database, None)) == [search(1), search(2)]
+    assert list(usage.entered_searches(database, None)) == [search(1), search(2)]
 
 
 @pytest.mark.parametrize(
@@ -248,12 +248,12 @@ def test_a_half_that_another_process_moved_is_not_moved_again(tmp_path, monkeypa
 )
 def test_a_line_that_was_cut_short_is_left_out(tmp_path, line):
     database, path = str(tmp_path / "memory.db"), tmp_path / "memory.db-searches"
-    searches.enter(database, search(1))
+    usage.enter_search(database, search(1))
     with path.open("ab") as file:
         file.write(line.encode("latin-1") + b"\n")
-    searches.enter(database, search(2))
+    usage.enter_search(database, search(2))
 
-    assert list(searches.entered(database, None)) == [search(1), search(2)]
+    assert list(usage.entered_searches(database, None)) == [search(1), search(2)]
 
 
 # Showing ----------------------------------------------------------------------

@@ -154,7 +154,7 @@ def test_it_says_how_it_was_learned_and_how_well_it_fits(taught: Store) -> None:
     assert found.basis.shape == (AXES, WIDTH)
     assert found.basis @ found.basis.T == pytest.approx(np.eye(AXES), abs=1e-4)
     assert 0.5 < found.fit <= 1
-    assert taught.term_vectors.fit(1) == found.fit
+    assert taught.term_vectors.answering() == (1, found.fit)
 
 
 def test_it_knows_words_and_pairs_that_were_said_twice(taught: Store) -> None:

@@ -25,7 +25,8 @@ from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.times import iso
 from memory.schema.usage import Budget, OpenCircuit
 from memory.store import Claim, Generation, State
-from memory.store.sqlite.opening import APPLICATION, LATEST, matched, migrations
+from memory.store.sqlite.keywords import matched
+from memory.store.sqlite.opening import APPLICATION, LATEST, migrations
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -721,7 +722,7 @@ def test_a_repair_is_noticed_by_those_who_hold_a_copy_of_the_vectors(path: Path)
         assert nearest() == [1] != before
         assert [nearest() for _ in range(3)][-1] == [1]
         assert store.vectors._matrix._held is not None
-        other.clear(1)
+        other.vectors.clear(1)
         assert nearest() == []
 
 
@@ -850,8 +851,8 @@ def test_a_write_looks_up_only_what_it_needs(many: SqliteStore) -> None:
         id = many.memories.write_entries([note("new", unless_known=True, embedded=embedded(directions(1)))])[
             0
         ].memory.id
-        many.replace(id, note("newer", embedded=embedded(directions(1))))
-        many.delete(id)
+        many.memories.replace(id, note("newer", embedded=embedded(directions(1))))
+        many.memories.delete(id)
 
     steps = plans(many, write)
 

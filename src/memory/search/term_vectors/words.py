@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import pairwise
 
-from memory.store.stems import stems
+from memory.store.phrases import stems
 from memory.text.bigrams import indexed
 from memory.text.identifiers import parts
 from memory.text.terms import STOP

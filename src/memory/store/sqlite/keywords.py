@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import Scored
 from memory.store import PRIOR, SPARSE
 from memory.store.columns import WEIGHTS
-from memory.store.postings import Allowance
+from memory.store.phrases import Allowance, folded, forms, phrased
 from memory.store.sqlite.database import Part, reading
 from memory.store.sqlite.rows import broad, listed, read, where, within
-from memory.store.stems import folded, forms, phrased
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
     from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId
     from memory.schema.query import Scope, Term
+    from memory.store.phrases import Phrase, Phrased
     from memory.store.sqlite.database import Database
     from memory.store.sqlite.rows import Row, Values
-    from memory.store.stems import Phrase, Phrased
 
 BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS.values()))})"
 
@@ -310,3 +309,12 @@ def quoted(text: str) -> str:
 def expression(terms: Sequence[Term]) -> str:
     """Any of the terms. The i-th term is the i-th phrase, which `matched` relies on."""
     return " OR ".join(quoted(term.text) + "*" * term.prefix for term in terms)
+
+
+def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
+    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
+    bits = 0
+    for phrase in range(api.phrase_count):
+        if api.phrase_columns(phrase):
+            bits |= 1 << phrase
+    return bits.to_bytes(api.phrase_count // 8 + 1, "little")

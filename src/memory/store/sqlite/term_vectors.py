@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from memory.store.sqlite.rows import Row
 
 
-_SOUND = "generation = ? and length(basis) = 4 * axes * (select dimension from generations where id = l.generation)"
+_WHOLE = "length(basis) = 4 * axes * (select dimension from generations where id = l.generation)"
+_SOUND = f"generation = ? and {_WHOLE}"
 """Damaged term vectors are as if they were not there: they are learned again."""
 
 
@@ -42,9 +43,12 @@ class SqliteTermVectors(Part):
         return Learned(passages, last, fit, moment(at), _basis(basis, axes))
 
     @reading
-    def fit(self, db: apsw.Connection, generation: int) -> float | None:
-        found: float | None = db.execute(f"select fit from lexicons l where {_SOUND}", (key(generation),)).get
-        return found
+    def answering(self, db: apsw.Connection) -> tuple[int, float | None]:
+        row: Row | None = db.execute(
+            f"""select g.id, (select fit from lexicons l where l.generation = g.id and {_WHOLE})
+                from generations g where g.state = 'active'"""
+        ).get
+        return (0, None) if row is None else (row[0], row[1])
 
     @writing(durable=False)  # what is lost can be learned again
     def learn(

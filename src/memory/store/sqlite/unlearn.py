@@ -55,7 +55,7 @@ def unlearning(db: apsw.Connection, memories: Sequence[int]) -> Generator[None]:
 def _unlearn(db: apsw.Connection, memories: Sequence[int]) -> set[str]:
     """Take away the vectors of two words that stand together in memories; all words that the index holds of these."""
     from memory.store.neighbours import neighbours
-    from memory.store.stems import stems
+    from memory.store.phrases import stems
 
     found: set[str] = set()
     rows: Iterable[Row] = db.execute(
