@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from memory.integrations.command import NAME, ours
 from memory.integrations.edits import occupied
-from memory.integrations.jsontext import MARK, Fault, blank
+from memory.integrations.jsontext import DEPTH_LIMIT, MARK, Fault, blank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, MutableMapping, Sequence
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 
 _UNUSUAL = "written in a way that cannot be changed without touching the rest"
+_TOO_DEEP = f"nested more than {DEPTH_LIMIT} deep"
+_DEEP_KEY = re.compile(rf"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{DEPTH_LIMIT}}}")
+"""A key with so many dots takes tomllib memory in the square of them: 100,000, which are 200 KB of text, some 40 GB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ def _by_library(text: str, change: Callable[[TOMLDocument], None]) -> str:
     try:
         document = tomlkit.parse(text.removeprefix(MARK))
         change(document)
-    except TOMLKitError as error:
+    except (TOMLKitError, RecursionError) as error:
         raise Fault(f"{_UNUSUAL}: {error}", 0) from error
     after = document.as_string()
     if _comments(text) - _comments(after):
@@ -185,10 +188,14 @@ def _table(tables: dict[str, Json], key: str) -> dict[str, Json]:
 
 def _said(text: str) -> dict[str, Json]:
     """What a text says; floats as they are spelled, since nan is not even itself."""
+    if found := _DEEP_KEY.search(text):
+        raise Fault(_TOO_DEEP, found.start())
     try:
         return tomllib.loads(text.removeprefix(MARK), parse_float=str)
     except tomllib.TOMLDecodeError as error:
         raise Fault(f"broken TOML: {error}", _place(text, str(error))) from error
+    except RecursionError as error:
+        raise Fault(_TOO_DEEP, 0) from error
 
 
 def _place(text: str, message: str) -> int:

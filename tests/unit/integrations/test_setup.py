@@ -617,6 +617,14 @@ def test_a_file_that_is_nested_without_end_is_refused() -> None:
         parsed("[" * 5000, comments=False)
 
 
+@pytest.mark.parametrize(
+    "text", [f"a = {'[' * 5000}{']' * 5000}", f"a = {'[' * 5000}", f"{'a . ' * 100_000}b = 1", f"[{'a.' * 300}b]"]
+)
+def test_a_toml_file_that_is_nested_without_end_is_refused(text: str) -> None:
+    with pytest.raises(Fault, match="nested more than"):
+        TomlEdit("mcp_servers", ENTRY).install(text, force=False)
+
+
 def test_a_file_in_another_encoding_is_refused(home: Path) -> None:
     (home / ".cursor").mkdir()
     (home / ".cursor/mcp.json").write_bytes('{"mcpServers": {}}'.encode("utf-16"))
