@@ -23,7 +23,7 @@ from memory import Draft, Engine
 from memory.cli import cli
 from memory.config.config import load
 from memory.integrations.hook import FORMS, KEPT_SECONDS, QUIET_SECONDS, REMINDER, TEXT_LIMIT
-from memory.operations.daily import TOOLS
+from memory.operations.daily import OPERATIONS
 from memory.store.sqlite.store import SqliteStore
 from memory.text.injection import orders
 from memory.text.tokens import tokens
@@ -571,7 +571,7 @@ def test_every_tool_that_is_named_is_there(text: str) -> None:
     named = set(re.findall(r"memory_[a-z]+", text))
 
     assert {"memory_context", "memory_search", "memory_details", "memory_save", "memory_delete"} == named
-    assert named <= {tool.name for tool in TOOLS}
+    assert named <= {tool.name for tool in OPERATIONS}
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)

@@ -19,7 +19,7 @@ from agent import ERAS, Agent, taken, tells_arguments, text
 from command import Shell
 
 from memory.mcp.server import RESEARCH
-from memory.operations.render.research_text import MORE
+from memory.operations.research.text import MORE
 from memory.operations.toolsets import chosen
 from memory.text.fence import INTRODUCTION, MARK
 

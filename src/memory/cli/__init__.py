@@ -30,7 +30,7 @@ COMMANDS = {
     "list": "memory.cli.find:list_",
     "context": "memory.cli.find:context",
     "session": "memory.operations.sessions.operations",
-    "run": "memory.cli.run:runs",
+    "run": "memory.operations.research.operations",
     "graph": "memory.operations.graph.operations",
     "import": "memory.cli.transfer:import_",
     "watch": "memory.cli.watch:watch",

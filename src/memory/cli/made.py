@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memory.cli.options import HERE, as_json, given_text, named_project, not_blank, opened, progress, show, usually
+from memory.cli.options import (
+    HERE,
+    PATH,
+    as_json,
+    given_text,
+    named_project,
+    not_blank,
+    opened,
+    progress,
+    show,
+    standard_input,
+    usually,
+)
+from memory.config.files import BULK_BYTES
 from memory.operations.operation import Call, Group
 from memory.operations.render.data import document
 
@@ -31,11 +44,10 @@ def made(module: str, path: str, by_hand: Mapping[str, Callable[[], click.Comman
     found = declared[path]
     if not isinstance(found, Group):
         return _command(found)
-    inner = {
-        name: by_hand[f"{path} {name}"]() if f"{path} {name}" in by_hand else made(module, f"{path} {name}", {})
-        for name in found.order
-    }
-    return usually(found.usual)(path, inner, help=found.help, short_help=found.short)
+    inner = {name: _command(one) for name, one in declared.items() if not isinstance(one, Group)}
+    inner |= {name: command() for name, command in by_hand.items()}
+    named = {name.removeprefix(f"{path} "): one for name, one in inner.items() if name.startswith(f"{path} ")}
+    return usually(found.usual)(path, named, help=found.help, short_help=found.short)
 
 
 def _command(declared: Command) -> click.Command:
@@ -45,7 +57,7 @@ def _command(declared: Command) -> click.Command:
         with ExitStack() as stack:
             report = stack.enter_context(progress(declared.progress))
             engine = cache(lambda: stack.enter_context(opened(context)))
-            shown = declared.run(Call(engine, report, as_json=wants_json), given)
+            shown = declared.run(Call(engine, report, lambda: named_project(HERE), as_json=wants_json), given)
         return _printed(declared, shown, wants_json=wants_json)
 
     run = as_json(run)
@@ -57,6 +69,8 @@ def _command(declared: Command) -> click.Command:
 
 def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]]:
     how: dict[str, Any] = {"metavar": one.metavar or None}
+    if one.metavar.startswith("FILE"):
+        how["type"] = PATH
     match one.takes:
         case (str(), *_):
             how["type"] = click.Choice(one.takes)
@@ -80,14 +94,16 @@ def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]
 
 
 def _given(one: Option, value: Any) -> Any:
-    """What was given, where it stands for something else: `-` for standard input, `.` for the project of the folder."""
-    if one.flags and one.metavar.endswith("|-") and value is not None:
+    """What was given, or what it stands for: `-` for standard input, `.` for the project of the folder."""
+    if one.metavar == "FILE|-":
+        return standard_input(BULK_BYTES) if value == "-" else value
+    if one.metavar == "TEXT|-" and value is not None:
         return given_text(value, one.flags[-1])
     return named_project(value) if one.flags and one.metavar == "[NAME]" else value
 
 
 def _printed(declared: Command, shown: Shown, *, wants_json: bool) -> int:
-    if wants_json:
+    if wants_json and shown.data is not None:
         show(document(declared.path.replace(" ", "-"), shown.data))
         return shown.code
     if shown.text:

@@ -158,7 +158,7 @@ class Serving:
         client = _client(context)
 
         def run(engine: Engine) -> Result:
-            return tool.run(Call(lambda: engine, progress, project=project, client=client, told=told), arguments)
+            return tool.run(Call(lambda: engine, progress, lambda: project, client=client, told=told), arguments)
 
         return await self._beside(run)
 

@@ -1,10 +1,11 @@
-"""What can be asked of the product, each declared once: its tool, its command and the reference are made of it."""
+"""How a verb is declared: as a tool for agents, as a command for people. The rest is made of that."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from memory.operations.arguments import described
+from memory.operations.shapes import answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 Declared = TypeVar("Declared")
 
+Given: TypeAlias = "Mapping[str, Any]"
+"""Arguments by name."""
+
 HERE = "."
 """The project that the client works on, or that of the current folder, as a value of `project`."""
 
@@ -25,7 +29,6 @@ class Call:
     What an operation works with, besides its arguments.
 
     Attributes:
-        project: The one that the client works on; None if that is not known.
         client: The program that calls, by the name it gave; empty if it gave none.
         progress: To be told how much of a long work is done, from any thread.
         told: What the server says of the arguments, after the text.
@@ -36,19 +39,24 @@ class Call:
         self,
         opened: Callable[[], Engine],
         progress: Callable[[int, int], None],
+        place: Callable[[], str | None],
         *,
-        project: str | None = None,
         client: str = "",
         told: tuple[Notice, ...] = (),
         as_json: bool = False,
     ) -> None:
-        self._opened, self.progress, self.as_json = opened, progress, as_json
-        self.project, self.client, self.told = project, client, told
+        self._opened, self.progress, self._place = opened, progress, place
+        self.client, self.told, self.as_json = client, told, as_json
 
     @property
     def engine(self) -> Engine:
         """Of a command, opened when it is first asked for: what is asked wrongly is said before."""
         return self._opened()
+
+    @property
+    def project(self) -> str | None:
+        """The one that the client works on, or that of the current folder; None if that is not known."""
+        return self._place()
 
 
 class Result(NamedTuple):
@@ -71,15 +79,15 @@ class Shown(NamedTuple):
     What a command prints.
 
     Attributes:
-        data: JSON, for `--json`.
+        data: JSON, for `--json`; None if the text is JSON itself.
         text: For a person, on standard output; safe to show.
         notes: What should be known besides, a line each on standard error; safe to show.
         code: Of the process.
         ends: Whether a newline follows the text.
     """
 
-    data: dict[str, Any]
-    text: str
+    data: dict[str, Any] | None
+    text: str | bytes
     notes: Sequence[str] = ()
     code: int = 0
     ends: bool = True
@@ -92,7 +100,7 @@ class Option:
     Attributes:
         usage: "-n --limit N"; "--force" is on or off, "--embed/--no-embed" also neither. What begins with no dash is an
             argument: "NAME", "[NAME]" may be left out, "TEXT..." takes several. "--project [NAME]" without a name is
-            that of the current folder, "TEXT|-" may come from standard input.
+            that of the current folder; "TEXT|-" and "FILE|-" may come from standard input, a file then as bytes.
         takes: int; a range of whole numbers (1, 100), None being no end; float, from 0 to 1; choices ("a", "b").
         usual: The default, which the help says.
         several: It may be repeated.
@@ -125,7 +133,7 @@ class Option:
 
 class Command:
     """
-    How a person asks for an operation.
+    How a person asks for something.
 
     Attributes:
         path: "details", or "graph link" of a group.
@@ -139,46 +147,57 @@ class Command:
         usage: str,
         short: str,
         help: str,
-        *options: Option,
-        run: Callable[[Call, Mapping[str, Any]], Shown],
+        options: Sequence[Option],
+        run: Callable[[Call, Given], Shown],
+        *,
         progress: str = "",
     ) -> None:
-        """
-        Args:
-            usage: The path and the arguments in capitals, "graph link SOURCE TYPE TARGET"; an argument that has more to
-                be said is an option without a dash.
-        """
         words = usage.split()
         self.path = " ".join(word for word in words if word.islower())
-        self.short, self.help, self.run, self.progress = short, help, run, progress
         self.options = (*(Option(word) for word in words if not word.islower()), *options)
+        self.short, self.help, self.run, self.progress = short, help, run, progress
+
+
+def command(
+    usage: str, short: str, *options: Option, progress: str = ""
+) -> Callable[[Callable[[Call, Given], Shown]], Command]:
+    """
+    Declare a command by what it runs, whose docstring is its help.
+
+    Args:
+        usage: The path and the arguments in capitals, "graph link SOURCE TYPE TARGET"; an argument that has more to be
+            said is an option without a dash.
+    """
+    return lambda run: Command(usage, short, run.__doc__ or short, options, run, progress=progress)
 
 
 class Group:
     """
-    Commands that share their first word.
+    Commands that share their first word, in the order in which they are declared.
 
     Attributes:
         usual: The one that is meant where none is named.
-        order: All of them, as the reference has them.
     """
 
-    def __init__(self, path: str, usual: str, order: str, short: str, help: str) -> None:
-        self.path, self.usual, self.order, self.short, self.help = path, usual, order.split(), short, help
+    def __init__(self, path: str, usual: str, short: str, help: str) -> None:
+        self.path, self.usual, self.short, self.help = path, usual, short, help
+
+
+def group(path: str, usual: str, short: str) -> Callable[[Callable[[], None]], Group]:
+    """Declare a group; the docstring of an empty function is its help."""
+    return lambda named: Group(path, usual, short, named.__doc__ or short)
 
 
 class Operation:
     """
-    A verb with its faces. A plain class: there are many, and each kind of class is made anew by each process.
+    What an agent can ask for. A plain class: there are many, and each kind of class is made anew by each process.
 
     Attributes:
-        toolset: Empty if agents are not offered it.
         description: When to use it and what for, below 120 words.
         returns: The JSON Schema of its answer.
         project_argument: What defaults to, or may be ".", the client's project; empty if there is none.
         always: Whether the project is needed even if that argument is not given.
         problem: Says an error in the form of this tool; None leaves it to the server.
-        command: How a person asks for it; None if they cannot.
         reads, destroys, repeats: The hints of the protocol: changes nothing; takes something away for good; a second
             call with the same arguments changes nothing more. None reaches into an open world: it is our memory.
     """
@@ -192,18 +211,17 @@ class Operation:
         returns: Schema,
         *,
         toolset: str,
-        run: Callable[[Call, Mapping[str, Any]], Result],
+        run: Callable[[Call, Given], Result],
         project_argument: str = "",
         always: bool = False,
         problem: Callable[[Error], Result] | None = None,
-        command: Command | None = None,
         reads: bool = False,
         destroys: bool = False,
         repeats: bool = False,
     ) -> None:
         self.name, self.title, self.description, self.parameters = name, title, description, parameters
         self.returns, self.toolset, self.run, self.problem = returns, toolset, run, problem
-        self.project_argument, self.always, self.command = project_argument, always, command
+        self.project_argument, self.always = project_argument, always
         self.reads, self.destroys, self.repeats = reads, destroys, repeats
 
     @property
@@ -211,10 +229,32 @@ class Operation:
         """The JSON Schema of its arguments; no others are taken."""
         return described(self.parameters)
 
-    def wants_project(self, arguments: Mapping[str, Any]) -> bool:
+    def wants_project(self, arguments: Given) -> bool:
         """Whether the client's project has to be found out for these arguments."""
         given = arguments.get(self.project_argument) if self.project_argument else None
         return bool(self.project_argument) and (given == HERE or (given is None and self.always))
+
+
+def tool(
+    toolset: str, title: str, returns: str, *parameters: Parameter, **more: Any
+) -> Callable[[Callable[[Call, Given], Result]], Operation]:
+    """
+    Declare a tool by what it runs, whose name it has, and whose docstring is its description.
+
+    Args:
+        returns: The fields of its answer, see `memory.operations.shapes.record`.
+        more: See `Operation`.
+    """
+
+    def declared(run: Callable[[Call, Given], Result]) -> Operation:
+        return Operation(run.__name__, title, told(run), parameters, answer(returns), toolset=toolset, run=run, **more)
+
+    return declared
+
+
+def told(function: Callable[..., object]) -> str:
+    """The docstring of a function as a paragraph."""
+    return " ".join((function.__doc__ or "").split())
 
 
 def but(declared: Declared, **changes: object) -> Declared:

@@ -66,24 +66,3 @@ SHAPES: dict[str, Schema] = {
 def answer(fields: str, **shapes: Schema) -> Schema:
     """A record of memories, whose shapes go by the names in `SHAPES`."""
     return record(fields, **SHAPES, **shapes)
-
-
-SEARCH = answer("about query tier outcome worth verdict:object? hits:hits seconds:real notices:notices")
-CONTEXT = answer(
-    "about project:text? tier:text? outcome:text? memories:pointers tokens:number omitted:number more:number "
-    "notices:notices"
-)
-SAVE = answer("known:flag memory:name notices:notices")
-DETAILS = answer("about memory:pointer details start:number remaining:number notices:notices")
-DELETE = answer("memory:name notices:notices")
-STATS = answer("memories:number superseded:number chunks:number queued:number")
-REINDEX = answer("chunks:number embedded:number")
-
-
-SAID = record(
-    "id memory_id:number query_id type agent:text? content size:number metadata:object created_at flags:texts"
-)
-LATEST = answer("about query_id memories:said more:flag notices:notices", said=several(SAID))
-SHARED = answer("known:flag renewed:flag memory:name query_id type agent created_at notices:notices")
-BRIEFING = answer("query_id context tokens:number memories:pointers omitted:number notices:notices")
-LOGGED = answer("call_id:number query_id notices:notices")

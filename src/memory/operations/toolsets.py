@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ALL = TOOLSETS[-1]
 _HOMES = dict(
-    zip(TOOLSETS, ("daily", "upkeep", "sessions.operations", "research.tools", "graph.operations"), strict=False)
+    zip(TOOLSETS, ("daily", "upkeep", "sessions.operations", "research.operations", "graph.operations"), strict=False)
 )
 """The module of each toolset's tools: only those that are wanted are imported, with the faces they stand on."""
 

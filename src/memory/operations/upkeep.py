@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from memory.operations import shapes
 from memory.operations.arguments import Parameter
-from memory.operations.operation import Operation, Result
+from memory.operations.operation import Result, tool
 from memory.operations.render import care_data, care_text
 from memory.operations.render.hints import for_agents
 from memory.text.fence import fenced
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from memory.operations.operation import Call
+    from memory.operations.operation import Call, Given
 
 
-def stats(call: Call, _given: Mapping[str, Any]) -> Result:
+@tool(
+    "care",
+    "State of the memory",
+    "memories:number superseded:number chunks:number queued:number",
+    reads=True,
+    repeats=True,
+)
+def memory_stats(call: Call, _: Given) -> Result:
+    """
+    How much is kept, of which kinds and projects, which model's vectors there are, what waits for one, and what is
+    wrong with what would mend it. Call it when recall seems incomplete or the user asks about the memory.
+    """
     found = call.engine.maintenance.status()
     values = care_data.status(found, call.engine.config.database)
     lines = [care_text.status(found, call.engine.config.database)]
@@ -25,7 +33,19 @@ def stats(call: Call, _given: Mapping[str, Any]) -> Result:
     return Result(values, fenced("\n".join(lines)))
 
 
-def _reindex(call: Call, given: Mapping[str, Any]) -> Result:
+@tool(
+    "care",
+    "Embed everything again",
+    "chunks:number embedded:number",
+    Parameter("dry_run", "boolean", "Only say what it would take."),
+    repeats=True,
+)
+def memory_reindex(call: Call, given: Given) -> Result:
+    """
+    Embed everything with the configured model; needed once after another model was set, and said so by a note in search
+    results. Searches go on meanwhile; interrupted, it continues the next time. It may take minutes and, with a paid
+    server, money: ask the user, and show them `dry_run` first.
+    """
     if given.get("dry_run"):
         plan = call.engine.vectors.estimate()
         values = care_data.estimate(plan) | {"embedded": 0}
@@ -37,33 +57,4 @@ def _reindex(call: Call, given: Mapping[str, Any]) -> Result:
     return Result(values, said + failed)
 
 
-OPERATIONS = (
-    Operation(
-        name="memory_stats",
-        toolset="care",
-        title="State of the memory",
-        description=(
-            "How much is kept, of which kinds and projects, which model's vectors there are, what waits for one, and "
-            "what is wrong with what would mend it. Call it when recall seems incomplete or the user asks about the memory."
-        ),
-        parameters=(),
-        returns=shapes.STATS,
-        run=stats,
-        reads=True,
-        repeats=True,
-    ),
-    Operation(
-        name="memory_reindex",
-        toolset="care",
-        title="Embed everything again",
-        description=(
-            "Embed everything with the configured model; needed once after another model was set, and said so by a "
-            "note in search results. Searches go on meanwhile; interrupted, it continues the next time. It may take "
-            "minutes and, with a paid server, money: ask the user, and show them `dry_run` first."
-        ),
-        parameters=(Parameter("dry_run", "boolean", "Only say what it would take."),),
-        returns=shapes.REINDEX,
-        run=_reindex,
-        repeats=True,
-    ),
-)
+OPERATIONS = (memory_stats, memory_reindex)

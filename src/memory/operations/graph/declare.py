@@ -1,83 +1,82 @@
-"""How a verb of the entity graph is declared: its tool is a call of `EntityGraph` by name, its command calls it too."""
+"""How a verb of the entity graph is declared, as a tool and as a command, and what several of them take."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.arguments import Parameter
 from memory.operations.graph import EntityGraph, given
 from memory.operations.graph.rows import SHAPES
 from memory.operations.graph.text import answer, head, shown
-from memory.operations.operation import Command, Group, Operation, Option, Result, Shown
+from memory.operations.operation import Command, Operation, Option, Result, Shown, group, told
 from memory.operations.shapes import answer as record
 from memory.schema.query import MOST
 from memory.text.display import escape_controls
 from memory.text.fence import INTRODUCTION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from memory.operations.arguments import Schema, Sort
+    from memory.operations.arguments import Sort
     from memory.operations.graph.rows import Values
-    from memory.operations.operation import Call
-
-USUAL = 100  # results of a search at most (CAP X23)
+    from memory.operations.operation import Call, Given
 
 
-def operation(
-    name: str,
-    title: str,
-    description: str,
-    parameters: tuple[Parameter, ...],
-    returns: str,
-    *,
-    command: Command | None = None,
-    **hints: Any,
-) -> Operation:
+def tool(title: str, returns: str, *parameters: Parameter, **hints: Any) -> Callable[[Callable[[], None]], Operation]:
     """
-    A tool of `EntityGraph`, by its name.
+    Declare a tool that is a method of `EntityGraph`: an empty function has its name, and what an agent is told of it.
 
     Args:
         returns: Its fields, between those that all answers have.
     """
 
-    def run(call: Call, arguments: Mapping[str, Any]) -> Result:
-        graph = EntityGraph(call.engine, source=call.client or None)
-        more = {"progress": call.progress} if name == "generate_embeddings" else {}
-        values = getattr(graph, name)(**arguments, **more)
-        return Result({**values, "about": INTRODUCTION}, answer(values))
+    def declared(named: Callable[[], None]) -> Operation:
+        def run(call: Call, arguments: Given) -> Result:
+            graph = EntityGraph(call.engine, source=call.client or None)
+            work = {"progress": call.progress} if named.__name__ == "generate_embeddings" else {}
+            values = getattr(graph, named.__name__)(**arguments, **work)
+            return Result({**values, "about": INTRODUCTION}, answer(values))
 
-    schema: Schema = record(f"about {returns} notices:notices", **SHAPES)
-    return Operation(name, title, description, parameters, schema, toolset="graph", run=run, command=command, **hints)
+        schema = record(f"about {returns} notices:notices", **SHAPES)
+        return Operation(named.__name__, title, told(named), parameters, schema, toolset="graph", run=run, **hints)
+
+    return declared
 
 
-def command(
-    usage: str,
-    short: str,
-    help: str,
-    *options: Option,
-    run: Callable[[EntityGraph, Mapping[str, Any]], Values],
-) -> Command:
-    """A command of `memory graph`: rows on standard output, what became of it and notices beside."""
+reading = partial(tool, reads=True, repeats=True)
 
-    def printed(call: Call, given: Mapping[str, Any]) -> Shown:
-        values = run(EntityGraph(call.engine), given)
-        notes = (head(values), *(f"{one['text']} {one['hint']}".rstrip() for one in values["notices"]))
-        return Shown(values, shown(values), tuple(map(escape_controls, filter(None, notes))))
 
-    return Command(f"graph {usage}", short, help, *options, run=printed)
+def command(usage: str, short: str, *options: Option) -> Callable[[Callable[[EntityGraph, Given], Values]], Command]:
+    """Declare a command of `memory graph`: it prints rows, what became of them and notices."""
+
+    def declared(run: Callable[[EntityGraph, Given], Values]) -> Command:
+        def printed(call: Call, a: Given) -> Shown:
+            values = run(EntityGraph(call.engine), a)
+            notes = (head(values), *(f"{one['text']} {one['hint']}".rstrip() for one in values["notices"]))
+            return Shown(values, shown(values), tuple(map(escape_controls, filter(None, notes))))
+
+        return Command(f"graph {usage}", short, run.__doc__ or short, options, printed)
+
+    return declared
 
 
 def field(names: tuple[str, ...], sort: Sort, meaning: str, *, required: bool = False) -> Parameter:
     return Parameter(names[0], sort, meaning, required=required, also=names[1:])
 
 
-def limit(usual: int, most: int = USUAL) -> Parameter:
-    return Parameter("limit", "integer", f"Results at most; usually {usual}.", low=1, high=most)
+def limit(usual: int, most: int = 100) -> Parameter:
+    return Parameter("limit", "integer", f"Results at most; usually {usual}.", low=1, high=most)  # CAP X23
 
 
-def rows(name: str, meaning: str, *fields: Parameter) -> tuple[Parameter]:
-    return (Parameter(name, "objects", meaning, required=True, fields=fields),)
+def rows(name: str, meaning: str, *fields: Parameter) -> Parameter:
+    return Parameter(name, "objects", meaning, required=True, fields=fields)
+
+
+def distance(usual: int) -> Parameter:
+    return Parameter(
+        "max_distance", "integer", f"Relations away at most; usually {usual}.", low=0, high=10, strict=True
+    )
 
 
 QUERY = Parameter("query", "string", "What to look for: words, or a question.", required=True)
@@ -92,22 +91,37 @@ RELATIONS = rows(
     field(given.TARGET, "id", "Name or id of the entity it leads to.", required=True),
     field(given.RELATION, "string", 'How, in active voice: "depends_on".', required=True),
 )
-
-
-def distance(usual: int) -> Parameter:
-    return Parameter(
-        "max_distance", "integer", f"Relations away at most; usually {usual}.", low=0, high=10, strict=True
-    )
-
-
+ENTITIES = rows(
+    "entities",
+    "The entities.",
+    field(given.NAME, "string", "What it is called, one line: no two have the same name.", required=True),
+    field(given.TYPE, "string", "What sort of thing it is, in a word."),
+    field(given.OBSERVATIONS, "strings", "What is known of it."),
+    field(given.EMBED, "boolean", "False: never hand its text to a model; it is found by words only."),
+)
+OBSERVATIONS = rows(
+    "observations",
+    "What is to be added, by entity.",
+    OF,
+    field(given.CONTENTS, "strings", "The facts, short.", required=True),
+)
+DELETIONS = rows(
+    "deletions",
+    "What is to be removed, by entity.",
+    OF,
+    field(("observations", "contents"), "strings", "The facts.", required=True),
+)
 TEXTS = Option("TEXT...", blank=False)
 PAGE = Option("-n --limit N", takes=(1, MOST), usual=20)
 
-GROUP = Group(
-    "graph",
-    "stats",
-    "add observe forget link unlink rename delete about show search path stats import export",
-    "Entities, what is known of them, how they are related.",
+
+def relation(a: Given) -> dict[str, Any]:
+    """What SOURCE TYPE TARGET say."""
+    return {"from": a["source"], "to": a["target"], "relationType": a["type"]}
+
+
+@group("graph", "stats", "Entities, what is known of them, how they are related.")
+def graph() -> None:
     """
     Entities, what is known of them, how they are related, and which memories are about them.
 
@@ -118,27 +132,4 @@ GROUP = Group(
         memory graph export --format dot | dot -Tsvg > graph.svg
 
     NAME is an entity's name, its id, its uid, or the first 8 characters of that; names come first.
-    """,
-)
-
-
-def about(graph: EntityGraph, a: Mapping[str, Any]) -> Values:
-    """What `memory graph about` asks for: to say so, to take it back, or what was said."""
-    if not a["id"]:
-        return graph.entity_memories(a["name"], a["limit"])
-    return (graph.unlink_memories if a["remove"] else graph.link_memories)(a["name"], a["id"])
-
-
-def read(graph: EntityGraph, a: Mapping[str, Any]) -> Values:
-    """What `memory graph show` asks for: one of them, or a page of all."""
-    if a["name"] is None:
-        return graph.read_graph(a["limit"], a["offset"] or 0)
-    return graph.open_nodes([graph.engine.graph.entity(a["name"]).id])
-
-
-def searched(graph: EntityGraph, a: Mapping[str, Any]) -> Values:
-    """What `memory graph search` asks for: by words first, or by what is near as well."""
-    words, weights = " ".join(a["text"]), {name: a[name] for name in ("vector_weight", "keyword_weight")}
-    if a["near"] or a["distance"] is not None or any(weight is not None for weight in weights.values()):
-        return graph.search_hybrid(words, a["near"], a["distance"], limit=a["limit"], **weights)
-    return graph.search_nodes(words, a["limit"])
+    """

@@ -1,4 +1,4 @@
-"""Rows of the documented shapes (CAP C5, C10, C41)."""
+"""Rows of research runs: as a program and a file have them (CAP C5, C10, C41), and as tools and commands show them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import json
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from memory.operations.render import data
+from memory.operations.shapes import record, several
 from memory.schema.kinds import RESEARCH_KINDS
+from memory.schema.times import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from memory.schema.answer import Hit
     from memory.schema.document import Document
     from memory.schema.memory import Memory
+    from memory.schema.saved import Saved
     from memory.store import Run, ToolCall
 
 DIGITS = 6  # of a distance
@@ -91,6 +95,73 @@ def statistics(run: Run | None, query_id: str) -> dict[str, Any]:
         "earliest_created": unix(run.earliest) if run else None,
         "latest_created": unix(run.latest) if run else None,
     }
+
+
+PAGE = 20_000
+"""Characters of a content that a tool shows; `memory_details` goes on from there."""
+
+
+SAID = several(
+    record("id memory_id:number query_id type agent:text? content size:number metadata:object created_at flags:texts")
+)
+
+
+def said(memory: Memory, body: str) -> dict[str, Any]:
+    """
+    A memory as tools show it (CAP C5); `id` is its uid, `memory_id` its number (CAP X2).
+
+    Of the content there is no more than a page; `size` says how many characters it has.
+    """
+    return {
+        "id": memory.uid,
+        "memory_id": memory.id,
+        "query_id": memory.query_id,
+        "type": str(memory.kind),
+        "agent": memory.agent_id,
+        "content": body[:PAGE],
+        "size": len(body),
+        "metadata": {"query_id": memory.query_id, **memory.metadata},
+        "created_at": iso(memory.updated_at),
+        "flags": list(memory.flags),
+    }
+
+
+def kept(result: Saved) -> dict[str, Any]:
+    memory = result.memory
+    return {
+        "known": result.known,
+        "renewed": result.renewed,
+        "memory": {"id": memory.uid, "memory_id": memory.id, "title": memory.title},
+        "query_id": memory.query_id,
+        "type": str(memory.kind),
+        "agent": memory.agent_id,
+        "created_at": iso(memory.updated_at),
+        "notices": data.notices(result.notices),
+    }
+
+
+def listed(run: str, found: Iterable[Document], *, more: bool) -> dict[str, Any]:
+    return {"query_id": run, "memories": [said(one.memory, one.body) for one in found], "more": more, "notices": []}
+
+
+def numbers(found: Run) -> dict[str, Any]:
+    """The numbers of a run."""
+    return {
+        "query_id": found.id,
+        "total_memories": found.memories,
+        "memory_counts": dict(found.kinds),
+        "agent_counts": dict(found.agents),
+        "total_tool_calls": found.calls,
+        "failed_tool_calls": found.failed_calls,
+        "earliest_created": iso(found.earliest),
+        "latest_created": iso(found.latest),
+    }
+
+
+def context(id: str, text: str, tokens: int, memories: Sequence[Memory], omitted: int) -> dict[str, Any]:
+    """What a worker should know of a run."""
+    pointers = [data.pointer(memory) for memory in memories]
+    return {"query_id": id, "context": text, "tokens": tokens, "memories": pointers, "omitted": omitted}
 
 
 EXPORTED = ("id", "query_id", "memory_type", "content", "created_by", "created_at", "metadata")

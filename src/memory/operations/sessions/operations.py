@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memory.operations.arguments import Parameter
-from memory.operations.operation import Command, Group, Option, Shown
+from memory.operations.operation import Option, Shown, command, group
 from memory.operations.render.data import pointer, whole
 from memory.operations.render.text import first, notice
 from memory.operations.sessions import rows, text
-from memory.operations.sessions.tools import KEEPING, MEMORY, NUMBERED, SEARCHING, SESSION, limit, operation, reading
+from memory.operations.sessions.tools import KEEPING, MEMORY, NUMBERED, SEARCHING, SESSION, limit, reading, tool
 from memory.schema.kinds import RULES, kind
 from memory.schema.limits import iteration
 from memory.schema.query import EVERYTHING, MOST
@@ -19,14 +19,115 @@ from memory.text.display import escape_controls
 from memory.write.cleanup import SHORT_LIVED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from memory.operations.operation import Call
+    from memory.operations.operation import Call, Given
 
 PAGE = Option("-n --limit N", "At most.", takes=(1, MOST), usual=20)
 
 
-def _list(call: Call, a: Mapping[str, Any]) -> Shown:
+@group("session", "list", "What is kept of sessions: list, show, stats, context.")
+def session() -> None:
+    """
+    What is kept of sessions: the latest of them, or of one its memories, its numbers, or what to go on with.
+
+    \b
+        memory session                        lists them
+        memory session show auth-rework       the memories of one
+        memory session context auth-rework    what an agent reads to go on with it
+    """
+
+
+@reading("Go on with a session", SESSION, NUMBERED)
+def load_session_context_for_task() -> None:
+    """
+    Everything needed to go on with a session: its latest state, all prompts, the five latest reports, remarks on
+    reports and working memories. Call it first when you are to continue somebody's work.
+    """
+
+
+@command(
+    "session context ID",
+    "Show what an agent needs to go on with a session.",
+    Option("--iter N", "The context up to this iteration, not the latest: 2, v2."),
+)
+def context(call: Call, a: Given) -> Shown:
+    """
+    Show what an agent needs to go on with a session.
+
+    Its latest context and all prompts in full; of the latest five reports, remarks on them and working memories the beginning, with
+    the ids by which `memory details` shows the rest.
+    """
+    documents, found = call.engine.documents, call.engine.sessions.resume(a["id"], a["iter"])
+    heads = [*found.reports, *found.observations, *found.working] if call.as_json else []
+    read, notices = documents.read([*filter(None, [found.context]), *found.prompts, *heads])
+    bodies = {one.memory.id: one.body for one in read}
+    data = rows.resumed(a["id"], found, bodies, notices)
+    page = escape_controls(text.context(a["id"], found, bodies))
+    missing = [] if page else ["this session has no context, prompts, reports or working memory to go on with"]
+    return Shown(data, page, [*missing, *map(notice, notices)], ends=False)
+
+
+@reading(
+    "Read around a chunk",
+    Parameter("chunk_id", "id", "The chunk's id, as searches for chunks show it.", required=True),
+    Parameter("surrounding_chunks", "integer", "Chunks on either side; default 2.", low=0, high=100),
+)
+def expand_chunk_context() -> None:
+    """A chunk that a search found, with the chunks before and after it."""
+
+
+@command(
+    "expand CHUNK",
+    "Show a chunk with its neighbours.",
+    Option("-C --around N", "Chunks on either side.", takes=(0, AROUND), usual=2),
+)
+def expand(call: Call, a: Given) -> Shown:
+    """
+    Show a chunk with its neighbours. `memory search --granularity fine` shows the ids of chunks.
+
+    \b
+        memory search "session cookies" --granularity fine
+        memory expand 12 -C 3
+    """
+    found = call.engine.documents.expand(a["chunk"], a["around"])
+    data = {"memory": pointer(found.memory)} | rows.expanded(found, a["around"], list)
+    return Shown(data, text.expanded(found))
+
+
+@reading("Read a document whole", MEMORY)
+def reconstruct_document() -> None:
+    """A memory's text as it was stored, and whether its chunks still make it up."""
+
+
+@reading("Get a memory", MEMORY)
+def get_memory_by_id() -> None:
+    """One memory with all its fields."""
+
+
+@reading("Count a session", SESSION)
+def get_session_stats() -> None:
+    """How much is kept of a session, of which kinds, by which agents, from when to when."""
+
+
+@command("session stats ID", "Show how much is kept of a session.")
+def stats(call: Call, a: Given) -> Shown:
+    """Show how much is kept of a session: by kind, by agent, in chunks, and from when to when."""
+    found = call.engine.sessions.one(a["id"])
+    return Shown(rows.numbers(found), text.stats(found))
+
+
+@reading("List sessions", limit(20), Parameter("agent_id", "string", "Only what this agent kept."))
+def list_sessions() -> None:
+    """The sessions that something is kept of, the latest activity first."""
+
+
+@command(
+    "session list",
+    "Show sessions, the latest activity first.",
+    PAGE,
+    Option("--agent NAME", "Only what this agent wrote."),
+)
+def list_(call: Call, a: Given) -> Shown:
+    """Show sessions, the latest activity first."""
     found, total = call.engine.sessions.latest(a["limit"], agent=a["agent"] or None)
     sessions = [dict(list(rows.session(one).items())[:5]) for one in found]
     notes = [f"{total - len(found):,} more; -n {total} shows all"] if total > len(found) else []
@@ -35,7 +136,77 @@ def _list(call: Call, a: Mapping[str, Any]) -> Shown:
     return Shown({"sessions": sessions, "total_sessions": total}, text.sessions(found), notes)
 
 
-def _show(call: Call, a: Mapping[str, Any]) -> Shown:
+@tool(
+    "Write a document to a file",
+    MEMORY,
+    Parameter("output_path", "string", "The file; relative paths are inside that folder.", required=True),
+    Parameter("overwrite", "boolean", "Take the place of a file that is there; default false."),
+    Parameter("front_matter", "boolean", "Default true; false writes the text alone."),
+    destroys=True,
+)
+def write_document_to_file() -> None:
+    """
+    Write a memory's text to a Markdown file with YAML front matter, inside the folder that is set for documents. A file
+    that is there is left alone unless overwrite=true.
+    """
+
+
+@tool("Delete a memory for good", MEMORY, destroys=True, repeats=True)
+def delete_memory() -> None:
+    """Remove a memory with its chunks and vectors. It cannot be undone."""
+
+
+@tool(
+    "Remove old memories",
+    Parameter("days_old", "integer", "Days; default 90.", low=0, high=36_500, strict=True),
+    Parameter("dry_run", "boolean", "Default true: only count."),
+    Parameter("memory_type", "string", "Only of this kind, e.g. working_memory."),
+    destroys=True,
+)
+def cleanup_old_memories() -> None:
+    """
+    Remove what sessions left behind more than so many days ago; notes and the knowledge base stay. It only counts
+    unless dry_run=false, which cannot be undone: show the user the count first.
+    """
+
+
+@command(
+    "cleanup",
+    "Delete old memories of sessions; shows them first.",
+    Option("--days N", "Those made more than N days ago.", takes=(0, 36_500), usual=90),
+    Option("--kind KIND", "Only of a kind; may be repeated.", several=True),
+    Option("--delete", "Do it; else it only says what would go."),
+)
+def cleanup(call: Call, a: Given) -> Shown:
+    """
+    Delete old memories of sessions, for good. Without --delete nothing is changed.
+
+    Notes, the knowledge base and what belongs to a research run are left alone unless --kind names them.
+
+    \b
+        memory cleanup --days 30            says what would go
+        memory cleanup --days 30 --delete   deletes it
+    """
+    wanted, dry_run = {kind(name) for name in a["kind"]} or SHORT_LIVED, not a["delete"]
+    cleanup = call.engine.documents.cleanup  # each kind by itself, to say how many of each
+    gone = {name: cleanup(a["days"], kinds=[name], dry_run=dry_run) for name in RULES if name in wanted}
+    before = call.engine.now() - timedelta(days=a["days"])
+    named = "".join(f" --kind {name}" for name in gone) if a["kind"] else ""
+    notes = [f"nothing was changed; `memory cleanup --days {a['days']}{named} --delete` does it"]
+    there = dry_run and any(aged.memories for aged in gone.values())
+    data = rows.cleaned(gone, before, dry_run=dry_run)
+    return Shown(data, text.cleaned(gone, before, dry_run=dry_run), notes if there else ())
+
+
+@command(
+    "session show ID",
+    "Show the memories of a session, the latest iteration first.",
+    PAGE,
+    Option("--kind KIND", "Only of a kind; may be repeated.", several=True),
+    Option("--iter N", "Only of an iteration: 2, v2."),
+)
+def show(call: Call, a: Given) -> Shown:
+    """Show the memories of a session, the latest iteration first, and how many there are by kind and by agent."""
     wanted = iteration(a["iter"])
     scope = EVERYTHING._replace(
         sessions=frozenset({a["id"]}),
@@ -49,191 +220,9 @@ def _show(call: Call, a: Mapping[str, Any]) -> Shown:
     return Shown(data, text.shown(found, memories), [*filter(None, (missing, more))])
 
 
-def _stats(call: Call, a: Mapping[str, Any]) -> Shown:
-    found = call.engine.sessions.one(a["id"])
-    return Shown(rows.numbers(found), text.stats(found))
-
-
-def _context(call: Call, a: Mapping[str, Any]) -> Shown:
-    documents, found = call.engine.documents, call.engine.sessions.resume(a["id"], a["iter"])
-    heads = [*found.reports, *found.observations, *found.working] if call.as_json else []
-    read, notices = documents.read([*filter(None, [found.context]), *found.prompts, *heads])
-    bodies = {one.memory.id: one.body for one in read}
-    data = rows.resumed(a["id"], found, bodies, notices)
-    page = escape_controls(text.context(a["id"], found, bodies))
-    missing = [] if page else ["this session has no context, prompts, reports or working memory to go on with"]
-    return Shown(data, page, [*missing, *map(notice, notices)], ends=False)
-
-
-def _expand(call: Call, a: Mapping[str, Any]) -> Shown:
-    found = call.engine.documents.expand(a["chunk"], a["around"])
-    data = {"memory": pointer(found.memory)} | rows.expanded(found, a["around"], list)
-    return Shown(data, text.expanded(found))
-
-
-def _cleanup(call: Call, a: Mapping[str, Any]) -> Shown:
-    wanted, dry_run = {kind(name) for name in a["kind"]} or SHORT_LIVED, not a["delete"]
-    cleanup = call.engine.documents.cleanup  # each kind by itself, to say how many of each
-    gone = {name: cleanup(a["days"], kinds=[name], dry_run=dry_run) for name in RULES if name in wanted}
-    before = call.engine.now() - timedelta(days=a["days"])
-    named = "".join(f" --kind {name}" for name in gone) if a["kind"] else ""
-    notes = [f"nothing was changed; `memory cleanup --days {a['days']}{named} --delete` does it"]
-    there = dry_run and any(aged.memories for aged in gone.values())
-    data = rows.cleaned(gone, before, dry_run=dry_run)
-    return Shown(data, text.cleaned(gone, before, dry_run=dry_run), notes if there else ())
-
-
-USING = (
-    reading(
-        "load_session_context_for_task",
-        "Go on with a session",
-        "Everything needed to go on with a session: its latest state, all prompts, the five latest reports, remarks "
-        "on reports and working memories. Call it first when you are to continue somebody's work.",
-        SESSION,
-        NUMBERED,
-        command=Command(
-            "session context ID",
-            "Show what an agent needs to go on with a session.",
-            """
-            Show what an agent needs to go on with a session.
-
-            Its latest context and all prompts in full; of the latest five reports, remarks on them and working memories the beginning, with
-            the ids by which `memory details` shows the rest.
-            """,
-            Option("--iter N", "The context up to this iteration, not the latest: 2, v2."),
-            run=_context,
-        ),
-    ),
-    reading(
-        "expand_chunk_context",
-        "Read around a chunk",
-        "A chunk that a search found, with the chunks before and after it.",
-        Parameter("chunk_id", "id", "The chunk's id, as searches for chunks show it.", required=True),
-        Parameter("surrounding_chunks", "integer", "Chunks on either side; default 2.", low=0, high=100),
-        command=Command(
-            "expand CHUNK",
-            "Show a chunk with its neighbours.",
-            """
-            Show a chunk with its neighbours. `memory search --granularity fine` shows the ids of chunks.
-
-            \b
-                memory search "session cookies" --granularity fine
-                memory expand 12 -C 3
-            """,
-            Option("-C --around N", "Chunks on either side.", takes=(0, AROUND), usual=2),
-            run=_expand,
-        ),
-    ),
-    reading(
-        "reconstruct_document",
-        "Read a document whole",
-        "A memory's text as it was stored, and whether its chunks still make it up.",
-        MEMORY,
-    ),
-    reading(
-        "get_memory_by_id",
-        "Get a memory",
-        "One memory with all its fields.",
-        MEMORY,
-    ),
-    reading(
-        "get_session_stats",
-        "Count a session",
-        "How much is kept of a session, of which kinds, by which agents, from when to when.",
-        SESSION,
-        command=Command(
-            "session stats ID",
-            "Show how much is kept of a session.",
-            "Show how much is kept of a session: by kind, by agent, in chunks, and from when to when.",
-            run=_stats,
-        ),
-    ),
-    reading(
-        "list_sessions",
-        "List sessions",
-        "The sessions that something is kept of, the latest activity first.",
-        limit(20),
-        Parameter("agent_id", "string", "Only what this agent kept."),
-        command=Command(
-            "session list",
-            "Show sessions, the latest activity first.",
-            "Show sessions, the latest activity first.",
-            PAGE,
-            Option("--agent NAME", "Only what this agent wrote."),
-            run=_list,
-        ),
-    ),
-    operation(
-        "write_document_to_file",
-        "Write a document to a file",
-        "Write a memory's text to a Markdown file with YAML front matter, inside the folder that is set for documents. "
-        "A file that is there is left alone unless overwrite=true.",
-        MEMORY,
-        Parameter("output_path", "string", "The file; relative paths are inside that folder.", required=True),
-        Parameter("overwrite", "boolean", "Take the place of a file that is there; default false."),
-        Parameter("front_matter", "boolean", "Default true; false writes the text alone."),
-        destroys=True,
-    ),
-    operation(
-        "delete_memory",
-        "Delete a memory for good",
-        "Remove a memory with its chunks and vectors. It cannot be undone.",
-        MEMORY,
-        destroys=True,
-        repeats=True,
-    ),
-    operation(
-        "cleanup_old_memories",
-        "Remove old memories",
-        "Remove what sessions left behind more than so many days ago; notes and the knowledge base stay. It only counts "
-        "unless dry_run=false, which cannot be undone: show the user the count first.",
-        Parameter("days_old", "integer", "Days; default 90.", low=0, high=36_500, strict=True),
-        Parameter("dry_run", "boolean", "Default true: only count."),
-        Parameter("memory_type", "string", "Only of this kind, e.g. working_memory."),
-        command=Command(
-            "cleanup",
-            "Delete old memories of sessions; shows them first.",
-            """
-            Delete old memories of sessions, for good. Without --delete nothing is changed.
-
-            Notes, the knowledge base and what belongs to a research run are left alone unless --kind names them.
-
-            \b
-                memory cleanup --days 30            says what would go
-                memory cleanup --days 30 --delete   deletes it
-            """,
-            Option("--days N", "Those made more than N days ago.", takes=(0, 36_500), usual=90),
-            Option("--kind KIND", "Only of a kind; may be repeated.", several=True),
-            Option("--delete", "Do it; else it only says what would go."),
-            run=_cleanup,
-        ),
-        destroys=True,
-    ),
+OPERATIONS = (
+    *(*KEEPING, *SEARCHING),
+    *(load_session_context_for_task, expand_chunk_context, reconstruct_document, get_memory_by_id, get_session_stats),
+    *(list_sessions, write_document_to_file, delete_memory, cleanup_old_memories),
 )
-
-OPERATIONS = (*KEEPING, *SEARCHING, *USING)
-
-GROUP = Group(
-    "session",
-    "list",
-    "list show stats context",
-    "What is kept of sessions: list, show, stats, context.",
-    """
-    What is kept of sessions: the latest of them, or of one its memories, its numbers, or what to go on with.
-
-    \b
-        memory session                        lists them
-        memory session show auth-rework       the memories of one
-        memory session context auth-rework    what an agent reads to go on with it
-    """,
-)
-SHOW = Command(
-    "session show ID",
-    "Show the memories of a session, the latest iteration first.",
-    "Show the memories of a session, the latest iteration first, and how many there are by kind and by agent.",
-    PAGE,
-    Option("--kind KIND", "Only of a kind; may be repeated.", several=True),
-    Option("--iter N", "Only of an iteration: 2, v2."),
-    run=_show,
-)
-COMMANDS = (GROUP, SHOW, *(one.command for one in OPERATIONS if one.command))
+COMMANDS = (session, list_, show, stats, context, expand, cleanup)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.arguments import Parameter
-from memory.operations.operation import Operation, Result
+from memory.operations.operation import Operation, Result, told
 from memory.operations.render.hints import for_agents
 from memory.operations.sessions import SessionMemory
 from memory.operations.sessions.envelope import refusal, returned
@@ -15,9 +14,9 @@ from memory.text.display import escape_invisible
 from memory.text.fence import INTRODUCTION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
-    from memory.operations.operation import Call, Command
+    from memory.operations.operation import Call, Given
 
 MOST, ALL = 100, 10_000  # results of a search, and of one for whole documents (CAP X23)
 
@@ -43,41 +42,30 @@ def limit(usual: int, most: int = MOST) -> Parameter:
     return Parameter("limit", "integer", f"Results at most; default {usual}.", low=1, high=most)
 
 
-def operation(
-    name: str,
-    title: str,
-    description: str,
-    *parameters: Parameter,
-    keeps: bool = False,
-    command: Command | None = None,
-    **hints: Any,
+def declared(
+    name: str, title: str, description: str, *parameters: Parameter, keeps: bool = False, **hints: Any
 ) -> Operation:
     """
-    A tool of `SessionMemory`, by its name.
+    A tool that is a method of `SessionMemory`, by its name.
 
     Args:
         keeps: It keeps something, in the client's project.
     """
     method = getattr(SessionMemory, name)
 
-    def run(call: Call, given: Mapping[str, Any]) -> Result:
+    def run(call: Call, given: Given) -> Result:
         project = None if call.project is None else call.engine.documents.project(call.project)
         return _result(method(SessionMemory(call.engine, source=call.client or None, project=project), **given))
 
-    return Operation(
-        name,
-        title,
-        description,
-        parameters,
-        returned(method),
-        toolset="sessions",
-        run=run,
-        project_argument="project" if keeps else "",
-        always=keeps,
-        problem=lambda error: _result(refusal(method, error)),
-        command=command,
-        **hints,
-    )
+    if keeps:
+        hints |= {"project_argument": "project", "always": True}
+    hints |= {"toolset": "sessions", "problem": lambda error: _result(refusal(method, error))}
+    return Operation(name, title, description, parameters, returned(method), run=run, **hints)
+
+
+def tool(title: str, *parameters: Parameter, **hints: Any) -> Callable[[Callable[[], None]], Operation]:
+    """Declare such a tool by an empty function, which has its name and says what an agent is told of it."""
+    return lambda named: declared(named.__name__, title, told(named), *parameters, **hints)
 
 
 def _result(values: dict[str, Any]) -> Result:
@@ -89,14 +77,21 @@ def _result(values: dict[str, Any]) -> Result:
     return Result({**values, "about": INTRODUCTION}, answer(values), failed=not values["success"])
 
 
-reading = partial(operation, reads=True, repeats=True)
-keeping = partial(operation, keeps=True, repeats=True)
+READS: dict[str, Any] = {"reads": True, "repeats": True}
+
+
+def reading(title: str, *parameters: Parameter) -> Callable[[Callable[[], None]], Operation]:
+    return tool(title, *parameters, **READS)
+
+
+def keeping(title: str, *parameters: Parameter) -> Callable[[Callable[[], None]], Operation]:
+    return tool(title, *parameters, keeps=True, repeats=True)
 
 
 def family(kind: str, what: str, filter: tuple[Parameter, ...]) -> tuple[Operation, ...]:
     """The three searches of a kind: chunks, sections, documents."""
     return (
-        reading(
+        declared(
             f"search_{kind}_specific_chunks",
             f"Search {what}: chunks",
             f"Find the passages of {what} that say something in particular: a number, a quotation, a setting, an error. "
@@ -105,8 +100,9 @@ def family(kind: str, what: str, filter: tuple[Parameter, ...]) -> tuple[Operati
             *filter,
             limit(10),
             THRESHOLD,
+            **READS,
         ),
-        reading(
+        declared(
             f"search_{kind}_section_context",
             f"Search {what}: sections",
             f"Find the sections of {what} that are about something, each whole, to be read in its context. A section is "
@@ -115,8 +111,9 @@ def family(kind: str, what: str, filter: tuple[Parameter, ...]) -> tuple[Operati
             *filter,
             limit(5),
             THRESHOLD,
+            **READS,
         ),
-        reading(
+        declared(
             f"search_{kind}_full_documents",
             f"Get {what} whole",
             f"Get whole {what}, the latest iteration first; they may be long. Nothing is searched and a query is only "
@@ -126,6 +123,7 @@ def family(kind: str, what: str, filter: tuple[Parameter, ...]) -> tuple[Operati
             limit(3, ALL),
             RANK,
             THRESHOLD,
+            **READS,
         ),
     )
 
@@ -133,85 +131,90 @@ def family(kind: str, what: str, filter: tuple[Parameter, ...]) -> tuple[Operati
 BY_SESSION = (SESSION, NUMBERED, CONTENT, TASK, ORCHESTRATOR)
 BY_AGENT = (AGENT, SESSION, CONTENT, NUMBER, TASK)
 
+
+@keeping("Keep a session's state", *BY_SESSION)
+def store_session_context() -> None:
+    """
+    Keep where a session stands, in short, so that a later iteration or another agent can go on: the goal, what is done,
+    what is next. For the agent that leads the session.
+    """
+
+
+@tool("Keep a prompt", *BY_SESSION, keeps=True)
+def store_input_prompt() -> None:
+    """Keep what the user asked for, word by word, before anything else is done with it. The same may be kept twice."""
+
+
+@keeping("Keep a technical fact", *BY_AGENT)
+def store_system_memory() -> None:
+    """Keep a command that worked, a setting, an address, the state of a system."""
+
+
+@keeping("Keep a report", *BY_AGENT)
+def store_report() -> None:
+    """
+    Keep what an agent found, as Markdown with headings: it is cut at them and can be searched by chunk, section or as a
+    whole.
+    """
+
+
+@keeping("Keep a remark on a report", *BY_AGENT)
+def store_report_observation() -> None:
+    """Keep a correction of a report or a remark on it; it stays in one piece."""
+
+
+@keeping("Keep work in progress", *BY_AGENT)
+def store_working_memory() -> None:
+    """Keep what was found so far in a task that is not done; cut and searched like a report."""
+
+
+@keeping(
+    "Keep lasting knowledge",
+    AGENT,
+    Parameter("title", "string", "One line that names it.", required=True),
+    CONTENT,
+    Parameter("category", "string", "What it is about; default general."),
+)
+def store_knowledge_base() -> None:
+    """Keep what holds beyond this session: documentation, conventions, explanations. It belongs to no session."""
+
+
 KEEPING = (
-    keeping(
-        "store_session_context",
-        "Keep a session's state",
-        "Keep where a session stands, in short, so that a later iteration or another agent can go on: the goal, what is "
-        "done, what is next. For the agent that leads the session.",
-        *BY_SESSION,
-    ),
-    operation(
-        "store_input_prompt",
-        "Keep a prompt",
-        "Keep what the user asked for, word by word, before anything else is done with it. The same may be kept twice.",
-        *BY_SESSION,
-        keeps=True,
-    ),
-    keeping(
-        "store_system_memory",
-        "Keep a technical fact",
-        "Keep a command that worked, a setting, an address, the state of a system.",
-        *BY_AGENT,
-    ),
-    keeping(
-        "store_report",
-        "Keep a report",
-        "Keep what an agent found, as Markdown with headings: it is cut at them and can be searched by chunk, section or "
-        "as a whole.",
-        *BY_AGENT,
-    ),
-    keeping(
-        "store_report_observation",
-        "Keep a remark on a report",
-        "Keep a correction of a report or a remark on it; it stays in one piece.",
-        *BY_AGENT,
-    ),
-    keeping(
-        "store_working_memory",
-        "Keep work in progress",
-        "Keep what was found so far in a task that is not done; cut and searched like a report.",
-        *BY_AGENT,
-    ),
-    keeping(
-        "store_knowledge_base",
-        "Keep lasting knowledge",
-        "Keep what holds beyond this session: documentation, conventions, explanations. It belongs to no session.",
-        AGENT,
-        Parameter("title", "string", "One line that names it.", required=True),
-        CONTENT,
-        Parameter("category", "string", "What it is about; default general."),
-    ),
+    store_session_context,
+    store_input_prompt,
+    store_system_memory,
+    store_report,
+    store_report_observation,
+    store_working_memory,
+    store_knowledge_base,
 )
 
+
+@reading("Get a session's state", SESSION, NUMBER, limit(5), LATEST)
+def search_session_context() -> None:
+    """What was kept of where a session stands, the latest iteration first."""
+
+
+@reading("Get a session's prompts", SESSION, NUMBER, limit(5), LATEST)
+def search_input_prompts() -> None:
+    """What the user asked for in a session, word by word, the latest iteration first."""
+
+
+@reading(
+    "Search technical facts",
+    Parameter("query", "string", "What to look for; none takes the latest."),
+    *FILTER,
+    limit(10),
+    THRESHOLD,
+)
+def search_system_memory() -> None:
+    """Find commands, settings and addresses by words or meaning; without a query, the latest."""
+
+
 SEARCHING = (
-    reading(
-        "search_session_context",
-        "Get a session's state",
-        "What was kept of where a session stands, the latest iteration first.",
-        SESSION,
-        NUMBER,
-        limit(5),
-        LATEST,
-    ),
-    reading(
-        "search_input_prompts",
-        "Get a session's prompts",
-        "What the user asked for in a session, word by word, the latest iteration first.",
-        SESSION,
-        NUMBER,
-        limit(5),
-        LATEST,
-    ),
-    reading(
-        "search_system_memory",
-        "Search technical facts",
-        "Find commands, settings and addresses by words or meaning; without a query, the latest.",
-        Parameter("query", "string", "What to look for; none takes the latest."),
-        *FILTER,
-        limit(10),
-        THRESHOLD,
-    ),
+    search_session_context,
+    search_input_prompts,
+    search_system_memory,
     *family("reports", "reports", FILTER),
     *family("working_memory", "working memory", FILTER),
     *family(

@@ -1,0 +1,175 @@
+"""The verbs of research runs: the tools of their agents, and the commands of whoever leads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.operations.operation import Option, Shown, command, group
+from memory.operations.render import data
+from memory.operations.render.text import first, notice
+from memory.operations.research import rows, text, transfer
+from memory.operations.research.arguments import draft, scope
+from memory.operations.research.briefing import Room, briefing
+from memory.operations.research.tools import OPERATIONS
+from memory.schema.answer import Notice
+from memory.schema.errors import Invalid
+from memory.schema.limits import printable
+from memory.schema.query import MOST
+from memory.text.display import one_line
+
+if TYPE_CHECKING:
+    from memory.operations.operation import Call, Given
+
+__all__ = ["COMMANDS", "OPERATIONS"]
+
+LEADER = "lead_coordinator"
+"""Who writes the plan of a run unless somebody else is named."""
+
+
+def _named(call: Call, a: Given) -> str:
+    """
+    Raises:
+        Invalid: Neither the command nor the settings name a run.
+    """
+    if found := (a["id"] or call.engine.config.research.run).strip():
+        return found
+    raise Invalid(
+        "no run is named", hint="`memory run list` shows those there are; $MEMORY_RUN names one for all commands."
+    )
+
+
+PAGE = Option("-n --limit N", "At most.", takes=(1, MOST), usual=20)
+
+
+@group("run", "list", "Research runs: start, list, show, context, export, import, clear.")
+def runs() -> None:
+    """
+    Research runs: what several agents find out together.
+
+    ID may be left out where the setting research.run (or $MEMORY_RUN) names a run, but not for clear.
+
+    \b
+        RUN=$(memory run start --plan "Independent benchmarks first")
+        MEMORY_RUN=$RUN memory mcp --toolset research
+        memory run context $RUN        what a worker reads before it begins
+        memory run export $RUN -o run.json
+    """
+
+
+@command(
+    "run start",
+    "Name a new run.",
+    Option("--plan TEXT|-", "What it is to find out, and how; - reads standard input.", blank=False),
+    Option("--agent NAME", "Whose plan it is.", usual=LEADER),
+)
+def start(call: Call, a: Given) -> Shown:
+    """
+    Name a new run, of which nothing is kept yet but the plan.
+
+    The name alone goes to standard output: RUN=$(memory run start).
+    """
+    id = call.engine.runs.new()
+    plan = None if a["plan"] is None else draft("plan", a["plan"], a["agent"], run=id, project=call.project)
+    saved = None if plan is None else call.engine.save(plan)
+    notices = saved.notices if saved else ()
+    facts = {"query_id": id, "plan": saved and data.pointer(saved.memory), "notices": data.notices(notices)}
+    told = f"`export MEMORY_RUN={id}` names it to commands, and to agents with the toolset research"
+    return Shown(facts, id, [told, *map(notice, notices)])
+
+
+@command("run list", "Show runs, the latest activity first.", PAGE)
+def list_(call: Call, a: Given) -> Shown:
+    """Show runs, the latest activity first."""
+    found, total = call.engine.runs.latest(a["limit"])
+    facts = {"runs": [rows.numbers(one) for one in found], "total_runs": total}
+    notes = [] if found else ["nothing is kept of any run; `memory run start` names one"]
+    notes += [f"{total - len(found):,} more; -n {total} shows all"] if total > len(found) else []
+    return Shown(facts, text.runs(found), notes)
+
+
+@command(
+    "run show [ID]",
+    "Show what a run found out, the latest first.",
+    PAGE,
+    Option("--kind KIND", "Only of a kind: discovery, insight, deadend, ..."),
+)
+def show(call: Call, a: Given) -> Shown:
+    """Show what a run found out, the latest first, and how much there is by kind, by agent and of tool calls."""
+    found = call.engine.runs.run(_named(call, a))
+    recent = call.engine.documents.recent(scope(found.id, a["kind"]), min(a["limit"] + 1, MOST))
+    memories, more = first(recent, a["limit"])
+    facts = rows.numbers(found) | {"memories": [data.whole(memory) for memory in memories]}
+    missing = "" if memories else "none of these is in it"
+    return Shown(facts, text.shown(found, memories), [*filter(None, (missing, more))])
+
+
+@command(
+    "run context [ID]",
+    "Show what a worker of a run should know.",
+    Option("--agent NAME", "The worker: its own discoveries are left out."),
+    Option("--tokens N", "Size at most.", takes=int),
+)
+def context(call: Call, a: Given) -> Shown:
+    """
+    Show what a worker of a run should know, to be put before its prompt.
+
+    The plan, the latest feedback, ten discoveries and five dead ends. What agents brought back is fenced as data.
+    """
+    room = Room(agent=a["agent"]) if a["tokens"] is None else Room(agent=a["agent"], tokens=a["tokens"])
+    name = _named(call, a)
+    empty = not call.engine.runs.memories(name, limit=1)
+    found = briefing(call.engine, name, room)
+    notes = ["nothing is kept of this run yet"] if empty else []
+    return Shown(rows.context(name, *found), found.text, notes, ends=False)
+
+
+@command(
+    "run export [ID]",
+    "Write a run as JSON.",
+    Option("-o --output FILE", "Write to a file, which must not be there; else to stdout."),
+)
+def export(call: Call, a: Given) -> Shown:
+    """Write a run with its tool calls as JSON; `memory run import` reads it back."""
+    found, output = call.engine.runs.run(_named(call, a)), a["output"]
+    content, memories, calls = transfer.exported(call.engine, found.id)
+    if output is not None and not transfer.write(call.engine, output, content, overwrite=False):
+        raise Invalid(f"{printable(output)} is there already", hint="Choose another name.")
+    left_out = Notice(f"{found.memories - memories:,} that no longer hold are not in it", "`memory export` has all.")
+    notes = [notice(left_out)] if found.memories > memories else []
+    if output is None:
+        return Shown(None, content, notes, ends=False)
+    facts = {"file": output, "exported_memories": memories, "exported_tool_calls": calls} | rows.numbers(found)
+    return Shown(facts, f"{text.amount(memories, calls)} in {printable(output)}", notes)
+
+
+@command("run import FILE|-", "Keep what an export of a run has.")
+def import_(call: Call, a: Given) -> Shown:
+    """Keep what an export of a run has, under the same name. Nothing is kept twice: it may be repeated."""
+    if isinstance(a["file"], bytes):
+        found = transfer.imported(call.engine, a["file"], place="standard input")
+    else:
+        found = transfer.import_from_json(call.engine, a["file"])
+    new, known = (text.amount(*of) for of in ((found.memories, found.calls), (found.known, found.known_calls)))
+    notes = [*(f"run {one_line(name)}" for name in found.runs), *map(notice, found.notices)]
+    facts = found._asdict() | {"notices": data.notices(found.notices)}
+    return Shown(facts, f"kept {new}; already kept {known}", notes)
+
+
+@command(
+    "run clear [ID]",
+    "Remove what a run found out, for good.",
+    Option("--calls", "Also its tool calls."),
+    Option("--all", "Of all runs."),
+)
+def clear(call: Call, a: Given) -> Shown:
+    """Remove what a run found out, for good, and nothing else. It has to be named, or --all."""
+    if a["all"] == bool(a["id"] and a["id"].strip()):
+        why = "either one run is cleared or all of them" if a["all"] else "no run is named"
+        raise Invalid(why, hint="Name it, or give --all.")
+    name = None if a["id"] is None else a["id"].strip()
+    gone = call.engine.runs.clear(name, calls=a["calls"])
+    facts = {"query_id": name, "memories_deleted": gone.memories, "tool_calls_deleted": gone.calls}
+    return Shown(facts, text.cleared(name, gone))
+
+
+COMMANDS = (runs, start, list_, show, context, export, import_, clear)
