@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from memory.embed.usage import ProcessUsageLog
 from memory.schema.answer import Scored
 from memory.schema.document import Details
 from memory.schema.draft import SHARED
@@ -49,6 +48,7 @@ from oracle.ram_graph import RamGraph
 from oracle.ram_runs import RamRuns
 from oracle.ram_sessions import ordered, session, sum_of, tally
 from oracle.ram_term_vectors import RamTermVectors, forget, unlearn
+from oracle.ram_usage import RamUsage
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -119,8 +119,8 @@ class Data:
         return self.used[sort]
 
 
-class RamStore(ProcessUsageLog):
-    """The store in dictionaries, with the usage log of an embedder without one. See `memory.store.Store`."""
+class RamStore(RamUsage):
+    """The store in dictionaries. See `memory.store.Store`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -8,21 +8,20 @@ import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime, time as time_of_day, timedelta
-from math import fsum
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed.windows import estimated_sum
-from memory.schema.errors import EmbedError, Error, Invalid, NotFound, OverBudget, StoreError, Unreachable
+from memory.schema.errors import EmbedError, Error, NotFound, OverBudget, StoreError, Unreachable
 from memory.schema.limits import printable
-from memory.schema.usage import Call, OpenCircuit
+from memory.schema.usage import Budget, Call, OpenCircuit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
+    from datetime import date
 
     from memory.embed import Names
     from memory.schema.space import Vectors
-    from memory.schema.usage import Budget
     from memory.store import Generation
     from memory.store.usage import UsageLog
 
@@ -269,75 +268,50 @@ def check_circuit(circuit: OpenCircuit | None, moment: datetime) -> None:
 # Without a store ------------------------------------------------------------
 
 
-class ProcessUsageLog:
-    """A usage log that ends with this process. See `memory.store.usage.UsageLog`."""
+class ProcessStore:
+    """
+    What embedders read and write where there is no store: budgets hold and circuits open, until this process ends.
+
+    Nobody is shown what was embedded, and no vector is kept. See `memory.embed.fingerprint.EmbedderStore`.
+    """
 
     def __init__(self) -> None:
-        self._calls: list[Call] = []  # the call with id n is the n-th
+        self._requests: list[Call] = []  # that with the id n is the n-th
         self._circuits: dict[str, OpenCircuit] = {}
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+
+    @property
+    def usage(self) -> ProcessStore:
+        return self
+
+    vectors = usage
 
     def reserve_call(self, call: Call, budget: Budget | None = None) -> int | None:
-        if not call.host:
-            raise Invalid("only a request to a host is booked; what stays in the process is noted")
+        limits = budget or Budget()
         with self._lock:
-            today = [one for one in (*self._calls, call) if one.host == call.host and _day(one) == _day(call)]
-            for limit, total in (
-                (budget and budget.calls, sum(one.calls for one in today)),
-                (budget and budget.tokens, sum(one.tokens for one in today)),
-            ):
-                if limit is not None and total > limit:
-                    return None
-            return self._enter(call)
-
-    def _enter(self, call: Call) -> int:
-        id = len(self._calls) + 1
-        self._calls.append(call._replace(id=id))
-        return id
+            today = [one for one in (*self._requests, call) if one.host == call.host and _day(one) == _day(call)]
+            spent = ((limits.calls, len(today)), (limits.tokens, sum(one.tokens for one in today)))
+            if any(limit is not None and total > limit for limit, total in spent):
+                return None
+            self._requests.append(call)
+            return len(self._requests)
 
     def record_call(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
         with self._lock:
-            if 0 < id <= len(self._calls):
-                call = self._calls[id - 1]
-                self._calls[id - 1] = call._replace(tokens=tokens, seconds=seconds, cost=cost, error=error)
+            call = self._requests[id - 1]
+            self._requests[id - 1] = call._replace(tokens=tokens, seconds=seconds, cost=cost, error=error)
 
     def add_calls(self, calls: Sequence[Call]) -> None:
-        with self._lock:
-            for call in (one._replace(host="") for one in calls):
-                line = next((one for one in self._calls if _group(one) == _group(call)), None)
-                if line is None:
-                    self._enter(call)
-                else:
-                    self._calls[line.id - 1] = _sum([line, call])._replace(
-                        moment=min(line.moment, call.moment), error=call.error or line.error, id=line.id
-                    )
-
-    def lines(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
-        with self._lock:
-            calls = [call for call in self._calls if since is None or call.moment >= since]
-        return sorted(calls, key=lambda call: (call.moment, call.id), reverse=True)[:limit]
-
-    def daily_usage(self, since: datetime | None = None) -> Sequence[Call]:
-        calls = self.lines(since, len(self._calls))
-        by_name = sorted({_group(call) for call in calls}, key=lambda group: group[1:])
-        groups = sorted(by_name, key=lambda group: group[0], reverse=True)
-        return [_sum([call for call in calls if _group(call) == group]) for group in groups]
+        """What stays in this process has no budget: nothing is kept of it."""
 
     def circuit(self, host: str) -> OpenCircuit | None:
-        with self._lock:
-            return self._circuits.get(host)
+        return self._circuits.get(host)
 
     def open_circuit(self, circuit: OpenCircuit) -> None:
-        with self._lock:
-            self._circuits[circuit.host] = circuit
+        self._circuits[circuit.host] = circuit
 
     def close_circuit(self, host: str) -> None:
-        with self._lock:
-            self._circuits.pop(host, None)
-
-
-class NoGenerations:
-    """What is known of the generations of a store where there is none. See `memory.embed.fingerprint.Generations`."""
+        self._circuits.pop(host, None)
 
     def generations(self) -> Sequence[Generation]:
         return ()
@@ -349,37 +323,5 @@ class NoGenerations:
         raise NotFound(f"no generation {generation}")
 
 
-class ProcessStore:
-    """What embedders read and write where there is no store. See `memory.embed.fingerprint.EmbedderStore`."""
-
-    def __init__(self) -> None:
-        self.usage = ProcessUsageLog()
-        self.vectors = NoGenerations()
-
-
-def _day(call: Call) -> datetime:
-    return datetime.combine(call.moment.astimezone(UTC), time_of_day(), UTC)
-
-
-def _group(call: Call) -> tuple[datetime, str, str, str, str]:
-    return (_day(call), call.provider, call.model, call.host, call.purpose)
-
-
-def _sum(calls: Sequence[Call]) -> Call:
-    """Calls of one group as one."""
-    day, provider, model, host, purpose = _group(calls[0])
-    failures = sum(call.error != "" for call in calls)
-    return Call(
-        moment=day,
-        provider=provider,
-        model=model,
-        purpose=purpose,
-        host=host,
-        calls=sum(call.calls for call in calls),
-        texts=sum(call.texts for call in calls),
-        tokens=sum(call.tokens for call in calls),
-        bytes_out=sum(call.bytes_out for call in calls),
-        seconds=fsum(call.seconds for call in calls),
-        cost=fsum(call.cost for call in calls),
-        error=f"{failures} failed" if failures else "",
-    )
+def _day(call: Call) -> date:
+    return call.moment.astimezone(UTC).date()

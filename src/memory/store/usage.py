@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 class UsageLog(Protocol):
     """
-    What was embedded, as `memory ledger` shows it: a part of every store.
+    What embedders write of what they embed, and which hosts they leave alone.
 
     Raises:
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
@@ -47,17 +47,6 @@ class UsageLog(Protocol):
         """
         ...
 
-    def lines(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
-        """Lines whose moment is `since` or later: latest first; ties by id, highest first."""
-        ...
-
-    def daily_usage(self, since: datetime | None = None) -> Sequence[Call]:
-        """
-        The same lines summed over each day (UTC), provider, model, host and purpose; latest day first, then in the
-        order of these names. `moment` is the day's beginning, `error` says how many failed ("3 failed"), `id` is 0.
-        """
-        ...
-
     def circuit(self, host: str) -> OpenCircuit | None:
         """Until when a host is left alone, by the latest word on it; also if that time is over."""
         ...
@@ -73,11 +62,22 @@ class UsageLog(Protocol):
 
 class Usage(UsageLog, Protocol):
     """
-    The same, and what was searched.
+    The same as `memory ledger` shows it, and what was searched.
 
     Raises:
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
+
+    def lines(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
+        """Lines whose moment is `since` or later: latest first; ties by id, highest first."""
+        ...
+
+    def daily_usage(self, since: datetime | None = None) -> Sequence[Call]:
+        """
+        The same lines summed over each day (UTC), provider, model, host and purpose; latest day first, then in the
+        order of these names. `moment` is the day's beginning, `error` says how many failed ("3 failed"), `id` is 0.
+        """
+        ...
 
     def searched(self, one: Searched) -> None:
         """Remember a search. It waits for nobody, and a power cut may take it back."""

@@ -10,9 +10,10 @@ from doubles import Away
 
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.third_party import Metered
-from memory.embed.usage import EMBED, ProcessUsageLog, purpose
+from memory.embed.usage import EMBED, ProcessStore, purpose
 from memory.schema.errors import OverBudget, Refused, Unreachable
 from memory.schema.usage import Budget
+from oracle.ram_usage import RamUsage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,11 +45,11 @@ class Dying(Away):
 
 
 @pytest.fixture
-def log() -> ProcessUsageLog:
-    return ProcessUsageLog()
+def log() -> RamUsage:
+    return RamUsage()
 
 
-def test_its_requests_are_in_the_log_before_they_are_sent(log: ProcessUsageLog) -> None:
+def test_its_requests_are_in_the_log_before_they_are_sent(log: RamUsage) -> None:
     sent: list[str] = []
     away = Away(before=lambda: sent.extend(line.error for line in log.daily_usage()))
 
@@ -59,7 +60,7 @@ def test_its_requests_are_in_the_log_before_they_are_sent(log: ProcessUsageLog) 
     assert (line.host, line.error, line.bytes_out) == (Away.host, "", len("some words"))
 
 
-def test_a_spent_budget_sends_nothing_more(log: ProcessUsageLog) -> None:
+def test_a_spent_budget_sends_nothing_more(log: RamUsage) -> None:
     away = Away()
     metered = Metered(away, log, budget=Budget(calls=1))
     metered.embed(["first"], "passage")
@@ -70,7 +71,7 @@ def test_a_spent_budget_sends_nothing_more(log: ProcessUsageLog) -> None:
     assert away.passages == ["first"]
 
 
-def test_one_that_gives_no_answer_is_left_alone_and_no_longer_for_being_asked(log: ProcessUsageLog) -> None:
+def test_one_that_gives_no_answer_is_left_alone_and_no_longer_for_being_asked(log: RamUsage) -> None:
     dying, clock = Dying(), Clock()
     metered = Metered(dying, log, pause_seconds=60.0, now=clock)
     other = Metered(dying, log, pause_seconds=60.0, now=clock)  # as another process would
@@ -85,7 +86,7 @@ def test_one_that_gives_no_answer_is_left_alone_and_no_longer_for_being_asked(lo
     assert dying.queries == ["a", "b"]
 
 
-def test_whoever_waits_for_just_this_is_let_through_and_an_answer_opens_the_way_for_all(log: ProcessUsageLog) -> None:
+def test_whoever_waits_for_just_this_is_let_through_and_an_answer_opens_the_way_for_all(log: RamUsage) -> None:
     dying = Dying()
     metered = Metered(dying, log, pause_seconds=900.0)
     with pytest.raises(Unreachable):
@@ -99,7 +100,7 @@ def test_whoever_waits_for_just_this_is_let_through_and_an_answer_opens_the_way_
     assert metered.embed(["c"], "query").shape == (1, 64)
 
 
-def test_what_fails_inside_this_process_is_not_in_the_log(log: ProcessUsageLog) -> None:
+def test_what_fails_inside_this_process_is_not_in_the_log(log: RamUsage) -> None:
     class Broken(HashedEmbedder):
         def embed(self, texts: Sequence[str], role: Role) -> Vectors:
             raise RuntimeError("out of memory")
@@ -110,3 +111,42 @@ def test_what_fails_inside_this_process_is_not_in_the_log(log: ProcessUsageLog) 
     metered.close()
 
     assert log.daily_usage() == []
+
+
+# Without a store -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", [Budget(calls=1), Budget(tokens=3)], ids=str)
+def test_without_a_store_a_budget_holds_for_one_host_and_one_day(budget: Budget) -> None:
+    away, clock, store = Away(), Clock(), ProcessStore()
+    metered = Metered(away, store.usage, budget=budget, now=clock)
+    other = Away()
+    other.host = "http://elsewhere.test"
+
+    metered.embed(["one"], "passage")
+    with pytest.raises(OverBudget):
+        metered.embed(["and two more"], "passage")
+    Metered(other, store.usage, budget=budget, now=clock).embed(["one"], "passage")
+    clock.moment += timedelta(days=1)
+    metered.embed(["one"], "passage")
+
+    assert away.passages == ["one", "one"]
+
+
+def test_without_a_store_a_budget_of_nothing_sends_nothing() -> None:
+    with pytest.raises(OverBudget):
+        Metered(Away(), ProcessStore().usage, budget=Budget(calls=0)).embed(["a"], "passage")
+
+
+def test_without_a_store_a_dead_server_is_left_alone_until_it_answers() -> None:
+    dying = Dying()
+    metered = Metered(dying, ProcessStore().usage)
+    for _ in range(2):
+        with pytest.raises(Unreachable, match="no answer"):
+            metered.embed(["a"], "query")
+    dying.dead = False
+    with purpose(EMBED):
+        metered.embed(["b"], "query")
+
+    assert metered.embed(["c"], "query").shape == (1, 64)
+    assert dying.queries == ["a", "b", "c"]
