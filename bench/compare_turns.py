@@ -39,7 +39,7 @@ COLD = {
 IMPORT, EXPORT = "cold: memory import, a small store", "cold: memory export, all"
 FIRST = "mcp: start to the first answer"
 MCP = {
-    "mcp: tools/list": (30, lambda server, _: server.asked("tools/list", {})),
+    "mcp: tools/list": (100, lambda server, _: server.asked("tools/list", {})),
     "mcp: memory_search": (30, lambda server, text: server.called("memory_search", query=text)),
     "mcp: memory_context": (30, lambda server, text: server.called("memory_context", query=text)),
 }
@@ -135,6 +135,8 @@ def servers(trees: Sequence[Tree], given: Given, runs: int, wanted: Sequence[str
         yield FIRST, alternate([partial(start, one) for one in trees], STARTS * runs)
     with ExitStack() as stack:
         chosen = [what for what in MCP if what in wanted]
+        for one in trees:
+            one.run("embed")  # it learns what is due by now; a server would while it is measured
         running = [stack.enter_context(Server(one.environment, str(one.command))) for one in trees if chosen]
         for what in chosen:
             calls, ask = MCP[what]
