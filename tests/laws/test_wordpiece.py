@@ -7,7 +7,8 @@ from hypothesis import example, given, strategies as st
 from memory.embed.local.embedder import PIECES, LocalEmbedder
 from memory.embed.local.wordpiece import _RUN, _SIGNS, COUNTS_KEPT, LONGEST_WORD, _words
 
-WORDPIECE = LocalEmbedder()._tokenizer  # its vocabulary, without a second way to find it
+LOCAL = LocalEmbedder()
+WORDPIECE = LOCAL._tokenizer  # its vocabulary, without a second way to find it
 
 # Plain text, and what the tokenizer has a rule for: blanks, controls, marks, ideographs, specials, long words.
 CHARACTERS = st.sampled_from("a \n\u3000\x00\x85\u200b\ufffd\ud800é\u0301İ한中が豈ﬁ½_-.$€🦊")
@@ -41,6 +42,14 @@ def test_windows_concatenate_to_the_text(text: str) -> None:
 @example("a[SEP]" * 300)
 def test_no_window_holds_more_than_the_model_reads(text: str) -> None:
     assert all(len(WORDPIECE.pieces(window).ids) <= PIECES for window in WORDPIECE.windows(text, PIECES))
+
+
+@given(TEXTS)
+@example("a" * PIECES)
+@example("a," * PIECES)
+@example("한 " * (PIECES // 2))
+def test_the_model_has_the_windows_of_its_tokenizer(text: str) -> None:
+    assert LOCAL.windows(text) == WORDPIECE.windows(text, PIECES)
 
 
 @given(TEXTS)

@@ -68,6 +68,8 @@ class LocalEmbedder:
         Raises:
             Refused: The vocabulary is damaged.
         """
+        if len(text) <= PIECES and text.isascii():  # no letter of ASCII is two pieces
+            return [text]
         return self._tokenizer.windows(text, PIECES)
 
     def tokens(self, text: str) -> int:
