@@ -10,8 +10,7 @@ from __future__ import annotations
 import random
 import time
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import FINGERPRINT_TEXT, names, space
 from memory.embed.fingerprint import RECHECK_SECONDS
@@ -41,8 +40,7 @@ WIDEST = 16_384  # numbers of a vector whose width nobody knows yet
 WAIT, LONGEST_WAIT = 0.25, 20.0  # seconds before the second try, doubled each time up to the other
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(NamedTuple):
     """
     On what terms a server is asked; see the settings of these names.
 
@@ -52,7 +50,7 @@ class Terms:
         width: Of the vectors that were asked for; 0 is the model's own.
     """
 
-    profile: ModelProfile = ModelProfile()  # noqa: RUF009  # a NamedTuple: nobody can change it
+    profile: ModelProfile = ModelProfile()
     timeout_seconds: float = 30.0
     query_seconds: float = 10.0
     retries: int = 3

@@ -203,10 +203,15 @@ def set_embedding_provider(
         _chosen = Choice(embedder=adapted)
         return EmbeddingProvider(adapted)
     from memory.config.config import load
+
+    settings = replace(load().embedding, provider=provider, model=model, dimensions=dimensions or 0)
+    _provider = _without_store(settings, api_key)
+    _chosen = Choice(settings, api_key)
+    return _provider
+
+
+def _without_store(settings: EmbeddingSettings, key: str | None) -> EmbeddingProvider:
     from memory.embed.registry import Embedders
     from memory.embed.usage import ProcessStore
 
-    settings = replace(load().embedding, provider=provider, model=model, dimensions=dimensions or 0)
-    made = Embedders(settings, ProcessStore(), key=api_key).configured()
-    _chosen, _provider = Choice(settings, api_key), EmbeddingProvider(made)
-    return _provider
+    return EmbeddingProvider(Embedders(settings, ProcessStore(), key=key).configured())

@@ -252,13 +252,13 @@ class Maker:
         own = not spec.second or remote.host == host_of(remote.provider, settings)  # a fallback has no budget
         terms = Terms(
             profile,
-            settings.timeout_seconds,
-            settings.query_seconds,
-            settings.retries,
-            settings.pause_seconds,
-            _budget(settings) if own else None,
-            settings.price or profile.price,
-            settings.dimensions,
+            timeout_seconds=settings.timeout_seconds,
+            query_seconds=settings.query_seconds,
+            retries=settings.retries,
+            pause_seconds=settings.pause_seconds,
+            budget=_budget(settings) if own else None,
+            price=settings.price or profile.price,
+            width=settings.dimensions,
         )
         dimension = None if check is None else spec.dimension or None
         client = Client(remote, terms, self._log, dimension=dimension, check=check, now=self._now)
