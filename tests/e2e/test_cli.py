@@ -424,7 +424,7 @@ def test_a_list_that_is_cut_says_so(kept):
 
 
 def test_a_list_that_is_cut_at_the_most_says_so():
-    from memory.cli.options import first
+    from memory.operations.render.text import first
     from memory.schema.query import MOST
 
     assert first(range(MOST), MOST) == (list(range(MOST)), "there may be more: 10,000 are shown at most")

@@ -23,13 +23,13 @@ from memory.cli.options import (
     usually,
 )
 from memory.config.files import BULK_BYTES
-from memory.operations.operation import Call, Group
+from memory.operations.operation import Call, Command, Group
 from memory.operations.render.data import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from memory.operations.operation import Command, Option, Shown
+    from memory.operations.operation import Option, Shown
 
 
 def made(module: str, path: str, by_hand: Mapping[str, Callable[[], click.Command]]) -> click.Command:
@@ -44,9 +44,12 @@ def made(module: str, path: str, by_hand: Mapping[str, Callable[[], click.Comman
     found = declared[path]
     if not isinstance(found, Group):
         return _command(found)
-    inner = {name: _command(one) for name, one in declared.items() if not isinstance(one, Group)}
-    inner |= {name: command() for name, command in by_hand.items()}
-    named = {name.removeprefix(f"{path} "): one for name, one in inner.items() if name.startswith(f"{path} ")}
+    first = f"{path} "
+    inner = {
+        name: _command(one) for name, one in declared.items() if isinstance(one, Command) and name.startswith(first)
+    }
+    inner |= {name: written() for name, written in by_hand.items() if name.startswith(first)}
+    named = {name.removeprefix(first): one for name, one in inner.items()}
     return usually(found.usual)(path, named, help=found.help, short_help=found.short)
 
 
@@ -55,9 +58,14 @@ def _command(declared: Command) -> click.Command:
         context, wants_json = click.get_current_context(), values.pop("as_json")
         given = {one.name: _given(one, values[one.name]) for one in declared.options}
         with ExitStack() as stack:
-            report = stack.enter_context(progress(declared.progress))
             engine = cache(lambda: stack.enter_context(opened(context)))
-            shown = declared.run(Call(engine, report, lambda: named_project(HERE), as_json=wants_json), given)
+            bar = cache(lambda: stack.enter_context(progress(declared.progress)))
+
+            def report(done: int, total: int) -> None:
+                bar()(done, total)
+
+            call = Call(engine, report, lambda: named_project(HERE), as_json=wants_json)
+            shown = declared.run(call, given)
         return _printed(declared, shown, wants_json=wants_json)
 
     run = as_json(run)
