@@ -105,25 +105,6 @@ def _nothing(engine: Engine) -> str:
     return "memory: no memory matches" if engine.documents.recent(EVERYTHING, 1) else "memory: nothing is kept here yet"
 
 
-@click.command(short_help="Show a memory whole, with what it said before.")
-@click.argument("reference", metavar="ID")
-@as_json
-@click.pass_context
-def details(context: click.Context, /, reference: str, *, as_json: bool) -> None:
-    """Show a memory whole, with what it said before. ID is its id, its uid or the first 8 characters of it."""
-    with opened(context) as engine:
-        found = engine.documents.details(reference)
-    if as_json:
-        from memory.operations.render import data
-
-        show(data.details(found))
-        return
-    from memory.operations.render import text as rendered
-
-    click.echo(rendered.details(found))
-    tell(found.notices)
-
-
 @click.command("list", short_help="Show memories, last changed first.")
 @click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, metavar="N")
 @scoped

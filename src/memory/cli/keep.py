@@ -119,21 +119,3 @@ def _changes(
         if values:
             changes[name] = tuple(filter(None, values))
     return changes
-
-
-@click.command(short_help="Remove a memory for good.")
-@click.argument("reference", metavar="ID")
-@as_json
-@click.pass_context
-def delete(context: click.Context, /, reference: str, *, as_json: bool) -> None:
-    """Remove a memory for good, with everything derived from it. ID is never a pattern."""
-    with opened(context) as engine:
-        memory = engine.documents.delete(reference)
-    if as_json:
-        from memory.operations.render import data
-
-        show(data.document("delete", {"memory": data.pointer(memory)}))
-        return
-    from memory.text.display import escape_controls
-
-    click.echo(f"deleted {memory.uid[:8]} (id {memory.id}) {escape_controls(memory.title)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from memory.schema.answer import Notice
@@ -134,6 +133,8 @@ def _check_name(place: str, name: str) -> None:
 
 def _suggestion(name: str, known: list[str]) -> str:
     there = f"It takes {', '.join(known)}." if known else "It takes none."
+    from difflib import get_close_matches
+
     suggestions = get_close_matches(name, known, n=1, cutoff=0.5)
     return f"Did you mean {suggestions[0]!r}? {there}" if suggestions else there
 

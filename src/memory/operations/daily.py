@@ -1,4 +1,4 @@
-"""The tools of daily use: recall, search, save, read whole, delete."""
+"""The verbs of daily use: recall, search, save, read whole, delete."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.arguments import Parameter
-from memory.operations.operation import HERE, Result, tool
-from memory.operations.render import data, recall
+from memory.operations.operation import HERE, Result, Shown, command, tool
+from memory.operations.render import data, recall, text
 from memory.schema.answer import Notice
 from memory.schema.draft import Draft
 from memory.schema.errors import Invalid
@@ -15,6 +15,7 @@ from memory.schema.kinds import CATEGORIES, kind
 from memory.schema.limits import BODY_LIMIT, check_text, clipped_repr
 from memory.schema.memory import Status
 from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Mode, Query, Scope, around
+from memory.text.display import escape_controls
 from memory.text.fence import INTRODUCTION
 
 if TYPE_CHECKING:
@@ -281,4 +282,20 @@ def plain(document: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name != "schema"}
 
 
+@command("details ID", "Show a memory whole, with what it said before.")
+def details(call: Call, a: Given) -> Shown:
+    """Show a memory whole, with what it said before. ID is its id, its uid or the first 8 characters of it."""
+    found = call.engine.documents.details(a["id"])
+    return Shown(data.details(found), text.details(found), [*map(text.notice, found.notices)])
+
+
+@command("delete ID", "Remove a memory for good.")
+def delete(call: Call, a: Given) -> Shown:
+    """Remove a memory for good, with everything derived from it. ID is never a pattern."""
+    gone = call.engine.documents.delete(a["id"])
+    said = f"deleted {gone.uid[:8]} (id {gone.id}) {escape_controls(gone.title)}"
+    return Shown({"memory": data.pointer(gone)}, said)
+
+
 OPERATIONS = (memory_context, memory_search, memory_save, memory_details, memory_delete)
+COMMANDS = (details, delete)
