@@ -50,7 +50,7 @@ def taken(work: Callable[[], object]) -> float:
 
 
 def measure(engine: Engine, store: SqliteStore, size: int, told: Sequence[str]) -> list[Figure]:
-    generation = store.vectors.generations()[0].id
+    generation = store.generations.every()[0].id
     begun, worked = perf_counter(), process_time()
     learned: Learned | None = learn(store, generation, moment=datetime.now(UTC))
     wall, cpu = perf_counter() - begun, process_time() - worked

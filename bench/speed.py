@@ -294,9 +294,9 @@ def down(folder: Path, texts: Sequence[str], size: int, raw: dict[str, object]) 
         Engine.open(replace(config, embedding=none)) as plain,
     ):
         store = engine.store
-        [active] = [found for found in store.vectors.generations() if found.state is State.ACTIVE]
+        [active] = [found for found in store.generations.every() if found.state is State.ACTIVE]
         space = Space("ollama", "nomic-embed-text", recipe(profile("nomic-embed-text").passage_prefix), 768)
-        store.vectors.activate(store.vectors.begin(space, engine.now()).id, instead_of=active.id)
+        store.generations.activate(store.generations.begin(space, engine.now()).id, instead_of=active.id)
         assert "no answer" in engine.search(texts[0]).notices[0].text  # the one wait
         raw[f"down {size}"] = taken = turns({"down": engine.search, "none": plain.search}, texts)
     found = figure("search, its server is dead", size, taken["down"], {"by keyword only": taken["none"]})

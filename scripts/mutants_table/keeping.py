@@ -71,7 +71,7 @@ GENERATIONS = (
     ),
     Mutant(
         "activate-queues-nothing",
-        "    renew(db, id)\n    return True",
+        "        renew(db, generation)\n        return True",
         "    return True",
         "test_stores.py",
         "Sqlite",

@@ -25,7 +25,7 @@ def chunk(store: Store) -> ChunkId:
     """One of two chunks that wait for their vectors in generation 1."""
     memory = write(store, prompt("zebra")).memory
     write(store, prompt("giraffe"))
-    store.vectors.begin(SPACE, START)
+    store.generations.begin(SPACE, START)
     return heads(store, memory.id)[0]
 
 
@@ -91,24 +91,24 @@ class BegunSuite:
 
     @pytest.mark.parametrize("how", ["clear", "drop"])
     def test_it_goes_with_its_generation(self, store: Store, chunk: ChunkId, how: str) -> None:
-        other = store.vectors.begin(OTHER, START).id
+        other = store.generations.begin(OTHER, START).id
         for generation in (1, other):
             store.queue.add_begun(generation, chunk, 7, VECTORS[:2], first=0)
 
-        getattr(store.vectors, how)(other)
+        (store.vectors.clear if how == "clear" else store.generations.drop)(other)
 
         assert there(store, chunk, generation=other) is None
         assert there(store, chunk) == VECTORS[:2].tolist()
         assert store.queue.add_begun(other, chunk, 7, VECTORS, first=0) is (how == "clear")
 
     def test_two_generations_do_not_meet(self, store: Store, chunk: ChunkId) -> None:
-        other = store.vectors.begin(OTHER, START).id
+        other = store.generations.begin(OTHER, START).id
         store.queue.add_begun(1, chunk, 7, VECTORS[:2], first=0)
         store.queue.add_begun(other, chunk, 7, VECTORS[2:], first=0)
         fill(store, other, chunk, VECTORS)
 
         assert there(store, chunk) == VECTORS[:2].tolist()
-        assert store.vectors.generations()[0].state is State.ACTIVE
+        assert store.generations.every()[0].state is State.ACTIVE
 
     def test_nothing_is_known_of_what_never_was(self, store: Store) -> None:
         assert store.queue.begun(99, ChunkId(99), 0) is None

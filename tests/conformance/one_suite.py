@@ -75,7 +75,7 @@ class Renewing:
     def test_the_index_and_the_vectors_are_those_of_what_is_said_now(self, store: Store) -> None:
         before = unit(1)
         write(store, feedback("zebra", embedded=embedded([before] * 2)))
-        generation = store.vectors.generations()[0].id
+        generation = store.generations.every()[0].id
         write(store, feedback("giraffe"))
 
         assert store.keywords.by_keyword(store.keywords.weigh(words("zebra")), ACTIVE, 5) == ()
@@ -262,8 +262,8 @@ class About:
         assert store.memories.recent(none, 10) == []
         assert store.keywords.by_keyword(store.keywords.weigh(words("zebra")), none, 10) == ()
         for _ in range(3):
-            assert store.vectors.by_vector(store.vectors.generations()[0].id, unit(1), none, 10) == ()
-            assert store.vectors.memory_similarities(store.vectors.generations()[0].id, unit(1), none) == {}
+            assert store.vectors.by_vector(store.generations.every()[0].id, unit(1), none, 10) == ()
+            assert store.vectors.memory_similarities(store.generations.every()[0].id, unit(1), none) == {}
         assert store.memories.count(ACTIVE) == len([a])
 
     def test_only_of_some_memories(self, store: Store) -> None:
@@ -292,13 +292,13 @@ class KeywordOnly:
 
     def test_no_generation_ever_asks_for_it(self, store: Store) -> None:
         kept(store, unsaid(), note("usual"))
-        first = store.vectors.begin(SPACE, START)
+        first = store.generations.begin(SPACE, START)
         assert [one.what for one in store.vectors.pending(first.id, 0, 10)] == ["usual"]
         assert store.queue.queued() == 1
 
-        second = store.vectors.begin(OTHER, START)
+        second = store.generations.begin(OTHER, START)
         store.vectors.set_vectors(second.id, directions(1), [Window(heads(store, MemoryId(2))[0], 0, 0)])
-        store.vectors.activate(second.id, instead_of=first.id)
+        store.generations.activate(second.id, instead_of=first.id)
         assert store.queue.queued() == 0
         store.vectors.clear(second.id)
 
@@ -306,7 +306,7 @@ class KeywordOnly:
 
     def test_a_vector_that_came_too_late_is_not_kept(self, store: Store) -> None:
         id = write(store, note("said", embedded=embedded([unit(1)]))).memory.id
-        generation = store.vectors.generations()[0].id
+        generation = store.generations.every()[0].id
         store.memories.replace(id, unsaid("said"))
 
         named = [chunk for chunk, _ in store.memories.outline(id)]
@@ -347,7 +347,7 @@ class Similarities:
             for n in range(0, 36, 3)
         ]
         (alone,) = kept(store, note("without a vector"))
-        generation, vector = store.vectors.generations()[0].id, unit(1, 2, 3)
+        generation, vector = store.generations.every()[0].id, unit(1, 2, 3)
         wanted = {id: max(float(row @ vector) for row in rows[3 * n : 3 * n + 3]) for n, id in enumerate(ids)}
 
         for _ in range(3):  # SQLite holds the vectors from the second time on

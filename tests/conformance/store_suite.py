@@ -194,7 +194,7 @@ class Keeping:
             store.memories.write_entries([good, note("second", supersedes=MemoryId(99))])
 
         assert nothing_was_kept(store)
-        assert list(store.vectors.generations()) == []
+        assert list(store.generations.every()) == []
 
     @pytest.mark.parametrize("missing", [0, 99, BEYOND])
     def test_an_entry_that_descends_from_nothing_is_refused(self, store: Store, missing: int) -> None:
@@ -1007,7 +1007,7 @@ class Vectors:
     def test_the_first_vectors_found_the_active_generation(self, store: Store) -> None:
         one = write(store, note("a", embedded=embedded([unit(1)])))
 
-        [generation] = store.vectors.generations()
+        [generation] = store.generations.every()
         assert (generation.id, generation.space, generation.state) == (1, SPACE, State.ACTIVE)
         assert (queued(store, one), store.counts().queued, store.vectors.embedded_count(1)) == (0, 0, 1)
 
@@ -1024,13 +1024,13 @@ class Vectors:
         foreign = write(store, note("b", embedded=embedded([unit(1)], space=OTHER)))
 
         assert queued(store, foreign) == 1
-        assert [generation.space for generation in store.vectors.generations()] == [SPACE]
+        assert [generation.space for generation in store.generations.every()] == [SPACE]
         assert store.vectors.embedded_count(1) == 1
         assert len(store.vectors.by_vector(1, unit(1), ACTIVE, 10)) == 1
 
     def test_vectors_of_the_space_that_is_built_are_kept_there_and_stay_queued(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
-        building = store.vectors.begin(OTHER, START)
+        building = store.generations.begin(OTHER, START)
 
         assert queued(store, write(store, note("b", embedded=embedded([unit(1)], space=OTHER)))) == 1
 
@@ -1126,7 +1126,7 @@ class Vectors:
     def test_filling_takes_chunks_off_the_queue_and_replaces_their_vectors(self, store: Store) -> None:
         ids = kept(store, note("a"), note("b"))
         a, b = heads(store, *ids)
-        generation = store.vectors.begin(SPACE, START)
+        generation = store.generations.begin(SPACE, START)
 
         assert store.vectors.set_vectors(generation.id, directions(2), [Window(a, 0, 0), Window(a, 1, 1)]) == 1
         assert store.counts().queued == 1
@@ -1146,7 +1146,7 @@ class Vectors:
     def test_filling_skips_chunks_that_are_gone(self, store: Store) -> None:
         gone, there = kept(store, note("a"), note("b"))
         chunks = heads(store, gone, there)
-        generation = store.vectors.begin(SPACE, START)
+        generation = store.generations.begin(SPACE, START)
         store.memories.delete(gone)
 
         windows = [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)]
@@ -1159,7 +1159,7 @@ class Vectors:
 
     def test_pending_goes_on_behind_a_chunk(self, store: Store) -> None:
         kept(store, note("a", body="bcd", size=1, title="t", tags=("x",)))
-        generation = store.vectors.begin(SPACE, START)
+        generation = store.generations.begin(SPACE, START)
         first = store.vectors.pending(generation.id, ChunkId(0), 2)
 
         rest = store.vectors.pending(generation.id, first[-1].id, 10)
@@ -1267,7 +1267,7 @@ class Queue:
 
     def test_only_what_is_queued_waits(self, store: Store) -> None:
         gone, filled, other = kept(store, note("a"), note("b"), note("c"))
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
         store.vectors.set_vectors(1, directions(1), [Window(heads(store, filled)[0], 0, 0)])
         store.memories.delete(gone)
 
@@ -1318,7 +1318,7 @@ class Queue:
         chunk = heads(store, id)[0]
         store.queue.failed([chunk], "down", at(1))
 
-        store.vectors.set_vectors(store.vectors.begin(SPACE, START).id, directions(1), [Window(chunk, 0, 0)])
+        store.vectors.set_vectors(store.generations.begin(SPACE, START).id, directions(1), [Window(chunk, 0, 0)])
 
         assert (store.queue.failures(9), store.queue.unembedded([id]), store.counts().failed) == ([], {}, 0)
 
@@ -1337,155 +1337,155 @@ class Queue:
 
 class Generations:
     def test_the_first_generation_begun_is_active_and_the_next_is_built(self, store: Store) -> None:
-        first, second = store.vectors.begin(SPACE, START), store.vectors.begin(OTHER, START)
+        first, second = store.generations.begin(SPACE, START), store.generations.begin(OTHER, START)
 
         assert (first.state, second.state) == (State.ACTIVE, State.BUILDING)
-        assert list(store.vectors.generations()) == [first, second]
+        assert list(store.generations.every()) == [first, second]
         assert first.id < second.id
 
     def test_beginning_again_gives_the_living_generation(self, store: Store) -> None:
-        first, second = store.vectors.begin(SPACE, START), store.vectors.begin(OTHER, START)
+        first, second = store.generations.begin(SPACE, START), store.generations.begin(OTHER, START)
 
-        assert store.vectors.begin(SPACE, START) == first
-        assert store.vectors.begin(OTHER, START) == second
-        assert len(store.vectors.generations()) == 2
+        assert store.generations.begin(SPACE, START) == first
+        assert store.generations.begin(OTHER, START) == second
+        assert len(store.generations.every()) == 2
 
     def test_only_one_is_being_built(self, store: Store) -> None:
-        store.vectors.begin(SPACE, START)
-        dropped = store.vectors.begin(OTHER, START)
+        store.generations.begin(SPACE, START)
+        dropped = store.generations.begin(OTHER, START)
         kept(store, note("a", embedded=embedded([unit(1)], space=OTHER)))
 
-        third = store.vectors.begin(OTHER._replace(recipe=2), START)
+        third = store.generations.begin(OTHER._replace(recipe=2), START)
 
-        assert [generation.id for generation in store.vectors.generations()] == [1, third.id]
+        assert [generation.id for generation in store.generations.every()] == [1, third.id]
         assert third.id > dropped.id
         assert store.vectors.embedded_count(dropped.id) == 0
 
     def test_activating_retires_the_former_and_queues_what_is_missing(self, store: Store) -> None:
         ids = kept(store, *(note(str(n), embedded=embedded([unit(1, n)])) for n in range(3)))
         chunks = heads(store, *ids)
-        building = store.vectors.begin(OTHER, START)
+        building = store.generations.begin(OTHER, START)
         store.vectors.set_vectors(building.id, directions(2), [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)])
         assert store.counts().queued == 0
 
-        assert store.vectors.activate(building.id, instead_of=1) is True
+        assert store.generations.activate(building.id, instead_of=1) is True
 
-        assert [generation.state for generation in store.vectors.generations()] == [State.RETIRED, State.ACTIVE]
+        assert [generation.state for generation in store.generations.every()] == [State.RETIRED, State.ACTIVE]
         assert store.counts().queued == 1
         assert [excerpt.id for excerpt in store.vectors.pending(building.id, ChunkId(0), 9)] == chunks[2:]
         assert store.vectors.embedded_count(1) == 3
         assert len(store.vectors.by_vector(1, unit(1), ACTIVE, 9)) == 3  # what is retired still answers who asks for it
 
     def test_activating_compares_and_sets(self, store: Store) -> None:
-        store.vectors.begin(SPACE, START)
-        building = store.vectors.begin(OTHER, START)
+        store.generations.begin(SPACE, START)
+        building = store.generations.begin(OTHER, START)
 
-        assert store.vectors.activate(building.id, instead_of=None) is False
-        assert store.vectors.activate(building.id, instead_of=building.id) is False
-        assert [generation.state for generation in store.vectors.generations()] == [State.ACTIVE, State.BUILDING]
-        assert store.vectors.activate(building.id, instead_of=1) is True
-        assert store.vectors.activate(building.id, instead_of=1) is False
-        assert store.vectors.activate(1, instead_of=building.id) is True
-        assert [generation.state for generation in store.vectors.generations()] == [State.ACTIVE, State.RETIRED]
+        assert store.generations.activate(building.id, instead_of=None) is False
+        assert store.generations.activate(building.id, instead_of=building.id) is False
+        assert [generation.state for generation in store.generations.every()] == [State.ACTIVE, State.BUILDING]
+        assert store.generations.activate(building.id, instead_of=1) is True
+        assert store.generations.activate(building.id, instead_of=1) is False
+        assert store.generations.activate(1, instead_of=building.id) is True
+        assert [generation.state for generation in store.generations.every()] == [State.ACTIVE, State.RETIRED]
 
     def test_activating_the_active_generation_changes_nothing(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])), note("b"))
 
-        assert store.vectors.activate(1, instead_of=1) is True
+        assert store.generations.activate(1, instead_of=1) is True
 
-        assert [generation.state for generation in store.vectors.generations()] == [State.ACTIVE]
+        assert [generation.state for generation in store.generations.every()] == [State.ACTIVE]
         assert store.counts().queued == 1
 
     def test_a_retired_generation_takes_no_vectors_until_it_is_begun_again(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
-        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
+        store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1)
         assert queued(store, write(store, note("b", embedded=embedded([unit(1)])))) == 1
         assert store.vectors.embedded_count(1) == 1
 
-        again = store.vectors.begin(SPACE, START)
+        again = store.generations.begin(SPACE, START)
 
         assert (again.id, again.space, again.state) == (1, SPACE, State.BUILDING)
         assert [excerpt.text for excerpt in store.vectors.pending(1, ChunkId(0), 9)] == ["b"]
-        assert len(store.vectors.generations()) == 2
+        assert len(store.generations.every()) == 2
 
     def test_a_retired_generation_that_is_begun_again_displaces_the_one_being_built(self, store: Store) -> None:
-        store.vectors.begin(SPACE, START)
-        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
-        unfinished = store.vectors.begin(THIRD, START)
+        store.generations.begin(SPACE, START)
+        store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1)
+        unfinished = store.generations.begin(THIRD, START)
 
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
 
-        states = [(generation.id, generation.state) for generation in store.vectors.generations()]
+        states = [(generation.id, generation.state) for generation in store.generations.every()]
         assert states == [(1, State.BUILDING), (2, State.ACTIVE)]
-        assert store.vectors.begin(THIRD, START).id > unfinished.id
+        assert store.generations.begin(THIRD, START).id > unfinished.id
 
     def test_the_former_generation_may_be_built_on(self, store: Store) -> None:
         first, second = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(1)])))
-        building = store.vectors.begin(OTHER, START)
+        building = store.generations.begin(OTHER, START)
 
-        assert store.vectors.activate(building.id, instead_of=1, former=State.BUILDING) is True
+        assert store.generations.activate(building.id, instead_of=1, former=State.BUILDING) is True
 
-        assert [generation.state for generation in store.vectors.generations()] == [State.BUILDING, State.ACTIVE]
+        assert [generation.state for generation in store.generations.every()] == [State.BUILDING, State.ACTIVE]
         assert store.counts().queued == 2
         assert queued(store, write(store, note("c", embedded=embedded([unit(1)])))) == 1
         assert store.vectors.embedded_count(1) == 3
         store.memories.delete(second)
-        assert store.vectors.activate(1, instead_of=building.id, former=State.BUILDING) is True
-        assert [generation.state for generation in store.vectors.generations()] == [State.ACTIVE, State.BUILDING]
+        assert store.generations.activate(1, instead_of=building.id, former=State.BUILDING) is True
+        assert [generation.state for generation in store.generations.every()] == [State.ACTIVE, State.BUILDING]
         assert (store.counts().queued, store.vectors.embedded_count(1)) == (0, 2)
         assert found(store.vectors.by_vector(1, unit(1), ACTIVE, 9))[0] == first
 
     def test_a_former_generation_that_is_built_on_displaces_the_one_being_built(self, store: Store) -> None:
-        store.vectors.begin(SPACE, START)
-        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
-        unfinished = store.vectors.begin(THIRD, START)
+        store.generations.begin(SPACE, START)
+        store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1)
+        unfinished = store.generations.begin(THIRD, START)
 
-        assert store.vectors.activate(1, instead_of=2) is True
-        assert [generation.id for generation in store.vectors.generations()] == [1, 2, unfinished.id]
-        assert store.vectors.activate(2, instead_of=1, former=State.BUILDING) is True
+        assert store.generations.activate(1, instead_of=2) is True
+        assert [generation.id for generation in store.generations.every()] == [1, 2, unfinished.id]
+        assert store.generations.activate(2, instead_of=1, former=State.BUILDING) is True
 
-        states = [(generation.id, generation.state) for generation in store.vectors.generations()]
+        states = [(generation.id, generation.state) for generation in store.generations.every()]
         assert states == [(1, State.BUILDING), (2, State.ACTIVE)]
 
     def test_activating_the_active_generation_keeps_the_one_being_built(self, store: Store) -> None:
         chunk = heads(store, *kept(store, note("a")))[0]
-        store.vectors.begin(SPACE, START)
-        store.vectors.begin(OTHER, START)
+        store.generations.begin(SPACE, START)
+        store.generations.begin(OTHER, START)
         store.queue.failed([chunk], "down", at(1))
 
-        assert store.vectors.activate(1, instead_of=1, former=State.BUILDING) is True
+        assert store.generations.activate(1, instead_of=1, former=State.BUILDING) is True
 
-        assert [generation.state for generation in store.vectors.generations()] == [State.ACTIVE, State.BUILDING]
+        assert [generation.state for generation in store.generations.every()] == [State.ACTIVE, State.BUILDING]
         assert store.counts().failed == 1
 
     def test_another_generation_has_not_failed_yet(self, store: Store) -> None:
         chunk = heads(store, *kept(store, note("a")))[0]
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
         store.queue.failed([chunk], "down", at(1))
 
-        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
+        store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1)
 
         assert (store.counts().queued, store.counts().failed) == (1, 0)
 
     def test_the_first_fingerprint_of_a_generation_stays(self, store: Store) -> None:
-        generation = store.vectors.begin(SPACE, START).id
-        other = store.vectors.begin(THIRD, START).id
-        assert store.vectors.fingerprint(generation) is None
+        generation = store.generations.begin(SPACE, START).id
+        other = store.generations.begin(THIRD, START).id
+        assert store.generations.fingerprint(generation) is None
 
-        store.vectors.mark(generation, unit(1, 2))
-        store.vectors.mark(generation, unit(3))
+        store.generations.mark(generation, unit(1, 2))
+        store.generations.mark(generation, unit(3))
 
-        given = store.vectors.fingerprint(generation)
+        given = store.generations.fingerprint(generation)
         assert given is not None
         assert (given.dtype, given.tolist()) == (np.float32, unit(1, 2).tolist())
-        assert store.vectors.fingerprint(other) is None
+        assert store.generations.fingerprint(other) is None
 
     def test_clearing_takes_all_vectors_away_and_the_fingerprint(self, store: Store) -> None:
         ids = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(0, 1)])))
-        building = store.vectors.begin(OTHER, START).id
+        building = store.generations.begin(OTHER, START).id
         for generation in (1, building):
             store.vectors.set_vectors(building, directions(1), [Window(heads(store, ids[0])[0], 0, 0)])
-            store.vectors.mark(generation, unit(1))
+            store.generations.mark(generation, unit(1))
 
         store.vectors.clear(building)
 
@@ -1494,7 +1494,7 @@ class Generations:
             2,
             0,
         )
-        assert (store.vectors.fingerprint(building), store.vectors.fingerprint(1) is None) == (None, False)
+        assert (store.generations.fingerprint(building), store.generations.fingerprint(1) is None) == (None, False)
         assert store.vectors.centre(building)[1] == 0
         assert not store.vectors.centre(building)[0].any()
 
@@ -1509,12 +1509,12 @@ class Generations:
 
         assert store.vectors.by_vector(1, unit(1), ACTIVE, 9) == ()
         assert (store.queue.queued(), store.counts().failed) == (2, 1)
-        assert [generation.state for generation in store.vectors.generations()] == [State.ACTIVE]
+        assert [generation.state for generation in store.generations.every()] == [State.ACTIVE]
         assert list(store.check()) == []
 
     def test_clearing_some_chunks_queues_these_and_leaves_the_others(self, store: Store) -> None:
         ids = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(0, 1)])))
-        store.vectors.mark(1, unit(1))
+        store.generations.mark(1, unit(1))
         first, second = (heads(store, id)[0] for id in ids)
 
         store.vectors.clear(1, [first, ChunkId(999)])
@@ -1522,45 +1522,45 @@ class Generations:
 
         assert [scored.chunk for scored in store.vectors.by_vector(1, unit(1), ACTIVE, 9)] == [second]
         assert [one.id for one in store.queue.waiting(9)] == [first]
-        assert (store.vectors.centre(1)[1], store.vectors.fingerprint(1) is None) == (1, False)
+        assert (store.vectors.centre(1)[1], store.generations.fingerprint(1) is None) == (1, False)
         assert list(store.check()) == []
 
     def test_a_fingerprint_stays_with_its_vectors(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
-        store.vectors.mark(1, unit(1, 2))
-        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
+        store.generations.mark(1, unit(1, 2))
+        store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1)
 
-        again = store.vectors.begin(SPACE, START)
+        again = store.generations.begin(SPACE, START)
 
-        given = store.vectors.fingerprint(again.id)
+        given = store.generations.fingerprint(again.id)
         assert given is not None
         assert given.tolist() == unit(1, 2).tolist()
         assert store.vectors.embedded_count(again.id) == 1
 
     def test_of_two_living_generations_of_a_space_the_active_one_counts(self, store: Store) -> None:
-        store.vectors.begin(SPACE, START)
-        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
-        store.vectors.begin(SPACE, START)
-        store.vectors.activate(1, instead_of=2)
+        store.generations.begin(SPACE, START)
+        store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1)
+        store.generations.begin(SPACE, START)
+        store.generations.activate(1, instead_of=2)
 
-        assert store.vectors.begin(SPACE, START).id == 1
+        assert store.generations.begin(SPACE, START).id == 1
         assert queued(store, write(store, note("a", embedded=embedded([unit(1)])))) == 0
 
     def test_the_active_generation_is_not_dropped(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
 
-        store.vectors.drop(1)
+        store.generations.drop(1)
 
         assert store.vectors.embedded_count(1) == 1
 
     def test_dropping_takes_the_vectors_along(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
-        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1)
+        store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1)
 
-        store.vectors.drop(1)
-        store.vectors.drop(1)
+        store.generations.drop(1)
+        store.generations.drop(1)
 
-        assert [generation.id for generation in store.vectors.generations()] == [2]
+        assert [generation.id for generation in store.generations.every()] == [2]
         assert store.vectors.embedded_count(1) == 0
 
     @pytest.mark.parametrize("gone", [0, 7, BEYOND])
@@ -1569,16 +1569,16 @@ class Generations:
 
         assert store.vectors.embedded_count(gone) == 0
         assert store.vectors.set_vectors(gone, directions(1), [Window(chunk, 0, 0)]) == 0
-        store.vectors.drop(gone)
-        store.vectors.mark(gone, unit(1))
+        store.generations.drop(gone)
+        store.generations.mark(gone, unit(1))
         for ask in (
-            lambda: store.vectors.fingerprint(gone),
+            lambda: store.generations.fingerprint(gone),
             lambda: store.vectors.clear(gone),
             lambda: store.vectors.pending(gone, ChunkId(0), 1),
             lambda: store.vectors.by_vector(gone, unit(1), ACTIVE, 1),
             lambda: store.vectors.cosines(gone, unit(1), unit(1), [chunk]),
             lambda: store.vectors.centre(gone),
-            lambda: store.vectors.activate(gone, instead_of=None),
+            lambda: store.generations.activate(gone, instead_of=None),
         ):
             with pytest.raises(NotFound):
                 ask()
@@ -1586,7 +1586,7 @@ class Generations:
     def test_spaces_of_any_width_live_side_by_side(self, store: Store) -> None:
         wide = SPACE._replace(dimension=16)
         kept(store, note("a", embedded=embedded([unit(1)])))
-        building = store.vectors.begin(wide, START)
+        building = store.generations.begin(wide, START)
         vector = np.eye(16, dtype=np.float32)[3]
 
         kept(store, note("b", embedded=embedded([vector], space=wide)))
@@ -1597,7 +1597,7 @@ class Generations:
 
     def test_deleting_a_memory_takes_it_out_of_every_generation(self, store: Store) -> None:
         id = kept(store, note("a", embedded=embedded([unit(1)])))[0]
-        building = store.vectors.begin(OTHER, START)
+        building = store.generations.begin(OTHER, START)
         store.vectors.set_vectors(building.id, directions(1), [Window(heads(store, id)[0], 0, 0)])
 
         store.memories.delete(id)
@@ -1796,8 +1796,8 @@ class Care:
         assert list(store.check()) == []
         kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))
         store.queue.failed([store.queue.waiting(1)[0].id], "down", at(1))
-        store.vectors.activate(store.vectors.begin(OTHER, START).id, instead_of=1, former=State.BUILDING)
-        store.vectors.mark(1, unit(1))
+        store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1, former=State.BUILDING)
+        store.generations.mark(1, unit(1))
         store.usage.reserve_call(request())
 
         assert list(store.check()) == []
@@ -1805,12 +1805,12 @@ class Care:
     def test_repairing_what_is_sound_changes_nothing(self, store: Store) -> None:
         id = kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))[0]
         store.queue.failed([store.queue.waiting(1)[0].id], "down", at(1))
-        store.vectors.begin(OTHER, START)
+        store.generations.begin(OTHER, START)
 
         def seen() -> list[object]:
             return [
                 store.counts()._replace(bytes=0),
-                list(store.vectors.generations()),
+                list(store.generations.every()),
                 store.vectors.by_vector(1, unit(1), ACTIVE, 9),
                 store.keywords.by_keyword(words("text"), ACTIVE, 9),
                 store.memories.details(id),

@@ -52,7 +52,7 @@ def known(store: Store, *terms: str, generation: int = 1) -> list[str]:
 class Learning:
     def test_what_was_learned_comes_back(self, store: Store) -> None:
         kept(store, note("zebra giraffe 数据 café"))
-        generation = store.vectors.begin(SPACE, START).id
+        generation = store.generations.begin(SPACE, START).id
         basis = directions(2)
         made = lesson(1.5, basis=basis)
         term_vectors = [
@@ -75,7 +75,7 @@ class Learning:
         assert store.term_vectors.of_terms(generation, []) == {}
 
     def test_a_generation_without_one_and_one_that_is_gone(self, store: Store) -> None:
-        generation = store.vectors.begin(SPACE, START).id
+        generation = store.generations.begin(SPACE, START).id
 
         for id in (generation, 99, BEYOND):
             assert store.term_vectors.learned(id) is None
@@ -87,7 +87,7 @@ class Learning:
 
     def test_learning_again_takes_the_place_of_all_that_was_known(self, store: Store) -> None:
         kept(store, note("zebra giraffe"))
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
         learn(store, "zebra", "giraff")
 
         again = learn(store, "zebra", moment=1)
@@ -97,7 +97,7 @@ class Learning:
 
     def test_who_learned_meanwhile_wins(self, store: Store) -> None:
         kept(store, note("zebra giraffe"))
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
         first = learn(store, "zebra")
         second = learn(store, "zebra", "giraff", moment=1)
 
@@ -113,7 +113,7 @@ class Learning:
     @pytest.mark.parametrize("length", [0, AXES - 1, AXES + 1])
     def test_a_code_is_as_long_as_there_are_axes(self, store: Store, length: int) -> None:
         kept(store, note("zebra giraffe"))
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
         learn(store, "zebra")
 
         with pytest.raises(Invalid, match="code"):
@@ -125,7 +125,7 @@ class Learning:
         assert known(store, "zebra", "giraff") == ["zebra"]
 
     def test_a_basis_is_as_wide_as_the_vectors(self, store: Store) -> None:
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
 
         with pytest.raises(Invalid, match="numbers"):
             store.term_vectors.learn(1, lesson(basis=np.eye(AXES, dtype=np.float32)), [], instead_of=None)
@@ -134,8 +134,8 @@ class Learning:
 
     def test_each_generation_has_its_own(self, store: Store) -> None:
         kept(store, note("zebra giraffe"))
-        store.vectors.begin(SPACE, START)
-        store.vectors.begin(OTHER, START)
+        store.generations.begin(SPACE, START)
+        store.generations.begin(OTHER, START)
         learn(store, "zebra")
         learn(store, "giraff", generation=2, moment=1)
 
@@ -150,12 +150,12 @@ class Learning:
 
     def test_a_generation_takes_its_term_vectors_along(self, store: Store) -> None:
         kept(store, note("zebra"))
-        store.vectors.begin(SPACE, START)
-        store.vectors.begin(OTHER, START)
+        store.generations.begin(SPACE, START)
+        store.generations.begin(OTHER, START)
         learn(store, "zebra")
         learn(store, "zebra", generation=2)
 
-        store.vectors.drop(2)
+        store.generations.drop(2)
         assert (store.term_vectors.learned(2), store.term_vectors.size(2)) == (None, 0)
         store.vectors.clear(1)
         assert (store.term_vectors.learned(1), store.term_vectors.size(1)) == (None, 0)
@@ -163,11 +163,11 @@ class Learning:
 
     def test_a_retired_generation_keeps_its_term_vectors(self, store: Store) -> None:
         kept(store, note("zebra"))
-        store.vectors.begin(SPACE, START)
-        store.vectors.begin(OTHER, START)
+        store.generations.begin(SPACE, START)
+        store.generations.begin(OTHER, START)
         learn(store, "zebra")
 
-        store.vectors.activate(2, instead_of=1)
+        store.generations.activate(2, instead_of=1)
 
         assert known(store, "zebra") == ["zebra"]
 
@@ -207,7 +207,7 @@ class Lessons:
     def test_windows_come_in_their_order(self, store: Store) -> None:
         id = kept(store, note())[0]
         (chunk,) = heads(store, id)
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
         store.vectors.set_vectors(1, directions(3), [Window(chunk, 2, 0), Window(chunk, 0, 1), Window(chunk, 1, 2)])
 
         ((_, vectors),) = store.term_vectors.lessons(1, ChunkId(0), 1)
@@ -216,7 +216,7 @@ class Lessons:
 
     def test_there_may_be_none(self, store: Store) -> None:
         kept(store, note())
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
 
         assert list(store.term_vectors.lessons(1, ChunkId(0), 5)) == []
         for gone in (2, BEYOND):
@@ -232,7 +232,7 @@ class Forgetting:
     def taught(self, store: Store) -> None:
         """Two memories that share words, and all there is to know of them."""
         kept(store, note("zebra giraffes"), note("giraffe lion"))
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
         learn(store, *self.TERMS)
 
     def test_words_that_nobody_says_any_more_are_forgotten_with_all_that_holds_them(self, store: Store) -> None:
@@ -258,7 +258,7 @@ class Forgetting:
 
     def test_of_every_generation(self, store: Store) -> None:
         self.taught(store)
-        store.vectors.begin(OTHER, START)
+        store.generations.begin(OTHER, START)
         learn(store, *self.TERMS, generation=2)
 
         store.memories.delete(2)
@@ -268,7 +268,7 @@ class Forgetting:
 
     def test_whatever_removes_a_memory(self, store: Store) -> None:
         kept(store, note("rhino", session_id="s"), finding("hippo"), note("zebra"))
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
         learn(store, "rhino", "hippo", "zebra")
 
         store.sessions.forget(EVERYTHING._replace(sessions=frozenset({"s"})), at(1), 10)
@@ -280,7 +280,7 @@ class Forgetting:
         fields = {"why": "b", "impact": "c", "category": "bug", "project": "e", "source": "f"}
         one = note("g", title="a", body="数据", tags=("h",), related_files=("i",), **fields)
         kept(store, one._replace(grams=(one.grams[0], "部件")), note("last", title="a"))
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
         terms = [*"abcefghi", "bug", "guid", "setup", "数据", "部件", "last"]
         learn(store, *terms)
         assert known(store, *terms) == sorted(terms)
@@ -293,7 +293,7 @@ class Forgetting:
         between = " ".join(["of"] * (REACH - 1))
         id = kept(store, note(f"ant bee fox {between} cat", title="dog", why="elk"))[0]
         kept(store, note("ant bee cat dog elk fox of"))
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
         within = "ant bee, ant of, bee of, of cat, fox cat".split(", ")
         across = "dog ant, dog bee, cat dog, cat elk, elk ant, dog elk".split(", ")
         stay = "ant cat, bee cat, bee ant, cat bee, fox bee, bee elk, cat ant, ant, bee, cat, dog, elk, of".split(", ")
@@ -305,7 +305,7 @@ class Forgetting:
 
     def test_what_nobody_says_is_not_learned(self, store: Store) -> None:
         kept(store, note("zebra giraffe"))
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
 
         learn(store, "zebra", "lion", "zebra lion", "lion zebra", "lion lion", "giraff zebra", "", " ", "zebra ")
 

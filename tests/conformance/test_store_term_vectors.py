@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
         store.memories.write_entries([note("zebra giraffe")])
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
         learn(store, "zebra", "zebra giraff")
     return path
 
@@ -133,7 +133,7 @@ def test_a_file_of_the_former_format_is_brought_up_to_date(tmp_path: Path) -> No
     with closing(SqliteStore(path)) as store:
         assert store.check() == ()
         assert store.keywords.texts([ChunkId(1)]) == {ChunkId(1): "zebra"}
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
         assert store.term_vectors.learned(1) is None
         learn(store, "zebra", "giraff")
         assert known(store, "zebra", "giraff") == ["zebra"]

@@ -152,9 +152,11 @@ def test_a_reindex_that_says_it_is_done_is_done(engine):
     engine.save(Draft(title="t"))
     store = engine.store
 
-    result = reindex(store, given(store, Racing(lambda: store.vectors.begin(result_space(128), MOMENT))), moment=MOMENT)
+    result = reindex(
+        store, given(store, Racing(lambda: store.generations.begin(result_space(128), MOMENT))), moment=MOMENT
+    )
 
-    [active] = [found for found in store.vectors.generations() if found.state is State.ACTIVE]
+    [active] = [found for found in store.generations.every() if found.state is State.ACTIVE]
     assert active.space == result.after
 
 
@@ -193,7 +195,7 @@ def test_who_loses_a_race_of_reindexes_is_told_so(engine):
     reindex(store, given(store, HashedEmbedder(32)), moment=MOMENT)
 
     with pytest.raises(StoreBusy, match="took over"):
-        reindex(store, given(store, Racing(lambda: store.vectors.begin(result_space(128), MOMENT))), moment=MOMENT)
+        reindex(store, given(store, Racing(lambda: store.generations.begin(result_space(128), MOMENT))), moment=MOMENT)
 
 
 def test_many_ties_give_the_same_answer_however_often_it_is_asked(tmp_path):
@@ -288,7 +290,7 @@ def test_a_home_that_is_not_utf8_is_said():
 def test_the_same_width_under_another_name_never_answers(engine, tmp_path):
     with Engine(SqliteStore(tmp_path / "other.db"), NO_MODEL, embedder=HashedEmbedder(64)) as made:
         made.save(Draft(title="zebra"))
-        made.store.vectors.begin(result_space(128), MOMENT)  # a reindex to another width was begun
+        made.store.generations.begin(result_space(128), MOMENT)  # a reindex to another width was begun
     with Engine(SqliteStore(tmp_path / "other.db"), NO_MODEL, embedder=HashedEmbedder(128)) as moved:
         assert moved.search(Query("zebra", mode=Mode.VECTOR)).hits  # the old model answers until it is done
 

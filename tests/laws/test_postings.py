@@ -16,7 +16,7 @@ from memory import Config, Draft, Engine, Query
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Mode, Term
 from memory.search import retrievers
-from memory.store import postings
+from memory.store import phrases as postings
 from memory.store.phrases import forms, stems
 from memory.store.sqlite import keywords
 from memory.store.sqlite.store import SqliteStore

@@ -180,7 +180,7 @@ class Stores(RuleBasedStateMachine):
         return data.draw(st.sampled_from([*self.ids(), MemoryId(999)]))
 
     def some_generation(self, data) -> int:
-        return data.draw(st.sampled_from([*(generation.id for generation in self.ram.vectors.generations()), 99]))
+        return data.draw(st.sampled_from([*(generation.id for generation in self.ram.generations.every()), 99]))
 
     def some_entity(self, data) -> MemoryId:
         """Of others one now and then."""
@@ -259,12 +259,12 @@ class Stores(RuleBasedStateMachine):
 
     @rule(space=st.sampled_from(SPACES))
     def begin(self, space) -> None:
-        self.same("vectors.begin", space, START)
+        self.same("generations.begin", space, START)
 
     @rule(data=st.data())
     def set_vectors(self, data) -> None:
         generation = self.some_generation(data)
-        dimension = next((g.space.dimension for g in self.ram.vectors.generations() if g.id == generation), 8)
+        dimension = next((g.space.dimension for g in self.ram.generations.every() if g.id == generation), 8)
         owners = data.draw(st.lists(st.sampled_from([*self.chunks(), ChunkId(999)]), max_size=4))
         rows = np.reshape([unit(data.draw(vectors), dimension) for _ in owners], (-1, dimension)).astype(np.float32)
         windows = [Window(chunk, owners[:row].count(chunk), row) for row, chunk in enumerate(owners)]
@@ -277,18 +277,18 @@ class Stores(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def activate(self, data) -> None:
-        active = [generation.id for generation in self.ram.vectors.generations() if generation.state is State.ACTIVE]
+        active = [generation.id for generation in self.ram.generations.every() if generation.state is State.ACTIVE]
         instead_of = data.draw(st.sampled_from([*active, *active, self.some_generation(data), None]))
         former = data.draw(st.sampled_from([State.RETIRED, State.BUILDING]))
-        self.same("vectors.activate", self.some_generation(data), instead_of=instead_of, former=former)
+        self.same("generations.activate", self.some_generation(data), instead_of=instead_of, former=former)
 
     @rule(data=st.data(), numbers=vectors)
     def mark(self, data, numbers) -> None:
         generation = self.some_generation(data)
-        dimension = next((g.space.dimension for g in self.ram.vectors.generations() if g.id == generation), 8)
-        self.same("vectors.mark", generation, unit(numbers, dimension))
+        dimension = next((g.space.dimension for g in self.ram.generations.every() if g.id == generation), 8)
+        self.same("generations.mark", generation, unit(numbers, dimension))
 
-    @precondition(lambda self: len(self.ram.vectors.generations()) > 1)
+    @precondition(lambda self: len(self.ram.generations.every()) > 1)
     @rule(data=st.data())
     def clear(self, data) -> None:
         chunks = data.draw(st.none() | st.lists(st.integers(1, 40).map(ChunkId), max_size=4))
@@ -296,9 +296,9 @@ class Stores(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def drop(self, data) -> None:
-        self.same("vectors.drop", self.some_generation(data))
+        self.same("generations.drop", self.some_generation(data))
 
-    @precondition(lambda self: self.ram.vectors.generations())
+    @precondition(lambda self: self.ram.generations.every())
     @rule(
         data=st.data(),
         term_vectors=st.lists(terms, unique=True, max_size=8),
@@ -307,7 +307,7 @@ class Stores(RuleBasedStateMachine):
     )
     def learn(self, data, term_vectors, axes, when) -> None:
         generation = self.some_generation(data)
-        dimension = next((g.space.dimension for g in self.ram.vectors.generations() if g.id == generation), 8)
+        dimension = next((g.space.dimension for g in self.ram.generations.every() if g.id == generation), 8)
         learned = Learned(when, ChunkId(when), when / 8, at(when), np.eye(axes, dimension, dtype=np.float32))
         before = self.ram.term_vectors.learned(generation)
         given = data.draw(st.sampled_from([before, before, before, None, learned]))
@@ -363,10 +363,10 @@ class Stores(RuleBasedStateMachine):
         same_ranking(*self.both("keywords.by_keyword", terms, scope, k))
         same_ranking(*self.both("keywords.keyword_scores", terms, self.chunks()[::2]))
 
-    @precondition(lambda self: self.ram.vectors.generations())
+    @precondition(lambda self: self.ram.generations.every())
     @rule(data=st.data(), numbers=vectors, others=vectors, scope=scopes, k=limits)
     def search_vectors(self, data, numbers, others, scope, k) -> None:
-        generation = data.draw(st.sampled_from(list(self.ram.vectors.generations())))
+        generation = data.draw(st.sampled_from(list(self.ram.generations.every())))
         vector, other = (unit(given, generation.space.dimension) for given in (numbers, others))
         same_ranking(*self.both("vectors.by_vector", generation.id, vector, scope, k))
         expected, given = self.both("vectors.cosines", generation.id, vector, other, self.chunks()[::2])
@@ -465,7 +465,7 @@ class Stores(RuleBasedStateMachine):
     @invariant()
     def know_the_same_words_and_only_such_as_a_chunk_holds(self) -> None:
         held = {word for piece in self.ram.data.pieces.values() for column in piece.words for word in column}
-        for generation in self.ram.vectors.generations():
+        for generation in self.ram.generations.every():
             left, right = self.both("term_vectors.learned", generation.id)
             assert left is right is None or (left[:4], left.basis.tolist()) == (right[:4], right.basis.tolist())
             assert left is not None or self.same("term_vectors.size", generation.id) == 0
@@ -482,13 +482,13 @@ class Stores(RuleBasedStateMachine):
 
     @invariant()
     def have_the_same_vectors(self) -> None:
-        for generation in self.same("vectors.generations"):
+        for generation in self.same("generations.every"):
             self.same("vectors.embedded_count", generation.id)
             self.same("vectors.pending", generation.id, ChunkId(0), 1000)
             (expected, many), (given, count) = self.both("vectors.centre", generation.id)
             assert many == count
             np.testing.assert_allclose(given, expected, atol=1e-9)
-            left, right = self.both("vectors.fingerprint", generation.id)
+            left, right = self.both("generations.fingerprint", generation.id)
             assert left is right is None or left.tolist() == right.tolist()
 
     def teardown(self) -> None:

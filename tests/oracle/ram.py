@@ -156,7 +156,7 @@ class RamStore(RamUsage):
     def memories(self) -> RamStore:
         return self
 
-    sessions = keywords = vectors = queue = usage = memories
+    sessions = keywords = generations = vectors = queue = usage = memories
 
     # Memories ------------------------------------------------------------
 
@@ -500,7 +500,7 @@ class RamStore(RamUsage):
 
     # Vectors -------------------------------------------------------------
 
-    def generations(self) -> Sequence[Generation]:
+    def every(self) -> Sequence[Generation]:
         with self.lock:
             return list(self.data.generations.values())
 

@@ -30,7 +30,7 @@ class RamTermVectors:
             return self._store.data.learned.get(generation)
 
     def answering(self) -> tuple[int, float | None]:
-        active = next((one.id for one in self._store.generations() if one.state is State.ACTIVE), 0)
+        active = next((one.id for one in self._store.every() if one.state is State.ACTIVE), 0)
         learned = self.learned(active)
         return active, None if learned is None else learned.fit
 

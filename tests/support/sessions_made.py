@@ -118,7 +118,7 @@ def owners(memory: SessionMemory) -> dict[int, int]:
 
 def vectors(memory: SessionMemory) -> dict[int, Vectors]:
     """The vectors of each chunk as they stand in the file: shape (windows, dimension)."""
-    (active,) = (one for one in memory.engine.store.vectors.generations() if one.state is State.ACTIVE)
+    (active,) = (one for one in memory.engine.store.generations.every() if one.state is State.ACTIVE)
     found: dict[int, list[Vectors]] = {}
     for chunk, blob in rows(memory, f"select chunk_id, embedding from vectors_{active.id}"):
         found.setdefault(chunk, []).append(np.frombuffer(blob, np.float32))

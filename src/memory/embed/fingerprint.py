@@ -29,9 +29,9 @@ Check: TypeAlias = "Callable[[MeteredEmbedder, Vectors], None]"
 
 
 class Generations(Protocol):
-    """What embedders read and write of generations; see `memory.store.vectors.VectorIndex`."""
+    """What embedders read and write of generations; see `memory.store.generations.Generations`."""
 
-    def generations(self) -> Sequence[Generation]: ...
+    def every(self) -> Sequence[Generation]: ...
 
     def fingerprint(self, generation: int) -> Vectors | None: ...
 
@@ -45,7 +45,7 @@ class EmbedderStore(Protocol):
     def usage(self) -> UsageLog: ...
 
     @property
-    def vectors(self) -> Generations: ...
+    def generations(self) -> Generations: ...
 
 
 def same_model(former: Vectors, fingerprint: Vectors) -> bool:
@@ -53,7 +53,7 @@ def same_model(former: Vectors, fingerprint: Vectors) -> bool:
     return float(former @ fingerprint) >= _SAME
 
 
-def compare(vectors: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
+def compare(generations: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
     """
     Compare with what is kept for the generations of its space, or keep it with those that have none.
 
@@ -61,12 +61,12 @@ def compare(vectors: Generations, embedder: MeteredEmbedder, fingerprint: Vector
         SpaceMismatch: It is another model of the same name and width.
     """
     own = space(embedder)
-    for generation in vectors.generations():
+    for generation in generations.every():
         if generation.space != own:
             continue
-        former = vectors.fingerprint(generation.id)
+        former = generations.fingerprint(generation.id)
         if former is None:
-            vectors.mark(generation.id, fingerprint)
+            generations.mark(generation.id, fingerprint)
         elif not same_model(former, fingerprint):
             where = f" at {embedder.host}" if embedder.host else ""
             error = SpaceMismatch(own, f"other vectors under the same name{where}")
@@ -74,16 +74,16 @@ def compare(vectors: Generations, embedder: MeteredEmbedder, fingerprint: Vector
             raise error
 
 
-def keep(vectors: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
+def keep(generations: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
     """Keep it with the generation of an embedder's space, if none is kept yet."""
-    for generation in vectors.generations():
-        if generation.space == space(embedder) and vectors.fingerprint(generation.id) is None:
-            vectors.mark(generation.id, fingerprint)
+    for generation in generations.every():
+        if generation.space == space(embedder) and generations.fingerprint(generation.id) is None:
+            generations.mark(generation.id, fingerprint)
 
 
-def stamp(vectors: Generations, of: Space) -> bytes:
+def stamp(generations: Generations, of: Space) -> bytes:
     """What tells the model of the vectors of a space from another of its name; empty if no fingerprint is kept."""
     fingerprints = (
-        vectors.fingerprint(generation.id) for generation in vectors.generations() if generation.space == of
+        generations.fingerprint(generation.id) for generation in generations.every() if generation.space == of
     )
     return b"".join(fingerprint.tobytes() for fingerprint in fingerprints if fingerprint is not None)

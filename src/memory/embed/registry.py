@@ -234,7 +234,7 @@ class Embedders:
         """Keep the fingerprint of the configured embedder with its generation, if it was taken and none is kept yet."""
         embedder = self.configured()
         if embedder.fingerprint is not None:
-            fingerprint.keep(self._store.vectors, embedder, embedder.fingerprint)
+            fingerprint.keep(self._store.generations, embedder, embedder.fingerprint)
 
     # Queries -------------------------------------------------------------
 
@@ -272,7 +272,7 @@ class Embedders:
         """What tells the model of the stored vectors from another of its name; empty if there can be none."""
         if self._given is not None or space.provider in LASTING:
             return b""
-        return fingerprint.stamp(self._store.vectors, space)
+        return fingerprint.stamp(self._store.generations, space)
 
     def close(self) -> None:
         """Record what is not recorded yet, and hang up."""
@@ -299,7 +299,7 @@ class Embedders:
 
     def _living(self) -> tuple[Generation | None, Generation | None]:
         """The active generation, and the one being built."""
-        by_state = {str(generation.state): generation for generation in self._store.vectors.generations()}
+        by_state = {str(generation.state): generation for generation in self._store.generations.every()}
         return by_state.get("active"), by_state.get("building")
 
     def _is_of(self, embedder: MeteredEmbedder, space: Space) -> bool:
@@ -341,4 +341,4 @@ class Embedders:
             SpaceMismatch: Its fingerprint is not the one that is kept with the vectors of its space.
         """
         self._expect(embedder, len(vector))
-        fingerprint.compare(self._store.vectors, embedder, vector)
+        fingerprint.compare(self._store.generations, embedder, vector)

@@ -284,7 +284,7 @@ class ProcessStore:
     def usage(self) -> ProcessStore:
         return self
 
-    vectors = usage
+    generations = usage
 
     def reserve_call(self, call: Call, budget: Budget | None = None) -> int | None:
         limits = budget or Budget()
@@ -313,7 +313,7 @@ class ProcessStore:
     def close_circuit(self, host: str) -> None:
         self._circuits.pop(host, None)
 
-    def generations(self) -> Sequence[Generation]:
+    def every(self) -> Sequence[Generation]:
         return ()
 
     def fingerprint(self, generation: int) -> Vectors | None:

@@ -158,7 +158,7 @@ def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
         State.BUILDING: "is begun or set aside; `memory reindex` goes on with it if the settings name it",
         State.RETIRED: "is kept for a rollback",
     }
-    for found in store.vectors.generations():
+    for found in store.generations.every():
         told = f"{store.vectors.embedded_count(found.id):,} of {chunks(total)} in {found.space}, which {states[found.state]}"
         yield Finding("vectors", True, told)
     if not embedders.enabled:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memory.schema.query import Scope
     from memory.schema.saved import Saved
     from memory.store import Aged, Entry, Store
+    from memory.write.entry import Cutting
     from memory.write.jsonl import MemoryLine
     from memory.write.sanitize import Sanitizer
     from memory.write.save import Writer
@@ -124,17 +125,21 @@ class Documents:
         raise StoreBusy(f"memory {id} is changed all the time by others", hint="Try again.")
 
     def _writer(self, *, patient: bool = False) -> Writer:
-        from memory.schema.kinds import sizes
-        from memory.text.tokens import tokens
-        from memory.write.entry import Cutting
         from memory.write.save import Writer
 
         backfill = self._vectors.backfill_policy()
         if patient:
             backfill = backfill._replace(seconds=None)
+        return Writer(self._store, self._vectors.embedders, backfill, self.sanitizer, self._now(), self._cutting)
+
+    @cached_property
+    def _cutting(self) -> Cutting:
+        from memory.schema.kinds import sizes
+        from memory.text.tokens import tokens
+        from memory.write.entry import Cutting
+
         chunking, embedders = self._config.chunking, self._vectors.embedders
-        cutting = Cutting(chunking.size, sizes(chunking.kinds), lambda: embedders.counter or tokens)
-        return Writer(self._store, embedders, backfill, self.sanitizer, self._now(), cutting)
+        return Cutting(chunking.size, sizes(chunking.kinds), lambda: embedders.counter or tokens)
 
     def clean(self, text: str) -> str:
         """

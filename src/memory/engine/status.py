@@ -47,7 +47,7 @@ class Status(NamedTuple):
 
 def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, moment: datetime) -> Status:
     """Look at everything; nothing is changed, and no server is asked."""
-    generations = tuple((found, store.vectors.embedded_count(found.id)) for found in store.vectors.generations())
+    generations = tuple((found, store.vectors.embedded_count(found.id)) for found in store.generations.every())
     counts = store.counts()
     problems: list[Notice] = []
     configured = ""

@@ -216,7 +216,7 @@ class Vectors:
 
     def active(self) -> Generation | None:
         """The generation that answers; None if nothing was embedded yet."""
-        return active(self._store.vectors.generations())
+        return active(self._store.generations.every())
 
     # Vectors that a program brings along -----------------------------------
 
@@ -234,7 +234,7 @@ class Vectors:
         from memory.embed import space
         from memory.schema.space import Window
 
-        generation = self.active() or self._store.vectors.begin(space(self.embedders.configured()), self._now())
+        generation = self.active() or self._store.generations.begin(space(self.embedders.configured()), self._now())
         _check_width(generation, vector)
         windows = [Window(chunk, 0, 0) for chunk, _ in self._store.memories.outline(id)]
         self._store.vectors.set_vectors(generation.id, vector.reshape(1, -1), windows)

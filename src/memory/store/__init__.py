@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.schema.memory import MemoryId
+    from memory.store.generations import Generations
     from memory.store.graph import Graph
     from memory.store.keywords import Keywords
     from memory.store.memories import Memories
@@ -118,8 +119,13 @@ class Store(Protocol):
         ...
 
     @property
+    def generations(self) -> Generations:
+        """Which sets of vectors there are, and which one answers."""
+        ...
+
+    @property
     def vectors(self) -> VectorIndex:
-        """Generations of vectors."""
+        """The vectors of chunks."""
         ...
 
     @property

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from memory.store.values import State
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.query import Scope
-    from memory.schema.space import Space, Vectors, Window
-    from memory.store.values import Generation
+    from memory.schema.space import Vectors, Window
 
 
 class VectorIndex(Protocol):
     """
-    Generations of vectors. At most one is active: it answers. One that is gone is NotFound, where nothing else is said.
+    The vectors of chunks, in generations. A generation that is gone is NotFound, where nothing else is said.
 
     A chunk either has a vector in the active generation or is queued, unless its memory is found by keyword only: then it
     has neither, in no generation.
@@ -28,20 +24,8 @@ class VectorIndex(Protocol):
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
 
-    def generations(self) -> Sequence[Generation]:
-        """Oldest first."""
-        ...
-
     def embedded_count(self, generation: int) -> int:
         """How many chunks have a vector in it; 0 if it is gone."""
-        ...
-
-    def begin(self, space: Space, moment: datetime) -> Generation:
-        """
-        The living (active, else building) generation of a space, made if there is none: active if no other is,
-        else building. Only one is being built: another that was begun is dropped. A retired generation of the
-        space, the latest, is taken up again with its vectors and its fingerprint instead of making one.
-        """
         ...
 
     def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
@@ -58,27 +42,6 @@ class VectorIndex(Protocol):
         """
         ...
 
-    def activate(self, generation: int, *, instead_of: int | None, former: State = State.RETIRED) -> bool:
-        """
-        Let a generation answer, if the active one is still the one named (compare and set).
-
-        Chunks that have no vector in it are queued; what failed for another generation has not failed for this.
-        To activate the active one changes nothing.
-
-        Args:
-            former: What becomes of the one that answered until now: RETIRED, or BUILDING, so that it can be taken
-                up again; another that was being built is then dropped.
-        """
-        ...
-
-    def fingerprint(self, generation: int) -> Vectors | None:
-        """How the model answered a fixed text when the generation was new, shape (dimension,); None if not known."""
-        ...
-
-    def mark(self, generation: int, fingerprint: Vectors) -> None:
-        """Remember it, unless there is one already or the generation is gone."""
-        ...
-
     def clear(self, generation: int, ids: Sequence[ChunkId] | None = None) -> None:
         """
         Take all vectors of a generation away, its fingerprint and its term vectors; of the active one, queue all chunks.
@@ -86,10 +49,6 @@ class VectorIndex(Protocol):
         Args:
             ids: Only the vectors of these chunks; fingerprint and term vectors stay.
         """
-        ...
-
-    def drop(self, generation: int) -> None:
-        """Remove a generation with its vectors; the active one stays, one that is gone is no matter."""
         ...
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:

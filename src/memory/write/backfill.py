@@ -293,9 +293,9 @@ def _held(one: Claim) -> Held:
 
 def _founded(store: Store, embedders: Embedders, moment: datetime) -> tuple[int, MeteredEmbedder]:
     """The generation that answers, begun if there is none, and the embedder of its space."""
-    if active(store.vectors.generations()) is None:
+    if active(store.generations.every()) is None:
         embedder = embedders.configured()
-        store.vectors.begin(space(embedder), moment)
+        store.generations.begin(space(embedder), moment)
         embedders.keep_fingerprint()
     generation, embedder = embedders.answering()
     return generation.id, embedder

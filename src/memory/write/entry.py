@@ -140,7 +140,8 @@ def excerpts(draft: Draft, chunks: Sequence[Chunk]) -> list[Excerpt]:
 
 def _grams(text: str) -> str:
     """What is indexed beside a text, as the index takes more for one word than people do."""
-    return " ".join(filter(None, (indexed(text), *parts(text))))
+    pairs = () if text.isascii() else (indexed(text),)  # what is plain ASCII has spaces between its words
+    return " ".join(filter(None, (*pairs, *parts(text))))
 
 
 def _indexed_text(piece: Excerpt, draft: Draft) -> str:

@@ -54,13 +54,13 @@ def estimate(store: Store, embedders: Embedders, *, moment: datetime) -> Forecas
     embedder = embedders.configured()
     provider, model = embedder.provider, embedder.model
     chunks = store.counts().embeddable
-    here = embedders.named(store.vectors.generations())
+    here = embedders.named(store.generations.every())
     if here is not None:
         chunks -= store.vectors.embedded_count(here.id)
     passages = _sample(store)
     mean = estimated_sum(passages) / len(passages) if passages else 0.0
     tokens = round(mean * chunks)
-    answering = active(store.vectors.generations())
+    answering = active(store.generations.every())
     before = f"{answering.space.provider}:{answering.space.model}" if answering else ""
     price = embedders.price
     free = embedders.inside or provider == "ollama"

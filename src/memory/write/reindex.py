@@ -74,16 +74,16 @@ def reindex(
     with purpose(REINDEX):
         embedder = embedders.fresh()
         wanted = space(embedder)  # the first time that a server is asked
-        before = active(store.vectors.generations())
+        before = active(store.generations.every())
         if before is not None and before.space != wanted and not keep:
             _drop_retired(store, wanted)
-        generation = store.vectors.begin(wanted, moment)
+        generation = store.generations.begin(wanted, moment)
         exchanged = _exchanged(store, generation, embedder)
         try:
             build = _Build(store, generation, embedder, moment, batch, overlap)
             counts = build.embed_missing(progress)
-            while (answering := active(store.vectors.generations())) is None or answering.id != generation.id:
-                if store.vectors.activate(generation.id, instead_of=answering.id if answering else None):
+            while (answering := active(store.generations.every())) is None or answering.id != generation.id:
+                if store.generations.activate(generation.id, instead_of=answering.id if answering else None):
                     late = build.embed_missing(lambda _done, _total: None)
                     counts = (counts[0] + late[0], late[1], late[2])
         except NotFound as error:
@@ -95,9 +95,9 @@ def reindex(
 
 def _drop_retired(store: Store, wanted: Space) -> None:
     """Take away the vectors of earlier models, but for those of the space that is wanted again."""
-    for old in store.vectors.generations():
+    for old in store.generations.every():
         if old.state is State.RETIRED and old.space != wanted:
-            store.vectors.drop(old.id)
+            store.generations.drop(old.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +122,13 @@ def roll_back(store: Store) -> RolledBack:
         NotFound: None is kept.
         StoreBusy: A reindex took over at this moment.
     """
-    retired = [found for found in store.vectors.generations() if found.state is State.RETIRED]
-    answering = active(store.vectors.generations())
+    retired = [found for found in store.generations.every() if found.state is State.RETIRED]
+    answering = active(store.generations.every())
     if not retired or answering is None:
         hint = "Those that answered before are kept until the next reindex to another model; with `--keep`, all are."
         raise NotFound("no vectors of an earlier model are kept", hint=hint)
     former = retired[-1]
-    if not store.vectors.activate(former.id, instead_of=answering.id, former=State.BUILDING):
+    if not store.generations.activate(former.id, instead_of=answering.id, former=State.BUILDING):
         raise StoreBusy("another process reindexed at this moment", hint="Look at `memory status`.")
     return RolledBack(answering.space, former.space, store.queue.queued())
 
@@ -144,11 +144,11 @@ def _exchanged(store: Store, generation: Generation, embedder: MeteredEmbedder) 
     fingerprint = embedder.fingerprint
     if fingerprint is None:
         fingerprint = embedder.embed([FINGERPRINT_TEXT], "passage")[0]
-    former = store.vectors.fingerprint(generation.id)
+    former = store.generations.fingerprint(generation.id)
     exchanged = former is not None and not same_model(former, fingerprint)
     if exchanged:
         store.vectors.clear(generation.id)
-    store.vectors.mark(generation.id, fingerprint)
+    store.generations.mark(generation.id, fingerprint)
     return exchanged
 
 

@@ -471,7 +471,7 @@ def test_a_second_server_with_another_model_under_the_same_name_is_not_believed(
         with closing(embedders("ollama", provider, store, fallback=second.url)) as made:
             embedder = made.configured()
             embedder.embed(["a"], "passage")
-            store.vectors.begin(space(embedder), datetime.now(UTC))
+            store.generations.begin(space(embedder), datetime.now(UTC))
             made.keep_fingerprint()
         provider.down()
         with closing(embedders("ollama", provider, store, fallback=second.url)) as made, pytest.raises(SpaceMismatch):
@@ -497,7 +497,7 @@ def test_when_both_are_down_the_error_is_of_the_first(provider, store):
 def test_a_model_that_was_exchanged_under_its_name_does_not_answer(provider, store, name):
     with closing(embedders(name, provider, store)) as made:
         embedder = made.configured()
-        store.vectors.begin(space(embedder), datetime.now(UTC))
+        store.generations.begin(space(embedder), datetime.now(UTC))
         made.keep_fingerprint()
     provider.weights[MODELS[name]] = "pulled again"
     with closing(embedders(name, provider, store)) as made, pytest.raises(SpaceMismatch) as caught:
@@ -508,7 +508,7 @@ def test_a_model_that_was_exchanged_under_its_name_does_not_answer(provider, sto
 
 def test_a_model_whose_width_changed_is_a_dimension_mismatch(provider, store, name):
     with closing(embedders(name, provider, store)) as made:
-        store.vectors.begin(space(made.configured()), datetime.now(UTC))
+        store.generations.begin(space(made.configured()), datetime.now(UTC))
     provider.models[MODELS[name]] = 48
     with closing(embedders(name, provider, store)) as made, pytest.raises(DimensionMismatch, match="48"):
         made.configured().embed(["a"], "query")
@@ -516,7 +516,7 @@ def test_a_model_whose_width_changed_is_a_dimension_mismatch(provider, store, na
 
 def test_the_width_of_stored_vectors_is_known_without_asking(provider, store, name):
     with closing(embedders(name, provider, store)) as made:
-        store.vectors.begin(space(made.configured()), datetime.now(UTC))
+        store.generations.begin(space(made.configured()), datetime.now(UTC))
     provider.seen.clear()
     with closing(embedders(name, provider, store)) as made:
         assert made.answering()[1].dimension == provider.models[MODELS[name]]

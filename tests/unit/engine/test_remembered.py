@@ -89,7 +89,7 @@ def test_a_generation_that_is_too_large_is_scanned(store, monkeypatch):
 
 def test_an_empty_generation_has_no_nearest(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
-    generation = store.vectors.begin(SPACE, START)
+    generation = store.generations.begin(SPACE, START)
 
     found = [store.vectors.by_vector(generation.id, np.asarray(unit(1)), EVERYTHING, 5) for _ in range(3)]
 

@@ -153,12 +153,12 @@ def test_a_file_of_the_first_format_has_everything_after_opening(old: Path) -> N
         counts = store.counts()
         assert (counts.memories, counts.chunks, counts.queued, counts.failed) == (2, 3, 1, 1)
         assert [failure.last_error for failure in store.queue.failures(5)] == ["connection refused"]
-        assert store.vectors.fingerprint(2) is None
-        assert list(store.vectors.generations())[1] == Generation(2, first, State.ACTIVE)
-        assert store.vectors.begin(second, START) == Generation(
+        assert store.generations.fingerprint(2) is None
+        assert list(store.generations.every())[1] == Generation(2, first, State.ACTIVE)
+        assert store.generations.begin(second, START) == Generation(
             3, second, State.BUILDING
         )  # the latest of those of a space
-        store.vectors.mark(3, vector)
+        store.generations.mark(3, vector)
         assert store.usage.reserve_call(request())
         assert store.check() == ()
         with closing(apsw.Connection(str(old))) as db:
@@ -205,12 +205,12 @@ def test_processes_that_open_an_old_file_at_once_migrate_it_once(old: Path) -> N
 
 def test_a_fingerprint_of_another_width_is_refused(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        store.vectors.begin(SPACE, START)
+        store.generations.begin(SPACE, START)
 
         with pytest.raises(StoreError, match="CHECK"):
-            store.vectors.mark(1, unit(1)[:-1])
+            store.generations.mark(1, unit(1)[:-1])
 
-        assert store.vectors.fingerprint(1) is None
+        assert store.generations.fingerprint(1) is None
 
 
 def test_every_setting_of_a_connection_holds(path: Path) -> None:
@@ -529,7 +529,7 @@ for number in range(count):
     store.memories.write_entries([entry])
     print("put", entry.uid, flush=True)
     if kind == "fill":
-        generation = store.vectors.begin(vectors.space if vectors else embedded(directions(1)).space, START)
+        generation = store.generations.begin(vectors.space if vectors else embedded(directions(1)).space, START)
         pieces = store.vectors.pending(generation.id, ChunkId(0), 5)
         store.vectors.set_vectors(generation.id, directions(5), [Window(piece.id, 0, row) for row, piece in enumerate(pieces)])
         print(*("filled", *(piece.id for piece in pieces)), flush=True)
@@ -866,7 +866,7 @@ def test_what_cannot_be_made_again_is_synced_to_disk(path: Path) -> None:
     def write() -> None:
         id = store.memories.write_entries([note()])[0].memory.id
         store.memories.replace(id, note("new"))
-        store.vectors.activate(store.vectors.begin(SPACE, START).id, instead_of=1)
+        store.generations.activate(store.generations.begin(SPACE, START).id, instead_of=1)
         store.memories.delete(id)
 
     with closing(SqliteStore(path)) as store:
@@ -884,7 +884,7 @@ def test_what_costs_is_not_synced_to_disk(path: Path) -> None:
         store.usage.add_calls([within(), within()])
         store.usage.open_circuit(OpenCircuit("host", at(1), "down"))
         store.usage.close_circuit("host")
-        store.vectors.mark(1, unit(1))
+        store.generations.mark(1, unit(1))
 
     with closing(SqliteStore(path)) as store:
         told = statements(store, write)

@@ -117,7 +117,7 @@ def _every(db: apsw.Connection) -> Iterator[MemoryId]:
 
 
 def _odd(db: apsw.Connection, id: MemoryId) -> Iterator[str]:
-    for read in (memories.fetched, memories.history):
+    for read in (rows.fetched, memories.history):
         try:
             read(db, id)
         except StoreDamaged as error:
@@ -159,7 +159,7 @@ def salvaged(db: apsw.Connection, id: MemoryId) -> Salvaged | None:
     if "kind" in lost and _is_joined(db, id):
         memory = memory._replace(kind=Kind.ENTITY)
     try:
-        body = memories.body(db, id)
+        body = rows.body(db, id)
     except apsw.CorruptError:
         lost.append("body")
     try:

@@ -12,7 +12,7 @@ from weakref import WeakSet
 import apsw
 
 from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
-from memory.store.sqlite.opening import LATEST, create, identity, logged, migrate, missing, prepared, version
+from memory.store.sqlite.opening import LATEST, create, logged, migrate, missing, prepared, version
 from memory.store.sqlite.rows import ODD
 from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, ours, rights, translated
 
@@ -20,14 +20,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from memory.store.sqlite.frozen import Frozen
+    from memory.store.sqlite.opening import Functions
 
 
 class Database:
     """A file and its connections: one for each thread, made when first needed."""
 
-    def __init__(self, path: str, busy_seconds: float = 30.0, *, damaged: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        busy_seconds: float,
+        *,
+        functions: Functions,
+        first_fault: Callable[[apsw.Connection], str],
+        damaged: bool = False,
+    ) -> None:
         """
         Args:
+            functions: What FTS5 may call, by name.
+            first_fault: Says what is wrong with the file; empty if nothing is.
             damaged: Open what SQLite refuses as well, to read what can be read of it; then nothing is written.
 
         Raises:
@@ -36,7 +47,7 @@ class Database:
             StoreError: It cannot be opened, e.g. for lack of rights.
         """
         self.path = path
-        self._busy_seconds = busy_seconds
+        self._busy_seconds, self._functions, self._first_fault = busy_seconds, functions, first_fault
         self._local = threading.local()
         self._opened: WeakSet[apsw.Connection] = WeakSet()  # a thread that ends closes its own
         self._closed = self._damaged = self._cut = self._measured = False
@@ -46,7 +57,7 @@ class Database:
         try:
             with translated(path):
                 create(path)
-                self._identity = identity(path)
+                self._identity = _identity(path)
                 self._begin()
         except StoreDamaged as error:
             if not damaged or not isinstance(error.__cause__, apsw.CorruptError):
@@ -103,7 +114,9 @@ class Database:
 
     def _connected(self, *, careful: bool) -> apsw.Connection:
         opened = apsw.Connection(self.path) if self._frozen is None else self._frozen.open()
-        self._local.connection = prepared(opened, self._busy_seconds, careful=careful, damaged=self._damaged)
+        self._local.connection = prepared(
+            opened, self._busy_seconds, self._functions, careful=careful, damaged=self._damaged
+        )
         self._local.frozen, self._local.vectors = self._frozen, False
         self._opened.add(opened)
         return opened
@@ -127,7 +140,7 @@ class Database:
                 raise StoreReadOnly(f"{self.path} may only be read", hint=rights(self.path))
             if self._damaged:
                 raise StoreDamaged(f"{self.path} is damaged: nothing is written to it", hint=SALVAGE)
-            if identity(self.path) != self._identity:
+            if _identity(self.path) != self._identity:
                 raise StoreError(
                     f"{self.path} is not the file that was opened: it was removed or replaced meanwhile",
                     hint="Nothing was kept. Start this program again; before a copy takes the place of a database, end "
@@ -172,9 +185,7 @@ class Database:
         """
         if isinstance(error, UnicodeError):
             return  # said by `translated`
-        from memory.store.sqlite.care import first_fault
-
-        if fault := first_fault(connection):
+        if fault := self._first_fault(connection):
             raise StoreDamaged(f"{self.path} is damaged: {fault}", hint=SALVAGE) from error
 
     @contextmanager
@@ -207,7 +218,7 @@ class Database:
 
     def close(self) -> None:
         self._closed = True
-        replaced = identity(self.path) != self._identity
+        replaced = _identity(self.path) != self._identity
         for connection in list(self._opened):
             with suppress(apsw.ThreadingViolationError):  # at work in another thread, which finds out that we closed
                 # Else the last one would remove a log that is another file's by now.
@@ -216,6 +227,15 @@ class Database:
                 connection.close()
         if self._frozen is not None and self._process == os.getpid():
             self._frozen.close()
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file has a name; None if none has."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 # Parts -----------------------------------------------------------------------

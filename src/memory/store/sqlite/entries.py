@@ -11,8 +11,7 @@ from memory.schema.memory import MemoryId, Revision, Status
 from memory.schema.saved import Saved
 from memory.schema.times import iso
 from memory.store.sqlite import generations, sameness
-from memory.store.sqlite.memories import body, fetched
-from memory.store.sqlite.rows import MEMORY, key, memory, packed, record
+from memory.store.sqlite.rows import MEMORY, body, fetched, key, memory, packed, record
 from memory.store.sqlite.unlearn import unlearning
 
 if TYPE_CHECKING:

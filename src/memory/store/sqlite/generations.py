@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import NotFound
+from memory.schema.times import iso
 from memory.store import Generation, State
+from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import key, listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from datetime import datetime
 
     import apsw
 
@@ -24,6 +27,58 @@ create table vectors_{id} (
     unique (chunk_id, window)
 ) strict
 """
+
+
+class SqliteGenerations(Part):
+    """See `memory.store.generations.Generations`."""
+
+    @reading
+    def every(self, db: apsw.Connection) -> Sequence[Generation]:
+        return every(db)
+
+    @writing()
+    def begin(self, db: apsw.Connection, space: Space, moment: datetime) -> Generation:
+        id = begin(db, space, iso(moment))
+        return next(found for found in every(db) if found.id == id)
+
+    @writing()
+    def activate(
+        self, db: apsw.Connection, generation: int, *, instead_of: int | None, former: State = State.RETIRED
+    ) -> bool:
+        need(db, generation)
+        if (before := active(db)) != instead_of:
+            return False
+        if before == generation:
+            return True
+        if former is State.BUILDING and (unfinished := building(db)) not in {None, generation}:
+            drop(db, unfinished)
+        # One after the other: at no moment may two be active, or two being built.
+        for id, state in ((before, State.RETIRED), (generation, State.ACTIVE), (before, former)):
+            db.execute("update generations set state = ? where id = ?", (state, id))
+        db.execute("delete from embed_queue")  # the failures were those of the former model
+        renew(db, generation)
+        return True
+
+    @reading
+    def fingerprint(self, db: apsw.Connection, generation: int) -> Vectors | None:
+        need(db, generation)
+        found: bytes | None = db.execute("select fingerprint from generations where id = ?", (generation,)).get
+        if found is None:
+            return None
+        import numpy as np
+
+        return np.frombuffer(found, dtype="<f4")
+
+    @writing(durable=False)
+    def mark(self, db: apsw.Connection, generation: int, fingerprint: Vectors) -> None:
+        db.execute(
+            "update generations set fingerprint = ? where id = ? and fingerprint is null",
+            (fingerprint.astype("<f4").tobytes(), key(generation)),
+        )
+
+    @writing()
+    def drop(self, db: apsw.Connection, generation: int) -> None:
+        drop(db, generation)
 
 
 def every(db: apsw.Connection) -> list[Generation]:
@@ -107,23 +162,6 @@ def _revived(db: apsw.Connection, space: Space, state: State) -> int | None:
 def drop(db: apsw.Connection, id: int) -> None:
     if db.execute("delete from generations where id = ? and state <> 'active' returning 1", (key(id),)).get:
         db.execute(f"drop table vectors_{id}")
-
-
-def activate(db: apsw.Connection, id: int, instead_of: int | None, former: State) -> bool:
-    """See `VectorIndex.activate`."""
-    need(db, id)
-    if (before := active(db)) != instead_of:
-        return False
-    if before == id:
-        return True
-    if former is State.BUILDING and (unfinished := building(db)) not in {None, id}:
-        drop(db, unfinished)
-    # One after the other: at no moment may two be active, or two being built.
-    for one, state in ((before, State.RETIRED), (id, State.ACTIVE), (before, former)):
-        db.execute("update generations set state = ? where id = ?", (state, one))
-    db.execute("delete from embed_queue")  # the failures were those of the former model
-    renew(db, id)
-    return True
 
 
 def add(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequence[Window]) -> None:

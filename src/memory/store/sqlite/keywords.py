@@ -188,18 +188,19 @@ def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, v
     if not terms:
         return ()
     if scope.tags:  # which memories have them takes long to find out: only those that match are asked
-        return _best(db, terms, scope, k)
-    if not broad(scope) and (ids := within(db, scope, most=_total(db) // NARROW)) is not None:
+        return _best(db, terms, scope, k, wide=False)
+    wide = broad(scope)
+    if not wide and (ids := within(db, scope, most=_total(db) // NARROW)) is not None:
         of_them = "+f.rowid in (select id from chunks where memory_id in (select value from json_each(?)))"
         return _filtered_then_ranked(db, terms, of_them, [listed(ids)], k) if ids else ()
     # Counted in this transaction: others may have written since the terms were weighed.
     counted = [one.term._replace(rows=vocabulary.rows(db, one)) for one in phrased(terms)]
     if sum(term.rows for term in counted) < MANY:
-        return _best(db, terms, scope, k)
-    return _best_by_rarer(db, counted, scope, k)
+        return _best(db, terms, scope, k, wide=wide)
+    return _best_by_rarer(db, counted, scope, k, wide=wide)
 
 
-def _best_by_rarer(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
+def _best_by_rarer(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, *, wide: bool) -> Ranking:
     """
     The best k without a score for each of the many chunks that hold common terms only.
 
@@ -216,20 +217,27 @@ def _best_by_rarer(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: 
     while True:
         last = next((n for n, other in enumerate(most) if other < score), len(most) - 1)
         if found[last] * 2 >= found[-1]:
-            return _best(db, terms, scope, k)
-        ranking = _best(db, terms, scope, k, holding=rarest[: last + 1])
+            return _best(db, terms, scope, k, wide=wide)
+        ranking = _best(db, terms, scope, k, wide=wide, holding=rarest[: last + 1])
         score = ranking[-1].score if len(ranking) == k else 0.0
         if score > most[last]:
             return ranking
 
 
-def _best(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, *, holding: Sequence[Term] = ()) -> Ranking:
-    """The best k in scope; of those that hold one of some terms."""
+def _best(
+    db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, *, wide: bool, holding: Sequence[Term] = ()
+) -> Ranking:
+    """
+    The best k in scope; of those that hold one of some terms.
+
+    Args:
+        wide: Whether nearly everything is in scope: `memory.store.sqlite.rows.broad`.
+    """
     held, wanted = "1", []
     if holding:
         held = "+f.rowid in (select rowid from passages_fts where passages_fts match ?)"
         wanted = [expression(holding)]
-    if broad(scope):
+    if wide:
         ranking, exhausted = _ranked_then_filtered(db, terms, scope, k + SLACK, held=held, wanted=wanted)
         if exhausted or len(ranking) >= k:
             return ranking[:k]

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import NotFound, StoreDamaged
+from memory.schema.errors import StoreDamaged
 from memory.schema.memory import OVERLAP, Excerpt, MemoryId, Revision
 from memory.schema.times import iso
 from memory.store import RESOLVED, UID_PREFIX
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import ODD, chunk, key, listed, memories, moment, outlines, read, recorded, tagged, where
+from memory.store.sqlite.rows import (
+    ODD,
+    body,
+    chunk,
+    fetched,
+    key,
+    listed,
+    memories,
+    moment,
+    read,
+    recorded,
+    tagged,
+    where,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,6 +43,8 @@ EXCERPT = f"""
     substr(b.body, max(0, c.start - {OVERLAP}) + 1, min(c.start, {OVERLAP})),
     m.title, m.what, m.why, m.impact, m.tags
 """
+
+_CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
 
 OWNER = """
     cross join memories m on m.id = c.memory_id
@@ -150,18 +165,6 @@ class SqliteMemories(Part):
         return outlines(db, ids)
 
 
-def fetched(db: apsw.Connection, id: MemoryId) -> Memory:
-    for found in memories(db, "m.id = ?", [key(id)], strict=True):
-        return found
-    raise NotFound(f"no memory {id}")
-
-
-def body(db: apsw.Connection, id: MemoryId) -> str | None:
-    for (found,) in read(db, "select body from bodies where memory_id = ?", (key(id),)):
-        return str(found)
-    return None
-
-
 def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:
     rows = read(db, "select replaced_at, record, body from history where memory_id = ? order by id desc", (key(id),))
     try:
@@ -181,3 +184,17 @@ def excerpts_of(rows: Iterable[Row]) -> Iterator[Excerpt]:
     for id, owner, *piece, text, before, title, what, why, impact, tags in rows:
         texts = (text, before, title, what, why, impact)
         yield Excerpt(id, owner, chunk(piece), *texts, tagged(tags))
+
+
+def outlines(db: apsw.Connection, ids: Sequence[MemoryId]) -> dict[MemoryId, list[tuple[ChunkId, Chunk]]]:
+    """See `Store.outlines`."""
+    found: dict[MemoryId, list[tuple[ChunkId, Chunk]]] = {}
+    rows = read(
+        db,
+        f"""select memory_id, {_CHUNK} from chunks where memory_id in (select value from json_each(?))
+            order by memory_id, chunk_index""",
+        (listed(ids),),
+    )
+    for owner, id, *row in rows:
+        found.setdefault(owner, []).append((id, chunk(row)))
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import apsw
 
@@ -13,11 +13,13 @@ from memory.schema.errors import StoreDamaged, StoreError, StoreTooNew
 from memory.store.sqlite.translate import rights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 APPLICATION = 0x6D656D6F  # "memo": tells our files from those of other programs
 PAGE_SIZE = 8192  # five vectors of 384 dimensions a page instead of two
 MAP_BYTES = 1 << 30
+
+Functions: TypeAlias = "Mapping[str, Callable[..., apsw.SQLiteValue]]"
 
 
 def missing(connection: apsw.Connection, path: str) -> int:
@@ -36,18 +38,12 @@ def create(path: str) -> None:
         raise StoreError(f"cannot make {path}: {error.strerror}", hint=rights(path)) from error
 
 
-def identity(path: str) -> tuple[int, int] | None:
-    """Which file has a name; None if none has."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def prepared(connection: apsw.Connection, busy_seconds: float, *, careful: bool, damaged: bool) -> apsw.Connection:
+def prepared(
+    connection: apsw.Connection, busy_seconds: float, functions: Functions, *, careful: bool, damaged: bool
+) -> apsw.Connection:
     """
     Args:
+        functions: What FTS5 may call, by name.
         careful: Not to write the log into the file on closing, as whoever closes a file last does: we may yet find
             that it is not ours.
         damaged: Take a file for what it is, not for what it says it is; nothing is written to it.
@@ -57,22 +53,21 @@ def prepared(connection: apsw.Connection, busy_seconds: float, *, careful: bool,
         if damaged:  # SQLite then opens a file that is too short; nothing is written for all that
             connection.pragma("writable_schema", 1)
             connection.pragma("query_only", 1)
-        _set_up(connection, busy_seconds)
+        _set_up(connection, busy_seconds, functions)
     except BaseException:
         connection.close()  # or its log would stay beside a file that we were to leave as it is
         raise
     return connection
 
 
-def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
+def _set_up(connection: apsw.Connection, busy_seconds: float, functions: Functions) -> None:
     connection.set_busy_timeout(round(busy_seconds * 1000))
     for setting, value in (("foreign_keys", 1), ("temp_store", 2), ("mmap_size", MAP_BYTES), ("cache_size", -16000)):
         connection.pragma(setting, value)  # one by one: apsw stops a script at the first pragma that answers
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)  # "x" is a column, never a text
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
-    from memory.store.sqlite.keywords import matched  # which imports what opens databases
-
-    connection.register_fts5_function("matched", matched)
+    for name, function in functions.items():
+        connection.register_fts5_function(name, function)
 
 
 def logged(path: str) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from memory.schema.errors import StoreDamaged
-from memory.schema.kinds import Kind
-from memory.schema.memory import Chunk, ChunkId, ChunkType, Memory, MemoryId, Status
+from memory.schema.errors import NotFound, StoreDamaged
+from memory.schema.kinds import RULES, Kind
+from memory.schema.memory import DAMAGED, Chunk, ChunkType, Memory, MemoryId, Status
 from memory.schema.query import ACTIVE, EVERYTHING, NONE
 from memory.schema.times import iso
 
@@ -32,8 +32,6 @@ MEMORY = (
 """The columns of `memories`, in the order of the fields of `Memory`."""
 
 COLUMNS = MEMORY.split(", ")
-
-_CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
 
 _FILTERS = {
     "kind": "kinds",
@@ -153,6 +151,7 @@ def readable(column: str, value: object) -> bool:
 
 
 def _memory(values: list[Any]) -> Memory:
+    """The same; what was never written raises one of `ODD`. Takes the list and changes it."""
     values[_KIND], values[_STATUS] = _KINDS[values[_KIND]], _STATUSES[values[_STATUS]]
     for place in _LISTS:
         values[place] = () if values[place] == "[]" else tuple(json.loads(values[place]))
@@ -229,23 +228,64 @@ def _shown(row: Row) -> Memory:
     try:
         return _memory(list(row))
     except ODD:
-        from memory.store.sqlite import partial
-
-        return partial.memory(row)
+        return _defaulted(row)
 
 
-def outlines(db: apsw.Connection, ids: Sequence[MemoryId]) -> dict[MemoryId, list[tuple[ChunkId, Chunk]]]:
-    """See `Store.outlines`."""
-    found: dict[MemoryId, list[tuple[ChunkId, Chunk]]] = {}
-    rows = read(
-        db,
-        f"""select memory_id, {_CHUNK} from chunks where memory_id in (select value from json_each(?))
-            order by memory_id, chunk_index""",
-        (listed(ids),),
-    )
-    for owner, id, *row in rows:
-        found.setdefault(owner, []).append((id, chunk(row)))
-    return found
+def fetched(db: apsw.Connection, id: MemoryId) -> Memory:
+    for found in memories(db, "m.id = ?", [key(id)], strict=True):
+        return found
+    raise NotFound(f"no memory {id}")
+
+
+def body(db: apsw.Connection, id: MemoryId) -> str | None:
+    for (found,) in read(db, "select body from bodies where memory_id = ?", (key(id),)):
+        return str(found)
+    return None
+
+
+# What can be read of a memory some of whose columns are damaged -------------
+
+_LIKELY = (Kind.DISCOVERY, Kind.SESSION_CONTEXT, Kind.REPORT, Kind.NOTE, Kind.KNOWLEDGE_BASE)
+"""What a memory is taken for whose kind cannot be read: the first whose rule it keeps, so that it can be imported."""
+
+_PLAIN = {
+    "status": str(Status.ACTIVE),
+    "tags": "[]",
+    "related_files": "[]",
+    "metadata": "{}",
+    "accessed_at": None,
+    "flags": "",
+}
+"""What stands for a column that cannot be read, as it would be written."""
+
+
+def _defaulted(values: Sequence[Any]) -> Memory:
+    """
+    From the columns of a memory, by their places. What is wrong is named in its flags; see `memory.schema.memory.unread`.
+
+    Raises:
+        StoreDamaged: More is wrong than a column that has a default.
+    """
+    odd = [name for name, value in zip(COLUMNS, values, strict=True) if not readable(name, value)]
+    row = dict(zip(COLUMNS, values, strict=True))
+    made, changed = (None if name in odd else row[name] for name in ("created_at", "updated_at"))
+    moment = made or changed or iso(datetime.fromtimestamp(0, UTC))
+    row |= {name: value for name, value in _PLAIN.items() if name in odd}
+    row |= {"created_at": made or moment, "updated_at": changed or moment}
+    if "kind" in odd:
+        row["kind"] = _likely(row)
+    found = memory(row[name] for name in COLUMNS)
+    return found._replace(flags=(*found.flags, *(f"{DAMAGED}{name}" for name in odd)))
+
+
+def _likely(row: Mapping[str, Any]) -> str:
+    held = dict(row) | {"body": row["body_size"]}
+    for kind in _LIKELY:
+        rule = RULES[kind]
+        complete = all(held[name] not in {None, "", 0} for name in rule.required)
+        if complete and (rule.categories is None or row["category"] in {None, *rule.categories}):
+            return str(kind)
+    return str(Kind.NOTE)
 
 
 def chunk(row: Sequence[Any]) -> Chunk:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.store.sqlite.database import Database, Part, reading, writing
-from memory.store.sqlite.keywords import SqliteKeywords
+from memory.store.sqlite.keywords import SqliteKeywords, matched
 from memory.store.sqlite.memories import SqliteMemories
 from memory.store.sqlite.term_vectors import SqliteTermVectors
 from memory.store.sqlite.usage import SqliteUsage
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import MemoryId
     from memory.store import Counts, Salvaged
+    from memory.store.sqlite.generations import SqliteGenerations
     from memory.store.sqlite.graph import SqliteGraph
     from memory.store.sqlite.queue import SqliteQueue
     from memory.store.sqlite.runs import SqliteRuns
@@ -43,7 +44,10 @@ class SqliteStore(Part):
         Raises:
             StoreDamaged, StoreTooNew, StoreError: It cannot be used; it was not touched.
         """
-        super().__init__(Database(str(path), busy_seconds, damaged=damaged))
+        functions = {"matched": matched}
+        super().__init__(
+            Database(str(path), busy_seconds, functions=functions, first_fault=_first_fault, damaged=damaged)
+        )
         self.path = str(path)
         self.memories = SqliteMemories(self._db)
         self.keywords = SqliteKeywords(self._db)
@@ -55,6 +59,12 @@ class SqliteStore(Part):
         from memory.store.sqlite.sessions import SqliteSessions
 
         return SqliteSessions(self._db)
+
+    @cached_property
+    def generations(self) -> SqliteGenerations:
+        from memory.store.sqlite.generations import SqliteGenerations
+
+        return SqliteGenerations(self._db)
 
     @cached_property
     def vectors(self) -> SqliteVectors:
@@ -119,3 +129,9 @@ class SqliteStore(Part):
 
     def close(self) -> None:
         self._db.close()
+
+
+def _first_fault(db: apsw.Connection) -> str:
+    from memory.store.sqlite.care import first_fault
+
+    return first_fault(db)

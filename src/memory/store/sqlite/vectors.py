@@ -6,26 +6,23 @@ from typing import TYPE_CHECKING, cast
 
 from memory.schema.answer import Scored
 from memory.schema.query import EVERYTHING
-from memory.schema.times import iso
-from memory.store import Generation, State
 from memory.store.sqlite import generations
 from memory.store.sqlite.database import Part, reading, reading_vectors, writing
 from memory.store.sqlite.generations import need
 from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.memories import EXCERPT, OWNER, excerpts_of
-from memory.store.sqlite.rows import broad, key, listed, read, where, within
+from memory.store.sqlite.rows import broad, listed, read, where, within
 from memory.store.sqlite.unlearn import forget as forget_term_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
 
     import apsw
 
     from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.query import Scope
-    from memory.schema.space import Space, Vectors, Window
+    from memory.schema.space import Vectors, Window
     from memory.store.sqlite.database import Database
     from memory.store.sqlite.rows import Row
 
@@ -40,20 +37,11 @@ class SqliteVectors(Part):
         self._matrix = Matrix()
 
     @reading
-    def generations(self, db: apsw.Connection) -> Sequence[Generation]:
-        return generations.every(db)
-
-    @reading
     def embedded_count(self, db: apsw.Connection, generation: int) -> int:
         if not generations.there(db, generation):
             return 0
         count: int = db.execute(f"select count(distinct chunk_id) from vectors_{generation}").get
         return count
-
-    @writing()
-    def begin(self, db: apsw.Connection, space: Space, moment: datetime) -> Generation:
-        id = generations.begin(db, space, iso(moment))
-        return next(found for found in generations.every(db) if found.id == id)
 
     @reading
     def pending(self, db: apsw.Connection, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
@@ -84,33 +72,6 @@ class SqliteVectors(Part):
         if generation == generations.active(db):
             db.execute("delete from embed_queue where chunk_id in (select value from json_each(?))", (listed(alive),))
         return len(alive)
-
-    @writing()
-    def activate(
-        self, db: apsw.Connection, generation: int, *, instead_of: int | None, former: State = State.RETIRED
-    ) -> bool:
-        return generations.activate(db, generation, instead_of, former)
-
-    @writing()
-    def drop(self, db: apsw.Connection, generation: int) -> None:
-        generations.drop(db, generation)
-
-    @reading
-    def fingerprint(self, db: apsw.Connection, generation: int) -> Vectors | None:
-        need(db, generation)
-        found: bytes | None = db.execute("select fingerprint from generations where id = ?", (generation,)).get
-        if found is None:
-            return None
-        import numpy as np
-
-        return np.frombuffer(found, dtype="<f4")
-
-    @writing(durable=False)
-    def mark(self, db: apsw.Connection, generation: int, fingerprint: Vectors) -> None:
-        db.execute(
-            "update generations set fingerprint = ? where id = ? and fingerprint is null",
-            (fingerprint.astype("<f4").tobytes(), key(generation)),
-        )
 
     @writing()
     def clear(self, db: apsw.Connection, generation: int, ids: Sequence[ChunkId] | None = None) -> None:
