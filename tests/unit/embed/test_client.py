@@ -337,6 +337,23 @@ def test_who_asks_for_just_this_is_let_through_and_opens_the_way_for_all(provide
         assert len(made.configured().embed(["b"], "query")) == 1
 
 
+def test_an_answer_opens_the_way_for_all_also_where_it_shows_another_model(provider, store, name):
+    with closing(embedders(name, provider, store)) as made:
+        embedder = made.configured()
+        store.generations.begin(space(embedder), datetime.now(UTC))
+        made.keep_fingerprint()
+        provider.down()
+        with pytest.raises(Unreachable):
+            embedder.embed(["a"], "query")
+        provider.up()
+        provider.weights[MODELS[name]] = "pulled again"
+
+        with purpose(EMBED), pytest.raises(SpaceMismatch):
+            embedder.embed(["a"], "passage")
+
+        assert store.usage.circuit(embedder.host) is None
+
+
 def test_when_its_time_is_over_a_server_is_asked_again(store):
     server = Server()
     store.usage.open_circuit(OpenCircuit("http://test", datetime.now(UTC) - timedelta(seconds=1), "was down"))
