@@ -401,7 +401,7 @@ def test_the_other_names_ask_the_configured_server(tmp_path, provider, monkeypat
 
 def test_no_text_is_longer_than_was_set():
     from memory.embed.models import ModelProfile
-    from memory.embed.windows import estimated
+    from memory.text.tokens import estimated
 
     made = Client(Answers(), Terms(ModelProfile("q: ", "p: ", 12)), RamStore())
 

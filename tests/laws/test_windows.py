@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, example, given, strategies as st
 from work import guarded, is_linear
 
-from memory.embed import windows as cutting
 from memory.embed.local.embedder import LocalEmbedder
-from memory.embed.windows import estimated, windows
+from memory.text import tokens as cutting
+from memory.text.tokens import estimated, windows
 
 WORDPIECE = LocalEmbedder()._tokenizer  # its vocabulary, without a second way to find it
 

@@ -17,8 +17,8 @@ from memory.embed.fingerprint import RECHECK_SECONDS
 from memory.embed.models import ModelProfile
 from memory.embed.third_party import third_party, unit_rows
 from memory.embed.usage import Meter, current, utc_now
-from memory.embed.windows import estimated, windows
 from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, OverBudget, Refused, TooLong, Unreachable
+from memory.text.tokens import estimated, windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed.windows import estimated_sum
 from memory.schema.errors import EmbedError, Error, NotFound, OverBudget, StoreError, Unreachable
 from memory.schema.limits import printable
 from memory.schema.usage import Budget, Call, OpenCircuit
+from memory.text.tokens import estimated_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

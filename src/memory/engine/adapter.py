@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.embed.third_party import third_party, unit_rows
-from memory.embed.windows import windows
+from memory.text.tokens import windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +117,7 @@ class Adapted:
     def __init__(self, generating: Generating, *, most_tokens: int = 512) -> None:
         """
         Args:
-            most_tokens: What its model reads, by `memory.embed.windows.estimated`; longer texts are given to it in parts.
+            most_tokens: What its model reads, by `memory.text.tokens.estimated`; longer texts are given to it in parts.
         """
         self._generating, self._most_tokens = generating, most_tokens
 

@@ -7,10 +7,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed.usage import PROBE, purpose
-from memory.embed.windows import estimated_sum
 from memory.schema.query import Scope
 from memory.store import active
 from memory.text.passage import passage
+from memory.text.tokens import estimated_sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -35,7 +35,6 @@ from memory.embed.models import ModelProfile
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.remote import Reply, failure, safe_url
 from memory.embed.usage import BACKFILL, EMBED, REINDEX, purpose
-from memory.embed.windows import estimated
 from memory.schema.errors import (
     DimensionMismatch,
     EmbedError,
@@ -48,6 +47,7 @@ from memory.schema.errors import (
     Unreachable,
 )
 from memory.schema.usage import Budget, OpenCircuit, budget
+from memory.text.tokens import estimated
 from oracle.ram import RamStore
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from memory.embed.models import _MODELS, ModelProfile, profile
-from memory.embed.windows import estimated
+from memory.text.tokens import estimated
 
 INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 SEARCHING = "Represent this sentence for searching relevant passages: "
@@ -113,7 +113,7 @@ def test_a_prefix_leaves_room_for_text() -> None:
 
 
 def test_knowing_models_loads_nothing_heavy() -> None:
-    script = "import sys, memory.embed.models, memory.embed.windows; print('numpy' in sys.modules)"
+    script = "import sys, memory.embed.models, memory.text.tokens; print('numpy' in sys.modules)"
 
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
