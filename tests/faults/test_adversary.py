@@ -25,10 +25,10 @@ from memory.schema.errors import ConfigError, Invalid, StoreBusy, StoreError
 from memory.schema.query import EVERYTHING
 from memory.search.search import ATTEMPTS
 from memory.store import State
+from memory.store.sqlite.generations import SqliteGenerations
 from memory.store.sqlite.keywords import SqliteKeywords
 from memory.store.sqlite.memories import SqliteMemories
 from memory.store.sqlite.store import SqliteStore
-from memory.store.sqlite.vectors import SqliteVectors
 from memory.write.jsonl import parsed
 from memory.write.reindex import reindex
 
@@ -161,7 +161,7 @@ def test_a_reindex_that_says_it_is_done_is_done(engine):
 
 
 def test_a_reindex_embeds_what_is_kept_at_its_last_moment(tmp_path):
-    class Late(SqliteVectors):
+    class Late(SqliteGenerations):
         """Somebody else keeps something after the last batch, right before the new vectors answer."""
 
         def activate(self, generation, **how):
@@ -169,7 +169,7 @@ def test_a_reindex_embeds_what_is_kept_at_its_last_moment(tmp_path):
             return super().activate(generation, **how)
 
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
-        store.vectors = Late(store._db)
+        store.generations = Late(store._db)
         store.memories.write_entries([note("early")])
         reindex(store, given(store, HashedEmbedder(32)), moment=MOMENT)
 
