@@ -78,7 +78,7 @@ GENERATIONS = (
     ),
     Mutant(
         "reindex-leaves-the-late-ones",
-        "late = build.embed_missing(lambda _done, _total: None)",
+        "late = self.embed_missing(lambda _done, _total: None)",
         "late = (0, *counts[1:])",
         "test_adversary.py",
         "reindex",

@@ -80,12 +80,7 @@ def reindex(
         generation = store.generations.begin(wanted, moment)
         exchanged = _exchanged(store, generation, embedder)
         try:
-            build = _Build(store, generation, embedder, moment, batch, overlap)
-            counts = build.embed_missing(progress)
-            while (answering := active(store.generations.every())) is None or answering.id != generation.id:
-                if store.generations.activate(generation.id, instead_of=answering.id if answering else None):
-                    late = build.embed_missing(lambda _done, _total: None)
-                    counts = (counts[0] + late[0], late[1], late[2])
+            counts = _Build(store, generation, embedder, moment, batch, overlap).until_it_answers(progress)
         except NotFound as error:
             hint = "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
             raise StoreBusy("another reindex, to another model, took over", hint=hint) from error
@@ -161,6 +156,15 @@ class _Build(NamedTuple):
     moment: datetime
     batch: int
     overlap: int
+
+    def until_it_answers(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
+        """Embed what has no vector in it, let it answer, and embed what was saved meanwhile; see `embed_missing`."""
+        counts, generations, id = self.embed_missing(progress), self.store.generations, self.generation.id
+        while (answering := active(generations.every())) is None or answering.id != id:
+            if generations.activate(id, instead_of=answering.id if answering else None):
+                late = self.embed_missing(lambda _done, _total: None)
+                counts = (counts[0] + late[0], late[1], late[2])
+        return counts
 
     def embed_missing(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
         """Embed what has no vector in it: how many chunks it was, how many the model does not take, and why."""
