@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
-    "save": "memory.cli.keep:save",
+    "save": "memory.operations.notes",
     "store": "memory.cli.store:store",
-    "update": "memory.cli.keep:update",
-    "delete": "memory.operations.daily",
+    "update": "memory.operations.notes",
+    "delete": "memory.operations.notes",
     "search": "memory.cli.find:search",
-    "details": "memory.operations.daily",
+    "details": "memory.operations.notes",
     "expand": "memory.operations.sessions.operations",
     "reconstruct": "memory.cli.reconstruct:reconstruct",
     "list": "memory.cli.find:list_",

@@ -107,7 +107,7 @@ def _given(one: Option, value: Any) -> Any:
         return standard_input(BULK_BYTES) if value == "-" else value
     if one.metavar == "TEXT|-" and value is not None:
         return given_text(value, one.flags[-1])
-    return named_project(value) if one.flags and one.metavar == "[NAME]" else value
+    return named_project(value) if one.flags and one.metavar == "[NAME]" and value == HERE else value
 
 
 def _printed(declared: Command, shown: Shown, *, wants_json: bool) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memory.operations import daily, shapes, upkeep
+from memory.operations import daily, notes, shapes, upkeep
 from memory.operations.arguments import Parameter
 from memory.operations.operation import Operation, Result, but, told, tool
 from memory.operations.render import data, recall
@@ -194,7 +194,7 @@ def memory_search(call: Call, given: Given) -> Result:
     answer = call.engine.search(query)
     if run is None and not given.get("type") and given.get("query_id") != NO_RUN:
         answer = answer._replace(notices=(*answer.notices, UNKNOWN))
-    values = daily.plain(data.answer(answer)) | {"about": INTRODUCTION, "query_id": run}
+    values = notes.plain(data.answer(answer)) | {"about": INTRODUCTION, "query_id": run}
     inner = set(daily.INNER) - set(daily.NUMBERS if run is not None else ())
     values["hits"] = [{name: hit[name] for name in hit if name not in inner} for hit in values["hits"]]
     if run is None:
@@ -323,7 +323,7 @@ def memory_stats(call: Call, given: Given) -> Result:
 OPERATIONS = (
     memory_store,
     memory_search,
-    but(daily.memory_details, toolset="research"),
+    but(notes.memory_details, toolset="research"),
     memory_get_discoveries,
     memory_get_insights,
     memory_get_deadends,

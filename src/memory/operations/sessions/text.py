@@ -11,7 +11,6 @@ import click
 from memory.operations.render.text import counted, plain, shares, short_row, table
 from memory.schema.kinds import RULES
 from memory.schema.memory import INSTRUCTIONS
-from memory.search.context import origin
 from memory.text.display import escape_controls, one_line
 from memory.text.fence import MARK, fenced
 
@@ -141,6 +140,8 @@ def _head(memory: Memory) -> str:
 
 
 def _block(memory: Memory, text: str) -> str:
+    from memory.search.context import origin  # 3 ms that only this needs
+
     iteration = f" · v{memory.session_iter}" if memory.session_iter else ""
     lines = [f"- [{origin(memory)}{iteration}] {one_line(memory.title)}".rstrip()]
     lines += [f"  {MARK}"] if INSTRUCTIONS in memory.flags else []

@@ -10,7 +10,6 @@ from memory.operations.sessions.envelope import answers, said
 from memory.schema.errors import NotFound
 from memory.schema.kinds import GENERAL, SESSION_KINDS, Kind
 from memory.schema.limits import iteration
-from memory.write import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -203,6 +202,8 @@ class Using:
             overwrite: Take the place of a file that is there.
             front_matter: Whether it says which memory it is; without, the file is the content byte for byte.
         """
+        from memory.write import markdown  # paths cost 4 ms, and no other tool has any
+
         document = self.engine.documents.reconstruct(memory_id)
         settings = self.engine.config
         folder = self._folder or markdown.allowed(settings.documents, settings.folder)

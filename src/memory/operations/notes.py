@@ -1,0 +1,240 @@
+"""The verbs of one note, or of any memory by its id: save, correct, read whole, delete."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from memory.operations.arguments import Parameter
+from memory.operations.operation import HERE, Option, Result, Shown, command, tool
+from memory.operations.render import data, text
+from memory.schema.answer import Notice
+from memory.schema.draft import Draft
+from memory.schema.errors import Invalid
+from memory.schema.kinds import CATEGORIES
+from memory.schema.limits import BODY_LIMIT, check_text
+from memory.text.display import escape_controls
+from memory.text.fence import INTRODUCTION
+
+if TYPE_CHECKING:
+    from memory.operations.operation import Call, Given
+
+EVERYWHERE = "*"
+UNKNOWN = Notice("the project you work on is not known, so this is of no project", 'Name it: project="my-app".')
+PAGE = 20_000  # characters of details at a time
+
+_ID = Parameter("id", "id", "Its id as recall shows it.", required=True)
+
+
+def project(call: Call, name: str | None) -> str | None:
+    """
+    The project that an argument names; None for all, or for none.
+
+    Raises:
+        Invalid: It is to be the client's, and that is not known.
+    """
+    if name != HERE:
+        return None if name == EVERYWHERE or not name else call.engine.documents.project(name)
+    if call.project is None:
+        raise Invalid(
+            "this program does not say on which project it works",
+            hint='Name it: project="my-app"; project="*" is all of them.',
+        )
+    return call.engine.documents.project(call.project)
+
+
+def own(call: Call, name: str | None) -> str | None:
+    """The project that an argument names, else the client's; None if that is not known."""
+    if name is None and call.project is None:
+        return None
+    return project(call, HERE if name is None else name)
+
+
+def plain(document: dict[str, Any]) -> dict[str, Any]:
+    """Without the name of the schema: the tool has one of its own."""
+    return {name: value for name, value in document.items() if name != "schema"}
+
+
+@tool(
+    "core",
+    "Save a memory",
+    "known:flag memory:name notices:notices",
+    Parameter("title", "string", "One line that names it, at most 200 characters.", required=True),
+    Parameter("what", "string", "What is the case, in a sentence or two."),
+    Parameter("why", "string", "The reason."),
+    Parameter("impact", "string", "What follows from it."),
+    Parameter("details", "string", "Everything else, Markdown; searched, and shown on demand."),
+    Parameter("category", "string", "What it is about.", choices=CATEGORIES),
+    Parameter("tags", "strings", "A few words to filter by."),
+    Parameter("related_files", "strings", "Paths in the project."),
+    Parameter("project", "string", 'Default is the project you work on; "" for what holds in all, e.g. a preference.'),
+    Parameter("source", "string", "Default is the program you run in."),
+    Parameter("supersedes", "id", "Id of the memory that no longer holds."),
+    project_argument="project",
+    always=True,
+    repeats=True,
+)
+def memory_save(call: Call, given: Given) -> Result:
+    """
+    Keep what a later session would otherwise have to find out again: a decision and its reason, the cause of a bug, a
+    pattern of this code base, a preference of the user. Save when it is settled, one fact a memory, in sentences that
+    stand alone; leave out what the code or git already says, and never put in secrets (known forms are taken out). If
+    an earlier memory no longer holds, give its id as `supersedes`: searches then show the new one. The same content is
+    not kept twice.
+    """
+    from memory.operations.render import recall  # 4 ms that no command needs
+
+    named = given.get("project")
+    if named == EVERYWHERE:
+        raise Invalid("a memory belongs to one project, not to all", hint='Name it, or none: project="".')
+    check_text("details", given.get("details", ""), BODY_LIMIT)
+    draft = Draft(
+        title=given["title"],
+        what=given.get("what", ""),
+        why=given.get("why", ""),
+        impact=given.get("impact", ""),
+        body=given.get("details", ""),
+        category=given.get("category"),
+        tags=given.get("tags", ()),
+        related_files=given.get("related_files", ()),
+        project=own(call, named),
+        source=given.get("source") or call.client or None,
+    )
+    old = None if given.get("supersedes") is None else call.engine.documents.get(given["supersedes"])
+    result = call.engine.save(draft, supersedes=old and old.id)
+    if named is None and draft.project is None:
+        result = replace(result, notices=(*result.notices, UNKNOWN))
+    return Result(plain(data.saved(result)), recall.saved(result, instead=old))
+
+
+@command(
+    "save",
+    "Keep a note: a decision, a bug, something learned.",
+    Option("TITLE"),
+    Option("--what TEXT", "What is the case."),
+    Option("--why TEXT", "Why it is so."),
+    Option("--impact TEXT", "What follows from it."),
+    Option("--details TEXT|-", "Everything else, shown on demand; - reads standard input."),
+    Option("--category", "What it is about.", takes=CATEGORIES),
+    Option("--tag TAG", "May be repeated.", several=True, blank=False),
+    Option("--file PATH", "A file it is about; may be repeated.", several=True, blank=False),
+    Option("--project [NAME]", "Its project; this folder's by default, '' for none."),
+    Option("--source NAME", "The program it comes from, e.g. claude-code."),
+    Option("--keyword-only", "Never hand it to a model: only its words find it."),
+    Option("--supersedes ID", "The memory that no longer holds."),
+    Option("--entity NAME", "An entity it is about; may be repeated.", several=True),
+)
+def save(call: Call, a: Given) -> Shown:
+    """
+    Keep a note: a decision, a bug, a pattern, something learned.
+
+    \b
+        memory save "Switched to JWT auth" --what "Replaced session cookies" --category decision --tag auth
+    """
+    draft = Draft(
+        title=a["title"],
+        what=a["what"] or "",
+        why=a["why"] or "",
+        impact=a["impact"] or "",
+        body=a["details"] or "",
+        category=a["category"],
+        tags=a["tag"],
+        related_files=a["file"],
+        project=call.project if a["project"] is None else a["project"] or None,
+        source=a["source"] or None,
+        keyword_only=a["keyword_only"],
+    )
+    saved = call.engine.save(draft, supersedes=a["supersedes"], entities=a["entity"])
+    done = f"{'already kept' if saved.known else 'kept'} {saved.memory.uid[:8]} (id {saved.memory.id})"
+    return Shown(data.saved(saved), done, [*map(text.notice, saved.notices)])
+
+
+@command(
+    "update ID",
+    "Correct a memory in place.",
+    Option("--title TEXT"),
+    Option("--what TEXT"),
+    Option("--why TEXT"),
+    Option("--impact TEXT"),
+    Option("--details TEXT|-", "- reads standard input."),
+    Option("--category NAME", "'' clears it."),
+    Option("--tag TAG", "In place of all its tags; may be repeated, '' clears.", several=True),
+    Option("--file PATH", "In place of all its files; may be repeated, '' clears.", several=True),
+    Option("--project [NAME]", "Its project; without a name, or '.', this folder's; '' is none."),
+    Option("--source NAME", "The program it comes from; '' clears it."),
+)
+def update(call: Call, a: Given) -> Shown:
+    """Correct a memory in place; `memory details` shows what it said before."""
+    texts = {"title": "title", "what": "what", "why": "why", "impact": "impact", "details": "body"}
+    changes: dict[str, Any] = {field: a[name] for name, field in texts.items() if a[name] is not None}
+    changes |= {name: a[name] or None for name in ("category", "source", "project") if a[name] is not None}
+    lists = {"tag": "tags", "file": "related_files"}
+    changes |= {field: tuple(filter(None, a[name])) for name, field in lists.items() if a[name]}
+    if not changes:
+        raise Invalid("nothing to change", hint="See `memory update --help`.")
+    saved = call.engine.documents.update(a["id"], **changes)
+    done = f"updated {saved.memory.uid[:8]} (id {saved.memory.id})"
+    return Shown(data.saved(saved), done, [*map(text.notice, saved.notices)])
+
+
+@tool(
+    "core",
+    "Read a memory whole",
+    "about memory:pointer details start:number remaining:number notices:notices",
+    _ID,
+    Parameter("start", "integer", "First character of the details; default 0.", low=0, high=500_000),
+    Parameter("length", "integer", f"Characters at most; default {PAGE}.", low=1, high=100_000),
+    reads=True,
+    repeats=True,
+)
+def memory_details(call: Call, given: Given) -> Result:
+    """
+    Read one memory with its details, by the id that the other tools showed. Call it when a text was cut, or a hit says
+    that it has details and its summary is not enough. Long details come in parts: go on with `start`.
+    """
+    from memory.operations.render import recall  # 4 ms that no command needs
+
+    found = call.engine.documents.details(given["id"])
+    start, length = given.get("start", 0), given.get("length", PAGE)
+    part = found.body[start : start + length]
+    values = {
+        "about": INTRODUCTION,
+        "memory": data.whole(found.memory),
+        "details": part,
+        "start": start,
+        "remaining": max(0, len(found.body) - start - len(part)),
+        "notices": data.notices(found.notices),
+    }
+    return Result(values, recall.details(found, start=start, length=length))
+
+
+@command("details ID", "Show a memory whole, with what it said before.")
+def details(call: Call, a: Given) -> Shown:
+    """Show a memory whole, with what it said before. ID is its id, its uid or the first 8 characters of it."""
+    found = call.engine.documents.details(a["id"])
+    return Shown(data.details(found), text.details(found), [*map(text.notice, found.notices)])
+
+
+@tool("core", "Delete a memory", "memory:name notices:notices", _ID, destroys=True, repeats=True)
+def memory_delete(call: Call, given: Given) -> Result:
+    """
+    Remove one memory for good, with everything derived from it; it cannot be undone. Only for what should never have
+    been kept: a secret, a mistake, what the user asks to forget. For what was true once, save the new state with
+    `supersedes` instead.
+    """
+    from memory.operations.render import recall  # 4 ms that no command needs
+
+    memory = call.engine.documents.delete(given["id"])
+    gone = {"id": memory.uid, "memory_id": memory.id, "title": memory.title}
+    return Result({"memory": gone, "notices": []}, f"Deleted for good: {recall.named(memory)}.\n")
+
+
+@command("delete ID", "Remove a memory for good.")
+def delete(call: Call, a: Given) -> Shown:
+    """Remove a memory for good, with everything derived from it. ID is never a pattern."""
+    gone = call.engine.documents.delete(a["id"])
+    said = f"deleted {gone.uid[:8]} (id {gone.id}) {escape_controls(gone.title)}"
+    return Shown({"memory": data.pointer(gone)}, said)
+
+
+COMMANDS = (save, update, details, delete)

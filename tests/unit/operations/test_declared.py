@@ -1,0 +1,102 @@
+"""What verbs declare, and the commands and schemas that are made of it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import pytest
+from command import Shell
+
+from memory.cli import COMMANDS, INNER
+from memory.operations.operation import Command, Option, command, tool
+from memory.operations.shapes import more, record
+from memory.operations.toolsets import ALL, chosen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAMILIES = sorted({place for place in COMMANDS.values() if ":" not in place})
+
+
+def test_every_declared_command_has_its_place_and_every_place_a_command():
+    declared = {one.path: family for family in FAMILIES for one in import_module(family).COMMANDS}
+    outer = {path: family for path, family in declared.items() if " " not in path}
+
+    assert outer == {name: place for name, place in COMMANDS.items() if ":" not in place}
+    assert {path.split()[0] for path in declared} == set(outer)
+    assert not INNER.keys() & declared.keys()
+
+
+def test_an_agent_is_told_something_of_every_tool_in_one_paragraph():
+    told = {one.name: one.description for one in chosen([ALL])}
+
+    assert len(told) > 50
+    assert [name for name, text in told.items() if not text.endswith(".") or "\n" in text or "  " in text] == []
+
+
+def test_a_function_is_declared_by_its_name_and_its_docstring():
+    @tool("core", "A title", "known:flag about", reads=True)
+    def memory_verb(call, given):
+        """
+        What it is for,
+        and when.
+        """
+
+    assert (memory_verb.name, memory_verb.description) == ("memory_verb", "What it is for, and when.")
+    assert memory_verb.returns["required"] == ["known", "about"]
+    assert memory_verb.reads
+
+
+def test_the_arguments_of_a_command_stand_in_its_usage():
+    @command("graph link SOURCE [TYPE] ID...", "In short.", Option("--vector-weight W"))
+    def link(call, a):
+        """In full."""
+
+    assert isinstance(link, Command)
+    assert (link.path, link.help) == ("graph link", "In full.")
+    assert [one.name for one in link.options] == ["source", "type", "id", "vector_weight"]
+
+
+@pytest.mark.parametrize(
+    ("usage", "name", "flags", "metavar"),
+    [
+        ("-n --limit N", "limit", ["-n", "--limit"], "N"),
+        ("--keyword-only/--embed", "keyword_only", ["--keyword-only/--embed"], ""),
+        ("[FILE|-]", "file", [], "[FILE|-]"),
+        ("TEXT...", "text", [], "TEXT..."),
+    ],
+)
+def test_an_option_is_known_by_the_word_that_its_help_shows(usage, name, flags, metavar):
+    one = Option(usage)
+
+    assert (one.name, one.flags, one.metavar) == (name, flags, metavar)
+
+
+def test_a_schema_is_made_of_a_line():
+    schema = record("title tags:texts project:text?")
+
+    assert schema["required"] == list(schema["properties"]) == ["title", "tags", "project"]
+    assert schema["properties"]["project"] == {"type": ["string", "null"]}
+    assert more(schema, "run:object?")["required"] == ["title", "tags", "project", "run"]
+    with pytest.raises(KeyError):
+        record("title:word")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("session", "show", "auth", "--iter", "none"),
+        ("save", " "),
+        ("run", "clear"),
+        ("run", "context", "r", "--tokens", "1"),
+        ("update", "1"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_asked_wrongly_is_said_before_a_database_is_made(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    shell = Shell(tmp_path / "home", tmp_path)
+
+    shell(*arguments, code=2)
+
+    assert not (tmp_path / "home" / "memory.db").exists()
