@@ -127,9 +127,8 @@ class Documents:
     def _writer(self, *, patient: bool = False) -> Writer:
         from memory.write.save import Writer
 
-        backfill = self._vectors.backfill_policy()
-        if patient:
-            backfill = backfill._replace(seconds=None)
+        policy = self._vectors.backfill_policy()
+        backfill = policy._replace(seconds=None) if patient else policy
         return Writer(self._store, self._vectors.embedders, backfill, self.sanitizer, self._now(), self._cutting)
 
     @cached_property
@@ -210,8 +209,7 @@ class Documents:
             NotFound, Ambiguous: It names no memory, or several.
         """
         id = self.resolve(reference)
-        found = self._store.memories.by_id([id]).get(id)
-        if found is None:
+        if (found := self._store.memories.by_id([id]).get(id)) is None:
             raise NotFound(f"no memory {clipped_repr(reference)}")
         return found
 
@@ -337,8 +335,7 @@ class Documents:
             return scope
         from memory.config.project import names
 
-        every = (names(name, self._aliases) for name in scope.projects)
-        return scope._replace(projects=frozenset().union(*every))
+        return scope._replace(projects=frozenset().union(*(names(name, self._aliases) for name in scope.projects)))
 
     def project(self, name: str) -> str:
         """The name of a project that counts, given any of them."""

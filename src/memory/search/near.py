@@ -177,10 +177,8 @@ class _Search:
     def _confidence(self, hits: Sequence[EntityHit], tier: Tier) -> tuple[Outcome, str]:
         if not hits and self._retrievers.bare():
             return Outcome.NOTHING_SAVED, "there are no entities"
-        outcome, why = confidence(
-            hits, tier, self._retrievers.model, len(self._retrievers.terms), self._retrievers.vectors
-        )
-        if outcome is Outcome.NOTHING_RELEVANT and self._retrievers.partial:
+        outcome, why = confidence(hits, tier, self._trace.model, len(self._retrievers.terms), self._retrievers.vectors)
+        if outcome is Outcome.NOTHING_RELEVANT and self._trace.partial:
             return Outcome.DEGRADED, "many chunks have no vector yet"
         return outcome, why
 

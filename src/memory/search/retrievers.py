@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.rank.fuse import centred, fuse, shrunk
 from memory.rank.relevance import PROXIMITY_DEPTH, lifted, neighbours, proximities
 from memory.schema.answer import Notice, Scored, Step
-from memory.schema.errors import EmbedError, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Merge
 from memory.text.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memory.embed.registry import Embedders, MeteredEmbedder
+    from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
     from memory.schema.answer import Ranking
     from memory.schema.backfill import Backfilled
     from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.query import Query, Scope, Term
     from memory.schema.space import Vectors
+    from memory.search.query_vector import QueryVector
     from memory.search.term_vectors.ask import TermEmbedder
-    from memory.store import Generation, Store
+    from memory.store import Store
 
 TERMS = 64
 """Terms the keyword retriever takes; of a longer query the most telling."""
@@ -55,11 +55,18 @@ class Evidence(NamedTuple):
 
 
 class Trace:
-    """What was done so far."""
+    """
+    What was done so far.
+
+    Attributes:
+        model: Whose vector of the query was compared; empty if no model was asked.
+        partial: Whether many chunks have no vector yet: the most similar may be among them.
+    """
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.notices: list[Notice] = []
+        self.model, self.partial = "", False
         self.begun = perf_counter()
 
     def step(self, name: str, found: int, note: str = "") -> None:
@@ -84,14 +91,11 @@ class Retrievers:
         self._query, self._store, self._fusing = query, store, fusing
         self._made, self._backfill, self._trace = embedders, backfill, trace
         self.terms: tuple[Term, ...] = ()
-        self.model = ""  # whose vector of the query was compared; empty if no model was asked
-        self._vector: tuple[Generation, Vectors] | None = None
         self._asked: tuple[int, Vectors] | None = None  # the generation and the vector that are compared
         self._ranked: tuple[int, Ranking] | None = None
         self._words: tuple[int, Ranking] | None = None
         self._pairs: Mapping[str, float] = {}
         self._proximity: dict[ChunkId, float] = {}
-        self.partial = False  # many chunks have no vector yet: the most similar may be among them
 
     @property
     def two(self) -> bool:
@@ -112,13 +116,19 @@ class Retrievers:
         self._ranked = self._words = None
         self._proximity = {}
         if vector:
-            self._vector, self.model = None, ""
-            for name in ("_fit", "_term_embedder"):
+            self._trace.model = ""
+            for name in ("_fit", "_term_embedder", "_query_vector"):
                 self.__dict__.pop(name, None)
 
     @cached_property
     def _embedders(self) -> Embedders:
         return self._made()
+
+    @cached_property
+    def _query_vector(self) -> QueryVector:
+        from memory.search.query_vector import QueryVector  # a search that keywords answer does without
+
+        return QueryVector(self._query.text, self._store, self._embedders, backfill=self._backfill, trace=self._trace)
 
     def plan(self) -> None:
         found = self._store.keywords.weigh(terms(self._query.text))
@@ -208,7 +218,7 @@ class Retrievers:
 
     def by_vector(self, depth: int) -> Ranking:
         """The vector retriever; the query is embedded once however deep the search goes."""
-        generation, vector = self._embedded()
+        generation, vector = self._query_vector.get()
         self._asked = (generation.id, vector)
         return self._compared("vector", depth)
 
@@ -220,75 +230,22 @@ class Retrievers:
 
     def memory_similarities(self, scope: Scope) -> Mapping[MemoryId, float]:
         """The cosines of memories with the query, as far as they have vectors."""
-        generation, vector = self._embedded()
+        generation, vector = self._query_vector.get()
         found = self._store.vectors.memory_similarities(generation.id, vector, scope)
         self._trace.step("likeness", len(found))
         return found
 
     def cosines(self, chunks: Sequence[ChunkId], *, make: bool) -> Mapping[ChunkId, float]:
         """Cosines of chunks with the query's vector, if there is one; `make` makes one where that calls no server."""
-        if chunks and make and self._vector is None:
-            self._embed_inside()
-        if not chunks or self._vector is None:
+        if not chunks:
             return {}
-        generation, vector = self._vector
+        made = self._query_vector.get_inside() if make else self._query_vector.made
+        if made is None:
+            return {}
+        generation, vector = made
         found = self._store.vectors.cosines(generation.id, vector, vector, chunks)
         self._trace.step("compare", len(found))
         return {chunk: cosine for chunk, (cosine, _) in found.items()}
-
-    def _embed_inside(self) -> None:
-        """Embed the query if its model runs in this process, or say why that cannot be."""
-        try:
-            if self.two and self._embedders.inside and not self._answering()[1].host:
-                self._embedded()
-        except (EmbedError, SpaceMismatch) as error:
-            self._trace.notices.append(Notice(f"no similarity is known: {error}", error.hint))
-
-    def _embedded(self) -> tuple[Generation, Vectors]:
-        """The generation that answers, and the query in its space."""
-        if self._vector is None:
-            self._embedders.check_circuit(self._query.text)
-            generation, embedder = self._answering()
-            vector, whole = self._embedders.query(embedder, self._query.text)
-            if not whole:
-                self._trace.notices.append(
-                    Notice("the query is longer than the model reads: its beginning was embedded")
-                )
-            self._vector, self.model = (generation, vector), generation.space.model
-            self._trace.step("embed", 1, str(generation.space))
-            self._try_embed_queue()
-        return self._vector
-
-    def _answering(self) -> tuple[Generation, MeteredEmbedder]:
-        """The active generation and its embedder; what waits is embedded first if nothing else was yet."""
-        try:
-            return self._embedders.answering()
-        except Unembedded:
-            self._embed_queue()
-            return self._embedders.answering()
-
-    def _try_embed_queue(self) -> None:
-        """Embed what waits, or say why not: the query has its vector, and most of what is kept does."""
-        try:
-            self._embed_queue()
-        except (EmbedError, SpaceMismatch, StoreError) as error:
-            self._trace.notices.append(Notice(f"chunks wait for their vectors: {error}", error.hint))
-
-    def _embed_queue(self) -> None:
-        """Embed what waits for a vector, as far as that is worth a search's time."""
-        if not (queued := self._store.queue.queued()):
-            return
-        if (backfilled := self._backfill(queued)) is None:
-            text = f"{queued:,} chunks have no vector yet and are found by keyword only"
-            self._trace.notices.append(Notice(text, "Run `memory embed`."))
-            self.partial = True
-            return
-        if backfilled.embedded or backfilled.failed:
-            self._trace.step("fill", backfilled.embedded, backfilled.error)
-        if backfilled.more:
-            self.partial = True
-            text = f"{backfilled.left:,} chunks have no vector yet and are found by keyword only"
-            self._trace.notices.append(Notice(text, "The next searches go on with them; `memory embed` does it now."))
 
     def fused(self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
         """Both rankings as one, with `others` in it, which neither retriever found."""
@@ -320,7 +277,8 @@ class Retrievers:
 
     @property
     def _compares_model(self) -> bool:
-        return self._vector is not None and self._asked is not None and self._asked[1] is self._vector[1]
+        made = self._query_vector.made
+        return made is not None and self._asked is not None and self._asked[1] is made[1]
 
     def _as_listed(
         self, vector_ranking: Ranking, keyword_ranking: Ranking

@@ -163,7 +163,7 @@ class _Search:
         }
         cosines = {hit.chunk_id: hit.cosine for hit in hits if hit.cosine is not None}
         unknown = [chunk for hit in hits for chunk in matching[hit.chunk_id] if chunk not in cosines]
-        if unknown and (self._query.compared or self._retrievers.model):
+        if unknown and (self._query.compared or self._trace.model):
             cosines |= self._retrievers.cosines(unknown, make=self._query.compared)
         measured = []
         for hit in hits:
@@ -177,10 +177,8 @@ class _Search:
             return Outcome.NOTHING_SAVED, "nothing is in scope"
         if self._stuck:
             return Outcome.DEGRADED, "the model was needed and did not answer"
-        outcome, why = confidence(
-            hits, tier, self._retrievers.model, len(self._retrievers.terms), self._retrievers.vectors
-        )
-        if outcome is Outcome.NOTHING_RELEVANT and self._retrievers.partial:
+        outcome, why = confidence(hits, tier, self._trace.model, len(self._retrievers.terms), self._retrievers.vectors)
+        if outcome is Outcome.NOTHING_RELEVANT and self._trace.partial:
             return Outcome.DEGRADED, "many chunks have no vector yet"
         return outcome, why
 

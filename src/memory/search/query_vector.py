@@ -1,0 +1,95 @@
+"""The vector of a query: made once, by the model whose vectors answer, after it what waits is embedded too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.schema.answer import Notice
+from memory.schema.errors import EmbedError, SpaceMismatch, StoreError, Unembedded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memory.embed.registry import Embedders, MeteredEmbedder
+    from memory.schema.backfill import Backfilled
+    from memory.schema.space import Vectors
+    from memory.search.retrievers import Trace
+    from memory.store import Generation, Store
+
+
+class QueryVector:
+    """
+    The vector of one query.
+
+    Attributes:
+        made: The generation that answered, and the query in its space; None before it was asked for.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        store: Store,
+        embedders: Embedders,
+        *,
+        backfill: Callable[[int], Backfilled | None],
+        trace: Trace,
+    ) -> None:
+        self._text, self._store, self._embedders = text, store, embedders
+        self._backfill, self._trace = backfill, trace
+        self.made: tuple[Generation, Vectors] | None = None
+
+    def get(self) -> tuple[Generation, Vectors]:
+        """The generation that answers, and the query in its space."""
+        if self.made is None:
+            self._embedders.check_circuit(self._text)
+            generation, embedder = self._answering()
+            vector, whole = self._embedders.query(embedder, self._text)
+            if not whole:
+                self._notice("the query is longer than the model reads: its beginning was embedded")
+            self.made, self._trace.model = (generation, vector), generation.space.model
+            self._trace.step("embed", 1, str(generation.space))
+            self._try_embed_queue()
+        return self.made
+
+    def get_inside(self) -> tuple[Generation, Vectors] | None:
+        """The same if it was made or its model runs in this process; else None, and why if that cannot be."""
+        embedders = self._embedders
+        try:
+            if self.made is None and embedders.enabled and embedders.inside and not self._answering()[1].host:
+                self.get()
+        except (EmbedError, SpaceMismatch) as error:
+            self._notice(f"no similarity is known: {error}", error.hint)
+        return self.made
+
+    def _answering(self) -> tuple[Generation, MeteredEmbedder]:
+        """The active generation and its embedder; what waits is embedded first if nothing else was yet."""
+        try:
+            return self._embedders.answering()
+        except Unembedded:
+            self._embed_queue()
+            return self._embedders.answering()
+
+    def _try_embed_queue(self) -> None:
+        """Embed what waits, or say why not: the query has its vector, and most of what is kept does."""
+        try:
+            self._embed_queue()
+        except (EmbedError, SpaceMismatch, StoreError) as error:
+            self._notice(f"chunks wait for their vectors: {error}", error.hint)
+
+    def _embed_queue(self) -> None:
+        """Embed what waits for a vector, as far as that is worth a search's time."""
+        if not (queued := self._store.queue.queued()):
+            return
+        if (backfilled := self._backfill(queued)) is None:
+            self._notice(f"{queued:,} chunks have no vector yet and are found by keyword only", "Run `memory embed`.")
+            self._trace.partial = True
+            return
+        if backfilled.embedded or backfilled.failed:
+            self._trace.step("fill", backfilled.embedded, backfilled.error)
+        if backfilled.more:
+            self._trace.partial = True
+            text = f"{backfilled.left:,} chunks have no vector yet and are found by keyword only"
+            self._notice(text, "The next searches go on with them; `memory embed` does it now.")
+
+    def _notice(self, text: str, hint: str = "") -> None:
+        self._trace.notices.append(Notice(text, hint))
