@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.operations.render.text import counted
-from memory.search.term_vectors.learn import LEAST
 from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 
 
 def status(found: Status, database: str) -> str:
+    from memory.search.term_vectors.learn import LEAST  # and with it the store: 3 ms of a command that shows its help
+
     counts = found.counts
     lines = [
         f"{database}  {counts.bytes / 1e6:,.1f} MB",

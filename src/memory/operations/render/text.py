@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -118,7 +117,11 @@ def _headline(memory: Memory) -> str:
 def _beginning(text: str) -> str:
     """Of a text that stands for a title that is missing."""
     first = " ".join(text.split())
-    return textwrap.shorten(first, TITLE, placeholder="…") if len(first) > TITLE else first
+    if len(first) <= TITLE:
+        return first
+    from textwrap import shorten
+
+    return shorten(first, TITLE, placeholder="…")
 
 
 def _evidence(hit: Hit) -> str:
@@ -132,7 +135,9 @@ def _evidence(hit: Hit) -> str:
 
 
 def _indented(text: str, lines: int = LINES) -> list[str]:
-    found = [part for line in text.strip().splitlines() for part in textwrap.wrap(line, width() - 4)]
+    from textwrap import wrap
+
+    found = [part for line in text.strip().splitlines() for part in wrap(line, width() - 4)]
     return [f"    {line}" for line in found[:lines]] + (["    …"] if len(found) > lines else [])
 
 

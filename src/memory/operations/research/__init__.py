@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from typing import TYPE_CHECKING, Any, Self
 
 from memory.engine import Engine
@@ -113,7 +112,7 @@ class ResearchMemory:
 
     def _kept(self, saved: Saved) -> int:
         for notice in saved.notices:
-            logging.getLogger("memory").warning("%s %s: %s", saved.memory.kind, saved.memory.id, notice.text)
+            _warn("%s %s: %s", saved.memory.kind, saved.memory.id, notice.text)
         return saved.memory.id
 
     # Finding -------------------------------------------------------------
@@ -259,7 +258,7 @@ class ResearchMemory:
             success=success == 1 if isinstance(success, int) and 0 <= success <= 1 else success,
         )
         for notice in logged.notices:
-            logging.getLogger("memory").warning("tool call %s: %s", logged.id, notice.text)
+            _warn("tool call %s: %s", logged.id, notice.text)
         return logged.id
 
     def get_tool_calls(self, query_id: Which = THIS, agent_name: str | None = None) -> list[dict[str, Any]]:
@@ -317,3 +316,9 @@ def _text(name: str, value: Json) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise Invalid(f"{name} must be text or JSON: {error}") from error
+
+
+def _warn(message: str, *values: object) -> None:
+    import logging  # 2 ms of a command that names the others
+
+    logging.getLogger("memory").warning(message, *values)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.schema.draft import Draft, article
 from memory.schema.errors import Invalid
 from memory.schema.kinds import GENERAL, RULES, Kind
 from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, iteration
 from memory.schema.query import Scope
-from memory.text.title import title as titled
 
 if TYPE_CHECKING:
     from memory.operations.sessions.envelope import Iteration, Name
+    from memory.schema.draft import Draft
 
 ORCHESTRATOR = "main-orchestrator"
 """Who writes the context and the prompts of a session unless somebody else is named (CAP D9, X26)."""
@@ -109,6 +108,9 @@ def draft(
     Raises:
         Invalid: A value that is none, what the kind demands is missing, or the kind belongs to no session.
     """
+    from memory.schema.draft import Draft, article  # with titles 2 ms of a command that only shows
+    from memory.text.title import title as titled
+
     if RULES[kind].family != "session":
         raise Invalid(f"a {kind} is not of a session", hint="`memory save` keeps notes.")
     check_text("content", content, BODY_LIMIT)

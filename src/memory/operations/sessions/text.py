@@ -13,6 +13,7 @@ from memory.schema.kinds import RULES
 from memory.schema.memory import INSTRUCTIONS
 from memory.text.display import escape_controls, one_line
 from memory.text.fence import MARK, fenced
+from memory.text.summary import origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -140,8 +141,6 @@ def _head(memory: Memory) -> str:
 
 
 def _block(memory: Memory, text: str) -> str:
-    from memory.search.context import origin  # 3 ms that only this needs
-
     iteration = f" · v{memory.session_iter}" if memory.session_iter else ""
     lines = [f"- [{origin(memory)}{iteration}] {one_line(memory.title)}".rstrip()]
     lines += [f"  {MARK}"] if INSTRUCTIONS in memory.flags else []
