@@ -15,8 +15,8 @@ SESSIONS_AND_RUNS = (
         "sessions-by-time-first",
         '"m.session_iter {0}, m.created_at {0}, m.id {0}"',
         '"m.created_at {0}, m.session_iter {0}, m.id {0}"',
-        "test_store_sessions.py",
-        "not Ram",
+        "test_stores.py",
+        "sqlite and TestSessions",
     ),
     Mutant(
         "threshold-leaves-out-the-unknown",
@@ -45,8 +45,8 @@ SESSIONS_AND_RUNS = (
         "clear-takes-all-of-a-run",
         'f"select id from memories where {of} and {_RESEARCH} order by +id limit ?"',
         'f"select id from memories where {of} order by +id limit ?"',
-        "test_store_runs.py",
-        "not Ram",
+        "test_stores.py",
+        "sqlite and TestRuns",
     ),
     Mutant(
         "feedback-kept-twice",
@@ -62,7 +62,7 @@ FILES = (
         '        "access_count": old.access_count,\n',
         "",
         "test_stores.py test_cli.py test_edges.py",
-        "not Ram",
+        "not [ram",
     ),
     Mutant(
         "import-takes-any-zone-for-utc",
@@ -75,7 +75,7 @@ FILES = (
         "moment.astimezone(UTC).isoformat(",
         "moment.isoformat(",
         "test_values.py test_stores.py",
-        "not Ram",
+        "not [ram",
     ),
     Mutant(
         "frozen-without-its-log",

@@ -1,4 +1,4 @@
-"""Entries as a save would make them, with as little said as a test needs."""
+"""Entries as a save would make them, with as little said as a test needs, and short ways to keep and find them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from memory.schema.answer import Searched
 from memory.schema.draft import Draft
 from memory.schema.kinds import Kind
-from memory.schema.memory import Chunk, ChunkType
+from memory.schema.memory import Chunk, ChunkType, MemoryId
 from memory.schema.query import Term
 from memory.schema.space import Embedded, Space, Window
 from memory.schema.usage import Call
@@ -22,10 +22,16 @@ from memory.text.bigrams import indexed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from memory.schema.answer import Ranking
+    from memory.schema.memory import ChunkId
+    from memory.schema.saved import Saved
     from memory.schema.space import Vectors
+    from memory.store import Store
 
 SPACE = Space("test", "first", 1, 8)
 OTHER = Space("test", "second", 1, 8)
+BEYOND = 1 << 70  # no store counts that far
+TOLERANCE = 1e-5  # of cosines in 32 bits
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -125,3 +131,30 @@ def search(after: float = 0, **said: Any) -> Searched:
     """A search so many seconds after the start of the test."""
     usual = Searched(at(after), "search_coarse_all", "keyword", 0.0125, 5, 3, ())
     return usual._replace(**said)
+
+
+def write(store: Store, entry: Entry) -> Saved:
+    return store.memories.write_entries([entry])[0]
+
+
+def kept(store: Store, *entries: Entry) -> list[MemoryId]:
+    return [one.memory.id for one in store.memories.write_entries(entries)]
+
+
+def heads(store: Store, *ids: MemoryId) -> list[ChunkId]:
+    """The first chunk of each memory."""
+    return [store.memories.outline(id)[0][0] for id in ids]
+
+
+def queued(store: Store, saved: Saved | None) -> int:
+    """How many chunks of a memory wait for a vector."""
+    return 0 if saved is None else sum(one.chunks for one in store.queue.unembedded([saved.memory.id]).values())
+
+
+def found(ranking: Ranking) -> list[MemoryId]:
+    return [scored.memory for scored in ranking]
+
+
+def nothing_was_kept(store: Store) -> bool:
+    counts = store.counts()
+    return (counts.memories, counts.chunks, counts.queued) == (0, 0, 0) and not store.memories.page(MemoryId(0), 10)

@@ -1,17 +1,16 @@
-"""What every store promises of memories of which there is only one, and of those that are never embedded; see `store_suite`."""
+"""What every store promises of memories of which there is only one, and of those that are never embedded."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from entries import OTHER, SPACE, START, at, directions, embedded, note, unit, words
-from store_suite import heads, kept, nothing_was_kept, queued, write
+from entries import OTHER, SPACE, START, at, directions, embedded, heads, kept, note, queued, unit, words, write
 
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import BY_AUTHOR, Kind
 from memory.schema.memory import MemoryId
-from memory.schema.query import ACTIVE, EVERYTHING, Scope
+from memory.schema.query import ACTIVE, EVERYTHING
 from memory.schema.space import Window
 
 if TYPE_CHECKING:
@@ -255,29 +254,6 @@ class About:
         assert store.counts() == before
         assert store.graph.attached([id]) == []
 
-    def test_of_no_memories_there_are_none(self, store: Store) -> None:
-        (a,) = kept(store, note("zebra", embedded=embedded([unit(1)])))
-        none = Scope(among=frozenset())
-
-        assert store.memories.recent(none, 10) == []
-        assert store.keywords.by_keyword(store.keywords.weigh(words("zebra")), none, 10) == ()
-        for _ in range(3):
-            assert store.vectors.by_vector(store.generations.every()[0].id, unit(1), none, 10) == ()
-            assert store.vectors.memory_similarities(store.generations.every()[0].id, unit(1), none) == {}
-        assert store.memories.count(ACTIVE) == len([a])
-
-    def test_only_of_some_memories(self, store: Store) -> None:
-        a, b, c = kept(store, note("zebra one"), note("zebra two"), note("zebra three"))
-        some = Scope(among=frozenset({a, c, MemoryId(77)}))
-
-        assert {memory.id for memory in store.memories.recent(some, 10)} == {a, c}
-        assert {one.memory for one in store.keywords.by_keyword(store.keywords.weigh(words("zebra")), some, 10)} == {
-            a,
-            c,
-        }
-        assert store.memories.count(Scope(among=frozenset({MemoryId(77)}))) == 0
-        assert store.memories.count(ACTIVE) == len({a, b, c})
-
 
 class KeywordOnly:
     def test_it_is_neither_queued_nor_embedded(self, store: Store) -> None:
@@ -338,31 +314,5 @@ class KeywordOnly:
         assert store.queue.queued() == 1
 
 
-class Similarities:
-    @pytest.mark.parametrize("seed", range(3))
-    def test_it_is_the_cosine_of_the_nearest_window(self, store: Store, seed: int) -> None:
-        rows = directions(40, seed=seed)
-        ids = [
-            write(store, note(f"m{n}", body="x", embedded=embedded(rows[n : n + 3], (0, 1, 1)))).memory.id
-            for n in range(0, 36, 3)
-        ]
-        (alone,) = kept(store, note("without a vector"))
-        generation, vector = store.generations.every()[0].id, unit(1, 2, 3)
-        wanted = {id: max(float(row @ vector) for row in rows[3 * n : 3 * n + 3]) for n, id in enumerate(ids)}
-
-        for _ in range(3):  # SQLite holds the vectors from the second time on
-            assert store.vectors.memory_similarities(generation, vector, ACTIVE) == pytest.approx(wanted, abs=1e-5)
-            some = EVERYTHING._replace(among=frozenset({ids[2], ids[7], alone}))
-            assert store.vectors.memory_similarities(generation, vector, some) == pytest.approx(
-                {id: wanted[id] for id in (ids[2], ids[7])}, abs=1e-5
-            )
-            assert store.vectors.memory_similarities(generation, vector, Scope(projects=frozenset({"none"}))) == {}
-
-    def test_a_generation_that_is_gone_is_not_found(self, store: Store) -> None:
-        with pytest.raises(NotFound):
-            store.vectors.memory_similarities(7, unit(1), ACTIVE)
-
-
-class OneSuite(Renewing, Naming, Growing, About, KeywordOnly, Similarities):
-    def test_it_begins_empty(self, store: Store) -> None:
-        assert nothing_was_kept(store)
+class OneSuite(Renewing, Naming, Growing, About, KeywordOnly):
+    """All of them."""

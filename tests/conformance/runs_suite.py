@@ -1,4 +1,4 @@
-"""What every store promises where research runs and the tools used in them are kept; see `store_suite`."""
+"""What every store promises where research runs and the tools used in them are kept."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from entries import SPACE, at, directions, embedded, note, prompt, unit, words
+from entries import SPACE, at, directions, embedded, found, kept, note, prompt, unit, words, write
 from graph_suite import entity, linked
-from store_suite import found, kept, write
 
 from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.memory import MemoryId, Status
@@ -302,4 +301,4 @@ class Clearing:
 
 
 class RunsSuite(OneRun, Latest, Calls, Clearing):
-    """All of them; one class a part of the protocol."""
+    """All of them."""

@@ -1,4 +1,4 @@
-"""What every store promises where memories are read and taken away by session and age; see `store_suite`."""
+"""What every store promises where memories are read and taken away by session and age."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from datetime import timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from entries import SPACE, START, at, directions, embedded, note, prompt, unit, words
-from store_suite import SCOPES, admitted, found, heads, kept, narrowed, varied, write
+from entries import SPACE, START, at, directions, embedded, found, heads, kept, note, prompt, unit, words, write
+from scopes_suite import SCOPES, admitted, narrowed, varied
 
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId, Status
@@ -309,4 +309,4 @@ class Forgetting:
 
 
 class SessionsSuite(ByIteration, Bodies, Sessions, Forgetting):
-    """All of them; one class a part of the protocol."""
+    """All of them."""

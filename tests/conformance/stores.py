@@ -1,34 +1,36 @@
-"""The two stores that every suite runs against: a base of each class of tests beside its suite."""
+"""The stores that every suite runs against. Another one is tested by all suites as soon as it has a line in `STORES`."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import pytest
 from sound import sound
 
 from memory.store.sqlite.store import SqliteStore
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from memory.store import Store
 
 
-class OnRam:
-    @pytest.fixture
-    def store(self) -> Store:
-        return RamStore()
+@contextmanager
+def ram(_folder: Path) -> Iterator[Store]:
+    yield RamStore()
 
 
-class OnSqlite:
-    @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[Store]:
-        path = tmp_path / "memory.db"
-        store = SqliteStore(path)
-        yield store
-        sound(path)  # while it is open, as another process would see it
-        store.close()
-        sound(path)
+@contextmanager
+def sqlite(folder: Path) -> Iterator[Store]:
+    path = folder / "memory.db"
+    store = SqliteStore(path)
+    yield store
+    sound(path)  # while it is open, as another process would see it
+    store.close()
+    sound(path)
+
+
+STORES: dict[str, Callable[[Path], AbstractContextManager[Store]]] = {"ram": ram, "sqlite": sqlite}

@@ -1,4 +1,4 @@
-"""What every store promises of term vectors; see `store_suite`."""
+"""What every store promises of term vectors."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from entries import OTHER, SPACE, START, at, directions, embedded, note, prompt
+from entries import BEYOND, OTHER, SPACE, START, at, directions, embedded, heads, kept, note
 from runs_suite import finding
-from store_suite import BEYOND, heads, kept
 
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.memory import ChunkId
@@ -332,26 +331,5 @@ class Forgetting:
         assert known(store, *self.TERMS) == sorted(self.TERMS)
 
 
-class Texts:
-    def test_texts_are_what_is_indexed_in_words(self, store: Store) -> None:
-        (id,) = kept(
-            store,
-            note("what", title="title", body="ab\ncd", size=3, why="why", tags=("t",), project="p", source="s"),
-        )
-        first, second, third = (chunk for chunk, _ in store.memories.outline(id))
-
-        assert store.keywords.texts([third, first, second, first, ChunkId(99), ChunkId(BEYOND)]) == {
-            first: "title\nwhat\nwhy",
-            second: "title\nGuide Setup\nab\n",
-            third: "title\nGuide Setup\ncd",
-        }
-        assert store.keywords.texts([]) == {}
-
-    def test_the_impact_stands_with_the_first_chunk_and_a_memory_may_lack_a_title(self, store: Store) -> None:
-        ids = kept(store, note("数据 é", impact="big\nthing"), prompt("go on"))
-
-        assert list(store.keywords.texts(heads(store, *ids)).values()) == ["note\n数据 é\nbig\nthing", "go on"]
-
-
-class TermVectorsSuite(Learning, Lessons, Forgetting, Texts):
-    """All of them; one class a part of the protocol."""
+class TermVectorsSuite(Learning, Lessons, Forgetting):
+    """All of them."""

@@ -1,14 +1,105 @@
-"""Both stores keep every promise of `memory.store.Store`."""
+"""Every store keeps every promise of `memory.store.Store`: a suite each of its parts, and of what goes through several."""
 
 from __future__ import annotations
 
-from store_suite import StoreSuite
-from stores import OnRam, OnSqlite
+from typing import TYPE_CHECKING
+
+import pytest
+from care_suite import CareSuite
+from changing_suite import ChangingSuite
+from generations_suite import GenerationsSuite
+from graph_suite import GraphSuite
+from keywords_suite import KeywordsSuite
+from memories_suite import MemoriesSuite
+from one_suite import OneSuite
+from queue_suite import QueueSuite
+from runs_suite import RunsSuite
+from same_suite import SameSuite
+from scopes_suite import ScopesSuite
+from sessions_suite import SessionsSuite
+from stores import STORES
+from term_vectors_suite import TermVectorsSuite
+from usage_suite import UsageSuite
+from vectors_suite import VectorsSuite
+from walks_suite import WalksSuite
+from weighing_suite import WeighingSuite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from memory.store import Store
 
 
-class TestRamStore(OnRam, StoreSuite):
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    with STORES[request.param](tmp_path) as store:
+        yield store
+
+
+class TestMemories(MemoriesSuite):
     pass
 
 
-class TestSqliteStore(OnSqlite, StoreSuite):
+class TestChanging(ChangingSuite):
+    pass
+
+
+class TestSame(SameSuite):
+    pass
+
+
+class TestOne(OneSuite):
+    pass
+
+
+class TestSessions(SessionsSuite):
+    pass
+
+
+class TestScopes(ScopesSuite):
+    pass
+
+
+class TestKeywords(KeywordsSuite):
+    pass
+
+
+class TestWeighing(WeighingSuite):
+    pass
+
+
+class TestGenerations(GenerationsSuite):
+    pass
+
+
+class TestVectors(VectorsSuite):
+    pass
+
+
+class TestQueue(QueueSuite):
+    pass
+
+
+class TestTermVectors(TermVectorsSuite):
+    pass
+
+
+class TestGraph(GraphSuite):
+    pass
+
+
+class TestWalks(WalksSuite):
+    pass
+
+
+class TestRuns(RunsSuite):
+    pass
+
+
+class TestUsage(UsageSuite):
+    pass
+
+
+class TestCare(CareSuite):
     pass

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-from entries import at, note
+from entries import at, note, write
 from graph_suite import entity, linked, related
 from hypothesis import HealthCheck, given, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from profiles import examples
 from sound import sound
-from store_suite import write
 
 from memory.schema.errors import NotFound
 from memory.schema.kinds import Kind

@@ -4,7 +4,7 @@ capabilities, and X2, X4, X19, X22, X43 to X45, X47.
 
 Left out are choices of other libraries and their sizes (E2, E5, E11, E27), the provider classes (E6, E8, E9, E25: they
 are the engine's, tested in `unit/test_adapter.py` and `unit/test_config.py`), the vector store and the search by context
-(E10, E16: `unit/test_named.py`; X40: `store_suite.py`), what is for the future (E29), speed (E19, E31: `bench/graph.py`),
+(E10, E16: `unit/test_named.py`; X40: `generations_suite.py`), what is for the future (E29), speed (E19, E31: `bench/graph.py`),
 encryption and the ledger (of E30: the engine's), and the plan's weeks (E32).
 """
 
@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 from doubles import Down, Renamed, Watched
+from entries import kept
 from graph_made import entity_graph, names
 from graph_suite import entity
 from sessions_made import Compass
-from store_suite import kept
 
 from memory.operations.graph import EntityGraph, hybrid_relevance
 from memory.schema.answer import Tier

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
-from entries import note
+from entries import kept, note
 from graph_suite import entity, linked, related
 from sound import sound
-from store_suite import kept
 
 from memory.store.sqlite.store import SqliteStore
 

@@ -1,4 +1,4 @@
-"""Both stores keep every promise of `memory.store.graph.Graph`."""
+"""The graph in SQLite: what it is asked, and by which index it answers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from entries import note
-from graph_suite import GraphSuite, entities, linked, related
+from entries import note, write
+from graph_suite import entities, linked, related
 from plans import statements, steps
-from store_suite import write
-from stores import OnRam, OnSqlite
 
 from memory.schema.memory import MemoryId
 from memory.store.sqlite.store import SqliteStore
@@ -23,14 +21,6 @@ if TYPE_CHECKING:
     from memory.store.graph import Graph
 
 NOW = "2026-01-01T00:00:00.000000Z"
-
-
-class TestRamStore(OnRam, GraphSuite):
-    pass
-
-
-class TestSqliteStore(OnSqlite, GraphSuite):
-    pass
 
 
 @pytest.fixture

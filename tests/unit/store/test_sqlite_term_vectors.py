@@ -1,4 +1,4 @@
-"""Both stores keep every promise of `memory.store.term_vectors.TermVectors`."""
+"""Term vectors in SQLite: what is read, what another process sees, and what a repair does."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 from entries import SPACE, START, note
 from plans import statements, steps
 from sound import sound
-from stores import OnRam, OnSqlite
-from term_vectors_suite import TermVectorsSuite, known, learn, lesson, same, term_vector
+from term_vectors_suite import known, learn, lesson, same, term_vector
 
 from memory.schema.memory import ChunkId, MemoryId
 from memory.store.sqlite.opening import APPLICATION, migrations
@@ -20,14 +19,6 @@ from memory.store.sqlite.store import SqliteStore
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-
-class TestRamStore(OnRam, TermVectorsSuite):
-    pass
-
-
-class TestSqliteStore(OnSqlite, TermVectorsSuite):
-    pass
 
 
 @pytest.fixture

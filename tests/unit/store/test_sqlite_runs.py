@@ -1,4 +1,4 @@
-"""Both stores keep every promise of `memory.store.runs.Runs`."""
+"""Research runs in SQLite: what is read of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from entries import note
 from plans import steps
-from runs_suite import RunsSuite, finding, used
-from stores import OnRam, OnSqlite
+from runs_suite import finding, used
 
 from memory.store.sqlite.store import SqliteStore
 
@@ -18,15 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.store.runs import Runs
-
-
-class TestRamStore(OnRam, RunsSuite):
-    pass
-
-
-class TestSqliteStore(OnSqlite, RunsSuite):
-    pass
-
 
 CALLS: dict[str, Callable[[Runs], object]] = {
     "summary": lambda runs: runs.summary("r"),

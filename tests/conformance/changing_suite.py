@@ -1,0 +1,164 @@
+"""What every store promises of memories that are replaced and deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from entries import (
+    BEYOND,
+    SPACE,
+    START,
+    TOLERANCE,
+    at,
+    directions,
+    embedded,
+    found,
+    heads,
+    kept,
+    note,
+    nothing_was_kept,
+    queued,
+    unit,
+    words,
+    write,
+)
+
+from memory.schema.errors import NotFound
+from memory.schema.memory import MemoryId, Revision, Status
+from memory.schema.query import EVERYTHING
+
+if TYPE_CHECKING:
+    from memory.store import Store
+
+
+class ChangingSuite:
+    def test_flags_go_with_what_they_are_of(self, store: Store) -> None:
+        plain, flagged = kept(store, note("plain"), note("flagged")._replace(flags=("instructions", "other")))
+        assert [store.memories.by_id([id])[id].flags for id in (plain, flagged)] == [(), ("instructions", "other")]
+
+        store.memories.replace(flagged, note("corrected"))
+
+        whole = store.memories.details(flagged)
+        assert whole is not None
+        assert whole.memory.flags == ()
+        assert [revision.memory.flags for revision in whole.history] == [("instructions", "other")]
+
+    def test_a_replaced_memory_keeps_its_identity(self, store: Store) -> None:
+        before = write(store, note("old", body="old body", project="p", uid="ab" * 16)).memory
+        store.memories.touch([before.id], at(1))
+
+        after = store.memories.replace(before.id, note("new", body="new", moment=at(9), project="q")).memory
+
+        assert store.memories.by_id([before.id]) == {before.id: after}
+        assert (after.uid, after.created_at, after.updated_at) == (before.uid, START, at(9))
+        assert (after.accessed_at, after.access_count, after.status) == (at(1), 1, Status.ACTIVE)
+        assert (after.what, after.project, after.body_size, store.memories.bodies([before.id]).get(before.id)) == (
+            "new",
+            "q",
+            3,
+            "new",
+        )
+
+    def test_a_replaced_memory_stays_superseded(self, store: Store) -> None:
+        old = kept(store, note("old"))[0]
+        new = write(store, note("new", supersedes=old)).memory.id
+
+        after = store.memories.replace(old, note("old, corrected")).memory
+
+        assert (after.status, after.superseded_by) == (Status.SUPERSEDED, new)
+
+    def test_history_holds_what_was_replaced_latest_first(self, store: Store) -> None:
+        metadata = {"a": [1, {"b": None}], "ü": "数"}
+        first = write(store, note("one", body="é🦊", tags=("x",), metadata=metadata, related_files=("f",))).memory
+        second = store.memories.replace(first.id, note("two", moment=at(1))).memory
+        store.memories.replace(first.id, note("three", moment=at(2)))
+
+        assert list(store.memories.details(first.id).history) == [
+            Revision(at(2), second, ""),
+            Revision(at(1), first, "é🦊"),
+        ]
+
+    def test_only_the_new_words_and_vectors_of_a_replaced_memory_are_found(self, store: Store) -> None:
+        id = kept(store, note("zebra", embedded=embedded([unit(1)])))[0]
+        chunk = heads(store, id)[0]
+
+        store.memories.replace(id, note("giraffe", embedded=embedded([unit(0, 1)])))
+
+        assert found(store.keywords.by_keyword(words("zebra"), EVERYTHING, 10)) == []
+        assert found(store.keywords.by_keyword(words("giraffe"), EVERYTHING, 10)) == [id]
+        [scored] = store.vectors.by_vector(1, unit(0, 1), EVERYTHING, 10)
+        assert scored.chunk != chunk
+        assert scored.score == pytest.approx(1, abs=TOLERANCE)
+        total, count = store.vectors.centre(1)
+        assert count == 1
+        assert total == pytest.approx(unit(0, 1), abs=TOLERANCE)
+
+    def test_a_replaced_memory_without_vectors_is_queued(self, store: Store) -> None:
+        id = kept(store, note("a", embedded=embedded([unit(1)])))[0]
+
+        assert queued(store, store.memories.replace(id, note("b", body="c"))) == 2
+
+        assert store.counts().queued == 2
+
+    def test_replacing_what_is_not_there_is_refused(self, store: Store) -> None:
+        id = kept(store, note("a"))[0]
+
+        for refused in (MemoryId(id + 1), MemoryId(BEYOND)):
+            with pytest.raises(NotFound):
+                store.memories.replace(refused, note("b"))
+        with pytest.raises(NotFound):
+            store.memories.replace(id, note("b", parent_id=MemoryId(99)))
+
+        whole = store.memories.details(id)
+        assert whole is not None
+        assert (whole.memory.what, list(whole.history)) == ("a", [])
+
+    def test_deletion_leaves_nothing(self, store: Store) -> None:
+        vectors = directions(3)
+        id = kept(store, note("zebra", body="ab", size=1, embedded=embedded(vectors)))[0]
+        store.memories.replace(id, note("zebra", body="ab", size=1, embedded=embedded(vectors)))
+        chunks = [chunk for chunk, _ in store.memories.outline(id)]
+
+        assert store.memories.delete(id) is True
+
+        assert nothing_was_kept(store)
+        assert store.memories.bodies([id]).get(id) is None
+        assert store.memories.details(id) is None
+        assert store.memories.excerpts(chunks) == {}
+        assert store.keywords.by_keyword(words("zebra", "note", "guide"), EVERYTHING, 10) == ()
+        assert store.keywords.weigh(words("zebra"))[0].rows == 0
+        assert store.vectors.by_vector(1, vectors[0], EVERYTHING, 10) == ()
+        assert store.vectors.cosines(1, vectors[0], vectors[1], chunks) == {}
+        total, count = store.vectors.centre(1)
+        assert (count, total.tolist()) == (0, [0] * SPACE.dimension)
+        assert store.vectors.embedded_count(1) == 0
+        assert store.memories.delete(id) is False
+
+    def test_what_a_deleted_memory_superseded_holds_again(self, store: Store) -> None:
+        old = kept(store, note("old"))[0]
+        new = write(store, note("new", supersedes=old)).memory.id
+
+        store.memories.delete(new)
+
+        former = store.memories.by_id([old])[old]
+        assert (former.status, former.superseded_by) == (Status.ACTIVE, None)
+
+    def test_a_link_taken_out_of_a_chain_leaves_a_chain(self, store: Store) -> None:
+        first = kept(store, note("first"))[0]
+        second = write(store, note("second", supersedes=first)).memory.id
+        third = write(store, note("third", supersedes=second)).memory.id
+
+        store.memories.delete(second)
+
+        former = store.memories.by_id([first])[first]
+        assert (former.status, former.superseded_by) == (Status.SUPERSEDED, third)
+
+    def test_children_outlive_a_deleted_parent(self, store: Store) -> None:
+        parent = kept(store, note("parent"))[0]
+        child = kept(store, note("child", parent_id=parent))[0]
+        assert store.memories.by_id([child])[child].parent_id == parent
+
+        store.memories.delete(parent)
+
+        assert store.memories.by_id([child])[child].parent_id is None

@@ -1,0 +1,139 @@
+"""What every store promises of scopes: every way to look stays inside and misses nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from entries import BEYOND, at, directions, embedded, found, kept, note, prompt, unit, words, write
+
+from memory.schema.kinds import Kind
+from memory.schema.memory import MemoryId, Status
+from memory.schema.query import ACTIVE, EVERYTHING, Scope
+
+if TYPE_CHECKING:
+    from memory.store import Store
+
+SCOPES = (
+    Scope(kinds=frozenset({Kind.NOTE})),
+    Scope(kinds=frozenset({Kind.INPUT_PROMPT, Kind.NOTE})),
+    Scope(projects=frozenset({"p0"})),
+    Scope(projects=frozenset({"p0", "p2", "nowhere", "\ud800"})),
+    Scope(sources=frozenset({"s1"})),
+    Scope(categories=frozenset({"bug"})),
+    Scope(agents=frozenset({"a1"})),
+    Scope(sessions=frozenset({"s"})),
+    Scope(iterations=frozenset({1, 3, BEYOND})),
+    Scope(tasks=frozenset({"t0"})),
+    Scope(runs=frozenset({"r1", "r2"})),
+    Scope(tags=frozenset({"x"})),
+    Scope(tags=frozenset({"x", "y"})),
+    Scope(tags=frozenset({'q"uo,te'})),
+    Scope(tags=frozenset({"quo", "\ud800"})),
+    Scope(since=at(7)),
+    Scope(until=at(7)),
+    Scope(since=at(3), until=at(9.5)),
+    Scope(statuses=frozenset({Status.SUPERSEDED})),
+    Scope(statuses=frozenset({Status.SUPERSEDED, Status.ACTIVE})),
+    Scope(projects=frozenset({"p1"}), tags=frozenset({"y"}), statuses=frozenset()),
+    ACTIVE,
+    EVERYTHING,
+)
+
+
+def narrowed(scope: Scope) -> str:
+    """What a scope narrows to, in the same words in every process: sets have no order of their own."""
+    given = zip(scope._fields, scope, strict=True)
+    told = {name: sorted(map(str, value)) if isinstance(value, frozenset) else value for name, value in given if value}
+    return " ".join(f"{name}={value}" for name, value in told.items()) or "everything"
+
+
+def admitted(memory, scope: Scope) -> bool:
+    """The meaning of a scope, field by field."""
+    fields = {
+        "kinds": "kind",
+        "projects": "project",
+        "sources": "source",
+        "categories": "category",
+        "agents": "agent_id",
+    }
+    fields |= {"sessions": "session_id", "iterations": "session_iter", "tasks": "task_code", "runs": "query_id"}
+    fields |= {"statuses": "status"}
+    for plural, name in fields.items():
+        if getattr(scope, plural) and getattr(memory, name) not in getattr(scope, plural):
+            return False
+    if scope.since and memory.updated_at < scope.since:
+        return False
+    if scope.until and memory.updated_at >= scope.until:
+        return False
+    return all(tag in memory.tags for tag in scope.tags)
+
+
+def varied(store: Store) -> None:
+    """Memories of all sorts, some superseded, all saying "word", each with a vector."""
+    vectors = directions(24)
+    for n in range(24):
+        tags = [("x",), ("y", "x"), ("y",), ('q"uo,te',), ()][n % 5]
+        fields = {"project": f"p{n % 4}", "source": f"s{n % 3}", "category": ["bug", "decision", None][n % 3]}
+        fields |= {"agent_id": f"a{n % 2}", "session_id": "s" if n % 2 else None, "session_iter": n % 5 or None}
+        fields |= {"task_code": f"t{n % 3}", "query_id": f"r{n % 4}"}
+        entry = note(f"word {'word ' * (n % 4)}{n}", moment=at(n), tags=tags, **fields, embedded=embedded([vectors[n]]))
+        if n % 6 == 5:
+            entry = entry._replace(supersedes=store.memories.page(MemoryId(0), 100)[-1].id)
+        write(store, entry)
+    write(store, prompt("word of a prompt", project="p0"))
+
+
+class ScopesSuite:
+    @pytest.mark.parametrize("scope", SCOPES, ids=narrowed)
+    def test_every_way_to_look_stays_in_scope_and_misses_nothing(self, store: Store, scope: Scope) -> None:
+        varied(store)
+        everything = store.memories.page(MemoryId(0), 100)
+        wanted = {memory.id for memory in everything if admitted(memory, scope)}
+        embedded = {memory.id for memory in everything if memory.kind is Kind.NOTE}
+
+        assert {memory.id for memory in store.memories.recent(scope, 100)} == wanted
+        assert store.memories.count(scope) == len(wanted)
+        assert set(found(store.keywords.by_keyword(words("word"), scope, 100))) == wanted
+        assert set(found(store.vectors.by_vector(1, unit(1), scope, 100))) == wanted & embedded
+
+    def test_superseded_memories_are_hidden_by_default(self, store: Store) -> None:
+        old = kept(store, note("word one", embedded=embedded([unit(1)])))[0]
+        new = kept(store, note("word two", supersedes=old, embedded=embedded([unit(0, 1)])))[0]
+
+        assert found(store.keywords.by_keyword(words("word"), Scope(), 10)) == [new]
+        assert found(store.vectors.by_vector(1, unit(1), Scope(), 10)) == [new]
+        assert found(store.vectors.by_vector(1, unit(1), EVERYTHING, 10)) == [old, new]
+        assert [memory.id for memory in store.memories.recent(Scope(), 10)] == [new]
+
+    def test_many_superseded_ones_do_not_push_out_an_active_one(self, store: Store) -> None:
+        entries = [note("word", title="word word", embedded=embedded([unit(1, n / 1000)])) for n in range(150)]
+        ids = kept(store, *entries)
+        kept(store, *(note(f"other {id}", title="none", supersedes=id) for id in ids[:-1]))
+        last = write(store, note("some word at the very end of a long text", embedded=embedded([unit(0, 1)]))).memory.id
+
+        assert found(store.keywords.by_keyword(words("word"), ACTIVE, 5)) == [ids[-1], last]
+        assert found(store.vectors.by_vector(1, unit(1), ACTIVE, 5)) == [ids[-1], last]
+
+    def test_of_no_memories_there_are_none(self, store: Store) -> None:
+        (a,) = kept(store, note("zebra", embedded=embedded([unit(1)])))
+        none = Scope(among=frozenset())
+
+        assert store.memories.recent(none, 10) == []
+        assert store.keywords.by_keyword(store.keywords.weigh(words("zebra")), none, 10) == ()
+        for _ in range(3):
+            assert store.vectors.by_vector(store.generations.every()[0].id, unit(1), none, 10) == ()
+            assert store.vectors.memory_similarities(store.generations.every()[0].id, unit(1), none) == {}
+        assert store.memories.count(ACTIVE) == len([a])
+
+    def test_only_of_some_memories(self, store: Store) -> None:
+        a, b, c = kept(store, note("zebra one"), note("zebra two"), note("zebra three"))
+        some = Scope(among=frozenset({a, c, MemoryId(77)}))
+
+        assert {memory.id for memory in store.memories.recent(some, 10)} == {a, c}
+        assert {one.memory for one in store.keywords.by_keyword(store.keywords.weigh(words("zebra")), some, 10)} == {
+            a,
+            c,
+        }
+        assert store.memories.count(Scope(among=frozenset({MemoryId(77)}))) == 0
+        assert store.memories.count(ACTIVE) == len({a, b, c})

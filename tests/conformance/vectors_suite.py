@@ -1,0 +1,215 @@
+"""What every store promises of the vectors of chunks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from entries import OTHER, SPACE, START, TOLERANCE, directions, embedded, found, heads, kept, note, queued, unit, write
+
+from memory.schema.errors import NotFound
+from memory.schema.kinds import Kind
+from memory.schema.memory import ChunkId
+from memory.schema.query import ACTIVE, EVERYTHING, Scope
+from memory.schema.space import Window
+from memory.store import State
+
+if TYPE_CHECKING:
+    from memory.store import Store
+
+
+class OfChunks:
+    def test_the_first_vectors_found_the_active_generation(self, store: Store) -> None:
+        one = write(store, note("a", embedded=embedded([unit(1)])))
+
+        [generation] = store.generations.every()
+        assert (generation.id, generation.space, generation.state) == (1, SPACE, State.ACTIVE)
+        assert (queued(store, one), store.counts().queued, store.vectors.embedded_count(1)) == (0, 0, 1)
+
+    def test_chunks_without_vectors_are_queued(self, store: Store) -> None:
+        assert queued(store, write(store, note("a", body="bc", size=1))) == 3
+        assert queued(store, write(store, note("d", body="e", embedded=embedded([unit(1)], [1])))) == 1
+
+        assert store.counts().queued == 4
+        assert [excerpt.text for excerpt in store.vectors.pending(1, ChunkId(0), 10)] == ["a", "b", "c", "d"]
+
+    def test_vectors_of_another_space_are_not_kept(self, store: Store) -> None:
+        kept(store, note("a", embedded=embedded([unit(1)])))
+
+        foreign = write(store, note("b", embedded=embedded([unit(1)], space=OTHER)))
+
+        assert queued(store, foreign) == 1
+        assert [generation.space for generation in store.generations.every()] == [SPACE]
+        assert store.vectors.embedded_count(1) == 1
+        assert len(store.vectors.by_vector(1, unit(1), ACTIVE, 10)) == 1
+
+    def test_vectors_of_the_space_that_is_built_are_kept_there_and_stay_queued(self, store: Store) -> None:
+        kept(store, note("a", embedded=embedded([unit(1)])))
+        building = store.generations.begin(OTHER, START)
+
+        assert queued(store, write(store, note("b", embedded=embedded([unit(1)], space=OTHER)))) == 1
+
+        assert (store.vectors.embedded_count(1), store.vectors.embedded_count(building.id)) == (1, 1)
+        assert [excerpt.text for excerpt in store.vectors.pending(building.id, ChunkId(0), 10)] == ["a"]
+
+    def test_the_best_window_of_a_chunk_counts(self, store: Store) -> None:
+        a, b, c = kept(
+            store,
+            note("a", embedded=embedded([unit(-1), unit(1), unit(0, 1)], [0, 0, 0])),
+            note("b", embedded=embedded([unit(1, 1)])),
+            note("c", embedded=embedded([unit(0, 1), unit(0, -1)], [0, 0])),
+        )
+
+        ranking = store.vectors.by_vector(1, unit(1), ACTIVE, 10)
+
+        assert found(ranking) == [a, b, c]
+        assert [scored.score for scored in ranking] == pytest.approx([1, 0.5**0.5, 0], abs=TOLERANCE)
+        assert all(scored.cosine == scored.score for scored in ranking)
+        assert found(store.vectors.by_vector(1, unit(1), ACTIVE, 2)) == [a, b]
+        assert store.vectors.embedded_count(1) == 3
+
+    def test_equal_vectors_are_ranked_by_id(self, store: Store) -> None:
+        ids = kept(store, *(note(str(n), embedded=embedded([unit(1, 2, 3)])) for n in range(40)))
+
+        for k in (1, 5, 39, 40, 41):
+            assert found(store.vectors.by_vector(1, unit(1), ACTIVE, k)) == ids[:k]
+            assert found(store.vectors.by_vector(1, unit(1), Scope(kinds=frozenset({Kind.NOTE})), k)) == ids[:k]
+
+    def test_filtered_search_equals_brute_force_at_any_selectivity_and_limit(self, store: Store) -> None:
+        count, each = 4500, 10  # more than the 4,096 neighbours that sqlite-vec's own tables give
+        vectors = directions(count)
+        shares = {"all": 1, "half": 2, "tenth": 10, "hundredth": 100, "few": 150}
+        entries = [
+            note(
+                str(n),
+                body="123456789",
+                size=1,
+                tags=tuple(tag for tag, part in shares.items() if n % part == 0),
+                embedded=embedded(vectors[n * each : (n + 1) * each]),
+            )
+            for n in range(count // each)
+        ]
+        ids = kept(store, *entries)
+        chunks = {
+            chunk: n * each + place
+            for n, id in enumerate(ids)
+            for place, (chunk, _) in enumerate(store.memories.outline(id))
+        }
+        query = directions(1, seed=9)[0]
+        cosines = vectors.astype(np.float64) @ query
+
+        for scope, part in ((ACTIVE, 1), *((Scope(tags=frozenset({tag})), part) for tag, part in shares.items())):
+            inside = [n for n in range(count) if n // each % part == 0]
+            exact = sorted(inside, key=lambda n: -cosines[n])
+            for k in (1, 10, 100, 4096, 4097, 5000):
+                ranking = store.vectors.by_vector(1, query, scope, k)
+                assert len(ranking) == min(k, len(inside)), (scope, k)
+                given = [chunks[scored.chunk] for scored in ranking]
+                assert set(given) <= set(inside)
+                assert len(set(given)) == len(given)
+                assert [cosines[n] for n in given] == pytest.approx([cosines[n] for n in exact[:k]], abs=TOLERANCE)
+
+    def test_cosines_are_those_of_the_window_nearest_to_the_vector(self, store: Store) -> None:
+        id, far = kept(
+            store,
+            note("a", embedded=embedded([unit(0, 1), unit(1, 1)], [0, 0])),
+            note("b", embedded=embedded([unit(-1)])),
+        )
+        [chunk, other] = heads(store, id, far)
+
+        given = store.vectors.cosines(1, unit(1), unit(0, 1), [chunk, other, ChunkId(99)])
+
+        assert set(given) == {chunk, other}
+        assert given[chunk] == pytest.approx((0.5**0.5, 0.5**0.5), abs=TOLERANCE)
+        assert given[other] == pytest.approx((-1, 0), abs=TOLERANCE)
+        assert store.vectors.cosines(1, unit(1), unit(1), []) == {}
+
+    def test_the_centre_is_the_sum_of_all_windows(self, store: Store) -> None:
+        vectors = directions(9)
+        kept(store, note("a", body="bc", size=1, embedded=embedded(vectors[:5], [0, 0, 1, 2, 2])))
+        gone = kept(store, note("d", embedded=embedded(vectors[5:7], [0, 0])))[0]
+        kept(store, note("e", embedded=embedded(vectors[7:], [0, 0])))
+        store.memories.delete(gone)
+
+        total, count = store.vectors.centre(1)
+
+        assert count == 7
+        assert total.dtype == np.float64
+        left = np.concatenate([vectors[:5], vectors[7:]]).sum(axis=0, dtype=np.float64)
+        assert total == pytest.approx(left, abs=1e-9)
+
+    def test_filling_takes_chunks_off_the_queue_and_replaces_their_vectors(self, store: Store) -> None:
+        ids = kept(store, note("a"), note("b"))
+        a, b = heads(store, *ids)
+        generation = store.generations.begin(SPACE, START)
+
+        assert store.vectors.set_vectors(generation.id, directions(2), [Window(a, 0, 0), Window(a, 1, 1)]) == 1
+        assert store.counts().queued == 1
+        assert (
+            store.vectors.set_vectors(
+                generation.id, np.stack([unit(1), unit(0, 1)]), [Window(a, 0, 1), Window(b, 0, 0)]
+            )
+            == 2
+        )
+
+        assert store.counts().queued == 0
+        assert found(store.vectors.by_vector(generation.id, unit(0, 1), ACTIVE, 5)) == ids
+        total, count = store.vectors.centre(generation.id)
+        assert count == 2
+        assert total == pytest.approx(unit(1) + unit(0, 1), abs=TOLERANCE)
+
+    def test_filling_skips_chunks_that_are_gone(self, store: Store) -> None:
+        gone, there = kept(store, note("a"), note("b"))
+        chunks = heads(store, gone, there)
+        generation = store.generations.begin(SPACE, START)
+        store.memories.delete(gone)
+
+        windows = [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)]
+        assert store.vectors.set_vectors(generation.id, directions(2), windows) == 1
+        assert store.vectors.set_vectors(generation.id, directions(1), [Window(chunks[0], 0, 0)]) == 0
+        assert store.vectors.set_vectors(generation.id, directions(1), []) == 0
+
+        assert store.vectors.embedded_count(generation.id) == 1
+        assert store.vectors.centre(generation.id)[1] == 1
+
+    def test_pending_goes_on_behind_a_chunk(self, store: Store) -> None:
+        kept(store, note("a", body="bcd", size=1, title="t", tags=("x",)))
+        generation = store.generations.begin(SPACE, START)
+        first = store.vectors.pending(generation.id, ChunkId(0), 2)
+
+        rest = store.vectors.pending(generation.id, first[-1].id, 10)
+
+        assert [excerpt.text for excerpt in (*first, *rest)] == ["a", "b", "c", "d"]
+        assert store.memories.excerpts([excerpt.id for excerpt in rest]) == {excerpt.id: excerpt for excerpt in rest}
+        store.vectors.set_vectors(generation.id, directions(1), [Window(first[1].id, 0, 0)])
+        assert [excerpt.text for excerpt in store.vectors.pending(generation.id, ChunkId(0), 10)] == ["a", "c", "d"]
+
+
+class Similarities:
+    @pytest.mark.parametrize("seed", range(3))
+    def test_it_is_the_cosine_of_the_nearest_window(self, store: Store, seed: int) -> None:
+        rows = directions(40, seed=seed)
+        ids = [
+            write(store, note(f"m{n}", body="x", embedded=embedded(rows[n : n + 3], (0, 1, 1)))).memory.id
+            for n in range(0, 36, 3)
+        ]
+        (alone,) = kept(store, note("without a vector"))
+        generation, vector = store.generations.every()[0].id, unit(1, 2, 3)
+        wanted = {id: max(float(row @ vector) for row in rows[3 * n : 3 * n + 3]) for n, id in enumerate(ids)}
+
+        for _ in range(3):  # SQLite holds the vectors from the second time on
+            assert store.vectors.memory_similarities(generation, vector, ACTIVE) == pytest.approx(wanted, abs=1e-5)
+            some = EVERYTHING._replace(among=frozenset({ids[2], ids[7], alone}))
+            assert store.vectors.memory_similarities(generation, vector, some) == pytest.approx(
+                {id: wanted[id] for id in (ids[2], ids[7])}, abs=1e-5
+            )
+            assert store.vectors.memory_similarities(generation, vector, Scope(projects=frozenset({"none"}))) == {}
+
+    def test_a_generation_that_is_gone_is_not_found(self, store: Store) -> None:
+        with pytest.raises(NotFound):
+            store.vectors.memory_similarities(7, unit(1), ACTIVE)
+
+
+class VectorsSuite(OfChunks, Similarities):
+    """The part `vectors`."""
