@@ -9,7 +9,6 @@ from memory.operations.arguments import Parameter
 from memory.operations.operation import HERE, Option, Result, Shown, command, tool
 from memory.operations.render import data, text
 from memory.schema.answer import Notice
-from memory.schema.draft import Draft
 from memory.schema.errors import Invalid
 from memory.schema.kinds import CATEGORIES
 from memory.schema.limits import BODY_LIMIT, check_text
@@ -83,6 +82,7 @@ def memory_save(call: Call, given: Given) -> Result:
     not kept twice.
     """
     from memory.operations.render import recall  # 4 ms that no command needs
+    from memory.schema.draft import Draft  # 1 ms of what only shows
 
     named = given.get("project")
     if named == EVERYWHERE:
@@ -131,6 +131,8 @@ def save(call: Call, a: Given) -> Shown:
     \b
         memory save "Switched to JWT auth" --what "Replaced session cookies" --category decision --tag auth
     """
+    from memory.schema.draft import Draft
+
     draft = Draft(
         title=a["title"],
         what=a["what"] or "",
