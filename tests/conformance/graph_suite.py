@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta, timezone
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -107,7 +108,7 @@ class Relating:
         assert store.graph.relate([related(a, a)]) == [True]
 
         assert store.graph.relations([a]) == store.graph.relations([a, b], inside=True) == [related(a, a)]
-        assert store.graph.distances([a], 3) == {a: 0}
+        assert store.graph.neighbours([a]) == {a}
 
     @pytest.mark.parametrize("absent", NO_ENTITIES)
     def test_nothing_is_related_if_an_end_is_not_there(self, store: Store, absent: MemoryId) -> None:
@@ -148,7 +149,7 @@ class Relating:
         assert store.graph.relate([]) == store.graph.unrelate([]) == []
         assert store.graph.attach([]) == store.graph.detach([]) == []
         assert store.graph.relations([]) == store.graph.relations([], inside=True) == store.graph.attached() == []
-        assert store.graph.distances([], 3) == {}
+        assert store.graph.neighbours([]) == set()
 
     def test_relations_go_with_either_end(self, store: Store) -> None:
         a, b, c = entities(store, "a", "b", "c")
@@ -212,6 +213,42 @@ class Relations:
             pages += found
 
         assert pages == every
+
+
+class Neighbours:
+    def test_it_does_not_matter_which_way_relations_point(self, store: Store) -> None:
+        a, b, c, d, alone = entities(store, "a", "b", "c", "d", "alone")
+        store.graph.relate([related(a, b), related(c, a), related(b, d), related(a, b, "likes")])
+
+        assert store.graph.neighbours([a]) == {b, c}
+        assert store.graph.neighbours([c, d]) == {a, b}
+        assert store.graph.neighbours([a, b, a]) == {a, b, c, d}
+        assert store.graph.neighbours([alone]) == store.graph.neighbours([]) == set()
+
+    def test_an_entity_that_is_related_to_itself_is_its_own_neighbour(self, store: Store) -> None:
+        a, b = entities(store, "a", "b")
+        store.graph.relate([related(a, a), related(a, b)])
+
+        assert store.graph.neighbours([a]) == {a, b}
+        assert store.graph.neighbours([a], besides=[a, *NO_ENTITIES]) == {b}
+
+    def test_only_entities_have_neighbours(self, store: Store) -> None:
+        a, b, memory = kept(store, entity("a"), entity("b"), note())
+        store.graph.relate([related(a, b)])
+        store.graph.attach([linked(a, memory)])
+
+        assert store.graph.neighbours([memory, *NO_ENTITIES]) == set()
+        assert store.graph.neighbours([memory, a, *NO_ENTITIES]) == {b}
+
+    @pytest.mark.parametrize("left", [0, 1, 50, 299])
+    def test_of_many_only_those_are_named_that_are_not_left_out(self, store: Store, left: int) -> None:
+        hub, alone, *spokes = entities(store, "hub", "alone", *map(str, range(300)))
+        store.graph.relate([related(hub, id) if id % 2 else related(id, hub) for id in spokes])
+        store.graph.relate([related(*pair) for pair in pairwise(spokes)])
+
+        some = spokes[left:]
+        assert store.graph.neighbours(spokes, besides=[alone, hub, *some]) == set(spokes[:left])
+        assert store.graph.neighbours([*spokes, hub], besides=some) == {hub, *spokes[:left]}
 
 
 class Attaching:
@@ -331,5 +368,5 @@ class Counting:
         assert store.memories.by_id([id])[id].created_at == START
 
 
-class GraphSuite(Names, Relating, Relations, Attaching, Counting):
-    """The part `graph`, but for walks; see `walks_suite`."""
+class GraphSuite(Names, Relating, Relations, Neighbours, Attaching, Counting):
+    """All of them: the part `graph`. What is built on it is in `walks_suite`."""

@@ -1,4 +1,4 @@
-"""What every store promises of walks along relations: distances and paths."""
+"""Walks along relations are the same over every store: distances and paths."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from entries import kept, note, write
 from graph_suite import NO_ENTITIES, entities, entity, linked, related
+
+from memory.search.walks import distances, path
 
 if TYPE_CHECKING:
     from memory.schema.memory import MemoryId
@@ -25,16 +27,16 @@ class Distances:
         a, b, c, d, alone = entities(store, "a", "b", "c", "d", "alone")
         chained(store, a, b, c, d)
 
-        assert store.graph.distances([a], 9) == {a: 0, b: 1, c: 2, d: 3}
-        assert store.graph.distances([c], 1) == {c: 0, b: 1, d: 1}
-        assert store.graph.distances([c], 0) == {c: 0}
-        assert store.graph.distances([alone], 9) == {alone: 0}
+        assert distances(store, [a], 9) == {a: 0, b: 1, c: 2, d: 3}
+        assert distances(store, [c], 1) == {c: 0, b: 1, d: 1}
+        assert distances(store, [c], 0) == {c: 0}
+        assert distances(store, [alone], 9) == {alone: 0}
 
     def test_the_nearest_of_several_counts(self, store: Store) -> None:
         ids = entities(store, *"abcdefg")
         chained(store, *ids)
 
-        assert store.graph.distances([ids[0], ids[6], ids[0]], 2) == dict(
+        assert distances(store, [ids[0], ids[6], ids[0]], 2) == dict(
             zip([*ids[:3], *ids[4:]], [0, 1, 2, 2, 1, 0], strict=True)
         )
 
@@ -42,25 +44,25 @@ class Distances:
         ids = entities(store, *"abcde")
         chained(store, *ids, ids[0])
 
-        assert store.graph.distances(ids[:1], 1000) == dict(zip(ids, [0, 1, 2, 2, 1], strict=True))
+        assert distances(store, ids[:1], 1000) == dict(zip(ids, [0, 1, 2, 2, 1], strict=True))
 
     def test_only_entities_that_are_there_are_near(self, store: Store) -> None:
         a, b, memory = kept(store, entity("a"), entity("b"), note())
         chained(store, a, b)
         store.graph.attach([linked(a, memory)])
 
-        assert store.graph.distances([memory, *NO_ENTITIES], 3) == {}
-        assert store.graph.distances([memory, a, *NO_ENTITIES], 3) == {a: 0, b: 1}
+        assert distances(store, [memory, *NO_ENTITIES], 3) == {}
+        assert distances(store, [memory, a, *NO_ENTITIES], 3) == {a: 0, b: 1}
 
     def test_a_hub_has_everybody_near(self, store: Store) -> None:
         hub, far, *spokes = entities(store, "hub", "far", *map(str, range(60)))
         store.graph.relate([related(hub, id) if id % 2 else related(id, hub) for id in spokes])
         store.graph.relate([related(spokes[7], far)])
 
-        assert store.graph.distances([hub], 1) == {hub: 0} | dict.fromkeys(spokes, 1)
-        assert store.graph.distances([hub], 3) == {hub: 0, far: 2} | dict.fromkeys(spokes, 1)
+        assert distances(store, [hub], 1) == {hub: 0} | dict.fromkeys(spokes, 1)
+        assert distances(store, [hub], 3) == {hub: 0, far: 2} | dict.fromkeys(spokes, 1)
         from_far = dict.fromkeys(spokes, 3) | {far: 0, spokes[7]: 1, hub: 2}
-        assert store.graph.distances([far], 3) == store.graph.distances([far], 99) == from_far
+        assert distances(store, [far], 3) == distances(store, [far], 99) == from_far
 
 
 class Paths:
@@ -68,17 +70,17 @@ class Paths:
         ids = entities(store, *"abcd")
         chain = chained(store, *ids)
 
-        assert store.graph.path(ids[0], ids[3], 9) == chain
-        assert store.graph.path(ids[3], ids[0], 9) == chain[::-1]
-        assert store.graph.path(ids[1], ids[1], 9) == store.graph.path(ids[1], ids[1], 0) == []
+        assert path(store, ids[0], ids[3], 9) == chain
+        assert path(store, ids[3], ids[0], 9) == chain[::-1]
+        assert path(store, ids[1], ids[1], 9) == path(store, ids[1], ids[1], 0) == []
 
     def test_a_path_is_no_longer_than_it_may_be(self, store: Store) -> None:
         ids = entities(store, *"abcdef")
         chain = chained(store, *ids)
 
         for length in range(1, 6):
-            assert store.graph.path(ids[0], ids[length], length) == chain[:length]
-            assert store.graph.path(ids[0], ids[length], length - 1) is None
+            assert path(store, ids[0], ids[length], length) == chain[:length]
+            assert path(store, ids[0], ids[length], length - 1) is None
 
     def test_there_is_no_path_to_what_is_not_joined_or_not_there(self, store: Store) -> None:
         a, b, c, d, alone = entities(store, "a", "b", "c", "d", "alone")
@@ -87,31 +89,31 @@ class Paths:
         chained(store, c, d)
 
         for target in (d, alone, memory, *NO_ENTITIES):
-            assert store.graph.path(a, target, 9) is None
-            assert store.graph.path(target, a, 9) is None
+            assert path(store, a, target, 9) is None
+            assert path(store, target, a, 9) is None
         for id in (memory, *NO_ENTITIES):
-            assert store.graph.path(id, id, 9) is None
+            assert path(store, id, id, 9) is None
 
     def test_of_paths_of_one_length_the_one_by_the_lowest_entities_is_given(self, store: Store) -> None:
         start, low, high, lower, higher, end = entities(store, *"abcdef")
         store.graph.relate([related(start, low), related(start, high), related(lower, end), related(higher, end)])
         store.graph.relate([related(low, higher), related(high, lower)])
 
-        assert store.graph.path(start, end, 3) == [related(start, low), related(low, higher), related(higher, end)]
-        assert store.graph.path(end, start, 3) == [related(lower, end), related(high, lower), related(start, high)]
+        assert path(store, start, end, 3) == [related(start, low), related(low, higher), related(higher, end)]
+        assert path(store, end, start, 3) == [related(lower, end), related(high, lower), related(start, high)]
 
     def test_of_relations_between_two_the_first_is_given(self, store: Store) -> None:
         a, b = entities(store, "a", "b")
         store.graph.relate([related(b, a, "a"), related(a, b, "y"), related(a, b, "x"), related(a, a), related(b, b)])
 
-        assert store.graph.path(a, b, 1) == store.graph.path(b, a, 1) == [related(a, b, "x")]
+        assert path(store, a, b, 1) == path(store, b, a, 1) == [related(a, b, "x")]
 
     def test_a_short_cut_is_taken(self, store: Store) -> None:
         ids = entities(store, *"abcdefgh")
         chained(store, *ids, ids[0])
         store.graph.relate([related(ids[6], ids[1], "short")])
 
-        assert store.graph.path(ids[0], ids[5], 9) == [
+        assert path(store, ids[0], ids[5], 9) == [
             related(ids[1], ids[0]),
             related(ids[6], ids[1], "short"),
             related(ids[5], ids[6]),

@@ -20,6 +20,7 @@ from sound import sound
 from memory.schema.errors import NotFound
 from memory.schema.kinds import Kind
 from memory.schema.query import Scope
+from memory.search import walks
 from memory.store import Relation
 from memory.store.sqlite.store import SqliteStore
 from oracle.ram import RamStore
@@ -30,7 +31,7 @@ moments = st.integers(0, 9).map(at)
 NOBODY = 999
 
 
-def distances(graph: nx.MultiGraph, sources, most: int) -> dict[int, int]:
+def near(graph: nx.MultiGraph, sources, most: int) -> dict[int, int]:
     found: dict[int, int] = {}
     for source in sources:
         if source in graph:
@@ -51,7 +52,7 @@ def stations(path: list[Relation], source: int) -> list[int]:
 def right_path(graph: nx.MultiGraph, path: list[Relation] | None, ends: tuple[int, int], most: int) -> None:
     source, target = ends
     if path is None:
-        assert source not in graph or target not in graph or target not in distances(graph, [source], most)
+        assert source not in graph or target not in graph or target not in near(graph, [source], most)
         return
     passed = stations(path, source)
     assert passed == min(nx.all_shortest_paths(graph, source, target))
@@ -156,12 +157,18 @@ class Graphs(RuleBasedStateMachine):
     @rule(data=st.data(), count=st.integers(0, 3), most=steps)
     def ask_what_is_near(self, data, count, most) -> None:
         sources = [self.some(data) for _ in range(count)]
-        assert self.same(lambda store: store.graph.distances(sources, most)) == distances(self.graph, sources, most)
+        assert self.same(lambda store: walks.distances(store, sources, most)) == near(self.graph, sources, most)
+
+    @rule(data=st.data(), count=st.integers(0, 4), without=st.integers(0, 4))
+    def ask_for_neighbours(self, data, count, without) -> None:
+        ids, besides = ([self.some(data) for _ in range(number)] for number in (count, without))
+        expected = {one for id in ids if id in self.graph for one in self.graph[id]}.difference(besides)
+        assert self.same(lambda store: store.graph.neighbours(ids, besides=besides)) == expected
 
     @rule(data=st.data(), most=steps)
     def ask_for_a_path(self, data, most) -> None:
         ends = self.pair(data)
-        right_path(self.graph, self.same(lambda store: store.graph.path(*ends, most)), ends, most)
+        right_path(self.graph, self.same(lambda store: walks.path(store, *ends, most)), ends, most)
 
     @rule(data=st.data(), count=st.integers(0, 4))
     def ask_for_relations(self, data, count) -> None:
@@ -239,14 +246,9 @@ def test_what_is_near_and_the_shortest_paths_are_those_of_networkx(shape, data, 
         sources = data.draw(st.lists(some, max_size=4))
         ends = data.draw(st.tuples(some, some))
 
-        near, path = (
-            [ask(store.graph) for store in stores]
-            for ask in (
-                lambda one: one.distances(sources, most),
-                lambda one: one.path(*ends, most),
-            )
-        )
+        distances = [walks.distances(store, sources, most) for store in stores]
+        path = [walks.path(store, *ends, most) for store in stores]
 
-    assert near[0] == near[1] == distances(graph, sources, most)
+    assert distances[0] == distances[1] == near(graph, sources, most)
     assert path[0] == path[1]
     right_path(graph, path[1], ends, most)

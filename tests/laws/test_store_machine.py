@@ -390,12 +390,11 @@ class Stores(RuleBasedStateMachine):
         for session in ("s", "t", "none"):
             self.same("sessions.summary", session)
 
-    @rule(data=st.data(), most=st.integers(0, 4), inside=st.booleans(), limit=limits)
-    def ask_the_graph(self, data, most, inside, limit) -> None:
+    @rule(data=st.data(), inside=st.booleans(), limit=limits)
+    def ask_the_graph(self, data, inside, limit) -> None:
         ids = [self.some_entity(data) for _ in range(data.draw(st.integers(0, 3)))]
         self.same("graph.relations", ids, inside=inside)
-        self.same("graph.distances", ids, most)
-        self.same("graph.path", self.some_entity(data), self.some_entity(data), most)
+        self.same("graph.neighbours", ids, besides=[self.some_entity(data)])
         self.same("graph.attached", ids, [self.some_id(data)])
         self.same("graph.names", data.draw(names), limit)
         self.same("graph.named", ["e", "é", "note"])

@@ -10,7 +10,7 @@ from memory.store import Attached, GraphCounts, Relation
 from oracle.ram_sessions import tally
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
 
     from memory.schema.memory import Memory, MemoryId
     from oracle.ram import RamStore
@@ -55,30 +55,9 @@ class RamGraph:
         with self._store.lock:
             return [Relation(*key, moment) for key, moment in sorted(self._store.data.relations.items())]
 
-    def distances(self, ids: Sequence[MemoryId], most: int) -> Mapping[MemoryId, int]:
-        with self._store.lock:
-            found = {one.id: 0 for one in self._entities() if one.id in ids}
-            for step in range(1, most + 1):
-                near = [id for here, id, _ in self._ways() if here in found]
-                found |= {id: step for id in near if id not in found}
-            return found
-
-    def path(self, source: MemoryId, target: MemoryId, most: int) -> Sequence[Relation] | None:
-        with self._store.lock:
-            away = self.distances([target], most)
-            if source not in away:
-                return None
-            path: list[Relation] = []
-            while source != target:
-                nearer = [way for way in self._ways() if way[0] == source and away.get(way[1]) == away[source] - 1]
-                _, source, relation = min(nearer)
-                path.append(relation)
-            return path
-
-    def _ways(self) -> list[tuple[MemoryId, MemoryId, Relation]]:
-        """From one end of each relation to the other, both ways."""
-        forth = [(one.source, one.target, one) for one in self._relations()]
-        return forth + [(one.target, one.source, one) for one in self._relations()]
+    def neighbours(self, ids: Collection[MemoryId], *, besides: Collection[MemoryId] = ()) -> AbstractSet[MemoryId]:
+        ends = [one[:2] for one in self._relations()] + [one[1::-1] for one in self._relations()]
+        return {there for here, there in ends if here in ids and there not in besides}
 
     def attach(self, links: Sequence[Attached]) -> Sequence[bool]:
         with self._store.change() as data:

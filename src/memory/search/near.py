@@ -14,6 +14,7 @@ from memory.schema.errors import EmbedError, Invalid, NotFound, SpaceMismatch
 from memory.schema.kinds import Kind
 from memory.schema.limits import check_distance
 from memory.schema.query import EVERYTHING, Query, Scope
+from memory.search import walks
 from memory.search.retrievers import Retrievers, Trace
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class _Search:
 
     def answer(self) -> EntityAnswer:
         self._retrievers.plan()
-        distances = self._store.graph.distances(self._wanted.around, self._wanted.distance)
+        distances = walks.distances(self._store, self._wanted.around, self._wanted.distance)
         self._trace.step("graph", len(distances))
         wanted = self._wanted
         words: Ranking = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
 
     from memory.schema.memory import MemoryId
     from memory.store.values import Attached, GraphCounts, Relation
@@ -56,21 +56,8 @@ class Graph(Protocol):
         """By source, target, type; `after` continues behind the last one of a page, which may be gone."""
         ...
 
-    def distances(self, ids: Sequence[MemoryId], most: int) -> Mapping[MemoryId, int]:
-        """
-        How many relations away each entity is from the nearest of these, of those that are at most `most` away.
-
-        They themselves are 0 away, if they are entities that are there. By breadth: one statement a step.
-        """
-        ...
-
-    def path(self, source: MemoryId, target: MemoryId, most: int) -> Sequence[Relation] | None:
-        """
-        The relations of a shortest path, from source to target, whichever way each points; the same for the same graph.
-
-        Returns:
-            None if there is none of at most `most` relations, or an end is not there; empty from an entity to itself.
-        """
+    def neighbours(self, ids: Collection[MemoryId], *, besides: Collection[MemoryId] = ()) -> AbstractSet[MemoryId]:
+        """The entities that a relation joins to one of these, whichever way it points, but those `besides`."""
         ...
 
     def attach(self, links: Sequence[Attached]) -> Sequence[bool]:

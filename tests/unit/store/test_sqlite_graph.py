@@ -12,13 +12,12 @@ from graph_suite import entities, linked, related
 from plans import statements, steps
 
 from memory.schema.memory import MemoryId
+from memory.search.walks import distances, path
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from memory.store.graph import Graph
 
 NOW = "2026-01-01T00:00:00.000000Z"
 
@@ -40,22 +39,24 @@ def star(store: SqliteStore, spokes: int) -> list[MemoryId]:
     return [hub, *ids]
 
 
-CALLS: dict[str, Callable[[Graph, list[MemoryId]], object]] = {
-    "named": lambda graph, ids: graph.named([str(id) for id in ids]),
-    "names": lambda graph, ids: graph.names("1", len(ids)),
-    "relate": lambda graph, ids: graph.relate([related(id, ids[0], "new") for id in ids]),
-    "unrelate": lambda graph, ids: graph.unrelate([related(ids[0], id) for id in ids]),
-    "relations": lambda graph, ids: graph.relations(ids),
-    "relations inside": lambda graph, ids: graph.relations(ids, inside=True),
-    "all_relations": lambda graph, ids: graph.all_relations(related(2, 0), len(ids)),
-    "distances": lambda graph, ids: graph.distances(ids[:1], 3),
-    "distances from outside": lambda graph, ids: graph.distances(ids[-1:], 9),
-    "distances of many": lambda graph, ids: graph.distances(ids[::2], 9),
-    "path": lambda graph, ids: graph.path(ids[-1], ids[-2], 9),
-    "attach": lambda graph, ids: graph.attach([linked(id, ids[-1] + 1, 9) for id in ids]),
-    "detach": lambda graph, ids: graph.detach([linked(id, ids[-1] + 1) for id in ids]),
-    "attached": lambda graph, ids: graph.attached(ids, ids),
-    "all_attached": lambda graph, ids: graph.all_attached(linked(2, 0), len(ids)),
+CALLS: dict[str, Callable[[SqliteStore, list[MemoryId]], object]] = {
+    "named": lambda store, ids: store.graph.named([str(id) for id in ids]),
+    "names": lambda store, ids: store.graph.names("1", len(ids)),
+    "relate": lambda store, ids: store.graph.relate([related(id, ids[0], "new") for id in ids]),
+    "unrelate": lambda store, ids: store.graph.unrelate([related(ids[0], id) for id in ids]),
+    "relations": lambda store, ids: store.graph.relations(ids),
+    "relations inside": lambda store, ids: store.graph.relations(ids, inside=True),
+    "all_relations": lambda store, ids: store.graph.all_relations(related(2, 0), len(ids)),
+    "neighbours": lambda store, ids: store.graph.neighbours(ids[:1]),
+    "neighbours of many": lambda store, ids: store.graph.neighbours(ids, besides=ids[::2]),
+    "distances": lambda store, ids: distances(store, ids[:1], 3),
+    "distances from outside": lambda store, ids: distances(store, ids[-1:], 9),
+    "distances of many": lambda store, ids: distances(store, ids[::2], 9),
+    "path": lambda store, ids: path(store, ids[-1], ids[-2], 9),
+    "attach": lambda store, ids: store.graph.attach([linked(id, ids[-1] + 1, 9) for id in ids]),
+    "detach": lambda store, ids: store.graph.detach([linked(id, ids[-1] + 1) for id in ids]),
+    "attached": lambda store, ids: store.graph.attached(ids, ids),
+    "all_attached": lambda store, ids: store.graph.all_attached(linked(2, 0), len(ids)),
 }
 
 
@@ -63,7 +64,7 @@ CALLS: dict[str, Callable[[Graph, list[MemoryId]], object]] = {
 def test_sqlite_is_not_asked_once_for_each_entity(sqlite: SqliteStore, name: str) -> None:
     few, many = (star(sqlite, spokes) for spokes in (30, 60))
 
-    told = [statements(sqlite, lambda ids=ids: CALLS[name](sqlite.graph, ids)) for ids in (few, many)]
+    told = [statements(sqlite, lambda ids=ids: CALLS[name](sqlite, ids)) for ids in (few, many)]
 
     assert 1 <= len(told[0]) == len(told[1]) <= 20
 
@@ -72,7 +73,7 @@ def test_sqlite_is_not_asked_once_for_each_entity(sqlite: SqliteStore, name: str
 def test_sqlite_looks_up_the_ends_of_relations_and_links_in_an_index(sqlite: SqliteStore, name: str) -> None:
     ids = star(sqlite, 30)
 
-    found = steps(sqlite, lambda: CALLS[name](sqlite.graph, ids))
+    found = steps(sqlite, lambda: CALLS[name](sqlite, ids))
 
     assert [step for step in found if step.startswith("SEARCH")]
     whole = [step for step in found if step.startswith("SCAN")]
@@ -82,7 +83,7 @@ def test_sqlite_looks_up_the_ends_of_relations_and_links_in_an_index(sqlite: Sql
 def test_sqlite_finds_relations_in_an_index_from_both_ends(sqlite: SqliteStore) -> None:
     ids = star(sqlite, 30)
 
-    found = {step.split(" <- ")[0] for step in steps(sqlite, lambda: sqlite.graph.distances(ids[-1:], 2))}
+    found = {step.split(" <- ")[0] for step in steps(sqlite, lambda: distances(sqlite, ids[-1:], 2))}
 
     assert "SEARCH relations USING PRIMARY KEY (source=?)" in found
     assert "SEARCH relations USING COVERING INDEX relations_by_target (target=?)" in found
@@ -100,7 +101,7 @@ def test_a_path_is_looked_for_from_the_end_with_fewer_to_go_on_from(sqlite: Sqli
     hub, *ids = star(sqlite, 60)
 
     for ends in ((hub, ids[-1]), (ids[-1], hub), (ids[60], ids[-1])):
-        told = statements(sqlite, lambda ends=ends: sqlite.graph.path(*ends, 9))
+        told = statements(sqlite, lambda ends=ends: path(sqlite, *ends, 9))
         assert max(len(json.loads(ids)) for _, (ids,) in told) <= 5
 
 
@@ -120,10 +121,10 @@ def test_ten_thousand_neighbours_of_a_hub_are_near(sqlite: SqliteStore) -> None:
         )
         db.execute("insert into relations values (10001, 10002, 'x', ?1), (10002, 10003, 'x', ?1)", (NOW,))
 
-    near = sqlite.graph.distances([MemoryId(1)], 3)
-    outside = sqlite.graph.distances([MemoryId(10_003)], 4)
+    near = distances(sqlite, [MemoryId(1)], 3)
+    outside = distances(sqlite, [MemoryId(10_003)], 4)
 
     assert near == dict.fromkeys(range(2, 10_002), 1) | {1: 0, 10_002: 2, 10_003: 3}
     assert outside == dict.fromkeys(range(2, 10_001), 4) | {10_003: 0, 10_002: 1, 10_001: 2, 1: 3}
-    assert sqlite.graph.path(MemoryId(7), MemoryId(8), 2) == [related(1, 7, "x"), related(8, 1, "x")]
-    assert sqlite.graph.path(MemoryId(7), MemoryId(10_004), 9) is None
+    assert path(sqlite, MemoryId(7), MemoryId(8), 2) == [related(1, 7, "x"), related(8, 1, "x")]
+    assert path(sqlite, MemoryId(7), MemoryId(10_004), 9) is None

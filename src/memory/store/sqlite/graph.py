@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import Invalid, NotFound
@@ -14,7 +13,7 @@ from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import listed, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
     from typing import Any
 
     import apsw
@@ -72,7 +71,12 @@ class SqliteGraph(Part):
 
     @reading
     def relations(self, db: apsw.Connection, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
-        return _relations(db, ids, inside=inside)
+        # +: to look for each source with each target would take as many steps as there are pairs of them.
+        either = f"{_RELATION} where source {_AMONG} and +target {_AMONG}"
+        if not inside:
+            either = f"{_RELATION} where source {_AMONG} union {_RELATION} where target {_AMONG}"
+        rows: Iterable[Row] = db.execute(f"{either} order by source, target, type", (listed(ids),))
+        return [_relation(row) for row in rows]
 
     @reading
     def all_relations(
@@ -84,26 +88,12 @@ class SqliteGraph(Part):
         return [_relation(row) for row in rows]
 
     @reading
-    def distances(self, db: apsw.Connection, ids: Sequence[MemoryId], most: int) -> Mapping[MemoryId, int]:
-        total = _count(db)
-        frontier = _entities(db, ids)
-        found = dict.fromkeys(frontier, 0)
-        for step in range(1, most + 1):
-            if total - len(found) < len(frontier):  # behind a hub: see `_next_to`
-                frontier = _next_to(db, _entities(db) - found.keys(), frontier)
-            else:
-                frontier = _neighbours(db, frontier) - found.keys()
-            if not frontier:
-                break
-            found |= dict.fromkeys(frontier, step)
-        return found
-
-    @reading
-    def path(self, db: apsw.Connection, source: MemoryId, target: MemoryId, most: int) -> Sequence[Relation] | None:
-        if len(_entities(db, (source, target))) < len({source, target}):
-            return None
-        levels = _levels(db, source, target, most)
-        return None if levels is None else _walk(db, source, levels)
+    def neighbours(
+        self, db: apsw.Connection, ids: Collection[MemoryId], *, besides: Collection[MemoryId] = ()
+    ) -> AbstractSet[MemoryId]:
+        if besides and _fewer(db, len(ids) + len(besides)):  # behind a hub: see `_next_to`
+            return _next_to(db, _entities(db).difference(besides), ids)
+        return _other_ends(db, ids).difference(besides)
 
     @writing()
     def attach(self, db: apsw.Connection, links: Sequence[Attached]) -> Sequence[bool]:
@@ -169,19 +159,14 @@ class SqliteGraph(Part):
         )
 
 
-def _relations(db: apsw.Connection, ids: Iterable[MemoryId], *, inside: bool) -> list[Relation]:
-    """See `Graph.relations`."""
-    # +: to look for each source with each target would take as many steps as there are pairs of them.
-    either = f"{_RELATION} where source {_AMONG} and +target {_AMONG}"
-    if not inside:
-        either = f"{_RELATION} where source {_AMONG} union {_RELATION} where target {_AMONG}"
-    rows: Iterable[Row] = db.execute(f"{either} order by source, target, type", (listed(ids),))
-    return [_relation(row) for row in rows]
-
-
 def _count(db: apsw.Connection) -> int:
     count: int = db.execute("select count(*) from memories where kind = 'entity'").get
     return count
+
+
+def _fewer(db: apsw.Connection, number: int) -> bool:
+    """Whether there are fewer entities than that; no more are counted."""
+    return db.execute(f"select 1 from {_NAMED} limit 1 offset ?", (number - 1,)).get is None
 
 
 def _entities(db: apsw.Connection, ids: Iterable[MemoryId] | None = None) -> set[MemoryId]:
@@ -209,47 +194,13 @@ def _next_to(db: apsw.Connection, ids: Iterable[MemoryId], others: Iterable[Memo
     return {id for (id,) in rows}
 
 
-def _neighbours(db: apsw.Connection, ids: Iterable[MemoryId]) -> set[MemoryId]:
+def _other_ends(db: apsw.Connection, ids: Iterable[MemoryId]) -> set[MemoryId]:
     """The other ends of all relations of these."""
     rows = db.execute(
         f"select target from relations where source {_AMONG} union all select source from relations where target {_AMONG}",
         (listed(ids),),
     )
     return {id for (id,) in rows}
-
-
-def _levels(db: apsw.Connection, source: MemoryId, target: MemoryId, most: int) -> list[set[MemoryId]] | None:
-    """
-    The entities on shortest paths, step by step from the source on; None if no path is short enough.
-
-    From the source on as far as half the way, those that lead to the target; from there on all of that distance to it.
-    It is looked for from both ends, further from the one with fewer to go on from: from one end alone, a search comes
-    by nearly everything before it is half as far again.
-    """
-    ahead, back = [{source}], [{target}]
-    while not ahead[-1] & back[-1]:
-        if len(ahead) + len(back) - 2 >= most:
-            return None
-        side = min(ahead, back, key=lambda levels: len(levels[-1]))
-        side.append(_neighbours(db, side[-1]).difference(*side))
-        if not side[-1]:
-            return None
-    levels = [ahead.pop() & back.pop()]
-    for level in reversed(ahead):
-        levels.insert(0, level & _neighbours(db, levels[0]))
-    return levels + back[::-1]
-
-
-def _walk(db: apsw.Connection, source: MemoryId, levels: Sequence[set[MemoryId]]) -> list[Relation]:
-    """From each entity on to the lowest of the next level, by the first of the relations that join them."""
-    stations = [source]
-    for level in levels[1:]:
-        stations.append(min(level & _neighbours(db, stations[-1:])))
-    relations = _relations(db, stations, inside=True)
-    return [
-        next(one for one in relations if {one.source, one.target} == {here, there})
-        for here, there in pairwise(stations)
-    ]
 
 
 def _check_ends(db: apsw.Connection, relations: Sequence[Relation]) -> None:

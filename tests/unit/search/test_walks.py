@@ -1,0 +1,90 @@
+"""A walk through the graph ends well though somebody else changes it on the way."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from graph_suite import entities, related
+
+from memory.search.walks import distances, path
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import apsw
+
+    from memory.schema.memory import MemoryId
+    from memory.store import Relation
+
+TURNS = range(1, 20)  # more than a walk below has transactions
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        yield store
+
+
+@pytest.fixture
+def other(store: SqliteStore) -> Iterator[SqliteStore]:
+    """The same file, as another process has it."""
+    with closing(SqliteStore(store._db.path)) as other:
+        yield other
+
+
+def meanwhile(store: SqliteStore, turn: int, change: Callable[[], object]) -> None:
+    """Make a change before the store's transaction of this number, from 1."""
+    turns = iter(range(turn))
+
+    def listen(_cursor: apsw.Cursor, sql: str, _bindings: object) -> bool:
+        if sql == "begin" and next(turns, None) == turn - 1:
+            change()
+        return True
+
+    store._db.connection.exec_trace = listen
+
+
+def related_in_turn(store: SqliteStore, *ids: MemoryId) -> list[Relation]:
+    relations = [related(*pair) for pair in pairwise(ids)]
+    store.graph.relate(relations)
+    return relations
+
+
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("station", [1, 2, 3])
+def test_a_path_is_found_another_way_where_an_entity_on_it_is_deleted(store, other, station, turn) -> None:
+    a, b, c, d, e, *more = ids = entities(store, *"abcdevwxy")
+    short, long = related_in_turn(store, a, b, c, d, e), related_in_turn(store, a, *more, e)
+    meanwhile(store, turn, lambda: other.memories.delete(ids[station]))
+
+    found = path(store, a, e, 9)
+
+    assert found == long if turn <= 2 else found in (short, long)
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_there_is_no_path_where_the_only_one_is_cut(store, other, turn) -> None:
+    ids = entities(store, *"abcde")
+    chain = related_in_turn(store, *ids)
+    meanwhile(store, turn, lambda: other.graph.unrelate(chain[1:2]))
+
+    found = path(store, ids[0], ids[-1], 9)
+
+    assert found is None if turn <= 2 else found in (chain, None)
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_what_is_behind_a_deleted_entity_is_near_or_is_left_out(store, other, turn) -> None:
+    ids = entities(store, *"abcde")
+    related_in_turn(store, *ids)
+    meanwhile(store, turn, lambda: other.memories.delete(ids[2]))
+
+    found = distances(store, ids[:1], 9)
+
+    assert found == {id: away for away, id in enumerate(ids[: len(found)])}
+    assert len(found) == 2 if turn <= 3 else len(found) >= 3
