@@ -210,7 +210,7 @@ GRAPH = (
 READERS = (
     Mutant(
         "fence-of-a-known-line",
-        "body = escape_invisible(text)\n    boundary = os.urandom(_BYTES).hex()",
+        "body = escape_invisible(text)\n    boundary = os.urandom(_BOUNDARY_BYTES).hex()",
         'body = escape_invisible(text)\n    boundary = "5e" * _BYTES',
         "test_fence.py",
     ),

@@ -11,7 +11,7 @@ from agent import ERAS, Agent, taken, tells_arguments, text
 from command import Shell
 
 from memory.operations.toolsets import chosen
-from memory.text.fence import INTRODUCTION
+from memory.text.display import INTRODUCTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from command import Shell
 from memory.mcp.server import RESEARCH
 from memory.operations.research.text import MORE
 from memory.operations.toolsets import chosen
-from memory.text.fence import INTRODUCTION, MARK
+from memory.text.display import INTRODUCTION, MARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from memory.operations.render.text import counted
 from memory.operations.sessions.arguments import draft
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
-from memory.text.title import title
+from memory.text.outline import title
 
 NEEDED = {"session_id": "--session ID", "session_iter": "--iter N", "agent_id": "--agent NAME", "title": "--title TEXT"}
 """What a kind may demand, as options."""

@@ -13,7 +13,7 @@ from memory.schema.kinds import CATEGORIES, kind
 from memory.schema.limits import clipped_repr
 from memory.schema.memory import Status
 from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Mode, Query, Scope, around
-from memory.text.fence import INTRODUCTION
+from memory.text.display import INTRODUCTION
 
 if TYPE_CHECKING:
     from memory.operations.operation import Call, Given

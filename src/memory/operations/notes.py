@@ -12,8 +12,7 @@ from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
 from memory.schema.kinds import CATEGORIES
 from memory.schema.limits import BODY_LIMIT, check_text
-from memory.text.display import escape_controls
-from memory.text.fence import INTRODUCTION
+from memory.text.display import INTRODUCTION, escape_controls
 
 if TYPE_CHECKING:
     from memory.operations.operation import Call, Given

@@ -10,8 +10,7 @@ from memory.operations.render import care_data, care_text, stats_text
 from memory.operations.render.hints import for_agents
 from memory.operations.render.text import counted, width
 from memory.schema.times import iso
-from memory.text.display import escape_controls
-from memory.text.fence import fenced
+from memory.text.display import escape_controls, fenced
 
 if TYPE_CHECKING:
     from memory.operations.operation import Call, Given

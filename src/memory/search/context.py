@@ -10,8 +10,7 @@ from memory.schema.errors import EmbedError, Invalid, SpaceMismatch
 from memory.schema.kinds import OF_NO_RUN, TOLD
 from memory.schema.query import Mode, Query
 from memory.search.documents import unreadable
-from memory.text.fence import WIDEST, fenced
-from memory.text.summary import in_short
+from memory.text.display import WIDEST, fenced, in_short
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ class Context:
     """
     Attributes:
         memories: In reading order: those about the task first, then the latest.
-        text: What an agent reads, Markdown, fenced as data (`memory.text.fence`); empty without memories.
+        text: What an agent reads, Markdown, fenced as data (`memory.text.display`); empty without memories.
         tokens: Estimated size of the text; never over the budget.
         omitted: Memories that were found and did not fit.
         more: Memories in scope that are not here, whether they were found or not.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.schema.limits import TITLE_LIMIT
@@ -28,6 +28,9 @@ DEEPEST = 99
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """A line with its end, which is where CommonMark says (0.31, section 2.1), unlike that of `str.splitlines`."""
+
+TITLE_LINES = 200
+"""Of a text, in which a title is looked for."""
 
 _BLOCKS = frozenset({"Paragraph", "Heading", "BlockQuote", "List", "Item", "CodeBlock", "HtmlBlock", "Table", "Rule"})
 _YAML_KEY = re.compile(r"[^\s#:][^:]*:(?:\s|$)")
@@ -79,10 +82,19 @@ def outline(lines: Sequence[str]) -> Outline:
     above: list[tuple[int, str]] = []
     for block in blocks:
         if block.level and not block.depth:
-            mark = f"{'#' * block.level} {_title(lines[block.line : block.stop], block.level)}".rstrip()
+            mark = f"{'#' * block.level} {_heading_words(lines[block.line : block.stop], block.level)}".rstrip()
             above = [*(outer for outer in above if outer[0] < block.level), (block.level, mark)]
             headings.append(Heading(block.line, block.stop, block.level, tuple(mark for _, mark in above)))
     return Outline(tuple(headings), blocks)
+
+
+def title(text: str) -> str:
+    """What the first heading of the first level says, at most `TITLE_LIMIT` characters; empty without one."""
+    lines = [found[0] for found in islice(LINE.finditer(text), TITLE_LINES)]
+    if not any(line.lstrip(" \ufeff").startswith(("#", "=")) for line in lines):
+        return ""  # no parser is imported for it
+    titles = (heading.path[-1].removeprefix("#").lstrip() for heading in outline(lines).headings if heading.level == 1)
+    return next(filter(None, titles), "")
 
 
 def _front(lines: Sequence[str]) -> int:
@@ -143,7 +155,7 @@ def _parser() -> Markdown:
     return Markdown(options=Options.ENABLE_TABLES)
 
 
-def _title(lines: Sequence[str], level: int) -> str:
+def _heading_words(lines: Sequence[str], level: int) -> str:
     """What a heading says: marked by # it has one line, underlined more."""
     if len(lines) > 1:
         said = "".join(lines[:-1]).lstrip("\ufeff")

@@ -16,7 +16,7 @@ from memory.schema.kinds import GENERAL, Kind, kind
 from memory.schema.limits import TITLE_LIMIT, printable
 from memory.schema.memory import Memory, MemoryId, Revision, Status
 from memory.store import Links
-from memory.text.title import title
+from memory.text.outline import title
 from memory.write.edges import SCHEMAS, parsed as parsed_edge
 from memory.write.entry import content_hash
 from memory.write.salvage import every

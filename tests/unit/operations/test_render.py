@@ -12,8 +12,7 @@ from memory.operations.render import care_text, data, recall, text
 from memory.schema.kinds import Kind
 from memory.schema.memory import Revision
 from memory.schema.query import Granularity, Mode, Query
-from memory.text.display import escape_controls
-from memory.text.summary import in_short
+from memory.text.display import escape_controls, in_short
 
 HOSTILE = "a\x1b]0;owned\x07b\x7fc\x9b31md\re\0".removesuffix("\0")
 

@@ -21,7 +21,7 @@ from memory.operations.research.transfer import imported
 from memory.schema.errors import Invalid, StoreBusy
 from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.limits import BODY_LIMIT
-from memory.text.fence import MARK
+from memory.text.display import MARK
 from memory.text.tokens import tokens
 from oracle.ram import RamStore
 

@@ -31,7 +31,7 @@ from memory.schema.document import Document
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, Kind
 from memory.schema.limits import BODY_LIMIT, TITLE_LIMIT, iteration
-from memory.text.fence import MARK
+from memory.text.display import MARK
 from memory.write import markdown
 from oracle.ram import RamStore
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from memory.text.display import escape_invisible
-from memory.text.fence import WIDEST, fenced
+from memory.text.display import WIDEST, escape_invisible, fenced
 from memory.text.tokens import tokens
 
 

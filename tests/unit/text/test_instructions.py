@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from memory.text import injection
-from memory.text.fence import fenced
+from memory.text.display import fenced
 from memory.text.injection import LENGTH, orders
 from memory.text.injection_signs import ENGLISH, FRENCH, GERMAN, MARKUP, SPANISH, UNSPACED, Sign
 

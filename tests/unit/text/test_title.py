@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from memory.schema.limits import TITLE_LIMIT
-from memory.text.title import LINES, title
+from memory.text.outline import TITLE_LINES, title
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_a_heading_below_code_and_front_matter_is_the_title() -> None:
 
 
 def test_a_heading_far_below_is_no_title() -> None:
-    assert title("line\n" * (LINES - 1) + "# In time") == "In time"
-    assert title("line\n" * LINES + "# Late") == ""
+    assert title("line\n" * (TITLE_LINES - 1) + "# In time") == "In time"
+    assert title("line\n" * TITLE_LINES + "# Late") == ""
 
 
 def test_a_text_without_marks_imports_no_parser() -> None:
     program = """if True:
         import sys
-        from memory.text.title import title
+        from memory.text.outline import title
         for text in ("plain text - a\\n---\\n" * 99, "# Guide"):
             title(text)
             print("pyromark" in sys.modules)

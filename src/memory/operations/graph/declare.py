@@ -12,8 +12,7 @@ from memory.operations.graph.text import answer, head, shown
 from memory.operations.operation import Command, Operation, Option, Result, Shown, group, told
 from memory.operations.shapes import answer as record
 from memory.schema.query import MOST
-from memory.text.display import escape_controls
-from memory.text.fence import INTRODUCTION
+from memory.text.display import INTRODUCTION, escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Callable

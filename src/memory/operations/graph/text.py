@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.render.hints import for_agents
 from memory.operations.render.text import counted
 from memory.schema.memory import INSTRUCTIONS
-from memory.text.display import escape_controls, escape_invisible, one_line
-from memory.text.fence import MARK, fenced
+from memory.text.display import MARK, escape_controls, escape_invisible, fenced, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

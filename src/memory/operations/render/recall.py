@@ -10,9 +10,7 @@ from memory.operations.render.text import counted, notice
 from memory.schema.answer import Outcome
 from memory.schema.limits import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS
-from memory.text.display import escape_invisible, one_line
-from memory.text.fence import fenced
-from memory.text.summary import in_short
+from memory.text.display import escape_invisible, fenced, in_short, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

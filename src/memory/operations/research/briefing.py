@@ -18,8 +18,7 @@ from memory.operations.research.find import every, latest
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind
 from memory.schema.memory import INSTRUCTIONS
-from memory.text.display import escape_invisible
-from memory.text.fence import MARK, WIDEST, fenced
+from memory.text.display import MARK, WIDEST, escape_invisible, fenced
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from memory.operations.render.recall import headline, notices
 from memory.operations.render.text import counted, shares, short_row, table
 from memory.schema.memory import INSTRUCTIONS
-from memory.text.display import escape_invisible, one_line
-from memory.text.fence import MARK, fenced
+from memory.text.display import MARK, escape_invisible, fenced, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,8 +16,7 @@ from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RESEARCH_KINDS, TOOL_TYPES, Kind, kind
 from memory.schema.limits import NAME_LIMIT, check_text, clipped_repr
 from memory.schema.query import Granularity, Mode, Query
-from memory.text.display import one_line
-from memory.text.fence import INTRODUCTION, fenced
+from memory.text.display import INTRODUCTION, fenced, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

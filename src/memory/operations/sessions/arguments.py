@@ -109,7 +109,7 @@ def draft(
         Invalid: A value that is none, what the kind demands is missing, or the kind belongs to no session.
     """
     from memory.schema.draft import Draft, article  # with titles 2 ms of a command that only shows
-    from memory.text.title import title as titled
+    from memory.text.outline import title as titled
 
     if RULES[kind].family != "session":
         raise Invalid(f"a {kind} is not of a session", hint="`memory save` keeps notes.")

@@ -11,9 +11,7 @@ import click
 from memory.operations.render.text import counted, plain, shares, short_row, table
 from memory.schema.kinds import RULES
 from memory.schema.memory import INSTRUCTIONS
-from memory.text.display import escape_controls, one_line
-from memory.text.fence import MARK, fenced
-from memory.text.summary import origin
+from memory.text.display import MARK, escape_controls, fenced, one_line, origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

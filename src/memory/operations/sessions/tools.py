@@ -10,8 +10,7 @@ from memory.operations.render.hints import for_agents
 from memory.operations.sessions import SessionMemory
 from memory.operations.sessions.envelope import refusal, returned
 from memory.operations.sessions.text import answer
-from memory.text.display import escape_invisible
-from memory.text.fence import INTRODUCTION
+from memory.text.display import INTRODUCTION, escape_invisible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
