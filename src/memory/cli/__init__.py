@@ -26,7 +26,7 @@ COMMANDS = {
     "search": "memory.cli.find:search",
     "details": "memory.operations.notes",
     "expand": "memory.operations.sessions.operations",
-    "reconstruct": "memory.cli.reconstruct:reconstruct",
+    "reconstruct": "memory.operations.sessions.operations",
     "list": "memory.cli.find:list_",
     "context": "memory.cli.find:context",
     "session": "memory.operations.sessions.operations",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from command import Shell
 
 from memory.cli import COMMANDS, INNER
 from memory.operations.operation import Command, Option, command, tool
+from memory.operations.render.data import row
 from memory.operations.shapes import more, record
 from memory.operations.toolsets import ALL, chosen
 
@@ -100,3 +102,34 @@ def test_what_is_asked_wrongly_is_said_before_a_database_is_made(tmp_path: Path,
     shell(*arguments, code=2)
 
     assert not (tmp_path / "home" / "memory.db").exists()
+
+
+class Thing(NamedTuple):
+    name: str
+    count: int
+    when: datetime
+    shares: tuple[tuple[str, int], ...]
+    other: Thing | None = None
+
+
+def test_a_row_is_made_of_a_line():
+    thing = Thing("a", 2, datetime(2026, 1, 1, tzinfo=UTC), (("x", 1),))
+    fields = "name title=name count:number when seconds=when:number real=when:real shares:object pairs=shares:texts"
+
+    assert row(thing._replace(other=thing), f"{fields} of=other.name nobody=other.other:text?") == {
+        "name": "a",
+        "title": "a",
+        "count": 2,
+        "when": "2026-01-01T00:00:00.000000Z",
+        "seconds": 1767225600,
+        "real": 1767225600.0,
+        "shares": {"x": 1},
+        "pairs": [("x", 1)],
+        "of": "a",
+        "nobody": None,
+    }
+
+
+def test_a_number_is_not_taken_for_a_text():
+    with pytest.raises(TypeError, match="2 is no text"):
+        row(Thing("a", 2, datetime(2026, 1, 1, tzinfo=UTC), ()), "name count")

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from memory.operations.render import data
+from memory.operations.render.data import row
 from memory.operations.shapes import record, several
 from memory.schema.answer import Notice
 from memory.schema.limits import clipped_repr
@@ -73,10 +74,18 @@ class Rows:
         return {one.id: status(one, embeddings[one.id]) for one in entities}
 
     def relations(self, relations: Iterable[Relation]) -> list[Values]:
+        """Relations by the names of their ends; by the id of one that went meanwhile."""
         found = list(relations)
         ends = self._engine.graph.there(end for one in found for end in (one.source, one.target))
         names = {id: memory.title for id, memory in ends.items()}
-        return [relation(one, names) for one in found]
+        return [
+            {
+                "from": names.get(one.source, str(one.source)),
+                "to": names.get(one.target, str(one.target)),
+                "relationType": one.type,
+            }
+            for one in found
+        ]
 
     def unknown(self, names: Sequence[Name]) -> list[Values]:
         """Notices of names that are none, with the nearest that there is."""
@@ -105,15 +114,10 @@ def entity(memory: Memory, embedding: Embedding, observations: Sequence[str] | N
     """
     known = {} if observations is None else {"observations": list(observations)}
     return {
-        "id": memory.id,
-        "uid": memory.uid,
-        "name": memory.title,
-        "entityType": memory.category,
+        **row(memory, "id:number uid name=title entityType=category:text?"),
         **known,
         "embedding_status": status(memory, embedding),
-        "created_at": memory.created_at.timestamp(),
-        "updated_at": memory.updated_at.timestamp(),
-        "flags": list(memory.flags),
+        **row(memory, "created_at:real updated_at:real flags:texts"),
     }
 
 
@@ -147,23 +151,11 @@ def scores(hit: EntityHit, *, hybrid: bool) -> dict[str, Any]:
     }
 
 
-def relation(one: Relation, names: Mapping[MemoryId, str]) -> dict[str, Any]:
-    """A relation by the names of its ends; by the id of one that went meanwhile."""
-    return {
-        "from": names.get(one.source, str(one.source)),
-        "to": names.get(one.target, str(one.target)),
-        "relationType": one.type,
-    }
-
-
 def stats(counts: GraphCounts, observations: int, embeddings: Mapping[str, int]) -> dict[str, Any]:
     return {
-        "total_entities": counts.entities,
-        "total_relations": counts.relations,
+        **row(counts, "total_entities=entities:number total_relations=relations:number"),
         "total_observations": observations,
-        "linked_memories": counts.attached,
-        "isolated_entities": counts.isolated,
-        "entity_types": dict(counts.categories),
-        "relation_types": dict(counts.types),
+        **row(counts, "linked_memories=attached:number isolated_entities=isolated:number"),
+        **row(counts, "entity_types=categories:object relation_types=types:object"),
         "embedding_status": dict(embeddings),
     }

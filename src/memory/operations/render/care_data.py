@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.operations.render.data import document, notices
+from memory.operations.render.data import document, notices, row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,15 +23,8 @@ if TYPE_CHECKING:
 
 
 def backfilled(result: Backfilled) -> dict[str, Any]:
-    values = {
-        "embedded": result.embedded,
-        "failed": result.failed,
-        "left": result.left,
-        "error": result.error,
-        "model": result.model,
-        "held": [_held(one) for one in result.held],
-    }
-    return document("embed", values)
+    values = row(result, "embedded:number failed:number left:number error model")
+    return document("embed", values | {"held": [_held(one) for one in result.held]})
 
 
 def _held(found: Held) -> dict[str, Any]:
@@ -40,22 +33,11 @@ def _held(found: Held) -> dict[str, Any]:
 
 
 def reindexed(result: Reindexed) -> dict[str, Any]:
-    return document(
-        "reindex",
-        {
-            "before": result.before and str(result.before),
-            "after": str(result.after),
-            "embedded": result.embedded,
-            "failed": result.failed,
-            "error": result.error,
-            "exchanged": result.exchanged,
-        },
-    )
+    return document("reindex", row(result, "before:text? after embedded:number failed:number error exchanged:flag"))
 
 
 def rolled_back(result: RolledBack) -> dict[str, Any]:
-    values = {"before": str(result.before), "after": str(result.after), "missing": result.missing}
-    return document("rollback", values)
+    return document("rollback", row(result, "before after missing:number"))
 
 
 def estimate(found: Forecast) -> dict[str, Any]:
@@ -107,6 +89,13 @@ def doctor(findings: Sequence[Finding]) -> dict[str, Any]:
     return document("doctor", {"well": well, "findings": [found._asdict() for found in findings]})
 
 
+COUNTS = (
+    "bytes:number memories:number superseded:number chunks:number queued:number failed:number last_error:text? "
+    "waiting_memories:number failed_memories:number kinds:object projects:object"
+)
+GENERATION = "id:number provider=space.provider model=space.model recipe=space.recipe:number dimension=space.dimension:number state"
+
+
 def _sent(today: Sequence[Call]) -> dict[str, Any]:
     """What requests to servers came to."""
     sent = [call for call in today if call.host]
@@ -119,34 +108,14 @@ def _sent(today: Sequence[Call]) -> dict[str, Any]:
 
 
 def status(found: Status, database: str) -> dict[str, Any]:
-    counts = found.counts
     return document(
         "status",
         {
             "database": database,
-            "bytes": counts.bytes,
-            "memories": counts.memories,
-            "superseded": counts.superseded,
-            "chunks": counts.chunks,
-            "queued": counts.queued,
-            "failed": counts.failed,
-            "last_error": counts.last_error,
-            "waiting_memories": counts.waiting_memories,
-            "failed_memories": counts.failed_memories,
-            "kinds": dict(counts.kinds),
-            "projects": dict(counts.projects),
+            **row(found.counts, COUNTS),
             "configured": found.configured or None,
             "generations": [
-                {
-                    "id": generation.id,
-                    "provider": generation.space.provider,
-                    "model": generation.space.model,
-                    "recipe": generation.space.recipe,
-                    "dimension": generation.space.dimension,
-                    "state": str(generation.state),
-                    "filled": embedded,
-                }
-                for generation, embedded in found.generations
+                row(generation, GENERATION) | {"filled": embedded} for generation, embedded in found.generations
             ],
             "lexicon": None if found.fit is None else {"terms": found.terms, "fit": round(found.fit, 4)},
             "failures": [

@@ -6,13 +6,16 @@ Every document says its `schema`, name and version: within a version fields are 
 
 from __future__ import annotations
 
+from datetime import datetime
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.query import Granularity
 from memory.schema.times import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from memory.schema.answer import Answer, Hit, Notice
     from memory.schema.document import Details
@@ -29,47 +32,71 @@ def document(name: str, values: dict[str, Any], version: int = 1) -> dict[str, A
     return {"schema": f"memory.{name}/{version}", **values}
 
 
+def row(thing: object, fields: str) -> dict[str, Any]:
+    """
+    What a thing is, as JSON values.
+
+    Args:
+        fields: Its attributes, with the shapes of `memory.operations.shapes`: text where none is named, "?" may be null.
+            "memory_id=memory.id:number" is another attribute than its name. Of a moment a text is ISO 8601, a number the
+            seconds since 1970; "texts" is a list, "object" what pairs are, by name.
+    """
+    return {name: _value(get(thing), shape) for name, get, shape in _parsed(fields)}
+
+
+@cache
+def _parsed(fields: str) -> tuple[tuple[str, Callable[[object], Any], str], ...]:
+    found = []
+    for field in fields.split():
+        place, _, shape = field.partition(":")
+        name, _, attribute = place.partition("=")
+        found.append((name, attrgetter(attribute or name), shape.rstrip("?") or "text"))
+    return tuple(found)
+
+
+def _text(value: object) -> str:
+    """
+    Raises:
+        TypeError: It is a number, whose shape was not named.
+    """
+    if isinstance(value, int | float):
+        raise TypeError(f"{value!r} is no text")
+    return str(value)
+
+
+_VALUES: dict[str, Callable[[Any], object]] = {"text": _text, "number": int, "texts": list, "object": dict}
+_MOMENTS: dict[str, Callable[[datetime], object]] = {
+    "text": iso,
+    "number": lambda moment: int(moment.timestamp()),
+    "real": datetime.timestamp,
+}
+
+
+def _value(value: Any, shape: str) -> Any:
+    if isinstance(value, datetime):
+        return _MOMENTS[shape](value)
+    return value if value is None or shape not in _VALUES else _VALUES[shape](value)
+
+
+POINTER = (
+    "id=uid memory_id=id:number kind title what why impact category:text? tags:texts project:text? source:text? "
+    "agent_id:text? has_details:flag flags:texts status superseded_by:number? created_at"
+)
+WHOLE = (
+    f"{POINTER} description related_files:texts metadata:object session_id:text? session_iter:number? task_code:text? "
+    "query_id:text? parent_id:number? content_hash updated_at accessed_at:text? access_count:number body_size:number "
+    "keyword_only:flag"
+)
+
+
 def pointer(memory: Memory) -> dict[str, Any]:
     """A memory in short (CAP B30); `id` is its uid, `memory_id` its number."""
-    return {
-        "id": memory.uid,
-        "memory_id": memory.id,
-        "kind": str(memory.kind),
-        "title": memory.title,
-        "what": memory.what,
-        "why": memory.why,
-        "impact": memory.impact,
-        "category": memory.category,
-        "tags": list(memory.tags),
-        "project": memory.project,
-        "source": memory.source,
-        "agent_id": memory.agent_id,
-        "has_details": memory.has_details,
-        "flags": list(memory.flags),
-        "status": str(memory.status),
-        "superseded_by": memory.superseded_by,
-        "created_at": iso(memory.created_at),
-    }
+    return row(memory, POINTER)
 
 
 def whole(memory: Memory) -> dict[str, Any]:
     """A memory with all its fields but the body."""
-    return pointer(memory) | {
-        "description": memory.description,
-        "related_files": list(memory.related_files),
-        "metadata": dict(memory.metadata),
-        "session_id": memory.session_id,
-        "session_iter": memory.session_iter,
-        "task_code": memory.task_code,
-        "query_id": memory.query_id,
-        "parent_id": memory.parent_id,
-        "content_hash": memory.content_hash,
-        "updated_at": iso(memory.updated_at),
-        "accessed_at": memory.accessed_at and iso(memory.accessed_at),
-        "access_count": memory.access_count,
-        "body_size": memory.body_size,
-        "keyword_only": memory.keyword_only,
-    }
+    return row(memory, WHOLE)
 
 
 def notices(found: tuple[Notice, ...]) -> list[dict[str, str]]:
@@ -77,15 +104,8 @@ def notices(found: tuple[Notice, ...]) -> list[dict[str, str]]:
 
 
 def saved(result: Saved) -> dict[str, Any]:
-    return document(
-        "save",
-        {
-            "known": result.known,
-            "renewed": result.renewed,
-            "memory": pointer(result.memory),
-            "notices": notices(result.notices),
-        },
-    )
+    facts = {"memory": pointer(result.memory), "notices": notices(result.notices)}
+    return document("save", row(result, "known:flag renewed:flag") | facts)
 
 
 def details(found: Details) -> dict[str, Any]:
@@ -136,12 +156,8 @@ def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:
         "outcome": str(found.outcome),
         "worth": found.worth,
         "verdict": verdict
-        and {
-            "tier": str(verdict.tier),
-            "enough": verdict.enough,
-            "why": verdict.why,
-            "found": verdict.found,
-            "complete": verdict.complete,
+        and row(verdict, "tier enough:flag why found:number complete:flag")
+        | {
             "mass": round(verdict.mass, 4),
             "coverage": round(verdict.coverage, 4),
         },

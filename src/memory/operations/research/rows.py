@@ -7,9 +7,9 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.render import data
+from memory.operations.render.data import row
 from memory.operations.shapes import record, several
 from memory.schema.kinds import RESEARCH_KINDS
-from memory.schema.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,23 +29,17 @@ def unix(moment: datetime) -> int:
     return int(moment.timestamp())
 
 
-def row(memory: Memory, body: str) -> dict[str, Any]:
+def told(memory: Memory, body: str) -> dict[str, Any]:
     """
     A memory as it is documented (CAP C5), and more.
 
     `created_at` is the time of its last change (CAP C21); the metadata name the run, as the column does (CAP X35).
     """
     return {
-        "id": memory.id,
-        "uid": memory.uid,
-        "query_id": memory.query_id,
-        "memory_type": str(memory.kind),
-        "type": str(memory.kind),
+        **row(memory, "id:number uid query_id:text? memory_type=kind type=kind"),
         "content": body,
-        "created_by": memory.agent_id,
-        "created_at": unix(memory.updated_at),
+        **row(memory, "created_by=agent_id:text? created_at=updated_at:number metadata:object flags:texts"),
         "metadata": {"query_id": memory.query_id, **memory.metadata},
-        "flags": list(memory.flags),
     }
 
 
@@ -60,22 +54,22 @@ def found(hit: Hit, body: str) -> dict[str, Any]:
     similarity = None if hit.similarity is None else round(hit.similarity, DIGITS)
     distance = inf if hit.similarity is None else round(1 - hit.similarity, DIGITS)
     numbers = {"relevance": round(hit.relevance, DIGITS), "similarity": similarity, "distance": distance}
-    return row(hit.memory, body) | numbers | {"topup": hit.topup or None}
+    return told(hit.memory, body) | numbers | {"topup": hit.topup or None}
 
 
 def call(id: int, made: ToolCall) -> dict[str, Any]:
     """A tool that was used (CAP C10)."""
-    return {
-        "id": id,
-        "query_id": made.run,
-        "agent_name": made.agent,
-        "tool_type": made.type,
-        "tool_name": made.tool,
-        "parameters": made.parameters,
-        "result": made.result,
-        "success": int(made.success),
-        "timestamp": unix(made.moment),
-    }
+    return {"id": id} | row(made, CALL)
+
+
+CALL = (
+    "query_id=run:text? agent_name=agent tool_type=type tool_name=tool parameters result success:number "
+    "timestamp=moment:number"
+)
+NUMBERS = (
+    "query_id=id total_memories=memories:number memory_counts=kinds:object agent_counts=agents:object "
+    "total_tool_calls=calls:number failed_tool_calls=failed_calls:number"
+)
 
 
 def statistics(run: Run | None, query_id: str) -> dict[str, Any]:
@@ -85,16 +79,13 @@ def statistics(run: Run | None, query_id: str) -> dict[str, Any]:
     Args:
         run: None if nothing is.
     """
-    return {
-        "query_id": query_id,
-        "total_memories": run.memories if run else 0,
-        "memory_counts": dict.fromkeys(map(str, RESEARCH_KINDS), 0) | dict(run.kinds if run else ()),
-        "agent_counts": dict(run.agents if run else ()),
-        "total_tool_calls": run.calls if run else 0,
-        "failed_tool_calls": run.failed_calls if run else 0,
-        "earliest_created": unix(run.earliest) if run else None,
-        "latest_created": unix(run.latest) if run else None,
-    }
+    counts = dict.fromkeys(map(str, RESEARCH_KINDS), 0)
+    if run is None:
+        nothing = dict.fromkeys((field.partition("=")[0] for field in NUMBERS.split()), 0)
+        times = {"earliest_created": None, "latest_created": None}
+        return nothing | {"query_id": query_id, "memory_counts": counts, "agent_counts": {}} | times
+    times = row(run, "earliest_created=earliest:number latest_created=latest:number")
+    return row(run, NUMBERS) | {"query_id": query_id, "memory_counts": counts | dict(run.kinds)} | times
 
 
 PAGE = 20_000
@@ -113,29 +104,19 @@ def said(memory: Memory, body: str) -> dict[str, Any]:
     Of the content there is no more than a page; `size` says how many characters it has.
     """
     return {
-        "id": memory.uid,
-        "memory_id": memory.id,
-        "query_id": memory.query_id,
-        "type": str(memory.kind),
-        "agent": memory.agent_id,
+        **row(memory, "id=uid memory_id=id:number query_id:text? type=kind agent=agent_id:text?"),
         "content": body[:PAGE],
         "size": len(body),
         "metadata": {"query_id": memory.query_id, **memory.metadata},
-        "created_at": iso(memory.updated_at),
-        "flags": list(memory.flags),
+        **row(memory, "created_at=updated_at flags:texts"),
     }
 
 
 def kept(result: Saved) -> dict[str, Any]:
-    memory = result.memory
     return {
-        "known": result.known,
-        "renewed": result.renewed,
-        "memory": {"id": memory.uid, "memory_id": memory.id, "title": memory.title},
-        "query_id": memory.query_id,
-        "type": str(memory.kind),
-        "agent": memory.agent_id,
-        "created_at": iso(memory.updated_at),
+        **row(result, "known:flag renewed:flag"),
+        "memory": row(result.memory, "id=uid memory_id=id:number title"),
+        **row(result.memory, "query_id:text? type=kind agent=agent_id:text? created_at=updated_at"),
         "notices": data.notices(result.notices),
     }
 
@@ -146,16 +127,7 @@ def listed(run: str, found: Iterable[Document], *, more: bool) -> dict[str, Any]
 
 def numbers(found: Run) -> dict[str, Any]:
     """The numbers of a run."""
-    return {
-        "query_id": found.id,
-        "total_memories": found.memories,
-        "memory_counts": dict(found.kinds),
-        "agent_counts": dict(found.agents),
-        "total_tool_calls": found.calls,
-        "failed_tool_calls": found.failed_calls,
-        "earliest_created": iso(found.earliest),
-        "latest_created": iso(found.latest),
-    }
+    return row(found, f"{NUMBERS} earliest_created=earliest latest_created=latest")
 
 
 def context(id: str, text: str, tokens: int, memories: Sequence[Memory], omitted: int) -> dict[str, Any]:
@@ -182,7 +154,7 @@ def export(
 
 def _exported(documents: Iterable[Document]) -> Iterator[dict[str, Any]]:
     for document in documents:
-        values = row(document.memory, document.body)
+        values = told(document.memory, document.body)
         values["metadata"] = json.dumps(values["metadata"], ensure_ascii=False)
         values["created_by"] = values["created_by"] or ""
         yield {name: values[name] for name in EXPORTED}

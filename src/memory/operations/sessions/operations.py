@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from memory.operations.arguments import Parameter
 from memory.operations.operation import Option, Shown, command, group
-from memory.operations.render.data import pointer, whole
-from memory.operations.render.text import first, notice
+from memory.operations.render.data import pointer, row, whole
+from memory.operations.render.text import counted, first, notice
 from memory.operations.sessions import rows, text
 from memory.operations.sessions.tools import KEEPING, MEMORY, NUMBERED, SEARCHING, SESSION, limit, reading, tool
+from memory.schema.answer import Notice
+from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, kind
-from memory.schema.limits import iteration
+from memory.schema.limits import iteration, printable
 from memory.schema.query import EVERYTHING, MOST
 from memory.search.documents import AROUND
 from memory.text.display import escape_controls
@@ -20,6 +23,8 @@ from memory.write.cleanup import SHORT_LIVED
 
 if TYPE_CHECKING:
     from memory.operations.operation import Call, Given
+    from memory.schema.document import Document
+    from memory.write.markdown import Written
 
 PAGE = Option("-n --limit N", "At most.", takes=(1, MOST), usual=20)
 
@@ -98,6 +103,54 @@ def reconstruct_document() -> None:
     """A memory's text as it was stored, and whether its chunks still make it up."""
 
 
+@command(
+    "reconstruct ID",
+    "Print the text of a memory byte for byte, or write a file.",
+    Option("-o --output FILE", "Write to a file, with front matter."),
+    Option("--force", "With -o: take the place of a file that is there."),
+    Option("--no-front-matter", "With -o: the text alone."),
+)
+def reconstruct(call: Call, a: Given) -> Shown:
+    """
+    Print the text of a memory byte for byte, or write it to a file.
+
+    A file begins with YAML front matter, which says which memory it is. ID is its id, its uid or the first 8 characters
+    of it.
+
+    \b
+        memory reconstruct 12 | less
+        memory reconstruct 12 -o audit.md
+    """
+    found = call.engine.documents.reconstruct(a["id"])
+    notices = call.engine.documents.accessed([found.memory.id])
+    if not found.whole:
+        why = "its chunks, put together, are not its text any more: searches may miss some of it; this is the text"
+        notices = (*notices, Notice(why))
+    if not found.body:
+        why = f"memory {found.memory.id} has no text beside its title and its fields"
+        notices = (*notices, Notice(why, hint=f"`memory details {found.memory.id}` shows them."))
+    notes = [*map(notice, notices)]
+    if a["output"] in (None, "-"):
+        body = escape_controls(found.body) if sys.stdout.isatty() else found.body.encode()
+        return Shown(row(found, rows.DOCUMENT), body, notes, ends=False)
+    written = _written(found, a, call.engine.config.folder)
+    place = {"memory_id": found.memory.id, "file_path": str(written.path), "bytes_written": written.size}
+    done = f"{counted(written.size, 'byte')} in {escape_controls(printable(str(written.path)))}"
+    return Shown(place | {"verified": found.whole}, done, notes)
+
+
+def _written(found: Document, a: Given, home: str) -> Written:
+    from memory.write.markdown import write
+
+    how = {"overwrite": a["force"], "matter": not a["no_front_matter"]}
+    try:
+        return write(found, a["output"], folder=None, home=home, **how)
+    except Invalid as error:
+        if isinstance(error.__cause__, FileExistsError):
+            error.hint = "Choose another name, or take its place with --force."
+        raise
+
+
 @reading("Get a memory", MEMORY)
 def get_memory_by_id() -> None:
     """One memory with all its fields."""
@@ -112,7 +165,7 @@ def get_session_stats() -> None:
 def stats(call: Call, a: Given) -> Shown:
     """Show how much is kept of a session: by kind, by agent, in chunks, and from when to when."""
     found = call.engine.sessions.one(a["id"])
-    return Shown(rows.numbers(found), text.stats(found))
+    return Shown(row(found, rows.NUMBERS), text.stats(found))
 
 
 @reading("List sessions", limit(20), Parameter("agent_id", "string", "Only what this agent kept."))
@@ -129,7 +182,7 @@ def list_sessions() -> None:
 def list_(call: Call, a: Given) -> Shown:
     """Show sessions, the latest activity first."""
     found, total = call.engine.sessions.latest(a["limit"], agent=a["agent"] or None)
-    sessions = [dict(list(rows.session(one).items())[:5]) for one in found]
+    sessions = [row(one, rows.LISTED) for one in found]
     notes = [f"{total - len(found):,} more; -n {total} shows all"] if total > len(found) else []
     if not found:
         notes = ["nothing is kept of any session" + (" by this agent" if a["agent"] else "")]
@@ -215,7 +268,7 @@ def show(call: Call, a: Given) -> Shown:
     )
     found = call.engine.sessions.one(a["id"])
     memories, more = first(call.engine.documents.by_iteration(scope, min(a["limit"] + 1, MOST)), a["limit"])
-    data = rows.numbers(found) | {"memories": [whole(memory) for memory in memories]}
+    data = row(found, rows.NUMBERS) | {"memories": [whole(memory) for memory in memories]}
     missing = "" if memories else "none of these is in it"
     return Shown(data, text.shown(found, memories), [*filter(None, (missing, more))])
 
@@ -225,4 +278,4 @@ OPERATIONS = (
     *(load_session_context_for_task, expand_chunk_context, reconstruct_document, get_memory_by_id, get_session_stats),
     *(list_sessions, write_document_to_file, delete_memory, cleanup_old_memories),
 )
-COMMANDS = (session, list_, show, stats, context, expand, cleanup)
+COMMANDS = (session, list_, show, stats, context, expand, reconstruct, cleanup)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.render import data
+from memory.operations.render.data import row
 from memory.schema.kinds import Kind
 from memory.schema.times import iso
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from memory.schema.document import Document, Expanded, Resumed
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.saved import Saved
-    from memory.store import Aged, Session
+    from memory.store import Aged
 
 SCOPED = 2.0
 """The similarity of what was not searched for but is in scope (CAP A33, X16)."""
@@ -26,35 +27,25 @@ DIGITS = 4  # of a similarity (CAP X39)
 ROOT = "/"  # the path of what stands below no heading (CAP A23)
 
 
+WHERE = "id:number memory_id=id:number uid memory_type=kind agent_id:text? session_id:text? session_iter:number? task_code:text?"
+REST = (
+    "title description category:text? tags:texts metadata:object content_hash created_at updated_at accessed_at:text? "
+    "access_count:number flags:texts"
+)
+
+
 def whole(document: Document) -> dict[str, Any]:
     """A memory with its content (CAP A34); it goes by both names of its id (CAP X15)."""
     memory = document.memory
-    return _where(memory) | {
+    named = {"title": memory.title} if memory.kind is Kind.KNOWLEDGE_BASE else {}
+    return {
+        **row(memory, WHERE),
         "content": document.body,
+        **row(memory, REST),
         "title": memory.title or None,
         "description": memory.description or None,
-        "category": memory.category,
-        "tags": list(memory.tags),
-        "metadata": dict(memory.metadata) | ({"title": memory.title} if memory.kind is Kind.KNOWLEDGE_BASE else {}),
+        "metadata": dict(memory.metadata) | named,
         "content_hash": memory.content_hash[:HASH],
-        "created_at": iso(memory.created_at),
-        "updated_at": iso(memory.updated_at),
-        "accessed_at": memory.accessed_at and iso(memory.accessed_at),
-        "access_count": memory.access_count,
-        "flags": list(memory.flags),
-    }
-
-
-def _where(memory: Memory) -> dict[str, Any]:
-    return {
-        "id": memory.id,
-        "memory_id": memory.id,
-        "uid": memory.uid,
-        "memory_type": str(memory.kind),
-        "agent_id": memory.agent_id,
-        "session_id": memory.session_id,
-        "session_iter": memory.session_iter,
-        "task_code": memory.task_code,
     }
 
 
@@ -89,7 +80,7 @@ def _digits(cosine: float | None) -> float | None:
 def chunk(hit: Hit) -> dict[str, Any]:
     """A chunk (CAP A20)."""
     return (
-        _where(hit.memory)
+        row(hit.memory, WHERE)
         | {
             "chunk_id": hit.chunk_id,
             "chunk_index": hit.chunk.index,
@@ -110,7 +101,7 @@ def section(hit: Hit) -> dict[str, Any]:
     """A section (CAP A30)."""
     headers = hit.chunk.section
     return (
-        _where(hit.memory)
+        row(hit.memory, WHERE)
         | {
             "section_header": " > ".join(header.lstrip("#").strip() for header in headers) or ROOT,
             "section_content": hit.text,
@@ -135,16 +126,15 @@ def path(headers: Sequence[str]) -> str:
 
 def stored(saved: Saved) -> dict[str, Any]:
     """What became of a memory (CAP D9)."""
-    memory = saved.memory
-    return {
-        "memory_id": memory.id,
-        "memory_type": str(memory.kind),
-        "agent_id": memory.agent_id,
-        "session_id": memory.session_id,
-        "content_hash": memory.content_hash[:HASH],
-        "chunks_created": saved.chunks if saved.chunks > 1 else 0,
-        "created_at": iso(memory.created_at),
-    }
+    facts = row(saved.memory, "memory_id=id:number memory_type=kind agent_id:text? session_id:text? content_hash")
+    facts["content_hash"] = saved.memory.content_hash[:HASH]
+    return facts | {"chunks_created": saved.chunks if saved.chunks > 1 else 0} | row(saved.memory, "created_at")
+
+
+PIECE = (
+    "chunk_id=id:number chunk_index=chunk.index:number content=text chunk_type=chunk.type header_path=chunk.header_path:texts "
+    "level=chunk.level:number"
+)
 
 
 def expanded(found: Expanded, around: int, headers: Callable[[Sequence[str]], object]) -> dict[str, Any]:
@@ -154,17 +144,7 @@ def expanded(found: Expanded, around: int, headers: Callable[[Sequence[str]], ob
     Args:
         headers: How the headings above a chunk are said.
     """
-    pieces = [
-        {
-            "chunk_id": piece.id,
-            "chunk_index": piece.chunk.index,
-            "content": piece.text,
-            "chunk_type": str(piece.chunk.type),
-            "header_path": headers(piece.chunk.header_path),
-            "level": piece.chunk.level,
-        }
-        for piece in found.pieces
-    ]
+    pieces = [row(piece, PIECE) | {"header_path": headers(piece.chunk.header_path)} for piece in found.pieces]
     return {
         "memory_id": found.memory.id,
         "target_chunk_index": found.target.index,
@@ -177,42 +157,22 @@ def expanded(found: Expanded, around: int, headers: Callable[[Sequence[str]], ob
 
 def document(found: Document) -> dict[str, Any]:
     """A memory's content as it was given (CAP D29)."""
-    return {
-        "memory_id": found.memory.id,
-        "title": found.memory.title,
-        "memory_type": str(found.memory.kind),
-        "chunk_count": found.chunks,
-        "verified": found.whole,
-        "content": found.body,
-    }
+    return row(found, DOCUMENT)
 
 
-def session(found: Session) -> dict[str, Any]:
-    """CAP D32; the first five are what the command shows."""
-    return {
-        "session_id": found.id,
-        "agent_id": found.agent_id,
-        "memory_count": found.memories,
-        "latest_activity": iso(found.active),
-        "memory_types": dict(found.kinds),
-        "agents": dict(found.agents),
-        "chunk_count": found.chunks,
-        "max_session_iter": found.iteration,
-    }
+DOCUMENT = (
+    "memory_id=memory.id:number title=memory.title memory_type=memory.kind chunk_count=chunks:number verified=whole:flag "
+    "content=body"
+)
+LISTED = "session_id=id agent_id:text? memory_count=memories:number latest_activity=active memory_types=kinds:object"
+SESSION = f"{LISTED} agents:object chunk_count=chunks:number max_session_iter=iteration:number?"
+"""CAP D32; the command shows less of it."""
 
-
-def numbers(found: Session) -> dict[str, Any]:
-    """How much is kept of a session (CAP D31)."""
-    return {
-        "session_id": found.id,
-        "memory_counts": dict(found.kinds),
-        "agent_counts": dict(found.agents),
-        "total_memories": found.memories,
-        "total_chunks": found.chunks,
-        "max_session_iter": found.iteration,
-        "earliest_created": iso(found.earliest),
-        "latest_created": iso(found.latest),
-    }
+NUMBERS = (
+    "session_id=id memory_counts=kinds:object agent_counts=agents:object total_memories=memories:number "
+    "total_chunks=chunks:number max_session_iter=iteration:number? earliest_created=earliest latest_created=latest"
+)
+"""How much is kept of a session (CAP D31)."""
 
 
 def resumed(id: str, found: Resumed, bodies: Mapping[MemoryId, str], said: tuple[Notice, ...]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.operations.render.data import row
 from memory.operations.sessions import rows
 from memory.operations.sessions.arguments import Filter, draft, named, needed
 from memory.operations.sessions.envelope import answers, said
@@ -181,14 +182,14 @@ class Using:
             found = self.engine.sessions.one(session_id)
         except NotFound as error:
             return {"session_id": session_id, "memory_counts": nothing, "message": said((), str(error))}
-        numbers = rows.numbers(found)
+        numbers = row(found, rows.NUMBERS)
         return numbers | {"memory_counts": nothing | numbers["memory_counts"]}
 
     @answers("use", "sessions:rows total_sessions:number")
     def list_sessions(self, limit: int = 20, agent_id: Name = None) -> Envelope:
         """Sessions, the latest activity first (CAP D32). `agent_id` of each is who wrote last."""
         found, total = self.engine.sessions.latest(limit, agent=named("agent_id", agent_id))
-        return {"sessions": [rows.session(one) for one in found], "total_sessions": total}
+        return {"sessions": [row(one, rows.SESSION) for one in found], "total_sessions": total}
 
     @answers("use", "file_path:text? memory_id:number? bytes_written:number?")
     def write_document_to_file(
