@@ -11,7 +11,7 @@ from provider import Provider
 from memory.embed.local.embedder import LocalEmbedder
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.third_party import Metered
-from oracle.ram import RamStore
+from oracle.ram_usage import RamUsage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ class TestHashedEmbedder(EmbedderSuite):
 class TestMetered(EmbedderSuite):
     @pytest.fixture
     def embedder(self) -> Metered:
-        return Metered(HashedEmbedder(64), RamStore(), check=lambda _embedder, _fingerprint: None)
+        return Metered(HashedEmbedder(64), RamUsage(), check=lambda _embedder, _fingerprint: None)
 
 
 class TestOllama(EmbedderSuite):

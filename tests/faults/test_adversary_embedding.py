@@ -24,6 +24,7 @@ from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, 
 from memory.schema.usage import budget
 from memory.store.sqlite.store import SqliteStore
 from oracle.ram import RamStore
+from oracle.ram_usage import RamUsage
 
 QUESTION = "zebra crossings anywhere"
 
@@ -241,12 +242,12 @@ class Answers:
 
 @pytest.mark.parametrize("tokens", ["12", [1], 1.5, 10**30, -1_000_000, True, 0])
 def test_a_count_of_tokens_that_is_none_is_not_believed(tokens):
-    store = RamStore()
-    made = Client(Answers(tokens), Terms(price=1.0), store.usage)
+    usage = RamUsage()
+    made = Client(Answers(tokens), Terms(price=1.0), usage)
     made.embed(["one two three"], "passage")
     made.close()
 
-    [line] = store.usage.lines()
+    [line] = usage.lines()
     assert 5 <= line.tokens <= 50
     assert line.error == ""
 
@@ -254,14 +255,14 @@ def test_a_count_of_tokens_that_is_none_is_not_believed(tokens):
 @pytest.mark.parametrize("rows", [[[10**400] * 16] * 2, [[1e300] * 16] * 2, ["ab"] * 2, [[None] * 16] * 2], ids=repr)
 def test_numbers_that_are_none_are_garbled(rows):
     with pytest.raises(Garbled):
-        Client(Answers(rows=rows), Terms(), RamStore()).embed(["a"], "passage")
+        Client(Answers(rows=rows), Terms(), RamUsage()).embed(["a"], "passage")
 
 
 @pytest.mark.parametrize(
     "error", [RecursionError("deep"), RuntimeError("?"), OSError("certificates"), ImportError("x")]
 )
 def test_whatever_a_client_raises_is_an_error_of_ours(error):
-    made = Client(Answers(error=error), Terms(), RamStore())
+    made = Client(Answers(error=error), Terms(), RamUsage())
 
     with pytest.raises(Refused, match="failed"):
         made.embed(["a"], "passage")
@@ -333,7 +334,7 @@ def test_what_waits_is_not_embedded_longer_than_a_search_may_take(tmp_path, prov
 # A store that cannot be written ------------------------------------------------------------------------------
 
 
-class Locked(RamStore):
+class Locked(RamUsage):
     """Somebody else writes, from the first request on."""
 
     def record_call(self, id, **what):
@@ -343,14 +344,14 @@ class Locked(RamStore):
 
 
 def test_an_answer_at_hand_is_not_lost_to_a_lock():
-    store = Locked()
-    made = Client(Answers(), Terms(), store.usage)
+    usage = Locked()
+    made = Client(Answers(), Terms(), usage)
 
     assert made.embed(["a"], "passage").shape == (1, 16)
-    assert store.usage.lines()[0].error == "no answer yet"
-    store.record_call = RamStore.record_call.__get__(store)
+    assert usage.lines()[0].error == "no answer yet"
+    usage.record_call = RamUsage.record_call.__get__(usage)
     made.close()
-    assert store.usage.lines()[0].error == ""
+    assert usage.lines()[0].error == ""
 
 
 def test_closing_closes_the_store_whatever_happens(tmp_path):
@@ -403,11 +404,11 @@ def test_no_text_is_longer_than_was_set():
     from memory.embed.models import ModelProfile
     from memory.text.tokens import estimated
 
-    made = Client(Answers(), Terms(ModelProfile("q: ", "p: ", 12)), RamStore())
+    made = Client(Answers(), Terms(ModelProfile("q: ", "p: ", 12)), RamUsage())
 
     assert all(estimated(f"p: {window}") <= 12 for window in made.windows("some words and more " * 30))
     with pytest.raises(Refused, match="no room"):
-        Client(Answers(), Terms(ModelProfile("a prefix of many words ", "", 6)), RamStore()).windows("a")
+        Client(Answers(), Terms(ModelProfile("a prefix of many words ", "", 6)), RamUsage()).windows("a")
 
 
 def test_a_width_that_the_server_does_not_give_is_refused_and_says_what_to_set(tmp_path, provider):

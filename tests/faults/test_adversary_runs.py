@@ -135,9 +135,7 @@ def test_an_escape_that_is_no_character_stays_one_beside_a_secret(memory: Resear
 class Crowded(RamRuns):
     """Whenever something was removed, somebody keeps something new."""
 
-    def __init__(self, store: RamStore) -> None:
-        super().__init__(store)
-        self.turns = 0
+    turns = 0
 
     def clear(self, run, *, calls=False, limit=1000):
         self.turns += 1
@@ -147,17 +145,11 @@ class Crowded(RamRuns):
         return gone
 
 
-class CrowdedStore(RamStore):
-    @property
-    def runs(self) -> RamRuns:
-        return self.crowd
-
-
 def test_a_clear_does_not_run_after_those_who_go_on_keeping() -> None:
-    store = CrowdedStore()
-    store.crowd = Crowded(store)
+    store = RamStore()
+    store.runs = Crowded(store.data)
     with Engine(store, replace(Config(), embedding=replace(Config().embedding, provider="none"))) as engine:
-        store.crowd.engine = engine
+        store.runs.engine = engine
         engine.save_all([Draft(kind=Kind.DISCOVERY, body=f"{n}", query_id="run") for n in range(1500)])
 
         assert engine.runs.clear("run").memories == 1501

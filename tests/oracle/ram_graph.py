@@ -7,31 +7,27 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.store import Attached, GraphCounts, Relation
-from oracle.ram_sessions import tally
+from oracle.ram_data import Part, tally
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
 
     from memory.schema.memory import Memory, MemoryId
-    from oracle.ram import RamStore
 
 
-class RamGraph:
+class RamGraph(Part):
     """See `memory.store.graph.Graph`."""
 
-    def __init__(self, store: RamStore) -> None:
-        self._store = store
-
     def named(self, names: Sequence[str]) -> Mapping[str, MemoryId]:
-        with self._store.lock:
+        with self.data.lock:
             return {one.title: one.id for one in self._entities() if one.title in names}
 
     def names(self, after: str = "", limit: int = 1000) -> Sequence[str]:
-        with self._store.lock:
+        with self.data.lock:
             return sorted(one.title for one in self._entities() if one.title > after)[:limit]
 
     def relate(self, relations: Sequence[Relation]) -> Sequence[bool]:
-        with self._store.change() as data:
+        with self.data.change() as data:
             for one in relations:
                 self._check_entities(one.source, one.target)
             answers = []
@@ -41,7 +37,7 @@ class RamGraph:
             return answers
 
     def unrelate(self, relations: Sequence[Relation]) -> Sequence[bool]:
-        with self._store.change() as data:
+        with self.data.change() as data:
             return [data.relations.pop(one[:3], None) is not None for one in relations]
 
     def relations(self, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
@@ -52,15 +48,15 @@ class RamGraph:
         return [one for one in self._relations() if after is None or one[:3] > after[:3]][:limit]
 
     def _relations(self) -> list[Relation]:
-        with self._store.lock:
-            return [Relation(*key, moment) for key, moment in sorted(self._store.data.relations.items())]
+        with self.data.lock:
+            return [Relation(*key, moment) for key, moment in sorted(self.data.relations.items())]
 
     def neighbours(self, ids: Collection[MemoryId], *, besides: Collection[MemoryId] = ()) -> AbstractSet[MemoryId]:
         ends = [one[:2] for one in self._relations()] + [one[1::-1] for one in self._relations()]
         return {there for here, there in ends if here in ids and there not in besides}
 
     def attach(self, links: Sequence[Attached]) -> Sequence[bool]:
-        with self._store.change() as data:
+        with self.data.change() as data:
             for one in links:
                 self._check_entities(one.entity)
                 if one.memory not in data.memories:
@@ -74,7 +70,7 @@ class RamGraph:
             return answers
 
     def detach(self, links: Sequence[Attached]) -> Sequence[bool]:
-        with self._store.change() as data:
+        with self.data.change() as data:
             return [data.attached.pop(one[:2], None) is not None for one in links]
 
     def attached(self, entities: Sequence[MemoryId] = (), memories: Sequence[MemoryId] = ()) -> Sequence[Attached]:
@@ -84,11 +80,11 @@ class RamGraph:
         return [one for one in self._attached() if after is None or one[:2] > after[:2]][:limit]
 
     def _attached(self) -> list[Attached]:
-        with self._store.lock:
-            return [Attached(*key, moment) for key, moment in sorted(self._store.data.attached.items())]
+        with self.data.lock:
+            return [Attached(*key, moment) for key, moment in sorted(self.data.attached.items())]
 
     def counts(self) -> GraphCounts:
-        with self._store.lock:
+        with self.data.lock:
             entities, relations = self._entities(), self._relations()
             joined = {end for one in relations for end in (one.source, one.target)}
             return GraphCounts(
@@ -101,7 +97,7 @@ class RamGraph:
             )
 
     def _entities(self) -> list[Memory]:
-        return [one for one in self._store.data.memories.values() if one.kind is Kind.ENTITY]
+        return [one for one in self.data.memories.values() if one.kind is Kind.ENTITY]
 
     def _check_entities(self, *ids: MemoryId) -> None:
         there = {one.id for one in self._entities()}

@@ -6,24 +6,21 @@ from typing import TYPE_CHECKING
 
 from memory.schema.kinds import RESEARCH_KINDS
 from memory.store import Cleared, Run
-from oracle.ram_sessions import tally
+from oracle.ram_data import Part, tally
+from oracle.ram_memories import RamMemories
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.schema.memory import Memory
     from memory.store import ToolCall
-    from oracle.ram import RamStore
 
 
-class RamRuns:
+class RamRuns(Part):
     """See `memory.store.runs.Runs`."""
 
-    def __init__(self, store: RamStore) -> None:
-        self._store = store
-
     def latest(self, limit: int) -> tuple[Sequence[Run], int]:
-        with self._store.lock:
+        with self.data.lock:
             names = {one.query_id for one in self._memories(None)} | {call.run for _, call in self._calls(None)}
             found = [run for name in names if name is not None and (run := self.summary(name)) is not None]
         return sorted(sorted(found, key=lambda one: one.id), key=lambda one: one.latest, reverse=True)[:limit], len(
@@ -31,11 +28,11 @@ class RamRuns:
         )
 
     def any(self) -> bool:
-        with self._store.lock:
+        with self.data.lock:
             return bool(self._memories(None))
 
     def summary(self, id: str) -> Run | None:
-        with self._store.lock:
+        with self.data.lock:
             memories = self._memories(id)
             calls = [call for _, call in self._calls(id)]
         if not memories and not calls:
@@ -52,7 +49,7 @@ class RamRuns:
         )
 
     def log(self, calls: Sequence[ToolCall]) -> Sequence[int]:
-        with self._store.change() as data:
+        with self.data.change() as data:
             ids = {call.uid: id for id, call in data.calls.items()}
             for one in calls:
                 if one.uid not in ids:
@@ -63,15 +60,15 @@ class RamRuns:
     def calls(
         self, run: str | None = None, *, agent: str | None = None, after: int = 0, limit: int = 1000
     ) -> Sequence[tuple[int, ToolCall]]:
-        with self._store.lock:
+        with self.data.lock:
             found = self._calls(run)
         return [(id, call) for id, call in found if id > after and agent in (None, call.agent)][:limit]
 
     def clear(self, run: str | None, *, calls: bool = False, limit: int = 1000) -> Cleared:
-        with self._store.change() as data:
+        with self.data.change() as data:
             gone = self._memories(run)[:limit]
             for one in gone:
-                self._store.delete(one.id)
+                RamMemories(data).delete(one.id)
             used = self._calls(run)[:limit] if calls and not self._memories(run) else []
             for id, _ in used:
                 del data.calls[id]
@@ -79,7 +76,7 @@ class RamRuns:
 
     def _memories(self, run: str | None) -> list[Memory]:
         """Of a research kind, of this run or of any; lowest id first."""
-        every = sorted(self._store.data.memories.values(), key=lambda one: one.id)
+        every = sorted(self.data.memories.values(), key=lambda one: one.id)
         return [
             one
             for one in every
@@ -88,4 +85,4 @@ class RamRuns:
 
     def _calls(self, run: str | None) -> list[tuple[int, ToolCall]]:
         """Of this run, or of any and of none; lowest id first."""
-        return [(id, call) for id, call in sorted(self._store.data.calls.items()) if run in (None, call.run)]
+        return [(id, call) for id, call in sorted(self.data.calls.items()) if run in (None, call.run)]

@@ -2,20 +2,67 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from memory.store import Aged, Session
+from oracle.ram_data import Part, inside, tally
+from oracle.ram_memories import RamMemories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from memory.schema.memory import Memory
+    from memory.schema.query import Scope
 
 
-def ordered(memories: Iterable[Memory], *, latest_first: bool) -> list[Memory]:
-    """By iteration, creation and id."""
-    return sorted(memories, key=lambda one: (one.session_iter or 0, one.created_at, one.id), reverse=latest_first)
+class RamSessions(Part):
+    """See `memory.store.sessions.Sessions`."""
+
+    def by_iteration(self, scope: Scope, limit: int, *, latest_first: bool = True) -> Sequence[Memory]:
+        with self.data.lock:
+            found = self._all(scope)
+        by_iteration = sorted(
+            found, key=lambda one: (one.session_iter or 0, one.created_at, one.id), reverse=latest_first
+        )
+        return by_iteration[:limit]
+
+    def latest(self, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
+        with self.data.lock:
+            of: dict[str, list[Memory]] = {}
+            for one in self.data.memories.values():
+                if one.session_id is not None and agent in (None, one.agent_id):
+                    of.setdefault(one.session_id, []).append(one)
+            found = [session(id, kept, sum(self._sizes(kept))) for id, kept in of.items()]
+        return sorted(sorted(found, key=lambda one: one.id), key=lambda one: one.active, reverse=True)[:limit], len(of)
+
+    def summary(self, id: str) -> Session | None:
+        with self.data.lock:
+            kept = [one for one in self.data.memories.values() if one.session_id == id]
+            return session(id, kept, sum(self._sizes(kept))) if kept else None
+
+    def aged(self, scope: Scope, before: datetime) -> Aged:
+        with self.data.lock:
+            return sum_of(self._sizes(self._aged(scope, before)))
+
+    def forget(self, scope: Scope, before: datetime, limit: int) -> Aged:
+        with self.data.change() as data:
+            gone = self._aged(scope, before)[:limit]
+            counted = sum_of(self._sizes(gone))
+            for one in gone:
+                RamMemories(data).delete(one.id)
+            return counted
+
+    def _all(self, scope: Scope) -> list[Memory]:
+        return [one for one in self.data.memories.values() if inside(one, scope)]
+
+    def _aged(self, scope: Scope, before: datetime) -> list[Memory]:
+        return sorted((one for one in self._all(scope) if one.created_at < before), key=lambda one: one.id)
+
+    def _sizes(self, memories: Iterable[Memory]) -> list[int]:
+        """How many chunks each has."""
+        pieces = self.data.pieces.values()
+        return [sum(piece.memory == one.id for piece in pieces) for one in memories]
 
 
 def session(id: str, memories: Sequence[Memory], chunks: int) -> Session:
@@ -37,11 +84,6 @@ def session(id: str, memories: Sequence[Memory], chunks: int) -> Session:
         kinds=tally(one.kind for one in memories),
         agents=tally(one.agent_id for one in written if one.agent_id is not None),
     )
-
-
-def tally(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """How often each name occurs, the most frequent first."""
-    return tuple(sorted(Counter(map(str, names)).items(), key=lambda item: (-item[1], item[0])))
 
 
 def sum_of(found: Iterable[int]) -> Aged:

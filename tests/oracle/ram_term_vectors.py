@@ -9,6 +9,8 @@ import numpy as np
 from memory.schema.errors import Invalid
 from memory.store import State
 from memory.store.neighbours import neighbours
+from oracle.ram_chunks import excerpt, vectors_of
+from oracle.ram_data import Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,21 +18,19 @@ if TYPE_CHECKING:
     from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Vectors
     from memory.store import Learned, TermVector
-    from oracle.ram import Data, RamStore, Words
+    from oracle.ram_chunks import Words
+    from oracle.ram_data import Data
 
 
-class RamTermVectors:
+class RamTermVectors(Part):
     """See `memory.store.term_vectors.TermVectors`."""
 
-    def __init__(self, store: RamStore) -> None:
-        self._store = store
-
     def learned(self, generation: int) -> Learned | None:
-        with self._store.lock:
-            return self._store.data.learned.get(generation)
+        with self.data.lock:
+            return self.data.learned.get(generation)
 
     def answering(self) -> tuple[int, float | None]:
-        active = next((one.id for one in self._store.every() if one.state is State.ACTIVE), 0)
+        active = next((one.id for one in self.data.generations.values() if one.state is State.ACTIVE), 0)
         learned = self.learned(active)
         return active, None if learned is None else learned.fit
 
@@ -40,7 +40,7 @@ class RamTermVectors:
         axes, width = learned.basis.shape
         if any(len(term_vector.code) != axes for term_vector in term_vectors):
             raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
-        with self._store.change() as data:
+        with self.data.change() as data:
             before = data.learned.get(generation)
             if generation not in data.generations or (before and before.learned_at) != (
                 instead_of and instead_of.learned_at
@@ -55,23 +55,23 @@ class RamTermVectors:
             return True
 
     def of_terms(self, generation: int, terms: Sequence[str]) -> Mapping[str, TermVector]:
-        with self._store.lock:
-            known = self._store.data.term_vectors
+        with self.data.lock:
+            known = self.data.term_vectors
             return {term: known[generation, term] for term in terms if (generation, term) in known}
 
     def lessons(self, generation: int, after: ChunkId, limit: int) -> Sequence[tuple[Excerpt, Vectors]]:
-        with self._store.lock:
-            own = self._store.vectors_of(generation)
+        with self.data.lock:
+            own = vectors_of(self.data, generation)
             ids = [id for id in sorted(own) if id > after][:limit]
-            excerpts = self._store.excerpts(ids)
+            excerpts = {id: excerpt(self.data, id) for id in ids}
             return [(excerpts[id], np.stack(own[id])) for id in ids]
 
     def size(self, generation: int) -> int:
-        with self._store.lock:
-            return sum(own == generation for own, _ in self._store.data.term_vectors)
+        with self.data.lock:
+            return sum(own == generation for own, _ in self.data.term_vectors)
 
     def forget(self, generation: int) -> None:
-        with self._store.change() as data:
+        with self.data.change() as data:
             forget(data, generation)
 
 

@@ -49,6 +49,7 @@ from memory.schema.errors import (
 from memory.schema.usage import Budget, OpenCircuit, budget
 from memory.text.tokens import estimated
 from oracle.ram import RamStore
+from oracle.ram_usage import RamUsage
 
 
 @pytest.fixture
@@ -278,7 +279,7 @@ class Server:
 
 def test_retry_after_is_waited_for_when_a_person_waits_for_just_this(store):
     server, slept = Server(Unreachable("busy", after=7.0)), []
-    made = Client(server, Terms(retries=3), store, sleep=slept.append)
+    made = Client(server, Terms(retries=3), store.usage, sleep=slept.append)
 
     with purpose(EMBED):
         made.embed(["a"], "passage")
@@ -289,7 +290,7 @@ def test_retry_after_is_waited_for_when_a_person_waits_for_just_this(store):
 
 def test_a_search_does_not_wait_for_retry_after(store):
     server, slept = Server(Unreachable("busy", after=7.0)), []
-    made = Client(server, Terms(retries=3), store, sleep=slept.append, dimension=16)
+    made = Client(server, Terms(retries=3), store.usage, sleep=slept.append, dimension=16)
 
     with pytest.raises(Unreachable):
         made.embed(["a"], "query")
@@ -300,7 +301,7 @@ def test_a_search_does_not_wait_for_retry_after(store):
 
 def test_waits_grow_and_end(store):
     server, slept = Server(*[Unreachable("down")] * 10), []
-    made = Client(server, Terms(retries=4), store, sleep=slept.append)
+    made = Client(server, Terms(retries=4), store.usage, sleep=slept.append)
 
     with purpose(REINDEX), pytest.raises(Unreachable):
         made.embed(["a"], "passage")
@@ -366,7 +367,7 @@ def test_when_its_time_is_over_a_server_is_asked_again(store):
 
 def test_without_a_pause_every_search_asks(store):
     server = Server(*[Unreachable("down")] * 3)
-    made = Client(server, Terms(retries=0, pause_seconds=0), store, dimension=16)
+    made = Client(server, Terms(retries=0, pause_seconds=0), store.usage, dimension=16)
 
     for _ in range(3):
         with pytest.raises(Unreachable):
@@ -410,7 +411,7 @@ def test_a_request_is_in_the_ledger_before_it_is_sent(provider, store, name):
             seen.extend(store.usage.lines())
             return super().ask(texts, seconds, most)
 
-    Client(Looking(), Terms(), store, dimension=16).embed(["a secret"], "query")
+    Client(Looking(), Terms(), store.usage, dimension=16).embed(["a secret"], "query")
 
     assert [(line.texts, line.error) for line in seen] == [(2, "no answer yet")]
 
@@ -437,7 +438,7 @@ def test_a_spent_budget_sends_nothing_more(provider, store, name):
 
 
 def test_a_budget_of_tokens_is_not_exceeded_by_the_estimate(store):
-    made = Client(Server(), Terms(budget=Budget(tokens=40)), store, dimension=16)
+    made = Client(Server(), Terms(budget=Budget(tokens=40)), store.usage, dimension=16)
     made.embed(["a"], "query")
 
     with pytest.raises(OverBudget):
@@ -633,7 +634,7 @@ def test_ollamas_host_comes_from_the_setting_then_the_environment_then_is_here(m
 def test_an_error_of_the_ledger_sends_nothing(provider):
     from memory.schema.errors import StoreBusy
 
-    class Locked(RamStore):
+    class Locked(RamUsage):
         def reserve_call(self, call, budget=None):
             raise StoreBusy("locked")
 

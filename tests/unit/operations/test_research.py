@@ -24,6 +24,7 @@ from memory.schema.limits import BODY_LIMIT
 from memory.text.display import MARK
 from memory.text.tokens import tokens
 from oracle.ram import RamStore
+from oracle.ram_memories import RamMemories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -389,7 +390,7 @@ def test_an_export_takes_the_place_of_the_former(memory: ResearchMemory, tmp_pat
     assert len(list(tmp_path.iterdir())) == 1
 
 
-class Busy(RamStore):
+class Busy(RamMemories):
     """Somebody else writes, from the second write on."""
 
     writes = 0
@@ -402,14 +403,15 @@ class Busy(RamStore):
 
 
 def test_an_interrupted_import_goes_on_where_it_was(tmp_path: Path) -> None:
-    store = Busy()
+    store = RamStore()
+    store.memories = Busy(store.data)
     content = file(memories=[line(content=f"fact {n}") for n in range(700)])
     with opened(tmp_path, store) as engine:
         with pytest.raises(StoreBusy) as stopped:
             imported(engine, content, place="x")
         assert stopped.value.hint.startswith("500 of 700 memories were kept")
 
-        store.writes = -10
+        store.memories.writes = -10
         assert imported(engine, content, place="x")[1:5] == (200, 500, 1, 0)
 
 

@@ -1,0 +1,104 @@
+"""`Data`: all that a `RamStore` holds. Its parts share it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from memory.schema.errors import NotFound
+from memory.schema.query import NONE
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+    from datetime import datetime
+
+    from memory.schema.memory import ChunkId, Memory, MemoryId, Revision
+    from memory.schema.query import Scope
+    from memory.schema.space import Vectors
+    from memory.store import Generation, Learned, TermVector, ToolCall
+    from oracle.ram_chunks import Piece
+    from oracle.ram_queue import QueueEntry
+
+
+@dataclass
+class Data:
+    """Values are never changed, so that copies of the dictionaries are a snapshot."""
+
+    memories: dict[MemoryId, Memory] = field(default_factory=dict)
+    bodies: dict[MemoryId, str] = field(default_factory=dict)
+    history: dict[MemoryId, tuple[Revision, ...]] = field(default_factory=dict)
+    pieces: dict[ChunkId, Piece] = field(default_factory=dict)
+    queue: dict[ChunkId, QueueEntry] = field(default_factory=dict)
+    generations: dict[int, Generation] = field(default_factory=dict)
+    fingerprints: dict[int, Vectors] = field(default_factory=dict)
+    vectors: dict[tuple[int, ChunkId, int], Vectors] = field(default_factory=dict)
+    begun: dict[tuple[int, ChunkId], tuple[int, Vectors]] = field(default_factory=dict)
+    learned: dict[int, Learned] = field(default_factory=dict)
+    term_vectors: dict[tuple[int, str], TermVector] = field(default_factory=dict)
+    relations: dict[tuple[MemoryId, MemoryId, str], datetime] = field(default_factory=dict)
+    attached: dict[tuple[MemoryId, MemoryId], datetime] = field(default_factory=dict)
+    calls: dict[int, ToolCall] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)  # the last id of each sort
+    lock: RLock = field(default_factory=RLock)
+
+    @contextmanager
+    def change(self) -> Generator[Data]:
+        """A transaction: all of it is kept, or nothing."""
+        with self.lock:
+            before = {name: dict(value) for name, value in vars(self).items() if isinstance(value, dict)}
+            try:
+                yield self
+            except BaseException:
+                vars(self).update(before)
+                raise
+
+    def next(self, sort: str) -> int:
+        self.used[sort] = self.used.get(sort, 0) + 1
+        return self.used[sort]
+
+    def memory(self, id: MemoryId) -> Memory:
+        if id not in self.memories:
+            raise NotFound(f"no memory {id}")
+        return self.memories[id]
+
+    def generation(self, id: int) -> Generation:
+        if id not in self.generations:
+            raise NotFound(f"no generation {id} of vectors")
+        return self.generations[id]
+
+
+class Part:
+    """A part of the store: promises about what all of them share."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+
+
+def inside(memory: Memory, scope: Scope) -> bool:
+    allowed = (
+        (scope.kinds, memory.kind),
+        (scope.projects, memory.project or NONE),
+        (scope.sources, memory.source),
+        (scope.categories, memory.category),
+        (scope.agents, memory.agent_id),
+        (scope.sessions, memory.session_id),
+        (scope.iterations, memory.session_iter),
+        (scope.tasks, memory.task_code),
+        (scope.runs, memory.query_id),
+        (scope.statuses, memory.status),
+    )
+    return (
+        all(not values or value in values for values, value in allowed)
+        and (scope.among is None or memory.id in scope.among)
+        and scope.tags <= set(memory.tags)
+        and (scope.since is None or memory.updated_at >= scope.since)
+        and (scope.until is None or memory.updated_at < scope.until)
+    )
+
+
+def tally(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """How often each name occurs, the most frequent first."""
+    return tuple(sorted(Counter(map(str, names)).items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,87 @@
+"""`RamGenerations`: which sets of vectors there are, the obvious way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.store import Generation, State
+from oracle.ram_data import Part
+from oracle.ram_queue import requeue
+from oracle.ram_term_vectors import forget
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from memory.schema.space import Space, Vectors
+    from oracle.ram_data import Data
+
+
+class RamGenerations(Part):
+    """See `memory.store.generations.Generations`."""
+
+    def every(self) -> Sequence[Generation]:
+        with self.data.lock:
+            return list(self.data.generations.values())
+
+    def begin(self, space: Space, moment: datetime) -> Generation:
+        del moment  # nobody is told
+        with self.data.change() as data:
+            if (found := living(data, space)) is not None:
+                return found
+            state = State.BUILDING if _in_state(data, State.ACTIVE) else State.ACTIVE
+            if (unfinished := _in_state(data, State.BUILDING)) is not None:
+                self.drop(unfinished.id)
+            retired = [old for old in data.generations.values() if (old.state, old.space) == (State.RETIRED, space)]
+            new = retired[-1] if retired else Generation(data.next("generation"), space, state)
+            data.generations[new.id] = new._replace(state=state)
+            if state is State.ACTIVE:
+                requeue(data, new.id)
+            return data.generations[new.id]
+
+    def activate(self, generation: int, *, instead_of: int | None, former: State = State.RETIRED) -> bool:
+        with self.data.change() as data:
+            data.generation(generation)
+            before = _in_state(data, State.ACTIVE)
+            if (before.id if before else None) != instead_of:
+                return False
+            if before is not None and before.id == generation:
+                return True
+            unfinished = _in_state(data, State.BUILDING)
+            if former is State.BUILDING and unfinished is not None and unfinished.id != generation:
+                self.drop(unfinished.id)
+            if before is not None:
+                data.generations[before.id] = before._replace(state=former)
+            data.generations[generation] = data.generations[generation]._replace(state=State.ACTIVE)
+            data.queue = {}
+            requeue(data, generation)
+            return True
+
+    def fingerprint(self, generation: int) -> Vectors | None:
+        with self.data.lock:
+            self.data.generation(generation)
+            return self.data.fingerprints.get(generation)
+
+    def mark(self, generation: int, fingerprint: Vectors) -> None:
+        with self.data.change() as data:
+            if generation in data.generations:
+                data.fingerprints.setdefault(generation, fingerprint.copy())
+
+    def drop(self, generation: int) -> None:
+        with self.data.change() as data:
+            if generation in data.generations and data.generations[generation].state is not State.ACTIVE:
+                del data.generations[generation]
+                data.fingerprints.pop(generation, None)
+                forget(data, generation)
+                data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
+                data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}
+
+
+def living(data: Data, space: Space) -> Generation | None:
+    """Of a space the generation that takes vectors."""
+    found = (_in_state(data, State.ACTIVE), _in_state(data, State.BUILDING))
+    return next((generation for generation in found if generation is not None and generation.space == space), None)
+
+
+def _in_state(data: Data, state: State) -> Generation | None:
+    return next((found for found in data.generations.values() if found.state is state), None)

@@ -1,0 +1,124 @@
+"""`RamKeywords`: the keyword index, the obvious way."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from memory.schema.answer import Scored
+from memory.store import PRIOR, SPARSE
+from memory.store.columns import WEIGHTS
+from memory.store.phrases import Allowance, folded, forms, phrased, stems
+from oracle.ram_chunks import columns
+from oracle.ram_data import Part, inside
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.schema.answer import Ranking
+    from memory.schema.memory import ChunkId
+    from memory.schema.query import Scope, Term
+    from oracle.ram_chunks import Piece
+
+K1, B = 1.2, 0.75  # of FTS5's bm25()
+FLOOR = 1e-6  # its idf of a term that more than half of all rows hold
+
+
+class RamKeywords(Part):
+    """See `memory.store.keywords.Keywords`."""
+
+    def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
+        with self.data.lock:
+            found: list[Term] = []
+            seen: set[tuple[tuple[str, ...], bool]] = set()
+            held = [list(chain.from_iterable(piece.words)) for piece in self.data.pieces.values()]
+            occurrences, chunks = Counter(chain.from_iterable(held)), Counter(chain.from_iterable(map(set, held)))
+            allowance = Allowance(lambda token: (chunks[token], occurrences[token]))
+            answers = {place: self._looked_for(terms[place], allowance) for place in allowance.order(phrased(terms))}
+            for weighed in (one for place in range(len(terms)) for one in answers[place]):
+                keys = {(stems(form.text), weighed.prefix) for form in forms([weighed])}
+                if not keys <= seen:
+                    seen |= keys
+                    found.append(weighed)
+            return tuple(found)
+
+    def _looked_for(self, term: Term, allowance: Allowance) -> list[Term]:
+        if not stems(term.text):
+            return []
+        if not allowance.take(*phrased([term])):
+            return [term._replace(cut=True)]
+        weighed = self._weighed(term)
+        if weighed.prefix:
+            allowance.took(weighed)
+        if weighed.rows:
+            return [weighed]
+        parts = [one for part in term.parts for one in self._looked_for(part, allowance)]
+        return parts if any(part.rows for part in parts) else [weighed]
+
+    def _weighed(self, term: Term) -> Term:
+        rows = self._rows(term)
+        if rows < SPARSE and len(term.text) >= 3 and len(stems(term.text)) == 1 and not term.gram:
+            longer = self._rows(term._replace(prefix=True))
+            if longer > rows:
+                term, rows = term._replace(prefix=True), longer
+        total = len(self.data.pieces)
+        return term._replace(rows=rows, weight=math.log(1 + (total + PRIOR - rows + 0.5) / (rows + 0.5)))
+
+    def _rows(self, term: Term) -> int:
+        return len({id for form in forms([term]) for id in self._frequencies(form)})
+
+    def by_keyword(self, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
+        with self.data.lock:
+            return tuple(one for one in self._scores(terms) if inside(self.data.memories[one.memory], scope))[:k]
+
+    def keyword_scores(self, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
+        wanted = set(ids)
+        with self.data.lock:
+            return tuple(one for one in self._scores(terms) if one.chunk in wanted)
+
+    def _scores(self, terms: Sequence[Term]) -> Ranking:
+        """Every chunk that holds a term, best first: https://www.sqlite.org/fts5.html#the_bm25_function."""
+        pieces = self.data.pieces
+        average = sum(piece.length for piece in pieces.values()) / max(1, len(pieces))
+        scores: dict[ChunkId, float] = {}
+        bits: dict[ChunkId, int] = {}
+        for place, term in enumerate(forms(terms)):
+            frequencies = self._frequencies(term)
+            n = len(frequencies)
+            idf = max(FLOOR, math.log((len(pieces) - n + 0.5) / (n + 0.5)))
+            for id, often in frequencies.items():
+                norm = K1 * (1 - B + B * pieces[id].length / average)
+                scores[id] = scores.get(id, 0.0) + idf * often * (K1 + 1) / (often + norm)
+                bits[id] = bits.get(id, 0) | 1 << place
+        ranked = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))
+        found = tuple(Scored(id, pieces[id].memory, scores[id], bits[id], keyword=scores[id]) for id in ranked)
+        return folded(found, terms)
+
+    def _frequencies(self, term: Term) -> dict[ChunkId, float]:
+        """How often each chunk that holds a term holds it, by the weights of the columns."""
+        phrase = stems(term.text)
+        found = {id: _often(piece.words, phrase, prefix=term.prefix) for id, piece in self.data.pieces.items()}
+        return {id: often for id, often in found.items() if often}
+
+    def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
+        with self.data.lock:
+            return {id: self._in_words(self.data.pieces[id]) for id in ids if id in self.data.pieces}
+
+    def _in_words(self, piece: Piece) -> str:
+        every = columns(self.data.memories[piece.memory], self.data.bodies[piece.memory], piece.chunk, "")
+        return "\n".join(filter(None, every[: list(WEIGHTS).index("impact") + 1]))
+
+
+def _often(words: Sequence[Sequence[str]], phrase: Sequence[str], *, prefix: bool) -> float:
+    """The occurrences of a phrase, each worth the weight of its column; the last word may go on if it is a prefix."""
+    if not phrase:
+        return 0.0
+    often = 0.0
+    for column, weight in zip(words, WEIGHTS.values(), strict=True):
+        for start in range(len(column) - len(phrase) + 1):
+            *first, last = column[start : start + len(phrase)]
+            if first == list(phrase[:-1]) and (last.startswith(phrase[-1]) if prefix else last == phrase[-1]):
+                often += weight
+    return often

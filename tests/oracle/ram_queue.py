@@ -1,0 +1,135 @@
+"""`RamQueue`: chunks that wait for a vector, the obvious way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory.store import Claim, Waiting
+from oracle.ram_chunks import embeddable, embedded, excerpt
+from oracle.ram_data import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from memory.schema.memory import ChunkId, Excerpt, MemoryId
+    from memory.schema.space import Vectors
+    from oracle.ram_data import Data
+
+
+@dataclass(frozen=True)
+class QueueEntry:
+    """In the queue."""
+
+    attempts: int = 0
+    error: str = ""
+    tried_at: datetime | None = None
+    claimed_until: datetime | None = None
+    claimed_by: str = ""
+
+    def due(self, tried_before: datetime | None) -> bool:
+        return self.tried_at is None or (tried_before is not None and self.tried_at < tried_before)
+
+
+class RamQueue(Part):
+    """See `memory.store.queue.Queue`."""
+
+    def queued(self) -> int:
+        with self.data.lock:
+            return len(self.data.queue)
+
+    def waiting(self, limit: int, tried_before: datetime | None = None) -> Sequence[Excerpt]:
+        with self.data.lock:
+            due = [(entry.attempts, id) for id, entry in self.data.queue.items() if entry.due(tried_before)]
+            return [excerpt(self.data, id) for _, id in sorted(due)[:limit]]
+
+    def claim(
+        self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime, by: str
+    ) -> Sequence[Excerpt]:
+        with self.data.change() as data:
+            free = [
+                (entry.attempts, id)
+                for id, entry in data.queue.items()
+                if entry.due(tried_before) and (entry.claimed_until is None or entry.claimed_until <= now)
+            ]
+            ids = [id for _, id in sorted(free)[:limit]]
+            data.queue |= {id: replace(data.queue[id], claimed_until=until, claimed_by=by) for id in ids}
+            return [excerpt(data, id) for id in ids]
+
+    def claims(self, now: datetime) -> Sequence[Claim]:
+        held: dict[str, list[datetime]] = {}
+        with self.data.lock:
+            for entry in self.data.queue.values():
+                if entry.claimed_until is not None and entry.claimed_until > now:
+                    held.setdefault(entry.claimed_by, []).append(entry.claimed_until)
+        return [Claim(by, len(untils), max(untils)) for by, untils in sorted(held.items())]
+
+    def release(self, ids: Sequence[ChunkId]) -> None:
+        self._release({id for id in ids if id in self.data.queue})
+
+    def release_of(self, holders: Sequence[str]) -> None:
+        self._release({id for id, entry in self.data.queue.items() if entry.claimed_by in holders})
+
+    def _release(self, ids: set[ChunkId]) -> None:
+        with self.data.change() as data:
+            data.queue |= {id: replace(data.queue[id], claimed_until=None, claimed_by="") for id in ids}
+
+    def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
+        with self.data.change() as data:
+            for id in set(ids) & set(data.queue):
+                data.queue[id] = QueueEntry(data.queue[id].attempts + 1, error, moment)
+
+    def unembedded(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Waiting]:
+        with self.data.lock:
+            return {id: waiting for id, waiting in unembedded(self.data).items() if id in ids}
+
+    def failures(self, limit: int) -> Sequence[Waiting]:
+        with self.data.lock:
+            found = sorted(unembedded(self.data).items())
+            tried = [(waiting.tried_at, waiting) for _, waiting in found if waiting.tried_at is not None]
+        return [waiting for _, waiting in sorted(tried, key=lambda pair: pair[0], reverse=True)][:limit]
+
+    def begun(self, generation: int, chunk: ChunkId, stamp: int) -> Vectors | None:
+        with self.data.lock:
+            known, vectors = self.data.begun.get((generation, chunk), (stamp, None))
+            return vectors if known == stamp else None
+
+    def add_begun(self, generation: int, chunk: ChunkId, stamp: int, vectors: Vectors, *, first: int) -> bool:
+        with self.data.change() as data:
+            known, before = data.begun.pop((generation, chunk), (stamp, None))
+            if before is not None and known == stamp:
+                data.begun[generation, chunk] = (stamp, before)
+            there = 0 if before is None or known != stamp else len(before)
+            if generation not in data.generations or chunk not in data.pieces or there != first:
+                return False
+            joined = vectors.copy() if before is None or not there else np.concatenate([before, vectors])
+            data.begun[generation, chunk] = (stamp, joined)
+            return True
+
+
+def requeue(data: Data, active: int) -> None:
+    """Queue what has no vector in the active generation, and nothing else."""
+    missing = sorted(embeddable(data) - embedded(data, active))
+    data.queue = {id: data.queue.get(id, QueueEntry()) for id in missing}
+
+
+def unembedded(data: Data) -> dict[MemoryId, Waiting]:
+    """Each memory of which a chunk waits."""
+    queued: dict[MemoryId, list[ChunkId]] = {}
+    for id in data.queue:
+        queued.setdefault(data.pieces[id].memory, []).append(id)
+    found: dict[MemoryId, Waiting] = {}
+    for memory, chunks in queued.items():
+        tried = failed_chunks(data, chunks)
+        at, _, error = max(tried, default=(None, 0, ""))
+        found[memory] = Waiting(memory, len(chunks), len(tried), error, at)
+    return found
+
+
+def failed_chunks(data: Data, chunks: Iterable[ChunkId]) -> list[tuple[datetime, ChunkId, str]]:
+    """Of these chunks those that failed; the latest failure is the greatest."""
+    entries = [(id, data.queue[id]) for id in chunks]
+    return [(entry.tried_at, id, entry.error) for id, entry in entries if entry.tried_at is not None]

@@ -1,0 +1,106 @@
+"""`RamVectors`: the vectors of chunks, the obvious way."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory.schema.answer import Scored
+from memory.schema.memory import ChunkId, MemoryId
+from memory.store import State
+from oracle.ram_chunks import embeddable, embedded, excerpt
+from oracle.ram_data import Part, inside
+from oracle.ram_queue import requeue
+from oracle.ram_term_vectors import forget
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.schema.answer import Ranking
+    from memory.schema.memory import Excerpt
+    from memory.schema.query import Scope
+    from memory.schema.space import Vectors, Window
+
+
+class RamVectors(Part):
+    """See `memory.store.vectors.VectorIndex`."""
+
+    def embedded_count(self, generation: int) -> int:
+        with self.data.lock:
+            return len(embedded(self.data, generation))
+
+    def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
+        with self.data.lock:
+            self.data.generation(generation)
+            ids = sorted(embeddable(self.data) - embedded(self.data, generation))
+            return [excerpt(self.data, id) for id in ids if id > after][:limit]
+
+    def set_vectors(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
+        with self.data.change() as data:
+            if generation not in data.generations:
+                return 0
+            alive = {ChunkId(window.chunk) for window in windows} & embeddable(data)
+            kept = {key: old for key, old in data.vectors.items() if key[0] != generation or key[1] not in alive}
+            new = {(generation, ChunkId(w.chunk), w.window): vectors[w.row].copy() for w in windows if w.chunk in alive}
+            data.vectors = kept | new
+            data.begun = {key: one for key, one in data.begun.items() if key[0] != generation or key[1] not in alive}
+            if data.generations[generation].state is State.ACTIVE:
+                data.queue = {id: waiting for id, waiting in data.queue.items() if id not in alive}
+            return len(alive)
+
+    def clear(self, generation: int, ids: Sequence[ChunkId] | None = None) -> None:
+        with self.data.change() as data:
+            cleared = data.generation(generation)
+            if ids is None:
+                data.fingerprints.pop(generation, None)
+                forget(data, generation)
+                data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}
+            gone = {key for key in data.vectors if key[0] == generation and (ids is None or key[1] in ids)}
+            data.vectors = {key: vector for key, vector in data.vectors.items() if key not in gone}
+            if cleared.state is State.ACTIVE:
+                requeue(data, generation)
+
+    def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
+        with self.data.lock:
+            self.data.generation(generation)
+            best: dict[ChunkId, float] = {}
+            for (own, chunk, _), stored in self.data.vectors.items():
+                if own == generation and inside(self.data.memories[self.data.pieces[chunk].memory], scope):
+                    best[chunk] = max(best.get(chunk, -2.0), _cosine(stored, vector))
+            ranked = sorted(best, key=lambda chunk: (-best[chunk], chunk))[:k]
+            return tuple(Scored(id, self.data.pieces[id].memory, best[id], cosine=best[id]) for id in ranked)
+
+    def memory_similarities(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
+        with self.data.lock:
+            self.data.generation(generation)
+            best: dict[MemoryId, float] = {}
+            for (own, chunk, _), stored in self.data.vectors.items():
+                memory = self.data.pieces[chunk].memory
+                if own == generation and inside(self.data.memories[memory], scope):
+                    best[memory] = max(best.get(memory, -2.0), _cosine(stored, vector))
+            return best
+
+    def cosines(
+        self, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]
+    ) -> Mapping[ChunkId, tuple[float, float]]:
+        with self.data.lock:
+            self.data.generation(generation)
+            found: dict[ChunkId, tuple[float, float]] = {}
+            for (own, chunk, _), stored in self.data.vectors.items():
+                if own == generation and chunk in ids:
+                    pair = (_cosine(stored, vector), _cosine(stored, other))
+                    found[chunk] = max(found.get(chunk, pair), pair)
+            return found
+
+    def centre(self, generation: int) -> tuple[Vectors, int]:
+        with self.data.lock:
+            dimension = self.data.generation(generation).space.dimension
+            own = [vector for key, vector in self.data.vectors.items() if key[0] == generation]
+            return np.asarray(own, dtype=np.float64).reshape(-1, dimension).sum(axis=0), len(own)
+
+
+def _cosine(left: Vectors, right: Vectors) -> float:
+    a, b = left.astype(np.float64), right.astype(np.float64)
+    return float(a @ b / math.sqrt((a @ a) * (b @ b)))
