@@ -54,14 +54,21 @@ class Names:
         entities(store, *names)
         kept(store, note("a note", title="c"))
 
-        assert store.graph.names() == sorted(names)
+        assert [*store.graph.named()] == sorted(names)
         for size in (1, 2, 5, 10, 11, 12):
             pages, after = [], ""
-            while len(pages) <= len(names) and (page := store.graph.names(after, size)):
+            while len(pages) <= len(names) and (page := [*store.graph.named(after=after, limit=size)]):
                 pages += page
                 after = page[-1]
             assert pages == sorted(names)
-        assert store.graph.names("abc", 2) == ["b", "z"]
+        assert [*store.graph.named(after="abc", limit=2)] == ["b", "z"]
+
+    def test_of_some_names_too_there_are_pages(self, store: Store) -> None:
+        a, b, _, d = entities(store, *"abcd")
+
+        assert [*store.graph.named("dab").items()] == [("a", a), ("b", b), ("d", d)]
+        assert store.graph.named("dab", after="a") == {"b": b, "d": d}
+        assert store.graph.named("dab", after="a", limit=1) == {"b": b}
 
     def test_a_name_is_free_again_when_its_entity_is_gone(self, store: Store) -> None:
         first, other = entities(store, "Ada", "Bob")
@@ -82,7 +89,7 @@ class Relating:
         assert store.graph.relate([related(a, b, moment=1)]) == [True]
         assert store.graph.relate([related(a, b, moment=2), related(b, a, moment=3)]) == [False, True]
 
-        assert store.graph.all_relations() == [related(a, b, moment=1), related(b, a, moment=3)]
+        assert store.graph.relations() == [related(a, b, moment=1), related(b, a, moment=3)]
 
     def test_of_the_same_relation_twice_the_first_is_kept(self, store: Store) -> None:
         a, b = entities(store, "a", "b")
@@ -90,7 +97,7 @@ class Relating:
         new = store.graph.relate([related(a, b, moment=5), related(a, b, "likes"), related(a, b, moment=1)])
 
         assert new == [True, True, False]
-        assert store.graph.all_relations() == [related(a, b, moment=5), related(a, b, "likes")]
+        assert store.graph.relations() == [related(a, b, moment=5), related(a, b, "likes")]
 
     @pytest.mark.parametrize("type", ["", "is part of", "数据", "🦊", "it's", '"', "1", "null", "\\u0041", "[]", "\n"])
     def test_a_type_is_kept_to_the_last_character(self, store: Store, type: str) -> None:
@@ -117,7 +124,7 @@ class Relating:
         for wrong in (related(a, absent), related(absent, a)):
             with pytest.raises(NotFound):
                 store.graph.relate([related(a, b), wrong, related(b, a)])
-        assert store.graph.all_relations() == []
+        assert store.graph.relations() == []
 
     def test_only_entities_are_related(self, store: Store) -> None:
         a, memory = kept(store, entity("a"), note())
@@ -132,7 +139,7 @@ class Relating:
 
         store.graph.relate([related(a, b)._replace(created_at=zoned)])
 
-        assert store.graph.all_relations()[0].created_at == at(1.5)
+        assert store.graph.relations()[0].created_at == at(1.5)
 
     def test_what_is_unrelated_is_gone_and_nothing_else(self, store: Store) -> None:
         a, b = entities(store, "a", "b")
@@ -142,13 +149,13 @@ class Relating:
         gone = store.graph.unrelate([related(a, b, moment=9), related(b, b), related(a, b, "Knows"), related(a, b)])
 
         assert gone == [True, False, False, False]
-        assert store.graph.all_relations() == [related(a, a), related(a, b, "likes"), related(b, a)]
+        assert store.graph.relations() == [related(a, a), related(a, b, "likes"), related(b, a)]
         assert store.graph.unrelate([related(a, id) for id in NO_ENTITIES]) == [False] * 4
 
     def test_nothing_is_a_request_too(self, store: Store) -> None:
         assert store.graph.relate([]) == store.graph.unrelate([]) == []
         assert store.graph.attach([]) == store.graph.detach([]) == []
-        assert store.graph.relations([]) == store.graph.relations([], inside=True) == store.graph.attached() == []
+        assert store.graph.relations([]) == store.graph.relations([], inside=True) == store.graph.attached([]) == []
         assert store.graph.neighbours([]) == set()
 
     def test_relations_go_with_either_end(self, store: Store) -> None:
@@ -157,7 +164,7 @@ class Relating:
 
         store.memories.delete(b)
 
-        assert store.graph.all_relations() == [related(a, c), related(c, a)]
+        assert store.graph.relations() == [related(a, c), related(c, a)]
 
     def test_what_is_related_outlives_a_change_of_an_entity(self, store: Store) -> None:
         a, b, memory = kept(store, entity("a"), entity("b"), note())
@@ -204,15 +211,25 @@ class Relations:
         every = [related(s, t, type) for s in (a, b) for t in (a, c) for type in ("x", "é")][:7]
         store.graph.relate(every[::-1])
 
-        found: Sequence[Relation] = store.graph.all_relations(limit=size)
+        found: Sequence[Relation] = store.graph.relations(limit=size)
         pages = list(found)
         while found and len(pages) <= len(every):
             if gone:  # the place to go on from need not be there
                 store.graph.unrelate(found[-1:])
-            found = store.graph.all_relations(found[-1], size)
+            found = store.graph.relations(after=found[-1], limit=size)
             pages += found
 
         assert pages == every
+
+    @pytest.mark.parametrize("inside", [False, True])
+    def test_of_some_entities_too_there_are_pages(self, store: Store, inside: bool) -> None:
+        a, b, c = entities(store, "a", "b", "c")
+        every = [related(s, t, type) for s in (a, b) for t in (a, b) for type in ("x", "é")]
+        store.graph.relate([*every, related(c, c)])
+
+        pages = [store.graph.relations([a, b], inside=inside, after=one, limit=3) for one in (None, *every)]
+
+        assert pages == [every[place : place + 3] for place in range(len(every) + 1)]
 
 
 class Neighbours:
@@ -262,7 +279,7 @@ class Attaching:
         ]
         assert store.graph.attach([linked(a, memory, 3), linked(a, other)]) == [False, True]
 
-        assert store.graph.all_attached() == [linked(a, memory, 1), linked(a, other), linked(b, memory)]
+        assert store.graph.attached() == [linked(a, memory, 1), linked(a, other), linked(b, memory)]
 
     @pytest.mark.parametrize("absent", NO_ENTITIES)
     def test_nothing_is_linked_if_an_end_is_not_there(self, store: Store, absent: MemoryId) -> None:
@@ -271,7 +288,7 @@ class Attaching:
         for wrong in (linked(absent, memory), linked(a, absent), linked(memory, memory)):
             with pytest.raises(NotFound):
                 store.graph.attach([linked(a, memory), wrong])
-        assert store.graph.all_attached() == []
+        assert store.graph.attached() == []
 
     def test_entities_are_related_and_not_linked(self, store: Store) -> None:
         a, b, memory = kept(store, entity("a"), entity("b"), note())
@@ -281,7 +298,7 @@ class Attaching:
                 store.graph.attach([linked(a, memory), wrong])
         with pytest.raises(NotFound):
             store.graph.attach([linked(a, b), linked(a, 999)])
-        assert store.graph.all_attached() == []
+        assert store.graph.attached() == []
 
     def test_links_are_found_from_both_sides(self, store: Store) -> None:
         a, b, x, y, z = kept(store, entity("a"), entity("b"), note("x"), note("y"), note("z"))
@@ -302,7 +319,7 @@ class Attaching:
             False,
             False,
         ]
-        assert store.graph.all_attached() == [linked(b, x)]
+        assert store.graph.attached() == [linked(b, x)]
 
     @pytest.mark.parametrize("gone", [False, True])
     @pytest.mark.parametrize("size", [1, 2, 5, 6])
@@ -311,24 +328,33 @@ class Attaching:
         every = [linked(a, x), linked(a, z), linked(b, x), linked(b, y), linked(b, z)]
         store.graph.attach(every[::-1])
 
-        found: Sequence[Attached] = store.graph.all_attached(limit=size)
+        found: Sequence[Attached] = store.graph.attached(limit=size)
         pages = list(found)
         while found and len(pages) <= len(every):
             if gone:
                 store.graph.detach(found[-1:])
-            found = store.graph.all_attached(found[-1], size)
+            found = store.graph.attached(after=found[-1], limit=size)
             pages += found
 
         assert pages == every
+
+    def test_of_some_links_too_there_are_pages(self, store: Store) -> None:
+        a, b, c, x, y = kept(store, entity("a"), entity("b"), entity("c"), note("x"), note("y"))
+        every = [linked(a, x), linked(a, y), linked(b, x), linked(c, x)]
+        store.graph.attach([*every, linked(b, y)])
+
+        pages = [store.graph.attached([a], [x], after=one, limit=2) for one in (None, *every)]
+
+        assert pages == [every[place : place + 2] for place in range(len(every) + 1)]
 
     def test_links_go_with_what_they_join(self, store: Store) -> None:
         a, b, x, y = kept(store, entity("a"), entity("b"), note("x"), note("y", moment=at(9)))
         store.graph.attach([linked(a, x), linked(a, y), linked(b, x), linked(b, y)])
 
         store.memories.delete(a)
-        assert store.graph.all_attached() == [linked(b, x), linked(b, y)]
+        assert store.graph.attached() == [linked(b, x), linked(b, y)]
         store.sessions.forget(Scope(kinds=frozenset({Kind.NOTE})), at(1), 10)
-        assert store.graph.all_attached() == [linked(b, y)]
+        assert store.graph.attached() == [linked(b, y)]
         assert set(store.memories.by_id([a, b, x, y])) == {b, y}
 
 

@@ -274,7 +274,7 @@ class Clearing:
         total, count = store.vectors.centre(1)
         assert (count, total.shape) == (1, (SPACE.dimension,))
         assert total == pytest.approx(vectors[2], abs=1e-6)
-        assert store.graph.all_attached() == [linked(other, stays)]
+        assert store.graph.attached() == [linked(other, stays)]
 
     def test_what_a_cleared_memory_superseded_holds_again(self, store: Store) -> None:
         old = kept(store, finding("old", run="s"))[0]

@@ -183,9 +183,9 @@ class Graphs(RuleBasedStateMachine):
 
     @invariant()
     def hold_the_same(self) -> None:
-        every = self.same(lambda store: store.graph.all_relations())
+        every = self.same(lambda store: store.graph.relations())
         assert every == [Relation(*key, moment) for key, moment in sorted(self.moments.items())]
-        links = self.same(lambda store: store.graph.all_attached())
+        links = self.same(lambda store: store.graph.attached())
         assert [one[:2] for one in links] == sorted(self.links)
         counts = self.same(lambda store: store.graph.counts())
         assert (counts.entities, counts.relations) == (len(self.graph), self.graph.number_of_edges())

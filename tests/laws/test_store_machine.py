@@ -393,10 +393,10 @@ class Stores(RuleBasedStateMachine):
     @rule(data=st.data(), inside=st.booleans(), limit=limits)
     def ask_the_graph(self, data, inside, limit) -> None:
         ids = [self.some_entity(data) for _ in range(data.draw(st.integers(0, 3)))]
-        self.same("graph.relations", ids, inside=inside)
+        self.same("graph.relations", ids, inside=inside, limit=limit)
         self.same("graph.neighbours", ids, besides=[self.some_entity(data)])
-        self.same("graph.attached", ids, [self.some_id(data)])
-        self.same("graph.names", data.draw(names), limit)
+        self.same("graph.attached", ids, [self.some_id(data)], limit=limit)
+        self.same("graph.named", after=data.draw(names), limit=limit)
         self.same("graph.named", ["e", "é", "note"])
 
     @rule(run=runs, agent=agents, after=st.integers(0, 9), limit=limits)
@@ -457,7 +457,7 @@ class Stores(RuleBasedStateMachine):
 
     @invariant()
     def have_the_same_graph_and_runs(self) -> None:
-        for name in ("graph.all_relations", "graph.all_attached", "graph.counts", "runs.calls"):
+        for name in ("graph.relations", "graph.attached", "graph.counts", "runs.calls"):
             self.same(name)
         self.same("runs.latest", 9)
 

@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 class RamGraph(Part):
     """See `memory.store.graph.Graph`."""
 
-    def named(self, names: Sequence[str]) -> Mapping[str, MemoryId]:
+    def named(
+        self, names: Sequence[str] | None = None, *, after: str = "", limit: int | None = None
+    ) -> Mapping[str, MemoryId]:
         with self.data.lock:
-            return {one.title: one.id for one in self._entities() if one.title in names}
-
-    def names(self, after: str = "", limit: int = 1000) -> Sequence[str]:
-        with self.data.lock:
-            return sorted(one.title for one in self._entities() if one.title > after)[:limit]
+            found = [(one.title, one.id) for one in self._entities() if names is None or one.title in names]
+        return dict(sorted(one for one in found if one[0] > after)[:limit])
 
     def relate(self, relations: Sequence[Relation]) -> Sequence[bool]:
         with self.data.change() as data:
@@ -40,12 +39,17 @@ class RamGraph(Part):
         with self.data.change() as data:
             return [data.relations.pop(one[:3], None) is not None for one in relations]
 
-    def relations(self, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
+    def relations(
+        self,
+        ids: Sequence[MemoryId] | None = None,
+        *,
+        inside: bool = False,
+        after: Relation | None = None,
+        limit: int | None = None,
+    ) -> Sequence[Relation]:
         among = all if inside else any
-        return [one for one in self._relations() if among(end in ids for end in (one.source, one.target))]
-
-    def all_relations(self, after: Relation | None = None, limit: int = 1000) -> Sequence[Relation]:
-        return [one for one in self._relations() if after is None or one[:3] > after[:3]][:limit]
+        found = [one for one in self._relations() if ids is None or among(end in ids for end in one[:2])]
+        return [one for one in found if after is None or one[:3] > after[:3]][:limit]
 
     def _relations(self) -> list[Relation]:
         with self.data.lock:
@@ -73,11 +77,18 @@ class RamGraph(Part):
         with self.data.change() as data:
             return [data.attached.pop(one[:2], None) is not None for one in links]
 
-    def attached(self, entities: Sequence[MemoryId] = (), memories: Sequence[MemoryId] = ()) -> Sequence[Attached]:
-        return [one for one in self._attached() if one.entity in entities or one.memory in memories]
-
-    def all_attached(self, after: Attached | None = None, limit: int = 1000) -> Sequence[Attached]:
-        return [one for one in self._attached() if after is None or one[:2] > after[:2]][:limit]
+    def attached(
+        self,
+        entities: Sequence[MemoryId] | None = None,
+        memories: Sequence[MemoryId] | None = None,
+        *,
+        after: Attached | None = None,
+        limit: int | None = None,
+    ) -> Sequence[Attached]:
+        found = self._attached()
+        if entities is not None or memories is not None:
+            found = [one for one in found if one.entity in (entities or ()) or one.memory in (memories or ())]
+        return [one for one in found if after is None or one[:2] > after[:2]][:limit]
 
     def _attached(self) -> list[Attached]:
         with self.data.lock:

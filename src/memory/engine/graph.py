@@ -12,10 +12,10 @@ from memory.schema.memory import MemoryId
 from memory.search import walks
 from memory.store import Attached, Relation
 from memory.text.observations import checked, listed, observations, together
-from memory.write.edges import RelationLine, add_edges, edge_lines
+from memory.write.edges import PAGE, RelationLine, add_edges, edge_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memory.engine.documents import Documents
@@ -122,7 +122,7 @@ class Entities:
 
     def suggestion(self, name: int | str) -> str:
         """What to say of a name that is none."""
-        known = {known.casefold()[:BEGINNING]: known for known in self._store.graph.names(limit=NAMES)}
+        known = {known.casefold()[:BEGINNING]: known for known in self._store.graph.named(limit=NAMES)}
         suggestions = get_close_matches(str(name).strip().casefold()[:BEGINNING], known, n=1)
         if suggestions:
             return f"Did you mean {clipped_repr(known[suggestions[0]])}?"
@@ -131,9 +131,9 @@ class Entities:
     def every(self) -> Iterator[Memory]:
         """Every entity by name, read a page at a time."""
         after = ""
-        while page := self._store.graph.names(after, NAMES):
-            yield from self._page(page)
-            after = page[-1]
+        while page := self._store.graph.named(after=after, limit=PAGE):
+            yield from self._page(page.values())
+            *_, after = page
 
     def named(self, names: Sequence[str]) -> Mapping[str, MemoryId]:
         """The ids of entities by their names alone; those that are there."""
@@ -141,12 +141,11 @@ class Entities:
 
     def some(self, offset: int, limit: int) -> list[Memory]:
         """A page of the entities, by name."""
-        return self._page(self._store.graph.names("", offset + limit)[offset:])
+        return self._page([*self._store.graph.named(limit=offset + limit).values()][offset:])
 
-    def _page(self, names: Sequence[str]) -> list[Memory]:
-        ids = self._store.graph.named(names)
-        found = self._store.memories.by_id(list(ids.values()))
-        return [found[ids[name]] for name in names if name in ids and ids[name] in found]
+    def _page(self, ids: Collection[MemoryId]) -> list[Memory]:
+        found = self._store.memories.by_id([*ids])
+        return [found[id] for id in ids if id in found]
 
     def there(self, ids: Iterable[MemoryId]) -> Mapping[MemoryId, Memory]:
         """Of these entities, or memories, those that are there, by their ids."""
@@ -254,7 +253,7 @@ class Entities:
     def all_relations(self) -> Iterator[Relation]:
         """Every relation, read a page at a time."""
         after = None
-        while page := self._store.graph.all_relations(after):
+        while page := self._store.graph.relations(after=after, limit=PAGE):
             yield from page
             after = page[-1]
 
@@ -311,7 +310,7 @@ class Entities:
     def all_attached(self) -> Iterator[Attached]:
         """Every link between an entity and a memory, read a page at a time."""
         after = None
-        while page := self._store.graph.all_attached(after):
+        while page := self._store.graph.attached(after=after, limit=PAGE):
             yield from page
             after = page[-1]
 

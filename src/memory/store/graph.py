@@ -22,12 +22,16 @@ class Graph(Protocol):
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
 
-    def named(self, names: Sequence[str]) -> Mapping[str, MemoryId]:
-        """The entities of these names that are there, by name."""
-        ...
+    def named(
+        self, names: Sequence[str] | None = None, *, after: str = "", limit: int | None = None
+    ) -> Mapping[str, MemoryId]:
+        """
+        Entities that are there, by name, in the order of the code points.
 
-    def names(self, after: str = "", limit: int = 1000) -> Sequence[str]:
-        """Names of entities above `after`, by code points, lowest first."""
+        Args:
+            names: Only those of these names.
+            after, limit: A page of them: of names above `after`, so many.
+        """
         ...
 
     def relate(self, relations: Sequence[Relation]) -> Sequence[bool]:
@@ -43,17 +47,21 @@ class Graph(Protocol):
         """Remove relations by source, target and type, all in one transaction; for each whether it was there."""
         ...
 
-    def relations(self, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
+    def relations(
+        self,
+        ids: Sequence[MemoryId] | None = None,
+        *,
+        inside: bool = False,
+        after: Relation | None = None,
+        limit: int | None = None,
+    ) -> Sequence[Relation]:
         """
-        Those that begin or end at one of these entities, by source, target, type.
+        Relations by source, target, type.
 
         Args:
-            inside: Only those that begin and end at one of them.
+            ids: Only those that begin or end at one of these entities; `inside`: that begin and end at one of them.
+            after, limit: A page of them: behind this relation, which may be gone, so many.
         """
-        ...
-
-    def all_relations(self, after: Relation | None = None, limit: int = 1000) -> Sequence[Relation]:
-        """By source, target, type; `after` continues behind the last one of a page, which may be gone."""
         ...
 
     def neighbours(self, ids: Collection[MemoryId], *, besides: Collection[MemoryId] = ()) -> AbstractSet[MemoryId]:
@@ -74,12 +82,21 @@ class Graph(Protocol):
         """Remove links by entity and memory, all in one transaction; for each whether it was there."""
         ...
 
-    def attached(self, entities: Sequence[MemoryId] = (), memories: Sequence[MemoryId] = ()) -> Sequence[Attached]:
-        """The links of any of these entities or of any of these memories, by entity, then by memory."""
-        ...
+    def attached(
+        self,
+        entities: Sequence[MemoryId] | None = None,
+        memories: Sequence[MemoryId] | None = None,
+        *,
+        after: Attached | None = None,
+        limit: int | None = None,
+    ) -> Sequence[Attached]:
+        """
+        Links by entity, then by memory.
 
-    def all_attached(self, after: Attached | None = None, limit: int = 1000) -> Sequence[Attached]:
-        """By entity, then by memory; `after` continues behind the last one of a page, which may be gone."""
+        Args:
+            entities, memories: Only the links of any of these; if both are given, of any of the ones or of the others.
+            after, limit: A page of them: behind this link, which may be gone, so many.
+        """
         ...
 
     def counts(self) -> GraphCounts: ...

@@ -41,6 +41,7 @@ class LinkLine(NamedTuple):
 EdgeLine: TypeAlias = RelationLine | LinkLine
 RELATION, ATTACHED, CALL = "memory.relation/1", "memory.attached/1", "memory.tool_call/1"
 SCHEMAS = (RELATION, ATTACHED, CALL)
+PAGE = 1000  # entities, relations or links at a time
 
 
 class EdgesAdded(NamedTuple):
@@ -53,13 +54,13 @@ class EdgesAdded(NamedTuple):
 def edge_lines(store: Store) -> Iterator[EdgeLine]:
     """Every relation, then every link between an entity and a memory, read a page at a time."""
     relation: Relation | None = None
-    while relations := store.graph.all_relations(relation):
+    while relations := store.graph.relations(after=relation, limit=PAGE):
         uids = _uids(store, [id for one in relations for id in one[:2]])
         for relation in relations:
             if relation.source in uids and relation.target in uids:  # neither was deleted meanwhile
                 yield RelationLine(uids[relation.source], uids[relation.target], relation.type, relation.created_at)
     link: Attached | None = None
-    while links := store.graph.all_attached(link):
+    while links := store.graph.attached(after=link, limit=PAGE):
         uids = _uids(store, [id for one in links for id in one[:2]])
         for link in links:
             if link.entity in uids and link.memory in uids:

@@ -55,6 +55,6 @@ def test_what_joined_something_that_is_gone_goes_too(tmp_path: Path, what: str) 
         store.repair()
 
         assert store.check() == ()
-        assert store.graph.all_relations() == relations
-        assert store.graph.all_attached() == links
+        assert store.graph.relations() == relations
+        assert store.graph.attached() == links
     sound(path)

@@ -82,7 +82,7 @@ def steps_taken(store: SqliteStore, filters: dict[str, str]) -> int:
 
 def test_what_there_is_one_of_is_looked_up_by_what_names_it(store: SqliteStore) -> None:
     named = steps(store, lambda: store.graph.named(["a", "b"]))
-    names = steps(store, lambda: store.graph.names("a", 5))
+    names = steps(store, lambda: store.graph.named(after="a", limit=5))
     saved = steps(store, lambda: store.memories.write_entries([entity("c"), feedback("well done")]))
 
     assert [step.split(" <- ")[0] for step in (*named, *names)][::2] == [

@@ -41,12 +41,12 @@ def star(store: SqliteStore, spokes: int) -> list[MemoryId]:
 
 CALLS: dict[str, Callable[[SqliteStore, list[MemoryId]], object]] = {
     "named": lambda store, ids: store.graph.named([str(id) for id in ids]),
-    "names": lambda store, ids: store.graph.names("1", len(ids)),
+    "names": lambda store, ids: store.graph.named(after="1", limit=len(ids)),
     "relate": lambda store, ids: store.graph.relate([related(id, ids[0], "new") for id in ids]),
     "unrelate": lambda store, ids: store.graph.unrelate([related(ids[0], id) for id in ids]),
     "relations": lambda store, ids: store.graph.relations(ids),
     "relations inside": lambda store, ids: store.graph.relations(ids, inside=True),
-    "all_relations": lambda store, ids: store.graph.all_relations(related(2, 0), len(ids)),
+    "all relations": lambda store, ids: store.graph.relations(after=related(2, 0), limit=len(ids)),
     "neighbours": lambda store, ids: store.graph.neighbours(ids[:1]),
     "neighbours of many": lambda store, ids: store.graph.neighbours(ids, besides=ids[::2]),
     "distances": lambda store, ids: distances(store, ids[:1], 3),
@@ -56,7 +56,7 @@ CALLS: dict[str, Callable[[SqliteStore, list[MemoryId]], object]] = {
     "attach": lambda store, ids: store.graph.attach([linked(id, ids[-1] + 1, 9) for id in ids]),
     "detach": lambda store, ids: store.graph.detach([linked(id, ids[-1] + 1) for id in ids]),
     "attached": lambda store, ids: store.graph.attached(ids, ids),
-    "all_attached": lambda store, ids: store.graph.all_attached(linked(2, 0), len(ids)),
+    "all attached": lambda store, ids: store.graph.attached(after=linked(2, 0), limit=len(ids)),
 }
 
 
@@ -102,7 +102,7 @@ def test_a_path_is_looked_for_from_the_end_with_fewer_to_go_on_from(sqlite: Sqli
 
     for ends in ((hub, ids[-1]), (ids[-1], hub), (ids[60], ids[-1])):
         told = statements(sqlite, lambda ends=ends: path(sqlite, *ends, 9))
-        assert max(len(json.loads(ids)) for _, (ids,) in told) <= 5
+        assert max(len(json.loads(ids)) for _, (ids, *_) in told) <= 5
 
 
 def test_ten_thousand_neighbours_of_a_hub_are_near(sqlite: SqliteStore) -> None:

@@ -33,17 +33,16 @@ class SqliteGraph(Part):
     """See `memory.store.graph.Graph`."""
 
     @reading
-    def named(self, db: apsw.Connection, names: Sequence[str]) -> Mapping[str, MemoryId]:
+    def named(
+        self, db: apsw.Connection, names: Sequence[str] | None = None, *, after: str = "", limit: int | None = None
+    ) -> Mapping[str, MemoryId]:
+        wanted, among = "title > ?2", ""
+        if names is not None:
+            wanted, among = f"title {_AMONG} and +title > ?2", _json([*filter(_encodable, names)])
         found: Iterable[Row] = db.execute(
-            f"select title, id from {_NAMED} and title in (select value from json_each(?))",
-            (_json([name for name in names if name.isascii() or _encodable(name)]),),
+            f"select title, id from {_NAMED} and {wanted} order by title limit ?3", (among, after, _most(limit))
         )
         return dict(found)
-
-    @reading
-    def names(self, db: apsw.Connection, after: str = "", limit: int = 1000) -> Sequence[str]:
-        found = db.execute(f"select title from {_NAMED} and title > ? order by title limit ?", (after, limit))
-        return [title for (title,) in found]
 
     @writing()
     def relate(self, db: apsw.Connection, relations: Sequence[Relation]) -> Sequence[bool]:
@@ -70,21 +69,29 @@ class SqliteGraph(Part):
         return _first_of(triples, removed)
 
     @reading
-    def relations(self, db: apsw.Connection, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
-        # +: to look for each source with each target would take as many steps as there are pairs of them.
-        either = f"{_RELATION} where source {_AMONG} and +target {_AMONG}"
-        if not inside:
-            either = f"{_RELATION} where source {_AMONG} union {_RELATION} where target {_AMONG}"
-        rows: Iterable[Row] = db.execute(f"{either} order by source, target, type", (listed(ids),))
-        return [_relation(row) for row in rows]
-
-    @reading
-    def all_relations(
-        self, db: apsw.Connection, after: Relation | None = None, limit: int = 1000
+    def relations(
+        self,
+        db: apsw.Connection,
+        ids: Sequence[MemoryId] | None = None,
+        *,
+        inside: bool = False,
+        after: Relation | None = None,
+        limit: int | None = None,
     ) -> Sequence[Relation]:
-        first = "" if after is None else "where (source, target, type) > (?, ?, ?)"
-        values = () if after is None else after[:3]
-        rows: Iterable[Row] = db.execute(f"{_RELATION} {first} order by source, target, type limit ?", (*values, limit))
+        place = (0, 0, "") if after is None else after[:3]
+        if ids is None:
+            either = ["(source, target, type) > (?2, ?3, ?4)"]
+        else:  # +: by the entities, not from a place on
+            ends = [f"source {_AMONG}", f"target {_AMONG}"]
+            if (
+                inside
+            ):  # +: to look for each source with each target would take as many steps as there are pairs of them
+                ends = [f"source {_AMONG} and +target {_AMONG}"]
+            either = [f"{end} and (+source, +target, +type) > (?2, ?3, ?4)" for end in ends]
+        rows: Iterable[Row] = db.execute(
+            f"{_union(_RELATION, either)} order by source, target, type limit ?5",
+            (listed(ids or ()), *place, _most(limit)),
+        )
         return [_relation(row) for row in rows]
 
     @reading
@@ -120,22 +127,24 @@ class SqliteGraph(Part):
 
     @reading
     def attached(
-        self, db: apsw.Connection, entities: Sequence[MemoryId] = (), memories: Sequence[MemoryId] = ()
+        self,
+        db: apsw.Connection,
+        entities: Sequence[MemoryId] | None = None,
+        memories: Sequence[MemoryId] | None = None,
+        *,
+        after: Attached | None = None,
+        limit: int | None = None,
     ) -> Sequence[Attached]:
+        place = (0, 0) if after is None else after[:2]
+        if entities is None and memories is None:
+            either = ["(entity, memory) > (?3, ?4)"]
+        else:
+            ends = (f"entity {_AMONG}", "memory in (select value from json_each(?2))")
+            either = [f"{end} and (+entity, +memory) > (?3, ?4)" for end in ends]
         rows: Iterable[Row] = db.execute(
-            f"""{_ATTACHED} where entity in (select value from json_each(?))
-                union
-                {_ATTACHED} where memory in (select value from json_each(?))
-                order by entity, memory""",
-            (listed(entities), listed(memories)),
+            f"{_union(_ATTACHED, either)} order by entity, memory limit ?5",
+            (listed(entities or ()), listed(memories or ()), *place, _most(limit)),
         )
-        return [Attached(entity, memory, moment(at)) for entity, memory, at in rows]
-
-    @reading
-    def all_attached(self, db: apsw.Connection, after: Attached | None = None, limit: int = 1000) -> Sequence[Attached]:
-        first = "" if after is None else "where (entity, memory) > (?, ?)"
-        values = () if after is None else after[:2]
-        rows: Iterable[Row] = db.execute(f"{_ATTACHED} {first} order by entity, memory limit ?", (*values, limit))
         return [Attached(entity, memory, moment(at)) for entity, memory, at in rows]
 
     @reading
@@ -238,6 +247,15 @@ def _first_of(wanted: Iterable[Row], rows: Iterable[Row]) -> list[bool]:
 def _relation(row: Row) -> Relation:
     source, target, type, at = row
     return Relation(source, target, type, moment(at))
+
+
+def _union(selection: str, either: Iterable[str]) -> str:
+    """What meets one of some conditions."""
+    return " union ".join(f"{selection} where {condition}" for condition in either)
+
+
+def _most(limit: int | None) -> int:
+    return -1 if limit is None else limit
 
 
 def _encodable(name: str) -> bool:
