@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.operations.sessions import SearchStats, SessionMemory, log_timing, search_stats
     from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier, Verdict
     from memory.schema.document import Details
-    from memory.schema.draft import Draft
+    from memory.schema.draft import Draft, Saved
     from memory.schema.errors import (
         Ambiguous,
         ConfigError,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from memory.schema.kinds import Kind
     from memory.schema.memory import Memory
     from memory.schema.query import Granularity, Mode, Query, Scope
-    from memory.schema.saved import Saved
 
 __all__ = [
     "Ambiguous",
@@ -121,7 +120,7 @@ _HOMES = {
     "memory.operations.research": ("ResearchMemory",),
     "memory.operations.sessions": ("SearchStats", "SessionMemory", "log_timing", "search_stats"),
     "memory.schema.answer": ("Answer", "Hit", "Notice", "Outcome", "Tier", "Verdict"),
-    "memory.schema.draft": ("Draft",),
+    "memory.schema.draft": ("Draft", "Saved"),
     "memory.schema.errors": (
         "Ambiguous",
         "ConfigError",
@@ -150,7 +149,6 @@ _HOMES = {
     "memory.schema.memory": ("Memory",),
     "memory.schema.query": ("Granularity", "Mode", "Query", "Scope"),
     "memory.schema.document": ("Details",),
-    "memory.schema.saved": ("Saved",),
 }
 
 

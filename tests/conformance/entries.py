@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from memory.schema.answer import Ranking
+    from memory.schema.draft import Saved
     from memory.schema.memory import ChunkId
-    from memory.schema.saved import Saved
     from memory.schema.space import Vectors
     from memory.store import Store
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.document import Details
-from memory.schema.draft import SHARED
+from memory.schema.draft import SHARED, Saved
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind, check_kind
 from memory.schema.memory import ChunkId, Memory, MemoryId, Revision, Status
-from memory.schema.saved import Saved
 from memory.store import RESOLVED, SAME, UID_PREFIX
 from memory.store.phrases import stems
 from oracle.ram_chunks import Piece, columns, excerpt

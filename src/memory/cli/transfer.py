@@ -25,11 +25,11 @@ from memory.cli.options import (
 from memory.config.files import BULK_BYTES, contents, utf8
 from memory.config.project import project as named, repository
 from memory.schema.answer import Notice
+from memory.schema.draft import Saved
 from memory.schema.errors import Invalid, StoreDamaged, StoreError
 from memory.schema.kinds import Kind
 from memory.schema.limits import printable
 from memory.schema.query import Scope
-from memory.schema.saved import Saved
 from memory.store import ToolCall
 from memory.text.observations import observations
 from memory.write.edges import LinkLine, RelationLine

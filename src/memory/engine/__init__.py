@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from memory.engine.graph import Entities
     from memory.engine.runs import Runs
     from memory.schema.answer import Answer
-    from memory.schema.draft import Draft
+    from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Reference
-    from memory.schema.saved import Saved
     from memory.search.context import Beside, Context
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import Store

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from memory.engine.maintenance import SearchLog
     from memory.engine.vectors import Vectors
     from memory.schema.document import Details, Document, Expanded
-    from memory.schema.draft import Draft
+    from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
     from memory.schema.query import Scope
-    from memory.schema.saved import Saved
     from memory.store import Aged, Entry, Store
     from memory.write.entry import Cutting
     from memory.write.jsonl import MemoryLine

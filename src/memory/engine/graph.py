@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from memory.engine.documents import Documents
     from memory.schema.document import Details
+    from memory.schema.draft import Saved
     from memory.schema.memory import Memory
-    from memory.schema.saved import Saved
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import GraphCounts, Store
     from memory.write.edges import EdgeLine, EdgesAdded

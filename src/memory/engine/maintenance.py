@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memory.engine.status import Status
     from memory.engine.vectors import Vectors
     from memory.schema.answer import Searched, Step
-    from memory.schema.saved import Saved
+    from memory.schema.draft import Saved
     from memory.store import Links, Store
     from memory.write.jsonl import Exported, MemoryLine
 

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.engine.documents import Documents
-    from memory.schema.draft import Draft
+    from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Memory, MemoryId
-    from memory.schema.saved import Saved
     from memory.store import Run, Store
 
 PAGE = 1000  # calls, or memories, at a time

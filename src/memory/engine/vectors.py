@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.embed import Embedder
     from memory.embed.registry import Embedders
-    from memory.schema.backfill import Backfilled
     from memory.schema.document import Embedding
+    from memory.schema.holder import Backfilled
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Space, Vectors as Rows

@@ -1,4 +1,4 @@
-"""What a caller asks to keep."""
+"""What a caller asks to keep, and what became of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from memory.schema.limits import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memory.schema.memory import Json, MemoryId
+    from memory.schema.answer import Notice
+    from memory.schema.memory import Json, Memory, MemoryId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,3 +177,21 @@ def _depth(value: object, room: int = DEPTH_LIMIT + 1) -> int:
         case list() | tuple() if room:
             return 1 + max((_depth(item, room - 1) for item in value), default=0)
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """
+    What became of a draft.
+
+    Attributes:
+        known: The same was kept before in the same scope; `memory` is that one, and nothing was written.
+        chunks: How many the body is cut into, the head of a note among them.
+        renewed: It was there and says now what the draft says.
+    """
+
+    memory: Memory
+    known: bool
+    notices: tuple[Notice, ...] = ()
+    chunks: int = 1
+    renewed: bool = False

@@ -1,4 +1,7 @@
-"""Who has begun something: a process, told from every other there ever was, and whether it still runs."""
+"""
+Who has begun something: a process, told from every other there ever was, and whether it still runs; and what became of
+the chunks that waited for a vector while others had begun some of them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import os
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 _GONE = "gone"
 
@@ -98,3 +104,51 @@ def _started(process: int) -> str:
     state, *rest = stat.rpartition(b")")[2].split()  # its name may hold blanks and brackets
     # Fields 3 and 22 of https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
     return _GONE if state in (b"Z", b"X") else rest[18].decode()
+
+
+class Held(NamedTuple):
+    """
+    What others had begun to embed.
+
+    Attributes:
+        holder: Which process; None if that is not known.
+        fate: What became of it; chunks of one that has ended were free at once.
+        until: When the others are free again, if nothing comes of it.
+    """
+
+    chunks: int
+    holder: Holder | None
+    fate: Fate
+    until: datetime
+
+    def __str__(self) -> str:
+        chunks = "1 chunk" if self.chunks == 1 else f"{self.chunks:,} chunks"
+        process = "a process" if self.holder is None else f"process {self.holder.process}"
+        match self.fate:
+            case Fate.ENDED:
+                return f"{chunks} that {process} had begun to embed were free at once: it has ended"
+            case Fate.RUNS:
+                return f"{process} on this machine is embedding {chunks}"
+        place = "on another machine, in another container or before this machine was restarted"
+        return f"{process} began to embed {chunks} {place}; they are free at {self.until:%H:%M:%S} UTC"
+
+
+class Backfilled(NamedTuple):
+    """
+    Attributes:
+        embedded: Chunks that got a vector.
+        failed: Chunks whose text the model did not take.
+        left: Chunks that still wait, the failed ones among them.
+        error: The latest reason for a failure.
+        more: The time was over before all was done.
+        model: Provider and model that embedded.
+        held: What others had begun, as far as that was in the way.
+    """
+
+    embedded: int = 0
+    failed: int = 0
+    left: int = 0
+    error: str = ""
+    more: bool = False
+    model: str = ""
+    held: tuple[Held, ...] = ()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
     from memory.schema.answer import Ranking, Step
-    from memory.schema.backfill import Backfilled
+    from memory.schema.holder import Backfilled
     from memory.schema.memory import Memory, MemoryId
     from memory.store import Store
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memory.embed.registry import Embedders, MeteredEmbedder
-    from memory.schema.backfill import Backfilled
+    from memory.schema.holder import Backfilled
     from memory.schema.space import Vectors
     from memory.search.retrievers import Trace
     from memory.store import Generation, Store

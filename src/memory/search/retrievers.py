@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
     from memory.schema.answer import Ranking
-    from memory.schema.backfill import Backfilled
+    from memory.schema.holder import Backfilled
     from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.query import Query, Scope, Term
     from memory.schema.space import Vectors

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memory.rank.fuse import Fusing
     from memory.rank.rollup import Passage
     from memory.schema.answer import Ranking
-    from memory.schema.backfill import Backfilled
+    from memory.schema.holder import Backfilled
     from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.query import Query
     from memory.store import Store

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.schema.document import Details
+    from memory.schema.draft import Saved
     from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId
     from memory.schema.query import Scope
-    from memory.schema.saved import Saved
     from memory.store.values import Entry, Links
 
 

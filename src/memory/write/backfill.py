@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.embed import FINGERPRINT_TEXT, space
 from memory.embed.usage import BACKFILL, EMBED, purpose
 from memory.schema import holder
-from memory.schema.backfill import Backfilled, Held
 from memory.schema.errors import EmbedError, Garbled, Raised, Unfit
-from memory.schema.holder import Fate
+from memory.schema.holder import Backfilled, Fate, Held
 from memory.schema.limits import printable
 from memory.schema.space import Embedded, Space, Window
 from memory.store import active

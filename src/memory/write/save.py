@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.embed.usage import SAVE, purpose
 from memory.schema.answer import Notice
-from memory.schema.draft import SHARED, Draft
+from memory.schema.draft import SHARED, Draft, Saved
 from memory.schema.errors import EmbedError, SpaceMismatch, StoreBusy
 from memory.schema.kinds import Kind
 from memory.schema.limits import WHAT_OF_BODY, clipped_repr
-from memory.schema.saved import Saved
 from memory.schema.space import Embedded, Window
 from memory.text.passage import passage
 from memory.write.backfill import drain, embedded, many

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from memory.engine.graph import Observed
     from memory.operations.graph.given import Rows as Given
     from memory.operations.graph.rows import Name, Values
+    from memory.schema.draft import Saved
     from memory.schema.memory import Memory
-    from memory.schema.saved import Saved
 
 WITHOUT = frozenset({"pending", "failed", "outdated"})
 """The states of an entity that has no vectors, or not of what it says now."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.engine.doctor import Finding
     from memory.engine.status import Status
-    from memory.schema.backfill import Backfilled, Held
+    from memory.schema.holder import Backfilled, Held
     from memory.schema.space import Space
     from memory.schema.usage import Call
     from memory.write.estimate import Forecast

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Answer, Hit, Notice
     from memory.schema.document import Details
+    from memory.schema.draft import Saved
     from memory.schema.errors import Error
     from memory.schema.memory import Memory, Revision
-    from memory.schema.saved import Saved
     from memory.search.context import Context
     from memory.store import ToolCall
     from memory.write.edges import EdgeLine

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Answer, Hit, Notice
     from memory.schema.document import Details
+    from memory.schema.draft import Saved
     from memory.schema.memory import Memory
-    from memory.schema.saved import Saved
     from memory.search.context import Context
 
 TITLE = 80  # characters of a title outside of the fence

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     from memory.operations.research.arguments import Here, Which
     from memory.operations.research.transfer import Imported
-    from memory.schema.draft import Draft
+    from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Json
-    from memory.schema.saved import Saved
     from memory.store import Cleared
 
 __all__ = ["THIS", "ResearchMemory"]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Hit
     from memory.schema.document import Document
+    from memory.schema.draft import Saved
     from memory.schema.memory import Memory
-    from memory.schema.saved import Saved
     from memory.store import Run, ToolCall
 
 DIGITS = 6  # of a distance

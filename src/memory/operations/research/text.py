@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Answer
     from memory.schema.document import Document
+    from memory.schema.draft import Saved
     from memory.schema.memory import Memory
-    from memory.schema.saved import Saved
     from memory.store import Cleared, Run
 
 SHOWN = 2_000  # characters of one content among several

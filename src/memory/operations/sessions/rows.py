@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Hit, Notice
     from memory.schema.document import Document, Expanded, Resumed
+    from memory.schema.draft import Saved
     from memory.schema.memory import Memory, MemoryId
-    from memory.schema.saved import Saved
     from memory.store import Aged
 
 SCOPED = 2.0

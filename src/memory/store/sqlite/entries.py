@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.schema.draft import SHARED
+from memory.schema.draft import SHARED, Saved
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind, check_kind
 from memory.schema.memory import MemoryId, Revision, Status
-from memory.schema.saved import Saved
 from memory.schema.times import iso
 from memory.store.sqlite import generations, sameness
 from memory.store.sqlite.rows import MEMORY, body, fetched, key, memory, packed, record

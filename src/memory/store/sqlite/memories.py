@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.schema.document import Details
+    from memory.schema.draft import Saved
     from memory.schema.memory import Chunk, ChunkId, Memory
     from memory.schema.query import Scope
-    from memory.schema.saved import Saved
     from memory.store import Entry, Links
     from memory.store.sqlite.rows import Row
 
