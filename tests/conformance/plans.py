@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 EXPLAINED = ("select", "with", "insert", "update", "delete")
 
 
-def statements(store: SqliteStore, call: Callable[[], object]) -> list[tuple[str, Any]]:
-    """The statements that read or write, with what is bound to them."""
+def every_statement(store: SqliteStore, call: Callable[[], object]) -> list[tuple[str, Any]]:
+    """All that SQLite is told during a call, with what is bound to it."""
     told: list[tuple[str, Any]] = []
 
     def listen(_cursor: apsw.Cursor, sql: str, bindings: object) -> bool:
@@ -27,7 +27,12 @@ def statements(store: SqliteStore, call: Callable[[], object]) -> list[tuple[str
         call()
     finally:
         store._db.connection.exec_trace = None
-    return [(sql, bindings) for sql, bindings in told if sql.startswith(EXPLAINED)]
+    return told
+
+
+def statements(store: SqliteStore, call: Callable[[], object]) -> list[tuple[str, Any]]:
+    """The statements that read or write, with what is bound to them."""
+    return [(sql, bindings) for sql, bindings in every_statement(store, call) if sql.startswith(EXPLAINED)]
 
 
 def steps(store: SqliteStore, call: Callable[[], object]) -> list[str]:

@@ -443,12 +443,14 @@ def test_work_that_raises_does_not_end_all_work_for_ever():
 
 
 def test_what_is_noted_while_somebody_else_writes_is_in_the_ledger_later(tmp_path):
-    with closing(SqliteStore(tmp_path / "memory.db")) as store, closing(SqliteStore(tmp_path / "memory.db")) as other:
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path)) as store, closing(apsw.Connection(str(path))) as other:
         meter = Meter(Names("hashed", "hashed-64", 2), "", store.usage)
         with meter.call(["a", "b", "c"]):
             pass
-        with other._db.write():
-            meter.write()
+        other.execute("begin immediate")
+        meter.write()
+        other.execute("rollback")
         before = store.usage.lines()
 
         meter.write()

@@ -21,6 +21,7 @@ import apsw
 import numpy as np
 import pytest
 from doubles import Away, Watched
+from plans import steps
 from sessions_made import Clock, Compass, cosines, made, owners, session_memory, vectors
 
 from memory.config.config import load
@@ -895,19 +896,11 @@ def test_a42_what_keywords_found_is_measured_by_its_similarity_too(opened: Opene
 )
 def test_a47_a48_a_session_is_looked_up_and_not_searched_for(opened: Opened, scope: dict[str, frozenset]) -> None:
     memory = opened()
-    database = memory.engine.store._db.connection
-    asked: list[tuple[str, Any]] = []
+    sessions = memory.engine.store.sessions
+    reports = Scope(kinds=frozenset({Kind.REPORT}), **scope)
 
-    def watch(_cursor: object, statement: str, values: Any) -> bool:
-        asked.append((statement, values))
-        return True
+    plan = steps(memory.engine.store, lambda: sessions.by_iteration(reports, 10, latest_first=True))
 
-    database.exec_trace = watch
-    memory.engine.store.sessions.by_iteration(Scope(kinds=frozenset({Kind.REPORT}), **scope), 10, latest_first=True)
-    database.exec_trace = None
-
-    statement, values = next(one for one in asked if one[0].startswith("select"))
-    plan = [row[3] for row in database.execute(f"explain query plan {statement}", values)]
     assert any("SEARCH m USING INDEX" in step for step in plan), plan
     assert not any(step.startswith("SCAN m") for step in plan), plan
 

@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 @pytest.fixture
 def other(store: SqliteStore) -> Iterator[SqliteStore]:
     """The same file, as another process has it."""
-    with closing(SqliteStore(store._db.path)) as other:
+    with closing(SqliteStore(store.path)) as other:
         yield other
 
 

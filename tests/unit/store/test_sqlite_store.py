@@ -17,6 +17,7 @@ import apsw
 import numpy as np
 import pytest
 from entries import OTHER, SPACE, START, at, directions, embedded, note, request, unit, within, words
+from plans import every_statement, statements, steps
 from sound import sound
 
 from memory.schema.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew
@@ -30,7 +31,7 @@ from memory.store.sqlite.opening import APPLICATION, LATEST, migrations
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 TESTS = Path(__file__).parents[2] / "conformance"
 
@@ -792,39 +793,15 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     store.close()
 
 
-def statements(store: SqliteStore, call: Callable[[], object]) -> list[str]:
-    """What SQLite is told during a call."""
-    told: list[str] = []
-
-    def listen(_cursor: apsw.Cursor, sql: str, _bindings: object) -> bool:
-        told.append(sql.strip())
-        return True
-
-    store._db.connection.exec_trace = listen
-    try:
-        call()
-    finally:
-        store._db.connection.exec_trace = None
-    return told
-
-
-def plans(store: SqliteStore, call: Callable[[], object]) -> list[str]:
-    """How SQLite goes about what it is told during a call."""
-    explained = ("select", "insert", "update", "delete")
-    told = [sql for sql in statements(store, call) if sql.startswith(explained)]
-    rows = ((sql, store._db.connection.execute("explain query plan " + sql, (None,) * sql.count("?"))) for sql in told)
-    return [f"{step} <- {sql}" for sql, found in rows for *_, step in found]
-
-
 @pytest.mark.parametrize(
     "scope", [ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"}))], ids=["active", "all", "narrow"]
 )
 def test_a_keyword_search_looks_up_only_the_memories_it_found(many: SqliteStore, scope: Scope) -> None:
-    steps = plans(many, lambda: many.keywords.by_keyword(words("word"), scope, 10))
+    found = steps(many, lambda: many.keywords.by_keyword(words("word"), scope, 10))
 
-    assert any("passages_fts" in step or "VIRTUAL TABLE" in step for step in steps)
-    assert not [step for step in steps if step.startswith(("SCAN m", "SCAN c", "SCAN memories", "SCAN chunks"))]
-    assert [step for step in steps if step.startswith("SEARCH m ")]
+    assert any("passages_fts" in step or "VIRTUAL TABLE" in step for step in found)
+    assert not [step for step in found if step.startswith(("SCAN m", "SCAN c", "SCAN memories", "SCAN chunks"))]
+    assert [step for step in found if step.startswith("SEARCH m ")]
 
 
 @pytest.mark.parametrize(
@@ -854,11 +831,11 @@ def test_a_write_looks_up_only_what_it_needs(many: SqliteStore) -> None:
         many.memories.replace(id, note("newer", embedded=embedded(directions(1))))
         many.memories.delete(id)
 
-    steps = plans(many, write)
+    found = steps(many, write)
 
     harmless = ("SCAN json_each", "SCAN generations")
-    assert not [step for step in steps if step.startswith("SCAN") and not step.startswith(harmless)]
-    same = [step for step in steps if "content_hash = ?" in step and step.startswith("SEARCH memories")]
+    assert not [step for step in found if step.startswith("SCAN") and not step.startswith(harmless)]
+    same = [step for step in found if "content_hash = ?" in step and step.startswith("SEARCH memories")]
     assert any("USING INDEX memories_by_hash" in step for step in same)
 
 
@@ -870,8 +847,8 @@ def test_what_cannot_be_made_again_is_synced_to_disk(path: Path) -> None:
         store.memories.delete(id)
 
     with closing(SqliteStore(path)) as store:
-        told = statements(store, write)
-        assert [sql for sql in told if sql.startswith("pragma synchronous")] == ["pragma synchronous = full"] * 5
+        found = [sql for sql, _ in every_statement(store, write)]
+        assert [sql for sql in found if sql.startswith("pragma synchronous")] == ["pragma synchronous = full"] * 5
         for durable, level in ((True, 2), (False, 1)):
             with store._db.write(durable=durable) as db:
                 assert db.pragma("synchronous") == level
@@ -887,9 +864,9 @@ def test_what_costs_is_not_synced_to_disk(path: Path) -> None:
         store.generations.mark(1, unit(1))
 
     with closing(SqliteStore(path)) as store:
-        told = statements(store, write)
+        found = [sql for sql, _ in every_statement(store, write)]
 
-        assert [sql for sql in told if sql.startswith("pragma synchronous")] == ["pragma synchronous = normal"] * 6
+        assert [sql for sql in found if sql.startswith("pragma synchronous")] == ["pragma synchronous = normal"] * 6
 
 
 def test_asking_for_a_circuit_is_one_look_up(path: Path) -> None:
@@ -898,8 +875,8 @@ def test_asking_for_a_circuit_is_one_look_up(path: Path) -> None:
         def ask() -> OpenCircuit | None:
             return store.usage.circuit("host")
 
-        assert len([sql for sql in statements(store, ask) if sql.startswith("select")]) == 1
-        assert [step.split(" <- ")[0] for step in plans(store, ask)] == ["SEARCH outages USING PRIMARY KEY (host=?)"]
+        assert len([sql for sql, _ in statements(store, ask) if sql.startswith("select")]) == 1
+        assert [step.split(" <- ")[0] for step in steps(store, ask)] == ["SEARCH outages USING PRIMARY KEY (host=?)"]
 
 
 def test_what_waits_and_what_was_used_is_looked_up_in_an_index(path: Path) -> None:
@@ -915,9 +892,9 @@ def test_what_waits_and_what_was_used_is_looked_up_in_an_index(path: Path) -> No
             store.usage.add_calls([within()])
             store.usage.lines(at(1))
 
-        steps = [step for step in plans(store, ask) if step.startswith(("SCAN", "USE"))]
+        found = [step for step in steps(store, ask) if step.startswith(("SCAN", "USE"))]
         harmless = ("SCAN json_each", "SCAN f ", "SCAN q ", "SCAN embed_queue USING COVERING INDEX embed_queue_by_att")
-        few = [step for step in steps if not step.startswith(harmless)]
+        few = [step for step in found if not step.startswith(harmless)]
         assert {step.split(" <- ")[0] for step in few} <= {
             "USE TEMP B-TREE FOR ORDER BY",
             "USE TEMP B-TREE FOR GROUP BY",
