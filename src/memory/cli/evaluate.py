@@ -60,7 +60,7 @@ def evaluate(
     \b
         memory eval questions/ --cache ~/.cache/memory-eval --most 200 --picture frontier.svg
     """
-    from memory.evaluate import Plan
+    from memory.evaluate import Plan, report
 
     drawn = None if picture is None else _drawn(picture, frontier=not no_frontier)
     plan = Plan(
@@ -73,13 +73,9 @@ def evaluate(
     )
     found = _measured([Path(folder) for folder in folders], plan)
     if as_json:
-        from memory.evaluate import eval_data
-
-        show(eval_data.evaluation(found))
+        show(report.data(found))
     else:
-        from memory.evaluate import eval_text
-
-        click.echo(eval_text.evaluation(found))
+        click.echo(report.text(found))
     if drawn is not None:
         _draw(found, drawn)
     tell(found.notices)
@@ -117,7 +113,7 @@ def _drawn(name: str, *, frontier: bool) -> Path:
 
 
 def _draw(found: Evaluation, path: Path) -> None:
-    from memory.evaluate.eval_picture import picture
+    from memory.evaluate.picture import picture
 
     try:
         write_file(os.path.realpath(path), picture(found).encode())

@@ -2,8 +2,8 @@
 How good the answers are, and how often they cost a call of the model: measured on sets of judged questions.
 
 A set is a folder (`memory.evaluate.judged`); its documents become memories of a store of their own
-(`memory.evaluate.build`); its questions are asked to every system of a table (`memory.evaluate.systems`) through the engine
-(`memory.evaluate.ask`); what comes back is weighed (`memory.evaluate.measures`) and added up (`memory.evaluate.figures`).
+(`memory.evaluate.build`); its questions are asked to every system of a table through the engine
+(`memory.evaluate.systems`); what comes back is weighed and added up (`memory.evaluate.measures`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.evaluate import judged
-from memory.evaluate.ask import Searching, grepped, searched
 from memory.evaluate.build import opened
-from memory.evaluate.figures import OfSet, Point, Summary, Unanswerable, line, outcomes, summaries
-from memory.evaluate.systems import EFFORTS, GREP, HYBRID, SYSTEMS, TIERED, Chosen, chosen, effort
+from memory.evaluate.measures import OfSet, Point, Summary, Unanswerable, line, outcomes, summaries
+from memory.evaluate.systems import (
+    EFFORTS,
+    GREP,
+    HYBRID,
+    SYSTEMS,
+    TIERED,
+    Chosen,
+    answers,
+    chosen,
+    effort,
+    grepped,
+    searched,
+)
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
 
@@ -25,10 +36,9 @@ if TYPE_CHECKING:
 
     from memory.config.config import Config
     from memory.engine import Engine
-    from memory.evaluate.ask import Asked
     from memory.evaluate.build import Progress, Watch
     from memory.evaluate.judged import Judged, Question
-    from memory.evaluate.systems import System
+    from memory.evaluate.systems import Asked, System
 
 __all__ = ["Evaluation", "Plan", "evaluate"]
 
@@ -177,8 +187,8 @@ def _asked(
 
 def _unanswerable(engine: Engine, one: Judged, foreign: _Foreign, each: Callable[[], None]) -> Unanswerable:
     tiered = next(system for system in SYSTEMS if system.name == TIERED)
-    answers = Searching(engine, tiered).answers(judged.grouped(foreign.questions, one.documents), each)
-    names = [str(answer.outcome) for answer, _ in answers]
+    questions = judged.grouped(foreign.questions, one.documents)
+    names = [str(answer.outcome) for answer, _ in answers(engine, tiered, questions, each)]
     return Unanswerable(foreign.name, len(names), outcomes(names))
 
 

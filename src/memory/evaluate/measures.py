@@ -1,28 +1,38 @@
-"""What a ranking is worth, and how sure a mean of that is."""
+"""What a ranking is worth, how sure a mean of that is, and all that was measured added up."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from memory.engine.statistics import percentile
+from memory.schema.answer import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from memory.evaluate.systems import Asked
 
 RESAMPLES = 1_000
 SEED = 7
 
 
-class Measures(NamedTuple):
-    """Of one ranking, each 0..1, higher is better."""
+T = TypeVar("T")
 
-    ndcg10: float
-    recall5: float
-    recall10: float
-    mrr10: float
-    hit5: float
+
+class Measures(NamedTuple, Generic[T]):
+    """Of one ranking, each 0..1, higher is better; or what became of them over several."""
+
+    ndcg10: T
+    recall5: T
+    recall10: T
+    mrr10: T
+    hit5: T
 
 
 class Mean(NamedTuple):
@@ -33,7 +43,7 @@ class Mean(NamedTuple):
     high: float
 
 
-def measures(ranking: Sequence[str], relevant: Mapping[str, float]) -> Measures:
+def measures(ranking: Sequence[str], relevant: Mapping[str, float]) -> Measures[float]:
     """
     Args:
         ranking: Ids of documents, best first, each once.
@@ -92,3 +102,162 @@ def _weights(count: int) -> NDArray[Any]:
 
     drawn = np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), RESAMPLES)
     return drawn / count
+
+
+# Added up ------------------------------------------------------------------------
+
+
+class Share(NamedTuple):
+    """Of the questions, those with one tier or outcome, 0..1."""
+
+    name: str
+    share: float
+
+
+class Line(NamedTuple):
+    """
+    One system on one set.
+
+    Attributes:
+        calls: Share of the questions that needed the model.
+        p50, p95: Seconds of a whole answer; see `memory.engine.statistics.percentile`.
+        difference: nDCG@10 less that of hybrid minmax, question by question; None if that was not asked.
+        relative: The quotient of both means; None too where hybrid minmax finds nothing.
+        tiers, outcomes: The most questions first.
+    """
+
+    system: str
+    quality: Measures[Mean]
+    calls: Mean
+    p50: float
+    p95: float
+    difference: Mean | None
+    relative: float | None
+    tiers: tuple[Share, ...]
+    outcomes: tuple[Share, ...]
+
+
+class Point(NamedTuple):
+    """
+    Attributes:
+        effort: 0..1; see the setting `search.effort`.
+    """
+
+    effort: float
+    line: Line
+
+
+class Unanswerable(NamedTuple):
+    """
+    Questions of another set, asked with the system "tiered" of documents that do not answer them.
+
+    Attributes:
+        other: The set they are from.
+        outcomes: All there are, in their own order.
+    """
+
+    other: str
+    questions: int
+    outcomes: tuple[Share, ...]
+
+
+class OfSet(NamedTuple):
+    """
+    Attributes:
+        questions: That were asked.
+        judged: That could be asked; more if a sample was.
+        skipped, unknown: See `memory.evaluate.judged.Judged`.
+        waiting: Chunks that got no vector, since the model did not take them.
+        model: Provider and model; empty if none was needed.
+    """
+
+    name: str
+    documents: int
+    questions: int
+    judged: int
+    skipped: int
+    unknown: int
+    waiting: int
+    model: str
+    lines: tuple[Line, ...]
+    frontier: tuple[Point, ...]
+    unanswerable: tuple[Unanswerable, ...]
+
+    def line(self, system: str) -> Line | None:
+        return next((line for line in self.lines if line.system == system), None)
+
+
+class Summary(NamedTuple):
+    """
+    One system over all sets: means of their means, so that each set counts alike.
+
+    Attributes:
+        worst: The least `relative` of a set.
+    """
+
+    system: str
+    quality: Measures[float]
+    calls: float
+    relative: float | None
+    worst: float | None
+
+
+def line(system: str, asked: Sequence[Asked], hybrid: Sequence[Asked] | None) -> Line:
+    """
+    Args:
+        asked: At least one.
+        hybrid: What hybrid minmax made of the same questions, in the same order.
+    """
+    quality = Measures(*(bootstrap(values) for values in zip(*(one.measures for one in asked), strict=True)))
+    difference = relative = None
+    if hybrid is not None:
+        pairs = zip(asked, hybrid, strict=True)
+        difference = bootstrap([one.measures.ndcg10 - other.measures.ndcg10 for one, other in pairs])
+        best = quality.ndcg10.mean - difference.mean
+        relative = quality.ndcg10.mean / best if best > 1e-9 else None
+    seconds = [one.seconds for one in asked]
+    return Line(
+        system,
+        quality,
+        bootstrap([float(one.called) for one in asked]),
+        percentile(seconds, 50),
+        percentile(seconds, 95),
+        difference,
+        relative,
+        shares(one.tier for one in asked if one.tier),
+        outcomes([one.outcome for one in asked if one.outcome]),
+    )
+
+
+def shares(names: Iterable[str]) -> tuple[Share, ...]:
+    """The most first, of equally many by name."""
+    counts = Counter(names)
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return tuple(Share(name, count / counts.total()) for name, count in ordered)
+
+
+def outcomes(names: Sequence[str]) -> tuple[Share, ...]:
+    """Of every outcome there is, in their own order; of no questions, none."""
+    return tuple(Share(str(outcome), names.count(str(outcome)) / len(names)) for outcome in Outcome) if names else ()
+
+
+def summaries(lines: Sequence[Sequence[Line]]) -> tuple[Summary, ...]:
+    """
+    Args:
+        lines: For each set, of the same systems in the same order.
+    """
+    return tuple(_summary(every) for every in zip(*lines, strict=True))
+
+
+def _summary(lines: Sequence[Line]) -> Summary:
+    every = zip(*(line.quality for line in lines), strict=True)
+    quality = Measures(*(fmean(mean.mean for mean in means) for means in every))
+    relative = [line.relative for line in lines if line.relative is not None]
+    known = len(relative) == len(lines)
+    return Summary(
+        lines[0].system,
+        quality,
+        fmean(line.calls.mean for line in lines),
+        fmean(relative) if known else None,
+        min(relative) if known else None,
+    )

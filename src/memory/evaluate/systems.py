@@ -1,42 +1,44 @@
-"""What is compared: ways to search, each a name for some settings."""
+"""What is compared: ways to search, each a name for some settings, and what each makes of the questions."""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from dataclasses import replace
 from difflib import get_close_matches
+from time import perf_counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memory.engine import Engine
+from memory.evaluate.build import name
+from memory.evaluate.measures import Measures, measures
 from memory.schema.errors import Invalid
-from memory.schema.query import Mode
+from memory.schema.query import ACTIVE, Mode, Query, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from memory.config.settings import SearchSettings
-
-
-class Change(NamedTuple):
-    """A search setting that is another one than the user's."""
-
-    setting: str
-    value: Any
+    from memory.evaluate.judged import Document, Question
+    from memory.schema.answer import Answer
 
 
 class System(NamedTuple):
     """
     Attributes:
         mode: None reads the files instead, as grep would.
-        changes: To the settings it is asked with.
+        changes: Search settings that are others than the user's, by name.
         dense: Whether it cannot answer without a model.
     """
 
     name: str
     mode: Mode | None
-    changes: tuple[Change, ...] = ()
+    changes: Mapping[str, Any] = MappingProxyType({})
 
     def settings(self, own: SearchSettings) -> SearchSettings:
         """The user's settings with the changes of this system."""
-        return replace(own, **{change.setting: change.value for change in self.changes})
+        return replace(own, **self.changes)
 
     @property
     def dense(self) -> bool:
@@ -63,24 +65,24 @@ SYSTEMS = (
     System(GREP, None),
     System(KEYWORDS, Mode.KEYWORD),
     System("vectors", Mode.VECTOR),
-    System(HYBRID, Mode.HYBRID, (Change("merge", "minmax"),)),
-    System("hybrid max", Mode.HYBRID, (Change("merge", "max"),)),
-    System("hybrid rrf", Mode.HYBRID, (Change("merge", "rrf"),)),
+    System(HYBRID, Mode.HYBRID, {"merge": "minmax"}),
+    System("hybrid max", Mode.HYBRID, {"merge": "max"}),
+    System("hybrid rrf", Mode.HYBRID, {"merge": "rrf"}),
     System(  # as the seed system is documented, whatever the user has set
         COUNT,
         Mode.TIERED,
-        (
-            Change("gate", "count"),
-            Change("min_fts_results", 3),
-            Change("merge", "max"),
-            Change("candidates", 10),
-            Change("keyword_weight", 0.3),
-            Change("vector_weight", 0.7),
-            Change("distilled", "off"),
-            Change("neighbours", False),
-        ),
+        {
+            "gate": "count",
+            "min_fts_results": 3,
+            "merge": "max",
+            "candidates": 10,
+            "keyword_weight": 0.3,
+            "vector_weight": 0.7,
+            "distilled": "off",
+            "neighbours": False,
+        },
     ),
-    System(NO_CALL, Mode.TIERED, (Change("gate", "never"),)),
+    System(NO_CALL, Mode.TIERED, {"gate": "never"}),
     System(TIERED, Mode.TIERED),
 )
 
@@ -89,7 +91,7 @@ EFFORTS = tuple(step / 10 for step in range(11))
 
 def effort(value: float) -> System:
     """A point of the frontier."""
-    return System(f"effort {value:.1f}", Mode.TIERED, (Change("gate", "auto"), Change("effort", value)))
+    return System(f"effort {value:.1f}", Mode.TIERED, {"gate": "auto", "effort": value})
 
 
 class Chosen(NamedTuple):
@@ -108,8 +110,109 @@ def chosen(names: Sequence[str]) -> Chosen:
     every = f"There are: {', '.join(known)}."
     if not names:
         raise Invalid("no system is named", hint=every)
-    for name in names:
-        if name not in known:
-            suggestions = get_close_matches(name, known, n=1)
-            raise Invalid(f"no system {name!r}", hint=f"Did you mean {suggestions[0]!r}?" if suggestions else every)
+    for one in names:
+        if one not in known:
+            suggestions = get_close_matches(one, known, n=1)
+            raise Invalid(f"no system {one!r}", hint=f"Did you mean {suggestions[0]!r}?" if suggestions else every)
     return Chosen(tuple(system for system in SYSTEMS if system.name in names), FRONTIER in names)
+
+
+# Asking them ---------------------------------------------------------------------
+
+LIMIT = 10  # hits: what the measures look at
+CALL = "embed"  # the step of `memory.search.retrievers` that needs the question's vector from the model
+WORD = re.compile(r"\w+")
+
+
+class Asked(NamedTuple):
+    """
+    One question, as one system answered it.
+
+    Attributes:
+        seconds: Of the whole call.
+        called: Whether the model was needed for the question's vector.
+        tier, outcome: Empty where no engine answered.
+    """
+
+    measures: Measures[float]
+    seconds: float
+    called: bool = False
+    tier: str = ""
+    outcome: str = ""
+
+
+def answers(
+    engine: Engine, system: System, questions: Sequence[Question], each: Callable[[], None]
+) -> list[tuple[Answer, float]]:
+    """
+    What a system answers on an engine's store, with the seconds it took.
+
+    The store and the loaded model are shared with the other systems, so that none pays for loading them; the vectors of
+    questions are not, so that each system makes those it needs.
+
+    Args:
+        each: Called after each question.
+    """
+    assert system.mode is not None  # noqa: S101  # that one is `grepped`
+    mode, config = system.mode, replace(engine.config, search=system.settings(engine.config.search))
+    asked = Engine(engine.store, config, lasting=False)
+    asked.vectors.embedders = embedders = engine.vectors.embedders
+
+    def answer(question: Question) -> Answer:
+        scope = ACTIVE if question.group is None else Scope(projects=frozenset({question.group}))
+        return asked.search(Query(question.text, LIMIT, mode=mode, scope=scope))
+
+    embedders.forget_queries()
+    answer(questions[0])  # what is made at first use is no part of an answer's time
+    embedders.forget_queries()
+    found = []
+    for question in questions:
+        begun = perf_counter()
+        found.append((answer(question), perf_counter() - begun))
+        each()
+    return found
+
+
+def searched(engine: Engine, system: System, questions: Sequence[Question], each: Callable[[], None]) -> list[Asked]:
+    """
+    Ask an engine with a system's settings.
+
+    Args:
+        each: Called after each question.
+
+    Raises:
+        EmbedError: The system needs a model, and it cannot be used.
+    """
+    found = []
+    for question, (answer, seconds) in zip(questions, answers(engine, system, questions, each), strict=True):
+        worth = measures([name(hit.memory) for hit in answer.hits], question.relevant)
+        called = any(step.name == CALL for step in answer.steps)
+        found.append(Asked(worth, seconds, called, str(answer.tier), str(answer.outcome)))
+    return found
+
+
+def grepped(documents: Sequence[Document], questions: Sequence[Question], each: Callable[[], None]) -> list[Asked]:
+    """
+    The baseline: documents ordered by how many different words of the question their title and text hold as a part of
+    theirs, whatever the case; of equally many, the first of the file.
+    """
+    texts: defaultdict[str | None, list[tuple[str, str]]] = defaultdict(list)
+    for document in documents:
+        text = f"{document.title}\n{document.text}".lower()
+        for group in {None, document.group}:
+            texts[group].append((document.id, text))
+    found = []
+    for question in questions:
+        begun = perf_counter()
+        ranking = _grep(texts[question.group], question.text)
+        seconds = perf_counter() - begun
+        found.append(Asked(measures(ranking, question.relevant), seconds))
+        each()
+    return found
+
+
+def _grep(texts: Sequence[tuple[str, str]], asked: str) -> list[str]:
+    words = set(WORD.findall(asked.lower()))
+    counted = [(sum(word in text for word in words), id) for id, text in texts]
+    held = [(count, id) for count, id in counted if count]
+    return [id for _, id in sorted(held, key=lambda one: -one[0])[:LIMIT]]

@@ -13,11 +13,9 @@ from judged_made import THINGS, documents, jsonl, judged, judgments, questions
 from memory import Config
 from memory.config.config import EmbeddingSettings, SearchSettings
 from memory.evaluate import Plan, build, evaluate, judged as reading
-from memory.evaluate.ask import Asked, grepped, searched
-from memory.evaluate.figures import line, summaries
 from memory.evaluate.judged import Document, Question
-from memory.evaluate.measures import Measures
-from memory.evaluate.systems import EFFORTS, FRONTIER, SYSTEMS, Change, System, chosen, effort
+from memory.evaluate.measures import Measures, line, summaries
+from memory.evaluate.systems import EFFORTS, FRONTIER, SYSTEMS, Asked, System, chosen, effort, grepped, searched
 from memory.schema.answer import Outcome
 from memory.schema.errors import Error, Invalid, StoreError
 from memory.schema.query import EVERYTHING, Mode, Query
@@ -292,7 +290,7 @@ def test_a_call_is_an_answer_that_needed_its_questions_vector(folder):
             name: [one.called for one in searched(engine, NAMED[name], twice, nobody)]
             for name in ("keywords", "vectors", "hybrid max", "no call")
         }
-        always = System("always", Mode.TIERED, (Change("gate", "always"), Change("distilled", "off")))
+        always = System("always", Mode.TIERED, {"gate": "always", "distilled": "off"})
         shares["always"] = [one.called for one in searched(engine, always, twice, nobody)]
 
     assert set(shares["keywords"]) == set(shares["no call"]) == {False}

@@ -9,11 +9,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from memory.evaluate import Evaluation
-from memory.evaluate.eval_data import evaluation as as_data
-from memory.evaluate.eval_picture import BOTTOM, COLOURS, INK, LEFT, RIGHT, TOP, picture
-from memory.evaluate.eval_text import evaluation as as_text
-from memory.evaluate.figures import Line, OfSet, Point, Quality, Share, Unanswerable, outcomes, summaries
-from memory.evaluate.measures import Mean
+from memory.evaluate.measures import Line, Mean, Measures, OfSet, Point, Share, Unanswerable, outcomes, summaries
+from memory.evaluate.picture import BOTTOM, COLOURS, INK, LEFT, RIGHT, TOP, picture
+from memory.evaluate.report import data as as_data, text as as_text
 from memory.evaluate.systems import EFFORTS, SYSTEMS
 from memory.schema.answer import Notice
 
@@ -25,7 +23,7 @@ def mean(value: float) -> Mean:
 
 
 def a_line(system: str, calls: float, relative: float | None = 0.9) -> Line:
-    quality = Quality(*(mean(0.5),) * 5)
+    quality = Measures(*(mean(0.5),) * 5)
     difference = None if relative is None else Mean(-0.05, -0.1, 0.01)
     tiers = (Share("hybrid", 0.75), Share("keyword", 0.25))
     return Line(

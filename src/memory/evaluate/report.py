@@ -1,10 +1,11 @@
-"""What an evaluation measured, as tables in Markdown."""
+"""What an evaluation measured: as the dictionary that becomes JSON, and as tables in Markdown."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory.evaluate.systems import HYBRID, TIERED
+from memory.operations.render.data import document, notices
 from memory.operations.render.text import counted
 from memory.schema.answer import Outcome
 from memory.text.display import escape_controls
@@ -13,14 +14,37 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.evaluate import Evaluation
-    from memory.evaluate.figures import Line, OfSet, Share, Summary
-    from memory.evaluate.measures import Mean
+    from memory.evaluate.measures import Line, Mean, OfSet, Share, Summary
 
 MEASURES = ("nDCG@10", "Recall@5", "Recall@10", "MRR@10", "hit@5")
 UNKNOWN = "–"
 
 
-def evaluation(found: Evaluation) -> str:
+def data(found: Evaluation) -> dict[str, Any]:
+    """Times in seconds, shares and measures 0..1; `low` and `high` bound a mean's 95 % interval."""
+    sets = [
+        _plain(one) | {"frontier": [{"effort": point.effort} | _plain(point.line) for point in one.frontier]}
+        for one in found.sets
+    ]
+    values = {
+        "most": found.most,
+        "sets": sets,
+        "summary": _plain(found.summary),
+        "frontier": _plain(found.frontier),
+        "notices": notices(found.notices),
+    }
+    return document("eval", values)
+
+
+def _plain(value: Any) -> Any:
+    """A value with dictionaries in place of named tuples."""
+    if not isinstance(value, tuple):
+        return value
+    items = [_plain(item) for item in value]
+    return dict(zip(value._fields, items, strict=True)) if hasattr(value, "_fields") else items
+
+
+def text(found: Evaluation) -> str:
     """All of it: over all sets first, if there are several."""
     parts = []
     if len(found.sets) > 1:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from memory.evaluate import Evaluation
-    from memory.evaluate.figures import Line, OfSet
+    from memory.evaluate.measures import Line, OfSet
 
 WIDTH, HEIGHT = 760, 440
 LEFT, RIGHT, TOP, BOTTOM = 70, 550, 46, 384  # of the field; the legend stands beside it
