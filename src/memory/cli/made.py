@@ -59,11 +59,7 @@ def _command(declared: Command) -> click.Command:
         given = {one.name: _given(one, values[one.name]) for one in declared.options}
         with ExitStack() as stack:
             engine = cache(lambda: stack.enter_context(opened(context)))
-            bar = cache(lambda: stack.enter_context(progress(declared.progress)))
-
-            def report(done: int, total: int) -> None:
-                bar()(done, total)
-
+            report = stack.enter_context(progress(declared.progress)) if declared.progress else _unheard
             call = Call(engine, report, lambda: named_project(HERE), as_json=wants_json)
             shown = declared.run(call, given)
         return _printed(declared, shown, wants_json=wants_json)
@@ -73,6 +69,10 @@ def _command(declared: Command) -> click.Command:
         run = _parameter(option)(run)
     name = declared.path.rpartition(" ")[2]
     return click.command(name, help=declared.help, short_help=declared.short)(run)
+
+
+def _unheard(_done: int, _total: int) -> None:
+    """What is told of work that no bar is for."""
 
 
 def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]]:
