@@ -49,6 +49,15 @@ def escape_controls(text: str) -> str:
     return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
+BOLD, DIM, YELLOW = 1, 2, 33
+"""How a text is shown: https://en.wikipedia.org/wiki/ANSI_escape_code#Select_Graphic_Rendition_parameters"""
+
+
+def styled(text: str, how: int) -> str:
+    """Text as a terminal shows it so; the command takes the codes out where there is no terminal."""
+    return f"\x1b[{how}m{text}\x1b[0m"
+
+
 def one_line(text: str) -> str:
     """Text as one line, whatever breaks it, with `escape_invisible`."""
     return " ".join(escape_invisible(text).split())

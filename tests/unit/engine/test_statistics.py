@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 from entries import at, search
 from hypothesis import given, strategies as st
@@ -285,7 +286,7 @@ def test_what_a_person_sees():
     taken = (0.003, 0.004, 0.004, 0.004, 0.004, 0.012, 0.012, 0.012, 0.25)
     found = [search(seconds=one, tier="hybrid" if one > 0.2 else "keyword") for one in taken]
 
-    assert text.click.unstyle(stats_text.statistics(statistics(found, 0.2), 80)) == SHOWN
+    assert click.unstyle(stats_text.statistics(statistics(found, 0.2), 80)) == SHOWN
 
 
 @given(
@@ -305,7 +306,7 @@ def test_what_a_person_sees():
     st.integers(1, 166),
 )
 def test_it_fits_into_any_width(found, width, times):
-    shown = text.click.unstyle(stats_text.statistics(statistics(found * times, 2.0), width))
+    shown = click.unstyle(stats_text.statistics(statistics(found * times, 2.0), width))
 
     lines = shown.splitlines()
     assert max(map(len, lines)) <= width

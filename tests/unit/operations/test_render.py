@@ -4,6 +4,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import click
 import pytest
 
 from memory import Config, Draft, Engine
@@ -25,7 +26,7 @@ def engine(tmp_path: Path):
 
 
 def plain(rendered: str) -> str:
-    return text.click.unstyle(rendered)
+    return click.unstyle(rendered)
 
 
 def test_no_field_of_a_memory_reaches_the_terminal_as_an_escape(engine):
@@ -47,7 +48,7 @@ def test_no_field_of_a_memory_reaches_the_terminal_as_an_escape(engine):
 
 
 def plain_of_ours(rendered: str) -> str:
-    """Without the marks that `click.style` makes."""
+    """Without the marks that `styled` makes."""
     for mark in ("\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"):
         rendered = rendered.replace(mark, "")
     return rendered

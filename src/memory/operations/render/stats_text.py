@@ -5,11 +5,9 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-import click
-
 from memory.engine.statistics import BINS
 from memory.operations.render.text import counted
-from memory.text.display import escape_controls
+from memory.text.display import BOLD, escape_controls, styled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +49,7 @@ def statistics(found: Statistics, width: int) -> str:
 
 
 def _head(text: str) -> str:
-    return click.style(text, bold=True)
+    return styled(text, BOLD)
 
 
 def _time(seconds: float) -> str:

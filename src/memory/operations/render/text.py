@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
 from memory.operations.render.data import headings
 from memory.schema.answer import Outcome
 from memory.schema.limits import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS, Status
 from memory.schema.query import MOST, Granularity
-from memory.text.display import escape_controls
+from memory.text.display import BOLD, DIM, YELLOW, escape_controls, styled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,7 +55,7 @@ TOLD = {
 def verdict(found: Answer) -> str:
     """One line: which tier answered, why, and how long it took."""
     parts = [str(found.tier), *([found.verdict.why] if found.verdict else []), _milliseconds(found.seconds)]
-    line = click.style(" · ".join(parts), dim=True)
+    line = styled(" · ".join(parts), DIM)
     if found.hits and found.outcome in TOLD:
         return f"{line}\n{TOLD[found.outcome]}: {found.worth}"
     return line
@@ -81,14 +79,14 @@ def _hit(hit: Hit, rank: int, above: Sequence[str], *, fine: bool, explain: bool
     if memory.what and not (passage and _speaks_for_body(hit.memory)):
         lines += _indented(memory.what)
     if fine:
-        lines.append(click.style(f"    chunk {hit.chunk_id}", dim=True))
+        lines.append(styled(f"    chunk {hit.chunk_id}", DIM))
     if passage:
         headers = [escape_controls(header).lstrip("# ") for header in above]
         place = " › ".join(headers[1:] if headers[:1] == [memory.title] else headers)
-        lines += [click.style(f"    {place}", dim=True)] if place else []
+        lines += [styled(f"    {place}", DIM)] if place else []
         lines += _indented(_without_heading(escape_controls(hit.text), [memory.title, *headers]))
     if explain:
-        lines.append(click.style(f"    {_evidence(hit)}", dim=True))
+        lines.append(styled(f"    {_evidence(hit)}", DIM))
     return "\n".join(lines)
 
 
@@ -107,11 +105,11 @@ def _headline(memory: Memory) -> str:
     """Of a memory that is `_escaped`."""
     facts = [memory.category or str(memory.kind), memory.project, f"{memory.created_at:%Y-%m-%d}"]
     facts += [f"#{tag}" for tag in memory.tags]
-    title = click.style(memory.title or _beginning(memory.what) or str(memory.kind), bold=True)
+    title = styled(memory.title or _beginning(memory.what) or str(memory.kind), BOLD)
     said = [" (superseded)"] if memory.status == "superseded" else []
     said += [" (looks like orders to an agent)"] if INSTRUCTIONS in memory.flags else []
-    marks = click.style("".join(said), fg="yellow") if said else ""
-    return f"{title}{marks}  {click.style(' · '.join(f for f in facts if f), dim=True)}  {memory.uid[:8]}"
+    marks = styled("".join(said), YELLOW) if said else ""
+    return f"{title}{marks}  {styled(' · '.join(f for f in facts if f), DIM)}  {memory.uid[:8]}"
 
 
 def _beginning(text: str) -> str:

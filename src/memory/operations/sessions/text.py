@@ -6,12 +6,10 @@ import json
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from memory.operations.render.text import counted, plain, shares, short_row, table
 from memory.schema.kinds import RULES
 from memory.schema.memory import INSTRUCTIONS
-from memory.text.display import MARK, escape_controls, fenced, one_line, origin
+from memory.text.display import BOLD, DIM, MARK, escape_controls, fenced, one_line, origin, styled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -106,7 +104,7 @@ def shown(found: Session, memories: Sequence[Memory]) -> str:
     rows = zip(placed, table([short_row(memory) for memory in placed]).split("\n"), strict=True)
     blocks = [stats(found)]
     for iteration, group in groupby(rows, key=lambda row: row[0].session_iter):
-        head = click.style(f"iteration {iteration}" if iteration else "no iteration", bold=True)
+        head = styled(f"iteration {iteration}" if iteration else "no iteration", BOLD)
         blocks.append("\n".join([head, *(row for _, row in group)]))
     return "\n\n".join(blocks)
 
@@ -153,7 +151,8 @@ def expanded(found: Expanded) -> str:
     for piece in found.pieces:
         target = piece.chunk.index == found.target.index
         place = " › ".join(plain(header).lstrip("# ") for header in piece.chunk.header_path)
-        said = click.style(f"chunk {piece.id}" + (f"  {place}" if place else ""), bold=target, dim=not target)
+        label = f"chunk {piece.id}" + (f"  {place}" if place else "")
+        said = label if target else styled(label, DIM)
         text = "\n".join(f"    {part}".rstrip() for part in escape_controls(piece.text).strip("\n").split("\n"))
         blocks.append(f"{'>' if target else ' '} {said}\n{text}")
     return "\n\n".join(blocks)
