@@ -17,6 +17,7 @@ from entries import (
     prompt,
     request,
     unit,
+    waiting,
     words,
     write,
 )
@@ -59,7 +60,7 @@ class CareSuite:
     def test_a_store_in_use_is_sound(self, store: Store) -> None:
         assert list(store.check()) == []
         kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))
-        store.queue.failed([store.queue.waiting(1)[0].id], "down", at(1))
+        store.queue.failed([waiting(store, 1)[0].id], "down", at(1))
         store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1, former=State.BUILDING)
         store.generations.mark(1, unit(1))
         store.usage.reserve_call(request())
@@ -68,7 +69,7 @@ class CareSuite:
 
     def test_repairing_what_is_sound_changes_nothing(self, store: Store) -> None:
         id = kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))[0]
-        store.queue.failed([store.queue.waiting(1)[0].id], "down", at(1))
+        store.queue.failed([waiting(store, 1)[0].id], "down", at(1))
         store.generations.begin(OTHER, START)
 
         def seen() -> list[object]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Ranking
     from memory.schema.draft import Saved
-    from memory.schema.memory import ChunkId
+    from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Vectors
     from memory.store import Store
 
@@ -139,6 +139,11 @@ def write(store: Store, entry: Entry) -> Saved:
 
 def kept(store: Store, *entries: Entry) -> list[MemoryId]:
     return [one.memory.id for one in store.memories.write_entries(entries)]
+
+
+def waiting(store: Store, limit: int = 9, tried_before: datetime | None = None) -> Sequence[Excerpt]:
+    """What would be claimed: a claim that ends as it begins is none."""
+    return store.queue.claim(limit, tried_before, now=START, until=START, by="")
 
 
 def heads(store: Store, *ids: MemoryId) -> list[ChunkId]:

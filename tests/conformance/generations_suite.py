@@ -21,6 +21,7 @@ from entries import (
     note,
     queued,
     unit,
+    waiting,
     write,
 )
 
@@ -201,7 +202,7 @@ class GenerationsSuite:
 
     def test_clearing_the_active_generation_queues_all_chunks(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])), note("b"))
-        waits = store.queue.waiting(1)[0].id
+        waits = waiting(store, 1)[0].id
         store.queue.failed([waits], "down", at(1))
         for _ in range(3):
             assert len(store.vectors.by_vector(1, unit(1), ACTIVE, 9)) == 1
@@ -222,7 +223,7 @@ class GenerationsSuite:
         store.vectors.clear(1, [])
 
         assert [scored.chunk for scored in store.vectors.by_vector(1, unit(1), ACTIVE, 9)] == [second]
-        assert [one.id for one in store.queue.waiting(9)] == [first]
+        assert [one.id for one in waiting(store, 9)] == [first]
         assert (store.vectors.centre(1)[1], store.generations.fingerprint(1) is None) == (1, False)
         assert list(store.check()) == []
 

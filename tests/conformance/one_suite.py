@@ -5,7 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from entries import OTHER, SPACE, START, at, directions, embedded, heads, kept, note, queued, unit, words, write
+from entries import (
+    OTHER,
+    SPACE,
+    START,
+    at,
+    directions,
+    embedded,
+    heads,
+    kept,
+    note,
+    queued,
+    unit,
+    waiting,
+    words,
+    write,
+)
 
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import BY_AUTHOR, Kind
@@ -278,7 +293,7 @@ class KeywordOnly:
         assert store.queue.queued() == 0
         store.vectors.clear(second.id)
 
-        assert [one.what for one in store.queue.waiting(10)] == ["usual"]
+        assert [one.what for one in waiting(store, 10)] == ["usual"]
 
     def test_a_vector_that_came_too_late_is_not_kept(self, store: Store) -> None:
         id = write(store, note("said", embedded=embedded([unit(1)]))).memory.id

@@ -6,7 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from entries import BEYOND, OTHER, SPACE, START, at, directions, embedded, heads, kept, note, prompt, unit, write
+from entries import (
+    BEYOND,
+    OTHER,
+    SPACE,
+    START,
+    at,
+    directions,
+    embedded,
+    heads,
+    kept,
+    note,
+    prompt,
+    unit,
+    waiting,
+    write,
+)
 
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Window
@@ -36,9 +51,9 @@ class Waits:
         store.queue.failed([a, b], "first", at(1))
         store.queue.failed([a], "second", at(2))
 
-        assert [excerpt.id for excerpt in store.queue.waiting(9, at(3))] == [c, d, b, a]
-        assert [excerpt.id for excerpt in store.queue.waiting(3, at(3))] == [c, d, b]
-        assert store.queue.waiting(0, at(3)) == []
+        assert [excerpt.id for excerpt in waiting(store, 9, at(3))] == [c, d, b, a]
+        assert [excerpt.id for excerpt in waiting(store, 3, at(3))] == [c, d, b]
+        assert waiting(store, 0, at(3)) == []
 
     def test_what_one_claims_another_does_not_get(self, store: Store) -> None:
         a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
@@ -50,7 +65,7 @@ class Waits:
         assert first == [store.memories.excerpts([a])[a], store.memories.excerpts([b])[b]]
         assert [excerpt.id for excerpt in second] == [c]
         assert store.queue.claim(9, now=at(4), until=at(9), by="one") == []
-        assert [excerpt.id for excerpt in store.queue.waiting(9)] == [a, b, c]
+        assert [excerpt.id for excerpt in store.queue.claim(9, now=at(6), until=at(9), by="two")] == [a, b, c]
 
     def test_a_claim_ends_with_its_time_a_failure_or_its_release(self, store: Store) -> None:
         a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
@@ -83,11 +98,11 @@ class Waits:
         for name in ("one", "two", "one"):
             store.queue.claim(1, now=at(1), until=at(5), by=name)
 
-        store.queue.release_of(["one", "nobody", ""])
+        store.queue.release(by=["one", "nobody", ""])
 
         assert store.queue.claims(at(1)) == [Claim("two", 1, at(5))]
         assert [excerpt.id for excerpt in store.queue.claim(9, now=at(1), until=at(5), by="three")] == [a, c]
-        store.queue.release_of([])
+        store.queue.release(by=[])
         assert [claim.chunks for claim in store.queue.claims(at(1))] == [2, 1]
 
     def test_what_failed_lately_is_left_out(self, store: Store) -> None:
@@ -95,20 +110,18 @@ class Waits:
         store.queue.failed([a], "once", at(1))
         store.queue.failed([b], "later", at(5))
 
-        assert [excerpt.id for excerpt in store.queue.waiting(9)] == [c]
-        assert [excerpt.id for excerpt in store.queue.waiting(9, at(1))] == [c]
-        assert [excerpt.id for excerpt in store.queue.waiting(9, at(5))] == [c, a]
-        assert [excerpt.id for excerpt in store.queue.waiting(9, at(5.000001))] == [c, a, b]
+        assert [excerpt.id for excerpt in waiting(store, 9)] == [c]
+        assert [excerpt.id for excerpt in waiting(store, 9, at(1))] == [c]
+        assert [excerpt.id for excerpt in waiting(store, 9, at(5))] == [c, a]
+        assert [excerpt.id for excerpt in waiting(store, 9, at(5.000001))] == [c, a, b]
 
     def test_what_waits_comes_whole(self, store: Store) -> None:
         kept(store, note("a", body="bcd", size=1, title="t", tags=("x",), embedded=embedded([unit(1)], [1])))
 
-        waiting = store.queue.waiting(9)
+        found = waiting(store)
 
-        assert [excerpt.text for excerpt in waiting] == ["a", "c", "d"]
-        assert store.memories.excerpts([excerpt.id for excerpt in waiting]) == {
-            excerpt.id: excerpt for excerpt in waiting
-        }
+        assert [excerpt.text for excerpt in found] == ["a", "c", "d"]
+        assert store.memories.excerpts([excerpt.id for excerpt in found]) == {excerpt.id: excerpt for excerpt in found}
 
     def test_only_what_is_queued_waits(self, store: Store) -> None:
         gone, filled, other = kept(store, note("a"), note("b"), note("c"))
@@ -116,7 +129,7 @@ class Waits:
         store.vectors.set_vectors(1, directions(1), [Window(heads(store, filled)[0], 0, 0)])
         store.memories.delete(gone)
 
-        assert [excerpt.memory for excerpt in store.queue.waiting(9)] == [other]
+        assert [excerpt.memory for excerpt in waiting(store, 9)] == [other]
 
     def test_memories_that_wait_say_how_much_and_why(self, store: Store) -> None:
         first, second, done = kept(

@@ -6,7 +6,22 @@ from datetime import timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from entries import SPACE, START, at, directions, embedded, found, heads, kept, note, prompt, unit, words, write
+from entries import (
+    SPACE,
+    START,
+    at,
+    directions,
+    embedded,
+    found,
+    heads,
+    kept,
+    note,
+    prompt,
+    unit,
+    waiting,
+    words,
+    write,
+)
 from scopes_suite import SCOPES, admitted, narrowed, varied
 
 from memory.schema.kinds import Kind
@@ -254,7 +269,7 @@ class Forgetting:
         assert total == pytest.approx(vectors[3], abs=1e-6)
         counts = store.counts()
         assert (counts.memories, counts.chunks, counts.queued) == (1, 1, 0)
-        assert store.queue.waiting(10) == []
+        assert waiting(store, 10) == []
 
     def test_what_a_forgotten_memory_superseded_holds_again(self, store: Store) -> None:
         old = kept(store, said(1, 9, what="old"))[0]

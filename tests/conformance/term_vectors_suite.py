@@ -80,7 +80,6 @@ class Learning:
             assert store.term_vectors.learned(id) is None
             assert store.term_vectors.of_terms(id, ["a"]) == {}
             assert store.term_vectors.size(id) == 0
-            store.term_vectors.forget(id)
         for id in (99, BEYOND):
             assert not store.term_vectors.learn(id, lesson(), [], instead_of=None)
 
@@ -105,7 +104,7 @@ class Learning:
         assert same(store.term_vectors.learned(1), second)
         assert store.term_vectors.size(1) == 2
 
-        store.term_vectors.forget(1)
+        store.vectors.clear(1)
         assert not store.term_vectors.learn(1, lesson(2), [], instead_of=second)
         assert store.term_vectors.learned(1) is None
 
@@ -142,7 +141,7 @@ class Learning:
             ["zebra"],
             ["giraff"],
         )
-        store.term_vectors.forget(1)
+        store.vectors.clear(1)
         assert (store.term_vectors.learned(1), store.term_vectors.size(1)) == (None, 0)
         assert same(store.term_vectors.learned(2), lesson(1))
         assert store.term_vectors.size(2) == 1

@@ -316,10 +316,6 @@ class Stores(RuleBasedStateMachine):
             codes.append(TermVector("note", 1.0, bytes(axes + 1)))
         self.same("term_vectors.learn", generation, learned, codes, instead_of=given)
 
-    @rule(data=st.data())
-    def forget_term_vectors(self, data) -> None:
-        self.same("term_vectors.forget", self.some_generation(data))
-
     @rule(data=st.data(), limit=limits, after=st.integers(0, 9).map(ChunkId))
     def ask_for_lessons(self, data, limit, after) -> None:
         expected, given = self.both("term_vectors.lessons", self.some_generation(data), after, limit)
@@ -414,9 +410,8 @@ class Stores(RuleBasedStateMachine):
     def ask_what_is_known(self, data) -> None:
         self.same("memories.known", data.draw(st.lists(entries(self.uids), max_size=3)))
 
-    @rule(data=st.data(), limit=limits, before=st.none() | st.integers(0, 4).map(at))
-    def ask_what_waits(self, data, limit, before) -> None:
-        self.same("queue.waiting", limit, before)
+    @rule(data=st.data(), limit=limits)
+    def ask_what_waits(self, data, limit) -> None:
         self.same("queue.failures", limit)
         self.same("queue.queued")
         self.same("queue.unembedded", data.draw(st.lists(st.sampled_from([*self.ids(), MemoryId(999)]))))
@@ -435,7 +430,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(holders=st.lists(st.sampled_from(["one", "two", "nobody"]), max_size=2), now=st.integers(0, 4))
     def claims_given_up(self, holders, now) -> None:
-        self.same("queue.release_of", holders)
+        self.same("queue.release", by=holders)
         self.same("queue.claims", at(now))
 
     @rule(since=st.none() | days.map(at), limit=limits)

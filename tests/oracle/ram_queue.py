@@ -41,11 +41,6 @@ class RamQueue(Part):
         with self.data.lock:
             return len(self.data.queue)
 
-    def waiting(self, limit: int, tried_before: datetime | None = None) -> Sequence[Excerpt]:
-        with self.data.lock:
-            due = [(entry.attempts, id) for id, entry in self.data.queue.items() if entry.due(tried_before)]
-            return [excerpt(self.data, id) for _, id in sorted(due)[:limit]]
-
     def claim(
         self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime, by: str
     ) -> Sequence[Excerpt]:
@@ -67,15 +62,11 @@ class RamQueue(Part):
                     held.setdefault(entry.claimed_by, []).append(entry.claimed_until)
         return [Claim(by, len(untils), max(untils)) for by, untils in sorted(held.items())]
 
-    def release(self, ids: Sequence[ChunkId]) -> None:
-        self._release({id for id in ids if id in self.data.queue})
-
-    def release_of(self, holders: Sequence[str]) -> None:
-        self._release({id for id, entry in self.data.queue.items() if entry.claimed_by in holders})
-
-    def _release(self, ids: set[ChunkId]) -> None:
+    def release(self, ids: Sequence[ChunkId] = (), *, by: Sequence[str] = ()) -> None:
         with self.data.change() as data:
-            data.queue |= {id: replace(data.queue[id], claimed_until=None, claimed_by="") for id in ids}
+            for id, entry in data.queue.items():
+                if id in ids or entry.claimed_by in by:
+                    data.queue[id] = replace(entry, claimed_until=None, claimed_by="")
 
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
         with self.data.change() as data:

@@ -70,10 +70,6 @@ class RamTermVectors(Part):
         with self.data.lock:
             return sum(own == generation for own, _ in self.data.term_vectors)
 
-    def forget(self, generation: int) -> None:
-        with self.data.change() as data:
-            forget(data, generation)
-
 
 def forget(data: Data, generation: int) -> None:
     """Take the term vectors of a generation away."""

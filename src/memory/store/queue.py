@@ -27,23 +27,16 @@ class Queue(Protocol):
         """How many chunks are in the queue."""
         ...
 
-    def waiting(self, limit: int, tried_before: datetime | None = None) -> Sequence[Excerpt]:
-        """
-        Chunks in the queue, those with the fewest failures first, of these the lowest id.
-
-        Args:
-            tried_before: Leaves out those that failed at this moment or later; None takes only those never tried.
-        """
-        ...
-
     def claim(
         self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime, by: str
     ) -> Sequence[Excerpt]:
         """
-        What `waiting` gives of the chunks that nobody claims `now`. They are claimed `until` then, so that two who
-        backfill do not both embed them; a vector, a failure or `release` ends a claim.
+        Chunks in the queue that nobody claims `now`, those with the fewest failures first, of these the lowest id. They
+        are claimed `until` then, so that two who backfill do not both embed them; a vector, a failure or `release` ends
+        a claim.
 
         Args:
+            tried_before: Leaves out those that failed at this moment or later; None takes only those never tried.
             by: Who claims them, as `claims` says it again.
         """
         ...
@@ -52,12 +45,8 @@ class Queue(Protocol):
         """What is claimed `now`: a line for each holder, in their order; the nameless one, of a former version, first."""
         ...
 
-    def release(self, ids: Sequence[ChunkId]) -> None:
-        """Give up claims; others are skipped."""
-        ...
-
-    def release_of(self, holders: Sequence[str]) -> None:
-        """Give up all claims of some holders."""
+    def release(self, ids: Sequence[ChunkId] = (), *, by: Sequence[str] = ()) -> None:
+        """Give up the claims of some chunks, and all claims of some holders; others are skipped."""
         ...
 
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:

@@ -73,7 +73,3 @@ class TermVectors(Protocol):
     def size(self, generation: int) -> int:
         """How many terms are known; 0 if it is gone."""
         ...
-
-    def forget(self, generation: int) -> None:
-        """Take its term vectors away, if it has any."""
-        ...

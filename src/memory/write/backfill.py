@@ -281,7 +281,7 @@ def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held],
     ended = [name for name, one in others.items() if one.fate is Fate.ENDED]
     if not ended:
         return ()
-    store.queue.release_of(ended)
+    store.queue.release(by=ended)
     return claim()
 
 

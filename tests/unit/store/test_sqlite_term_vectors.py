@@ -69,7 +69,7 @@ def test_words_are_looked_up_in_the_terms_by_both_ends(path: Path) -> None:
 def test_a_store_without_term_vectors_asks_once_and_does_nothing_more(path: Path, *, learned: bool) -> None:
     with closing(SqliteStore(path)) as store:
         if not learned:
-            store.term_vectors.forget(1)
+            store.vectors.clear(1)
 
         told = [sql for sql, _ in statements(store, lambda: store.memories.delete(MemoryId(1)))]
 

@@ -29,19 +29,12 @@ _WAITING = """
 """
 
 
-_RELEASED = "update embed_queue set claimed_until = null, claimed_by = null"
-
-
 class SqliteQueue(Part):
     """See `memory.store.queue.Queue`. None of it needs to survive a power cut: what is lost is done again."""
 
     @reading
     def queued(self, db: apsw.Connection) -> int:
         return int(db.execute("select count(*) from embed_queue").get)
-
-    @reading
-    def waiting(self, db: apsw.Connection, limit: int, tried_before: datetime | None = None) -> Sequence[Excerpt]:
-        return _queued(db, limit, *_due(tried_before))
 
     @writing(durable=False)
     def claim(
@@ -54,9 +47,21 @@ class SqliteQueue(Part):
         until: datetime,
         by: str,
     ) -> Sequence[Excerpt]:
-        due, values = _due(tried_before)
-        unclaimed = f"{due} and (claimed_until is null or claimed_until <= ?)"
-        excerpts = _queued(db, limit, unclaimed, [*values, iso(now)])
+        due, values = "attempts = 0", []
+        if tried_before is not None:
+            due, values = "(attempts = 0 or tried_at < ?)", [iso(tried_before)]
+        rows = read(
+            db,
+            f"""select {EXCERPT}
+                from (
+                    select chunk_id, attempts from embed_queue
+                    where {due} and (claimed_until is null or claimed_until <= ?) order by attempts, chunk_id limit ?
+                ) q
+                cross join chunks c on c.id = q.chunk_id {OWNER}
+                order by q.attempts, q.chunk_id""",
+            (*values, iso(now), limit),
+        )
+        excerpts = list(excerpts_of(rows))
         db.execute(
             "update embed_queue set claimed_until = ?, claimed_by = ? where chunk_id in (select value from json_each(?))",
             (iso(until), by, listed(excerpt.id for excerpt in excerpts)),
@@ -73,15 +78,15 @@ class SqliteQueue(Part):
         return [Claim(by, chunks, moment(until)) for by, chunks, until in rows]
 
     @writing(durable=False)
-    def release(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> None:
-        db.execute(f"{_RELEASED} where chunk_id in (select value from json_each(?))", (listed(ids),))
-
-    @writing(durable=False)
-    def release_of(self, db: apsw.Connection, holders: Sequence[str]) -> None:
-        db.execute(
-            f"{_RELEASED} where claimed_until is not null and claimed_by in (select value from json_each(?))",
-            (json.dumps(list(holders)),),
-        )
+    def release(self, db: apsw.Connection, ids: Sequence[ChunkId] = (), *, by: Sequence[str] = ()) -> None:
+        for condition, value in (
+            ("chunk_id in (select value from json_each(?))", listed(ids)),
+            (
+                "claimed_until is not null and claimed_by in (select value from json_each(?))",
+                json.dumps(list(by)),
+            ),
+        ):
+            db.execute(f"update embed_queue set claimed_until = null, claimed_by = null where {condition}", (value,))
 
     @writing(durable=False)
     def failed(self, db: apsw.Connection, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
@@ -145,23 +150,6 @@ class SqliteQueue(Part):
             (first, stamp, len(vectors), vectors.astype("<f4").tobytes(), *place, first, there),
         ).get
         return added is not None
-
-
-def _due(tried_before: datetime | None) -> tuple[str, list[str]]:
-    """A condition on queued chunks, with its values."""
-    return ("attempts = 0", []) if tried_before is None else ("(attempts = 0 or tried_at < ?)", [iso(tried_before)])
-
-
-def _queued(db: apsw.Connection, limit: int, condition: str, values: Sequence[str]) -> list[Excerpt]:
-    rows = read(
-        db,
-        f"""select {EXCERPT}
-            from (select chunk_id, attempts from embed_queue where {condition} order by attempts, chunk_id limit ?) q
-            cross join chunks c on c.id = q.chunk_id {OWNER}
-            order by q.attempts, q.chunk_id""",
-        (*values, limit),
-    )
-    return list(excerpts_of(rows))
 
 
 def _waiting(rows: Iterable[Row]) -> list[Waiting]:

@@ -93,10 +93,6 @@ class SqliteTermVectors(Part):
         found: int = db.execute("select count(*) from lexicon_terms where generation = ?", (key(generation),)).get
         return found
 
-    @writing(durable=False)
-    def forget(self, db: apsw.Connection, generation: int) -> None:
-        forget(db, generation)
-
 
 def _write(db: apsw.Connection, generation: int, learned: Learned, term_vectors: Sequence[TermVector]) -> None:
     forget(db, generation)
