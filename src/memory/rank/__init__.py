@@ -1,1 +1,1 @@
-"""Rankings into better rankings, and whether one is enough. Pure functions; nothing here opens anything."""
+"""Turns rankings into better ones and judges whether one is enough. Pure functions: nothing here does any I/O."""

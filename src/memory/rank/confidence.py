@@ -1,4 +1,4 @@
-"""How far an answer can be trusted: whether what was found is likely to be what was asked for."""
+"""Confidence: whether the hits are likely to be what the query asked for."""
 
 from __future__ import annotations
 
@@ -11,46 +11,55 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 CALIBRATED_MODELS = ("all-minilm-l6-v2", "all-minilm")
-"""Models, without what stands before a slash and behind a colon, whose cosines the numbers below are for."""
+"""Models whose cosines the thresholds below fit; names without the part before a slash or after a colon."""
 
 ANSWERED_MIN, WEAK_MIN = 0.80, 0.55
 """
-Best cosine + half of the best coverage from which an answer is ANSWERED, and below which nothing fits.
+An answer is ANSWERED if best cosine + best coverage / 2 reaches the first, and nothing fits below the second.
 
-Chosen on four judged sets, each asked its own questions and those of the others:
+Chosen on four judged sets. Each was asked its own questions and those of the other sets:
 docs/ranking.md, "What an answer is worth".
 """
 
 ANSWERED_MIN_COVERAGE, WEAK_MIN_COVERAGE = 0.5, 0.35
-"""The same for the best coverage alone, where no model was asked or its cosines are not known."""
+"""The same thresholds for the best coverage alone: no model was asked, or its cosines are not calibrated."""
 
 ANSWERED_MIN_COSINE, WEAK_MIN_COSINE = 0.45, 0.35
-"""The same for the cosine alone, where words tell nothing: none was looked for, or more than `LONG_QUERY`."""
+"""The same thresholds for the cosine alone: the query has no terms, or more than `LONG_QUERY`."""
 
 CALIBRATED_SIZE, COSINE_SPREAD = 5_000, 0.06
 """
-Vectors of the sets that the numbers were chosen on, and how far cosines with what has nothing to do with a question
-spread: the highest of n such is about COSINE_SPREAD · √(2 ln n) above their mean, so in a small store less is much.
+How many vectors the sets behind these thresholds have, and how far cosines of unrelated text spread.
+
+The highest of n unrelated cosines lies about COSINE_SPREAD · √(2 ln n) above their mean,
+so in a small store a lower cosine is already good evidence.
 """
 
 SMALL_SIZE = 300
 """
-Vectors up to which only what shares no word with the query, and is less like it than `FAINT_COSINE`, is called
-irrelevant: people ask a small store in few words of their own, and the thresholds above were chosen on questions that
-say much. From there to `CALIBRATED_SIZE` the one passes into the other
-(docs/decisions/0024-a-small-store-denies-little.md).
+Up to this many vectors, a hit is irrelevant only if it shares no word with the query and its cosine is below
+`FAINT_COSINE`.
+
+People put short queries, in words of their own, to a small store; the thresholds above come from long questions.
+Between here and `CALIBRATED_SIZE` one rule blends into the other (docs/decisions/0024-a-small-store-denies-little.md).
 """
 
 FAINT_COSINE = 0.20
-"""Cosine from which the best of a small store is perhaps relevant though no word is shared: under it lie most questions
-of strangers."""
+"""
+In a small store the best hit may be relevant from this cosine on, even without a shared word.
+
+Most unrelated questions stay below it.
+"""
 
 LONG_QUERY = 12
-"""Terms of a query from which few words in common tell nothing: whoever describes a task names much that no memory says."""
+"""
+A query with more terms than this describes a task: it names much that no memory mentions,
+so low coverage says little.
+"""
 
 
 class Evidence(Protocol):
-    """What speaks for a hit; see `memory.schema.answer.Hit`."""
+    """The evidence for one hit; see `memory.schema.answer.Hit`."""
 
     @property
     def coverage(self) -> float: ...
@@ -63,14 +72,16 @@ def confidence(
     hits: Sequence[Evidence], tier: Tier, model: str, terms: int, vectors: Callable[[], int] = lambda: CALIBRATED_SIZE
 ) -> tuple[Outcome, str]:
     """
-    How far hits can be trusted, and why, a clause. Not for an answer whose scope is empty or whose model failed.
+    How far the hits can be trusted, and why, as a clause.
+
+    Not for an answer whose scope is empty or whose model failed.
 
     Args:
-        terms: Of the query; 0 if no word was looked for.
-        model: Whose vectors were compared; of one whose cosines nobody has calibrated, only words can tell that nothing
-            fits, and they do not tell it for certain.
-        vectors: Counts those that were compared, filters aside, or where none was, the memories that there are. Called
-            only where it matters.
+        terms: How many terms the query has; 0 if no word was looked for.
+        model: The model whose vectors were compared. If its cosines are not calibrated,
+            words decide, and hits that hold few of them make the answer WEAK, never NOTHING_RELEVANT.
+        vectors: Counts the vectors compared, ignoring filters; if none were, the memories in the store. Called only
+            when the number matters.
     """
     asked = tier in {Tier.HYBRID, Tier.VECTOR}
     if not hits:
@@ -94,7 +105,7 @@ def confidence(
 
 
 def largeness(vectors: int) -> float:
-    """How far a store is from a small one: 0 up to `SMALL_SIZE` vectors, 1 from `CALIBRATED_SIZE` on."""
+    """How large a store is: 0 up to `SMALL_SIZE` vectors, 1 from `CALIBRATED_SIZE` on, linear in between."""
     return min(1.0, max(0.0, (vectors - SMALL_SIZE) / (CALIBRATED_SIZE - SMALL_SIZE)))
 
 
@@ -106,7 +117,7 @@ def _by_words(coverage: float, terms: int, vectors: Callable[[], int]) -> Outcom
 
 
 def _by_both(coverage: float, best_cosine: float, vectors: int, *, short: bool) -> Outcome:
-    """By words and the cosine together, or of what is not `short` by the cosine alone."""
+    """Judge by words and cosine together, or by the cosine alone if the query is not `short`."""
     less = COSINE_SPREAD * (_extreme(CALIBRATED_SIZE) - min(_extreme(CALIBRATED_SIZE), _extreme(vectors)))
     answered_min, weak_min = (
         (ANSWERED_MIN - less, WEAK_MIN - less) if short else (ANSWERED_MIN_COSINE - less, WEAK_MIN_COSINE - less)
@@ -121,7 +132,7 @@ def _by_both(coverage: float, best_cosine: float, vectors: int, *, short: bool) 
 
 
 def _extreme(count: int) -> float:
-    """How many standard deviations the largest of so many lies above the mean, about."""
+    """About how many standard deviations the largest of `count` values lies above their mean."""
     return math.sqrt(2 * math.log(max(1, count)))
 
 

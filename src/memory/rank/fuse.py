@@ -1,4 +1,4 @@
-"""Two rankings into one."""
+"""Merging two rankings into one."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
 
 SHRINK = 50
-"""The centre of n vectors is their sum over n + this: a store of three is hardly centred on itself."""
+"""The centre of n vectors is their sum over n + SHRINK, because the mean of a few vectors is mostly those vectors."""
 
 
 class Fusing(NamedTuple):
     """
-    How a hybrid answer weighs its retrievers (see `fuse`), and how deep it looks into their rankings.
+    How a hybrid search weighs its retrievers (see `fuse`), and how deep it looks into their rankings.
 
     Attributes:
-        candidates: Chunks taken from each retriever, at least.
-        deepen: Take more if those are of fewer memories or sections than asked for.
-        neighbours: Whether words that stand together count (`memory.rank.relevance`).
-        distilled: Whether there may be a distilled tier.
-        half_life: Days after which a memory weighs three quarters (`memory.rank.order`); 0 does not look at age.
+        candidates: Chunks to take from each retriever, at least.
+        deepen: Take more if those cover fewer memories or sections than the query asks for.
+        neighbours: Whether adjacent words of the query count (`memory.rank.relevance`).
+        distilled: Whether the distilled tier may answer.
+        half_life: Days after which a memory's score counts for three quarters (`memory.rank.order`); 0 ignores age.
     """
 
     weights: tuple[float, float] = (0.3, 0.7)
@@ -51,23 +51,24 @@ def fuse(
     proximity: Mapping[ChunkId, float] = MappingProxyType({}),
 ) -> Ranking:
     """
-    Rank candidates by what both retrievers say of them.
+    Rank candidates by the scores of both retrievers.
 
     Args:
-        pool: The candidates: the union of both rankings, each chunk once, with both scores where they are known.
-        similarities: For each chunk with a vector, its cosine with the query after centring, -1..1.
-        terms: What the keyword retriever looked for; the candidates' `matched` speaks of them.
+        pool: The candidates: the union of both rankings, each chunk once, with every score that is known.
+        similarities: The cosine of each chunk with the query after centring, -1..1; none for a chunk without a vector.
+        terms: The keyword retriever's terms; the bits of `matched` stand for them.
         weights: Of keywords and vectors.
-        proximity: For chunks the share of the query's weight that stands together in them, 0..1 (see
+        proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1 (see
             `memory.rank.relevance`).
 
     Returns:
-        With scores 0..1 if the weights sum to 1.
-        MINMAX: `w0 · (2 · coverage + BM25 / best BM25 + 0.65 · proximity) / 3.65 + w1 · (n + 1) / (best n + 1)`: each
-        retriever from its theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 divided by the best makes the
-        best 1 however poor it is; so how much of the query a chunk holds weighs twice as much. A chunk without a vector
-        counts as neither like the query nor unlike it, n = 0: one that waits for its vector, or never gets one, is not the
-        worst.
+        The candidates with new scores, best first; 0..1 if the weights sum to 1.
+        MINMAX: `w0 · (2 · coverage + BM25 / best BM25 + 0.65 · proximity) / 3.65 + w1 · (n + 1) / (best n + 1)`,
+        where n is the similarity: each retriever counts from its theoretical minimum
+        (Bruch, Gai and Ingber, TOIS 2023).
+        BM25 / best BM25 is 1 for the best however poor it is, so coverage weighs twice as much.
+        A chunk without a vector gets n = 0, neither like the query nor unlike it:
+        waiting for a vector must not make it the worst.
         MAX: each score divided by the best, a missing one 0 (the seed's rule).
         RRF: `w / (60 + rank)`, summed over the retrievers.
     """
@@ -78,6 +79,7 @@ def fuse(
                 (match_strength(held[item.matched], keyword, proximity.get(item.chunk, 0.0)), vector)
                 for item, (keyword, vector) in zip(pool, _relative(pool, similarities, floor=-1.0), strict=True)
             ]
+        # MAX and RRF score a missing vector 0, as their sources do; only MINMAX knows a neutral value.
         case Merge.MAX:
             parts = _relative(pool, similarities, floor=0.0)
         case Merge.RRF:
@@ -89,10 +91,10 @@ def fuse(
 
 def shrunk(total: Vectors, count: int) -> Vectors:
     """
-    The centre of vectors, float32.
+    The centre of some vectors, float32, shape (dimension,).
 
     Args:
-        total: Their sum, shape (dimension,).
+        total: The sum of the vectors, shape (dimension,).
     """
     return (total / (count + SHRINK)).astype("float32")
 
@@ -119,11 +121,12 @@ def _places(scores: Mapping[ChunkId, float]) -> dict[ChunkId, float]:
 
 def centred(cosine: float, query_centre: float, chunk_centre: float, centre_length: float) -> float:
     """
-    The cosine of two unit vectors after a centre was taken from both, from dot products alone.
+    The cosine of two unit vectors after a centre is subtracted from both, computed from dot products alone.
 
-    Vectors of one model share a large common part; without it their differences show (Mu and Viswanath, ICLR 2018).
+    All vectors of a model share a large common part; without it their differences show (Mu and Viswanath, ICLR 2018).
 
     Args:
+        cosine: q · x, for the query q and a chunk x.
         cosine: q · x.
         query_centre: q · m, for the centre m.
         chunk_centre: x · m.

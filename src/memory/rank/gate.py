@@ -1,4 +1,4 @@
-"""How far a tiered search goes: whether it pays for an embedding."""
+"""The gate: how far a tiered search goes, and whether it pays for an embedding."""
 
 from __future__ import annotations
 
@@ -18,35 +18,39 @@ if TYPE_CHECKING:
     from memory.schema.query import Term
 
 DEPTH = 30
-"""Chunks the gate looks at. More change its verdicts little and cost time in every search."""
+"""Chunks the gate looks at. More would hardly change its verdicts and would slow down every search."""
 
 KEYWORD_COVERAGE = 0.5
-"""Share of the query's weight the best candidate must hold to stand out: in a small store anything stands out."""
+"""Share of the query's weight the best candidate must hold: in a small store a poor result can stand out too."""
 
 SHORT_QUERY = 3
-"""Terms of a query that looks for words, not for an answer."""
+"""A query with at most this many terms looks for words, not for an answer."""
 
 KEYWORD_MARGIN = 0.4
-"""Margin of the first result from which keywords are enough, at the effort of 0.5."""
+"""Keywords are enough if the first result stands out by this margin, at an effort of 0.5."""
 
 DISTILLED_MARGIN = 0.15
-"""The same for the distilled tier."""
+"""The same margin for the distilled tier."""
 
 GOOD_FIT, LEAST_FIT = 0.75, 0.05
 """
-The fit of term vectors that thousands of passages taught. Of less it takes more to trust it, by the square: a small store
-teaches less, and in a small store more stands out.
+The fit of term vectors learned from thousands of passages, and the floor for lower ones.
+
+The margin needed grows with the square of GOOD_FIT / fit: a small store teaches less, and more stands out in it.
 """
 
 DISTILLED_COVERAGE = 0.35
-"""Share of the query's weight the best candidate must hold then: of less, only a model can say whether it fits at all."""
+"""
+Share of the query's weight the best candidate must hold then. Below it, only a model can tell whether anything
+fits.
+"""
 
 
 class GateOptions(NamedTuple):
     """
     Attributes:
-        enough: COUNT: memories the keyword retriever must find, from 1.
-        effort: AUTO: 0 never calls a model, 1 always; 0..1.
+        enough: With COUNT: memories the keyword retriever must find, from 1.
+        effort: With AUTO: 0..1; 0 never calls a model, 1 always does.
     """
 
     gate: Gate = Gate.AUTO
@@ -70,14 +74,15 @@ def judge(
     """
     Decide how far to go, from what the keyword retriever found.
 
-    AUTO looks at what was found and not at how many: nearly every question shares some word with three memories. One
-    number decides between all tiers: how far the first result stands above the others by keyword (`first_margin`). It tells
-    more of whether the *distilled* answer will do than that answer itself does (docs/ranking.md, "The gate").
+    AUTO goes by what was found, not by how much: nearly every question shares a word with three memories.
+    One number decides between all tiers: how far the first keyword result stands out (`first_margin`).
+    It predicts whether the *distilled* answer will do better than that answer itself does (docs/ranking.md,
+    "The gate").
 
     Args:
-        terms: What was looked for; `matched` of the ranking speaks of them.
-        proximity: For chunks the share of the query's weight that stands together in them, 0..1.
-        fit: How well the term vectors fit, -1..1; None if there is no distilled tier to go to.
+        terms: The query's terms; the bits of `matched` in the ranking stand for them.
+        proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1.
+        fit: How well the term vectors fit, -1..1; None if there is no distilled tier.
     """
     top = ranking[:DEPTH]
     held = held_by_memory(ranking[: max(DEPTH, options.enough)])
@@ -144,7 +149,7 @@ def _standing(margin: float, needed: float, so: str = "") -> str:
 
 
 def _exactly(terms: Sequence[Term], top: Ranking) -> bool:
-    """Whether there are names and quoted words, and one chunk holds all of them."""
+    """Whether the query has names or quoted words, and one chunk holds all of them."""
     wanted = sum(1 << i for i, term in enumerate(terms) if term.exact)
     return bool(wanted) and any(scored.matched & wanted == wanted for scored in top)
 
@@ -157,9 +162,9 @@ def first_margin(
     terms: Sequence[Term], ranking: Ranking, proximity: Mapping[ChunkId, float] = MappingProxyType({})
 ) -> float:
     """
-    How far the best candidate stands above the others: the largest softmax(2 · s), with
-    s = 2 · coverage + BM25 / best BM25 + 0.65 · proximity, over the candidates (docs/ranking.md, "The gate"). 0..1; 1 for a single
-    candidate.
+    How far the best candidate stands out, 0..1: the largest softmax(2 · s) over the candidates; 1 for a single one.
+
+    s = 2 · coverage + BM25 / best BM25 + 0.65 · proximity (docs/ranking.md, "The gate").
     """
     if not ranking:
         return 0.0

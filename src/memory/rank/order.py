@@ -1,4 +1,4 @@
-"""What time does to a ranking: a correction stands before what it corrects, and what is new may weigh more."""
+"""What time does to a ranking: a correction comes before what it corrects, and newer memories may weigh more."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 def corrected(ranking: Ranking, successors: Mapping[MemoryId, MemoryId]) -> Ranking:
     """
-    A ranking in which no memory stands before the one that took its place, if both are ranked.
+    A ranking in which every memory comes after its successor, if both are ranked.
 
-    The successor's best chunk comes right before, with at least that score; nothing else moves.
+    The successor's best chunk moves right before the memory, with at least its score; nothing else moves.
 
     Args:
-        successors: For superseded memories the one that took the place of each.
+        successors: For each superseded memory, the one that replaced it.
     """
     best: dict[MemoryId, Scored] = {}
     for scored in ranking:
@@ -39,7 +39,7 @@ def corrected(ranking: Ranking, successors: Mapping[MemoryId, MemoryId]) -> Rank
 
 
 def _line(memory: MemoryId, successors: Mapping[MemoryId, MemoryId]) -> list[MemoryId]:
-    """A memory behind all that came after it, the latest first."""
+    """A memory and its successors, newest first."""
     line = [memory]
     while (later := successors.get(line[-1])) is not None and later not in line:
         line.append(later)
@@ -48,11 +48,12 @@ def _line(memory: MemoryId, successors: Mapping[MemoryId, MemoryId]) -> list[Mem
 
 def aged(ranking: Ranking, changed: Mapping[MemoryId, datetime], moment: datetime, half_life: float) -> Ranking:
     """
-    A ranking in which what is new weighs more: score · (1 + 0.5^(age / half life)) / 2, so that age never takes more than
-    half. As much is taken from a score below 0, which cosines may be.
+    A ranking in which newer memories weigh more: score · (1 + 0.5^(age / half life)) / 2.
+
+    Age never takes more than half. A negative score, which a cosine may be, drops by the same amount.
 
     Args:
-        changed: When each memory was last changed; one that is not there counts as new.
+        changed: When each memory was last changed; a memory that is missing here counts as new.
         half_life: Days, above 0.
     """
 

@@ -1,6 +1,6 @@
 """
-How well a chunk says what a query says: what share of its words it holds (coverage), what share of them stands together
-in it (proximity), how similar it is; and one number for each hit of an answer that its rows are in the order of.
+How well a chunk matches a query: the share of the query's words it holds (coverage), the share that is adjacent in it
+(proximity) and its similarity. And `relevances`: one number for each hit of an answer, in the order of the hits.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from memory.schema.query import Term
 
 RRF_K = 60
-"""Cormack, Clarke and Büttcher, SIGIR 2009, found it best."""
+"""The constant of reciprocal rank fusion; Cormack, Clarke and Büttcher, SIGIR 2009, found 60 best."""
 
 NEIGHBOURS = 0.65
-"""What the share of a query's weight that stands together in a chunk counts in the keyword part."""
+"""Weight of proximity in the keyword part, where BM25 has 1."""
 
 
 def coverage(terms: Sequence[Term], matched: int) -> float:
-    """Share of the terms' weight that a set of them has, 0..1."""
+    """Share of the query's weight held by the terms whose bits are set in `matched`, 0..1."""
     total = sum(term.weight for term in terms)
     held = sum(term.weight for i, term in enumerate(terms) if matched >> i & 1)
     return held / total if total else 0.0
@@ -36,12 +36,12 @@ def coverage(terms: Sequence[Term], matched: int) -> float:
 
 def match_strength(coverage: float, keyword: float, proximity: float) -> float:
     """
-    How well a chunk says what a query says, 0..1.
+    How well a chunk matches the words of a query, 0..1.
 
     Args:
         coverage: Share of the query's weight that it holds, 0..1.
         keyword: BM25 over the best BM25, 0..1.
-        proximity: Share of the query's weight that stands together in it, 0..1.
+        proximity: Share of the query's weight whose words are adjacent in it, 0..1.
     """
     return (2 * coverage + keyword + NEIGHBOURS * proximity) / (3 + NEIGHBOURS)
 
@@ -50,11 +50,11 @@ def strengths(
     terms: Sequence[Term], chunks: Sequence[Scored], *, best: float, proximity: Mapping[ChunkId, float]
 ) -> list[float]:
     """
-    `match_strength` of each of some chunks.
+    `match_strength` of each chunk.
 
     Args:
-        best: The best BM25 of all that was found.
-        proximity: For chunks the share of the query's weight that stands together in them, 0..1.
+        best: The best BM25 of all results.
+        proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1.
     """
     held = {bits: coverage(terms, bits) for bits in {one.matched for one in chunks}}
     return [
@@ -65,8 +65,9 @@ def strengths(
 
 def similarity(terms: Sequence[Term], scored: Scored) -> float:
     """
-    How similar a chunk is to the query, 0..1: its cosine, what is below 0 taken as 0 (CAP A13, X17); of one whose vector
-    was not looked at, the share of the terms' weight that it holds.
+    How similar a chunk is to the query, 0..1: its cosine, or 0 if that is negative (CAP A13, X17).
+
+    Without a known cosine, the share of the query's weight that it holds.
     """
     if scored.cosine is None:
         return coverage(terms, scored.matched)
@@ -74,30 +75,30 @@ def similarity(terms: Sequence[Term], scored: Scored) -> float:
 
 
 def held_by_memory(ranking: Ranking) -> Mapping[MemoryId, int]:
-    """For each memory, best first: the terms that its chunks hold together, as in `Scored.matched`."""
+    """For each memory, best first: the terms that its chunks hold between them, as bits like `Scored.matched`."""
     held: dict[MemoryId, int] = {}
     for scored in ranking:
         held[scored.memory] = held.get(scored.memory, 0) | scored.matched
     return held
 
 
-# Words that stand together: a sign of the same thing said, which BM25 does not see ----------
+# Adjacent words: evidence for the same phrase, which BM25 does not see ----------
 
 PROXIMITY_DEPTH = 30
-"""Chunks that are looked at: reading a hundred changed no judged set by more than 0.0001 of nDCG@10."""
+"""Chunks to look at: reading a hundred changed no judged set by more than 0.0001 of nDCG@10."""
 
 KEYWORD_SHARE = 0.4
-"""What a chunk that has all pairs of a query gains in the keyword ranking, in shares of the best BM25."""
+"""What a chunk that has all pairs of a query gains in the keyword ranking, as a share of the best BM25."""
 
 _WORD = re.compile(r"\w+")
 
 
 def neighbours(text: str, terms: Sequence[Term]) -> Mapping[str, float]:
     """
-    The pairs of words that stand together in a query, as ` a b `, with the share of its weight that each is worth.
+    The pairs of adjacent words in a query, as ` a b `, each with its share of the query's weight.
 
-    A pair weighs the mean of its words' weights; stop words weigh nothing themselves, yet "is the" tells nothing and "in
-    memory" something.
+    A pair weighs the mean of its words' weights. Stop words weigh nothing,
+    so "is the" is dropped and "in memory" counts a little.
     """
     weights: dict[str, float] = {}
     for term in terms:
@@ -112,9 +113,10 @@ def neighbours(text: str, terms: Sequence[Term]) -> Mapping[str, float]:
 
 def proximities(pairs: Mapping[str, float], texts: Mapping[ChunkId, str]) -> Mapping[ChunkId, float]:
     """
-    For each text the share of the query's weight whose pairs it has, 0..1 and less than 1 by the words at both ends.
+    For each text, the share of the query's weight whose pairs it has, 0..1; the first and last word count half,
+    so it stays below 1.
 
-    Words are compared as they are written, but for capitals: inflected neighbours gained nothing more on judged sets.
+    Words must be equal but for case: matching inflected forms too gained nothing on the judged sets.
     """
     found = {}
     for chunk, text in texts.items():
@@ -125,8 +127,9 @@ def proximities(pairs: Mapping[str, float], texts: Mapping[ChunkId, str]) -> Map
 
 def lifted(ranking: Ranking, proximity: Mapping[ChunkId, float]) -> Ranking:
     """
-    A keyword ranking with what neighbours add: score = BM25 + 0.4 · best BM25 · share, for the first `PROXIMITY_DEPTH`; the others
-    stay behind them, in their order.
+    A keyword ranking with the bonus for adjacent words: score = BM25 + 0.4 · best BM25 · share.
+
+    Only the first `PROXIMITY_DEPTH` are rescored; the others stay behind them in their order.
     """
     if not ranking or not proximity:
         return ranking
@@ -138,22 +141,22 @@ def lifted(ranking: Ranking, proximity: Mapping[ChunkId, float]) -> Ranking:
     return (*sorted(first, key=lambda scored: (-scored.score, scored.chunk)), *ranking[PROXIMITY_DEPTH:])
 
 
-# Of an answer ----------------------------------------------------------------
+# Scores of an answer ----------------------------------------------------------
 
 
 def by_words(
     passages: Sequence[Passage], terms: Sequence[Term], *, best: float, proximity: Mapping[ChunkId, float]
 ) -> list[float]:
     """
-    How well passages that words alone have found say what the query says, 0..1: what `match_strength`
-    makes of each chunk, as in the merge; its mean over the chunks that match. BM25 itself tells nothing in a small store,
-    where it is 0.000001.
+    How well passages found by keyword alone match the query, 0..1, best first.
 
-    None is above that of a passage before it: BM25 decides the order. One without a chunk that matches has 0.
+    The mean `match_strength` of the chunks that match, as in the merge. BM25 itself says nothing in a small store,
+    where it is 0.000001.
+    BM25 decides the order, so no passage scores above the one before it. One without a matching chunk scores 0.
 
     Args:
         passages: Best first.
-        best: The best BM25 of all that was found.
+        best: The best BM25 of all results.
         proximity: See `match_strength`.
     """
     scores: list[float] = []
@@ -168,12 +171,12 @@ def relevances(
     scores: Sequence[float], tier: Tier, *, coverage: float, weights: tuple[float, float], merge: Merge
 ) -> list[float]:
     """
-    The scores of one answer as shares of the best that there could be, 0..1, in the same order.
+    The scores of one answer as shares of the best possible score, 0..1, in the same order.
 
-    KEYWORD: The first hit has the share of the query's weight that it holds, and the others as much less as their scores
-    are. VECTOR: the cosine, what is below 0 as 0.
-    HYBRID, DISTILLED: the merged score over the weights of both retrievers; of RRF over what the first place in both
-    gives.
+    KEYWORD: the first hit gets its coverage, the others proportionally less. VECTOR: the cosine,
+    or 0 if that is negative.
+    HYBRID, DISTILLED: the merged score divided by the sum of the weights; with RRF,
+    by what ranking first in both gives.
 
     Args:
         scores: Highest first.

@@ -1,4 +1,4 @@
-"""Ranked chunks into passages of the size that was asked for; see `memory.rank.sections` for MEDIUM."""
+"""Ranked chunks into passages of the requested size; see `memory.rank.sections` for MEDIUM."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 SECTIONS_OF = 5
-"""Chunks that are ranked for one section that is wanted (CAP A22)."""
+"""Chunks to rank for each section requested (CAP A22)."""
 
 
 class Passage(NamedTuple):
@@ -25,11 +25,11 @@ class Passage(NamedTuple):
     What one hit shows.
 
     Attributes:
-        best: The best of its chunks.
-        score: What it is ranked by: its best chunk's, or the mean of those that match.
-        matching: Its chunks that match, with what is known of them; none of what fills up.
-        chunks: All of its chunks, in order.
-        start, stop: Code points into the body; equal where only the chunk is shown.
+        best: Its best chunk.
+        score: What it is ranked by: the score of its best chunk, or the mean of the matching ones.
+        matching: Its matching chunks, with their scores; empty if it only fills up an answer.
+        chunks: All its chunks, in order.
+        start, stop: Code points into the body; equal if only the chunk is shown.
         topup: See `memory.schema.answer.Hit`.
     """
 

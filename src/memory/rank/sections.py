@@ -1,4 +1,4 @@
-"""Ranked chunks into sections: how much of each was found, and in which order they are shown."""
+"""Ranked chunks into sections: which chunks belong together, and in which order sections are shown."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ NEIGHBOURS = 3
 """Chunks shown on either side where a body has no headings (CAP X13)."""
 
 MATCHING_SHARE = 0.5
-"""A chunk matches from this share of the highest similarity on, 0..1."""
+"""A chunk matches if its similarity is at least this share of the highest, 0..1."""
 
 
 class Section(NamedTuple):
     """
-    Chunks that stand together.
+    A run of adjacent chunks.
 
     Attributes:
-        best: The one that ranks highest.
-        chunks: All of them, in order.
+        best: The highest-ranked chunk.
+        chunks: All its chunks, in order.
         start, stop: Code points into the body.
     """
 
@@ -41,11 +41,12 @@ class Section(NamedTuple):
 
 def sections(ranking: Ranking, outline: Callable[[MemoryId], Outline], limit: int) -> list[Section]:
     """
-    The sections of the first `SECTIONS_OF` · limit chunks, and of those that follow until there are `limit`; each once, in the
-    order of its best chunk. No chunk is in two.
+    The sections of the first `SECTIONS_OF` · limit chunks, and of further chunks until there are `limit` sections.
+
+    Each section comes once, in the order of its best chunk. No chunk is in two.
 
     Args:
-        outline: Gives the chunks of a memory; none if it is gone.
+        outline: Gives the chunks of a memory; empty if it was deleted.
     """
     taken: set[ChunkId] = set()
     found: list[Section] = []
@@ -65,13 +66,13 @@ def sections(ranking: Ranking, outline: Callable[[MemoryId], Outline], limit: in
 
 def section(outline: Outline, wanted: ChunkId, taken: set[ChunkId] | frozenset[ChunkId] = frozenset()) -> Outline:
     """
-    The chunks around one that stand below the same first two headings (or one second-level heading where there is no
-    first), or its neighbours where there are none.
+    The chunks around one that share its first two headings (or its one second-level heading where there is no first).
 
-    Two sections of the same name are two sections: only neighbours belong together.
+    Where the body has no headings: up to `NEIGHBOURS` chunks on either side.
+    Two sections of the same name stay two sections: only adjacent chunks belong together.
 
     Args:
-        taken: Chunks that are shown already, which end a row of neighbours.
+        taken: Chunks already shown; the section stops before them.
     """
     place = next((i for i, (id, _) in enumerate(outline) if id == wanted), None)
     if place is None:
@@ -94,9 +95,10 @@ def section(outline: Outline, wanted: ChunkId, taken: set[ChunkId] | frozenset[C
 
 def _begins(chunk: Chunk) -> bool:
     """
-    Whether the section begins with it, even if what is before it has the same name.
+    Whether a section begins with this chunk, even if the chunk before it has the same heading.
 
-    A chunk that begins with several headings has a longer path, but then what is before it has another name: `chunk` sees to it.
+    A chunk that begins with several headings has a longer path, but then the chunk before it has another heading:
+    `chunk` sees to that.
     """
     return chunk.type is ChunkType.SECTION and chunk.header_path == chunk.section
 
@@ -109,16 +111,17 @@ def shown(
     found: Sequence[Section], scores: Mapping[ChunkId, Scored], terms: Sequence[Term], ranking: Ranking, limit: int
 ) -> list[Passage]:
     """
-    Sections by the mean score of their matching chunks (CAP A28, A29).
+    Sections, ordered by the mean score of their matching chunks (CAP A28, A29).
 
-    A chunk matches if it is one of the first `SECTIONS_OF` · limit and holds a word of the query (CAP A22, A26), or
-    if its similarity is at least `MATCHING_SHARE` of the highest: what is not found by words has a place in any ranking, and
-    of a long section not all stands in a list of limited length.
+    A chunk matches if it is the section's best; if it is one of the first `SECTIONS_OF` · limit and holds a word of
+    the query (CAP A22, A26); or if its similarity is at least `MATCHING_SHARE` of the highest.
+    A rank is no evidence by itself: the vector retriever ranks everything,
+    and a list of limited length leaves out parts of a long section.
 
     Args:
-        scores: What is known of the sections' chunks; those that nothing is known of do not match.
-        ranking: All that was found, best first.
-        limit: Sections that are wanted; all that are `found` are ranked.
+        scores: What is known of the sections' chunks; a chunk that is missing here does not match.
+        ranking: All results, best first.
+        limit: Sections requested; all of `found` are ranked.
     """
     first = {scored.chunk for scored in ranking[: SECTIONS_OF * limit]}
     bound = MATCHING_SHARE * max((similarity(terms, scored) for scored in ranking), default=0.0)

@@ -1,1 +1,1 @@
-"""Finding: a query becomes an answer. Nothing here keeps anything."""
+"""Search: a query becomes an answer. Nothing here changes what is saved."""

@@ -1,4 +1,4 @@
-"""Context: what an agent should read before it starts, within a number of tokens."""
+"""Context: what an agent should read before it starts, within a token budget."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 
 BARELY = 0.2
-"""Share of a task's weight that a memory must hold to be shown as being about it, where no model can tell."""
+"""Share of a task's words, by weight, that a memory must hold to count as being about it when no model was asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """
     Attributes:
-        memories: In reading order: those about the task first, then the latest.
-        text: What an agent reads, Markdown, fenced as data (`memory.text.display`); empty without memories.
+        memories: In reading order: those about the task first, then the most recently changed.
+        text: What an agent reads: Markdown, fenced as data (`memory.text.display`); empty without memories.
         tokens: Estimated size of the text; never over the budget.
-        omitted: Memories that were found and did not fit.
-        more: Memories in scope that are not here, whether they were found or not.
-        answer: How those about the task were found; None without a task.
+        omitted: Memories that were found but did not fit.
+        more: Memories in scope that are not shown, found or not.
+        answer: How the memories about the task were found; None without a task.
     """
 
     memories: tuple[Memory, ...]
@@ -50,17 +50,17 @@ class Context:
 Beside: TypeAlias = "Callable[[int, tuple[Notice, ...]], str]"
 
 FENCE = tokens(WIDEST)
-"""What the fence around the text takes of the budget."""
+"""Tokens of the budget that the fence around the text takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
     """
     Attributes:
-        limit: Memories at most.
-        tokens: Size of the text at most, with what is said beside it.
+        limit: Most memories to show.
+        tokens: Budget for the text and what `beside` adds to it.
         topup_recent: Fill up with recent memories.
-        beside: What is said after the text, by how many more memories there are and the notices.
+        beside: Makes the text that follows, from how many more memories there are and the notices.
     """
 
     limit: int = 10
@@ -85,12 +85,12 @@ def context(
 ) -> Context:
     """
     Args:
-        search: The `search` verb, already given its parts.
-        about: The task at hand; empty takes the latest memories alone.
+        search: `memory.search.search.search` with its other arguments already bound.
+        about: The task at hand; if empty, only recent memories are shown.
         semantic: Whether vectors may be used: "auto" (CAP B22), "always" or "never".
 
     Raises:
-        Invalid: `semantic` is none of them.
+        Invalid: `semantic` is none of these.
     """
     mode, notices = _mode(semantic, embedders)
     scope, latest = _scopes(scope, store)
@@ -115,7 +115,7 @@ def context(
 
 
 def _scopes(scope: Scope, store: Store) -> tuple[Scope, Scope]:
-    """Where to search, and whose latest to show: what belongs to a research run only if it is asked for."""
+    """The scope to search, and the scope of recent memories: those of a research run only if asked for."""
     if scope.kinds or scope.runs:
         return scope, scope
     # Without a run there is nothing to leave out, and a narrower scope takes longer.
@@ -123,7 +123,11 @@ def _scopes(scope: Scope, store: Store) -> tuple[Scope, Scope]:
 
 
 def _fits(answer: Answer) -> bool:
-    """Whether it may be about the task. Where no model was asked, one in five of its words is enough: it names many things."""
+    """
+    Whether the answer may be about the task.
+
+    Where no model was asked, a fifth of the task's words is enough: a task names much that no memory mentions.
+    """
     if answer.outcome is not Outcome.NOTHING_RELEVANT:
         return True
     asked = answer.tier in {Tier.HYBRID, Tier.VECTOR}
@@ -152,7 +156,7 @@ def _warm_mode(embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]]:
 
 
 def _answered(search: Callable[[Query], Answer], query: Query) -> Answer:
-    """An agent's start must not fail for want of a model: then keywords answer."""
+    """Answer by keyword if the model fails: an agent's start must not depend on it."""
     try:
         return search(query)
     except (EmbedError, SpaceMismatch) as error:
@@ -165,13 +169,13 @@ def _answered(search: Callable[[Query], Answer], query: Query) -> Answer:
 
 def pack(groups: Iterable[tuple[str, Iterable[Memory]]], room: Room) -> tuple[tuple[Memory, ...], str, int]:
     """
-    Take memories in order, each once, while they fit; a long one is passed over, not cut.
+    Take memories in order, each once, as long as they fit; skip a memory that is too long instead of cutting it.
 
     Args:
-        groups: Each with the line that stands before its memories; none if it is empty.
+        groups: Each with the heading that precedes its memories; empty for none.
 
     Returns:
-        Those taken, their text, and how many were passed over.
+        The memories taken, their text, and how many were skipped.
     """
     taken: dict[int, Memory] = {}
     passed: set[int] = set()

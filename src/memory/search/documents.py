@@ -1,4 +1,4 @@
-"""Documents: a memory read whole, a chunk with its neighbours, what a session goes on with."""
+"""Documents: a whole memory, a chunk with its neighbours, and what a session resumes with."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory
     from memory.store import Store
 
-AROUND = 100  # chunks on either side of one, at most
+AROUND = 100  # most chunks on either side
 
 
 LATEST = 5
-"""Reports, and working memories, that `resume` shows."""
+"""The most reports, observations and working memories, each, that `resume` shows."""
 
 
 def resume(store: Store, session: str, iteration: int | None) -> Resumed:
@@ -57,7 +57,7 @@ def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
         raise NotFound(f"chunk {wanted} was removed just now")
     shown = outline[max(0, place - around) : place + around + 1]
     note = RULES[details.memory.kind].family == "note"
-    what = details.memory.what if note else ""  # of other kinds it is the beginning of the body
+    what = details.memory.what if note else ""  # other kinds: it is the beginning of the body
     pieces = tuple(Piece(id, one, details.body[one.start : one.stop] or what) for id, one in shown)
     head = [what] if shown[0][1].start == shown[0][1].stop else []
     texts = (*head, details.body[shown[0][1].start : shown[-1][1].stop])
@@ -81,7 +81,7 @@ def reconstruct(store: Store, id: MemoryId) -> Document:
 
 
 def unreadable(memories: Iterable[Memory]) -> tuple[Notice, ...]:
-    """What is to be said of those that are shown although not all of them can be read."""
+    """A notice for each memory shown although some of its fields cannot be read."""
     return tuple(
         Notice(
             f"memory {memory.id} ({memory.uid}) is damaged: its {', '.join(fields)} cannot be read",

@@ -1,4 +1,4 @@
-"""Searching entities by their meaning and by their distance from others in the graph."""
+"""Entity search by meaning and by distance in the graph."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 WORDS = 200
-"""Chunks whose keyword scores count, at least: a common word may stand in all."""
+"""Chunks whose keyword scores count, at least; without a bound, a common word could match them all."""
 
 MANY = 2000
-"""From so many entities within the distance on, all are compared at once: that costs less than to look for the others."""
+"""With this many entities within the distance, comparing all of them costs less than searching for the others."""
 
 SEARCH_TYPE = "search_nearby_entity"
-"""The type of these searches, as they are remembered."""
+"""The type under which these searches are recorded."""
 
 ATTEMPTS = 5
-"""How often a search begins anew when the vectors are replaced under it."""
+"""How often a search starts over when the vectors are replaced during it."""
 
 ENTITIES = Scope(kinds=frozenset({Kind.ENTITY}))
 
@@ -49,13 +49,13 @@ class Wanted:
     What is looked for, and around what; see `memory.rank.graph_distance.relevance` for the weights.
 
     Attributes:
-        around: The entities of the context; without any, the graph says nothing.
-        distance: Relations away that count at most, 0..10.
+        around: The entities of the context; if empty, the graph does not count.
+        distance: Relations away that still count, 0..10.
         vector_weight, keyword_weight: 0..1.
-        judged: Say how far the answer can be trusted.
+        judged: Judge how far the answer can be trusted.
 
     Raises:
-        Invalid: One of them is not in its range, or the query is none.
+        Invalid: One of them is out of range, or the query is not a valid one.
     """
 
     query: Query
@@ -75,15 +75,15 @@ class Wanted:
 
 class EntityHit(NamedTuple):
     """
-    One entity that was found.
+    One entity of an answer.
 
     Attributes:
-        score: See `memory.rank.graph_distance.relevance`, 0..1. Where no vector was compared, the share of the query's
-            weight that it holds stands in for its similarity.
-        cosine: With the query, -1..1; None where none was compared.
-        distance: Relations between it and the closest entity of the context; None if there are more than count.
-        keyword: Its BM25 as a share of the best, 0..1; 0 if keywords do not count.
-        coverage: Share of the query's weight that it holds, 0..1; 0 if nobody looked.
+        score: See `memory.rank.graph_distance.relevance`, 0..1. Without vectors,
+            the share of the query's weight that the entity holds replaces the similarity.
+        cosine: With the query, -1..1; None if no vector was compared.
+        distance: Relations to the closest entity of the context; None if that is beyond the distance that counts.
+        keyword: BM25 as a share of the best, 0..1; 0 if keywords do not count.
+        coverage: Share of the query's weight that it holds, 0..1; 0 if not computed.
     """
 
     memory: Memory
@@ -99,8 +99,8 @@ class EntityAnswer(NamedTuple):
     Entities, best first, with how they were found.
 
     Attributes:
-        tier: HYBRID; KEYWORD if the meaning could not be looked at.
-        outcome, worth: How far they can be trusted, and why, a clause; None if that was not asked for.
+        tier: HYBRID; KEYWORD if no meanings could be compared.
+        outcome, worth: How far the hits can be trusted, and why, as a clause; None and empty if not asked for.
     """
 
     hits: tuple[EntityHit, ...]
@@ -116,7 +116,7 @@ class EntityAnswer(NamedTuple):
         return sum(step.seconds for step in self.steps)
 
     def searched(self, moment: datetime) -> Searched:
-        """How it is remembered; its limit is that of its query."""
+        """The record of this search; its limit is the query's."""
         return Searched(moment, SEARCH_TYPE, self.tier, self.seconds, self.limit, len(self.hits), ())
 
 
@@ -129,10 +129,11 @@ def search_entities(
     backfill: Callable[[int], Backfilled | None],
 ) -> EntityAnswer:
     """
-    The entities that come first by `relevance`, exactly: as if every entity had been scored, by keyword the first `WORDS`.
+    The entities with the highest `relevance`, exactly: the same as scoring every entity.
 
-    Without an embedder, or when it fails, the share of the query's weight stands in for the similarity, and a
-    notice says so (CAP E28).
+    Only keyword scores are bounded, to the best `WORDS` chunks at least.
+    Without an embedder, or when it fails, the share of the query's weight replaces the similarity,
+    and a notice says so (CAP E28).
 
     Raises:
         StoreError: The store cannot be read.
@@ -184,13 +185,13 @@ class _Search:
         return outcome, why
 
     def _words(self) -> Ranking:
-        """The entities that come first by keyword; nothing is said of the others' words."""
+        """The best entities by keyword; the others get no keyword score."""
         found = self._store.keywords.by_keyword(self._retrievers.terms, ENTITIES, max(WORDS, self._depth))
         self._trace.step("keyword", len(found))
         return found
 
     def _by_meaning(self, distances: Mapping[MemoryId, int], words: Ranking) -> Mapping[MemoryId, float] | None:
-        """The similarity of all that could come first; None if the meaning cannot be looked at, which is said."""
+        """The cosines of all entities that could come first; None, with a notice, if meanings cannot be compared."""
         if not self._retrievers.two:
             self._trace.notices.append(Notice("by keyword, not by meaning: no embedder is configured"))
             return None
@@ -201,7 +202,7 @@ class _Search:
             for _ in range(ATTEMPTS - 1):
                 try:
                     return self._similarities(known)
-                except NotFound:  # the generation
+                except NotFound:  # the generation was retired
                     self._retrievers.renew(vector=True)
             return self._similarities(known)
         except (EmbedError, SpaceMismatch) as error:
@@ -209,7 +210,12 @@ class _Search:
             return None
 
     def _similarities(self, known: Collection[MemoryId]) -> Mapping[MemoryId, float]:
-        """Of these entities, and of as many others as are asked for: the most similar, for they have nothing else."""
+        """
+        The cosines of `known`, and of the most similar other entities.
+
+        An entity that is neither near in the graph nor found by keyword has nothing but its similarity,
+        so only the most similar of these can come first.
+        """
         if len(known) >= MANY and self._wanted.vector_weight:
             return self._retrievers.memory_similarities(ENTITIES)
         similarities = (
@@ -220,15 +226,14 @@ class _Search:
         found = self._retrievers.by_vector(self._depth)
         others = [scored for scored in found if scored.memory not in known]
         if len(found) == self._depth and len({scored.memory for scored in others}) < self._wanted.query.limit:
-            return self._retrievers.memory_similarities(ENTITIES)  # most of what there is, is known
-        return similarities | {
-            scored.memory: scored.score for scored in reversed(others)
-        }  # the best chunk of each is first
+            return self._retrievers.memory_similarities(ENTITIES)  # `known` crowded the others out
+        # Reversed, so that the best chunk of each memory, which comes first, is set last.
+        return similarities | {scored.memory: scored.score for scored in reversed(others)}
 
     def _hits(
         self, distances: Mapping[MemoryId, int], similarities: Mapping[MemoryId, float], words: Ranking
     ) -> tuple[EntityHit, ...]:
-        """The best, read; what was deleted meanwhile is left out, and so is what nothing speaks for."""
+        """The best hits, with their memories. Leaves out what was deleted meanwhile and what scores 0."""
         wanted = self._wanted
         keywords: dict[MemoryId, float] = {}
         if wanted.keyword_weight and words:
@@ -250,7 +255,7 @@ class _Search:
 def _foremost(
     distances: Mapping[MemoryId, int], similarities: Mapping[MemoryId, float], limit: int
 ) -> Iterator[MemoryId]:
-    """At each distance the most similar: no other of that distance can come before them."""
+    """The most similar entities at each distance: no other entity at that distance can beat them."""
     rings: dict[int | None, list[MemoryId]] = {None: [id for id in similarities if id not in distances]}
     for id, distance in distances.items():
         rings.setdefault(distance, []).append(id)

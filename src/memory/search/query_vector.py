@@ -1,4 +1,7 @@
-"""The vector of a query: made once, by the model whose vectors answer, after it what waits is embedded too."""
+"""
+The vector of a query, made once by the model whose vectors are searched;
+queued chunks are embedded along with it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class QueryVector:
     The vector of one query.
 
     Attributes:
-        made: The generation that answered, and the query in its space; None before it was asked for.
+        made: The generation that is searched, and the query's vector in its space; None until needed.
     """
 
     def __init__(
@@ -39,7 +42,7 @@ class QueryVector:
         self.made: tuple[Generation, Vectors] | None = None
 
     def get(self) -> tuple[Generation, Vectors]:
-        """The generation that answers, and the query in its space."""
+        """The generation to search, and the query's vector in its space, shape (dimension,)."""
         if self.made is None:
             self._embedders.check_circuit(self._text)
             generation, embedder = self._answering()
@@ -52,7 +55,11 @@ class QueryVector:
         return self.made
 
     def get_inside(self) -> tuple[Generation, Vectors] | None:
-        """The same if it was made or its model runs in this process; else None, and why if that cannot be."""
+        """
+        The same if it exists or a model in this process can make it; otherwise None.
+
+        If that model fails, a notice says why.
+        """
         embedders = self._embedders
         try:
             if self.made is None and embedders.enabled and embedders.inside and not self._answering()[1].host:
@@ -62,7 +69,7 @@ class QueryVector:
         return self.made
 
     def _answering(self) -> tuple[Generation, MeteredEmbedder]:
-        """The active generation and its embedder; what waits is embedded first if nothing else was yet."""
+        """The active generation and its embedder; if nothing has been embedded yet, embeds the queue first."""
         try:
             return self._embedders.answering()
         except Unembedded:
@@ -70,14 +77,14 @@ class QueryVector:
             return self._embedders.answering()
 
     def _try_embed_queue(self) -> None:
-        """Embed what waits, or say why not: the query has its vector, and most of what is kept does."""
+        """Embed the queue; a failure becomes a notice, because most chunks already have a vector to compare with."""
         try:
             self._embed_queue()
         except (EmbedError, SpaceMismatch, StoreError) as error:
             self._notice(f"chunks wait for their vectors: {error}", error.hint)
 
     def _embed_queue(self) -> None:
-        """Embed what waits for a vector, as far as that is worth a search's time."""
+        """Embed queued chunks as far as that is worth a search's time."""
         if not (queued := self._store.queue.queued()):
             return
         if (backfilled := self._backfill(queued)) is None:

@@ -1,4 +1,7 @@
-"""The retrievers of a search: what each finds, what either says of what the other found, and both as one ranking."""
+"""
+The retrievers of a search: what each finds, the scores each gives to the other's results,
+and the merged ranking.
+"""
 
 from __future__ import annotations
 
@@ -27,24 +30,31 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 TERMS = 64
-"""Terms the keyword retriever takes; of a longer query the most telling."""
+"""Terms the keyword retriever looks for; of a longer query the rarest."""
 
 KNOWN = 0.5
-"""Share of the query's weight that must have term vectors: of new words they say nothing."""
+"""Share of the query's weight that needs term vectors: they know nothing about other words."""
 
 COSTLY = 4_000
-"""Rows of all terms together. Ranking them takes some 2 ms, 70 candidates more a tenth of that."""
+"""
+Matching rows, summed over the terms, from which ranking is costly: about 2 ms.
+
+Seventy more candidates cost a tenth of that.
+"""
 
 AHEAD = 2_000
-"""Candidates that take little longer than a few: a long memory may have hundreds before those of the next one."""
+"""
+Candidates that take hardly longer than a few. One long memory may have hundreds of chunks before the next
+memory's.
+"""
 
 
 class Evidence(NamedTuple):
     """
     Attributes:
         ranking: By keyword.
-        more: Whether a deeper look would find more.
-        proximity: What share of the query's weight stands together in its first chunks.
+        more: Whether looking deeper would find more.
+        proximity: For its first chunks, the share of the query's weight whose words are adjacent in them, 0..1.
         fit: See `Retrievers.fit`.
     """
 
@@ -56,11 +66,11 @@ class Evidence(NamedTuple):
 
 class Trace:
     """
-    What was done so far.
+    What a search has done so far.
 
     Attributes:
-        model: Whose vector of the query was compared; empty if no model was asked.
-        partial: Whether many chunks have no vector yet: the most similar may be among them.
+        model: The model whose vector of the query was compared; empty if none was asked.
+        partial: Whether many chunks have no vector yet, so the most similar one may be missing.
     """
 
     def __init__(self) -> None:
@@ -76,7 +86,7 @@ class Trace:
 
 
 class Retrievers:
-    """The retrievers of one query. The query is embedded once, when the vector retriever first runs."""
+    """The retrievers of one query. The query is embedded at most once, when its vector is first needed."""
 
     def __init__(
         self,
@@ -103,15 +113,15 @@ class Retrievers:
         return self._embedders.enabled
 
     def vectors(self) -> int:
-        """How many vectors there are to compare with; where none was compared, how many memories there are."""
+        """How many vectors there are to compare with; if none were compared, how many memories there are."""
         return self._store.vectors.centre(self._asked[0])[1] if self._asked else self._store.memories.count(EVERYTHING)
 
     def renew(self, *, vector: bool) -> None:
         """
-        Begin anew, after others changed what was ranked.
+        Forget the rankings, because others changed what was ranked.
 
         Args:
-            vector: Also with the query's vector: another generation may answer by now.
+            vector: Forget the query's vector too: another generation may be active by now.
         """
         self._ranked = self._words = None
         self._proximity = {}
@@ -149,11 +159,11 @@ class Retrievers:
         self._trace.step("terms", len(weighed), f"cut short by {cut}" if cut else "")
 
     def bare(self) -> bool:
-        """Whether nothing is in scope: then there is nothing to compare with, and nothing amiss."""
+        """Whether nothing is in scope; then finding nothing is not a failure."""
         return not self._store.memories.recent(self._query.scope, 1)
 
     def keywords(self, depth: int) -> Ranking:
-        """The best chunks by keyword; looked for once at each depth."""
+        """The best chunks by keyword; searched once for each depth."""
         if self._words is None or self._words[0] != depth:
             found = self._best(depth)
             self._words = (depth, lifted(found, self.proximity(found)))
@@ -161,14 +171,18 @@ class Retrievers:
         return self._words[1]
 
     def evidence(self, depth: int) -> Evidence:
-        """What the gate goes by."""
+        """What the gate decides by."""
         if self.costly():
-            depth = max(depth, self._fusing.candidates)  # as many as the other retriever would be fused with
+            depth = max(depth, self._fusing.candidates)  # enough to be fused too, if it comes to that
         ranking = self.keywords(depth)
         return Evidence(ranking, len(ranking) >= depth, self.proximity(ranking), self.fit)
 
     def _best(self, depth: int) -> Ranking:
-        """By BM25. To rank takes as long for many as for few: where it takes long, more is taken the second time."""
+        """
+        The best chunks by BM25.
+
+        Ranking takes as long for many as for few, so where it is costly the second search takes more than asked for.
+        """
         known, found = self._ranked or (0, ())
         if len(found) == known < depth:
             known = max(depth, AHEAD) if self._ranked and self.costly() else depth
@@ -177,7 +191,10 @@ class Retrievers:
         return found[:depth]
 
     def proximity(self, ranking: Ranking) -> Mapping[ChunkId, float]:
-        """What share of the query's weight stands together in the first chunks of a ranking."""
+        """
+        For the first chunks of a ranking, the share of the query's weight whose words are adjacent in them,
+        0..1.
+        """
         if not self._pairs:
             return {}
         first = [scored.chunk for scored in ranking[:PROXIMITY_DEPTH]]
@@ -186,17 +203,17 @@ class Retrievers:
         return {chunk: share for chunk in first if (share := self._proximity.get(chunk, 0.0))}
 
     def costly(self) -> bool:
-        """Whether the keyword retriever has so much to rank that it should not do it again for more candidates."""
+        """Whether so many rows match that they should not be ranked again for more candidates."""
         return sum(term.rows for term in self.terms) >= COSTLY
 
     @property
     def fit(self) -> float | None:
-        """How well the term vectors fit that can be asked in place of the model, -1..1; None if there is none."""
+        """How well the term vectors fit, -1..1; None if there are none or the distilled tier is off."""
         return self._fit[1] if self._fusing.distilled else None
 
     @cached_property
     def _fit(self) -> tuple[int, float | None]:
-        """The generation that answers, and the fit of its term vectors."""
+        """The active generation, and the fit of its term vectors."""
         return self._store.term_vectors.answering()
 
     @cached_property
@@ -206,7 +223,7 @@ class Retrievers:
         return TermEmbedder(self._store, self._fit[0])
 
     def distilled(self, depth: int) -> Ranking | None:
-        """The retriever that calls no model; None if less than half of the query has term vectors."""
+        """The retriever that calls no model; None if less than half of the query's weight has term vectors."""
         if self.fit is None:
             return None
         asked = self._term_embedder.ask(self._query.text, self.terms)
@@ -217,7 +234,7 @@ class Retrievers:
         return self._compared("distilled", depth)
 
     def by_vector(self, depth: int) -> Ranking:
-        """The vector retriever; the query is embedded once however deep the search goes."""
+        """The vector retriever; the query is embedded once, however deep the search goes."""
         generation, vector = self._query_vector.get()
         self._asked = (generation.id, vector)
         return self._compared("vector", depth)
@@ -229,14 +246,19 @@ class Retrievers:
         return ranking
 
     def memory_similarities(self, scope: Scope) -> Mapping[MemoryId, float]:
-        """The cosines of memories with the query, as far as they have vectors."""
+        """The cosines of memories with the query; memories without vectors are left out."""
         generation, vector = self._query_vector.get()
         found = self._store.vectors.memory_similarities(generation.id, vector, scope)
         self._trace.step("likeness", len(found))
         return found
 
     def cosines(self, chunks: Sequence[ChunkId], *, make: bool) -> Mapping[ChunkId, float]:
-        """Cosines of chunks with the query's vector, if there is one; `make` makes one where that calls no server."""
+        """
+        Cosines of chunks with the query's vector; empty if there is none.
+
+        Args:
+            make: Make the vector if it does not exist yet and needs no server.
+        """
         if not chunks:
             return {}
         made = self._query_vector.get_inside() if make else self._query_vector.made
@@ -248,13 +270,15 @@ class Retrievers:
         return {chunk: cosine for chunk, (cosine, _) in found.items()}
 
     def fused(self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
-        """Both rankings as one, with `others` in it, which neither retriever found."""
+        """Both rankings merged, together with `others`, which neither retriever found."""
         fusing = self._fusing
         if fusing.merge is Merge.MAX:
             candidates, similarities = self._as_listed(vector_ranking, keyword_ranking)
         else:
             candidates, similarities = self._looked_up(vector_ranking, keyword_ranking, others)
         ranking = fuse(candidates, similarities, terms=self.terms, weights=fusing.weights, merge=fusing.merge)
+        # The texts of the first chunks decide proximity, and which chunks come first is known only after a first
+        # merge.
         if fusing.merge is not Merge.MINMAX or not (proximity := self.proximity(ranking)):
             return ranking
         return fuse(candidates, similarities, terms=self.terms, weights=fusing.weights, proximity=proximity)
@@ -262,17 +286,21 @@ class Retrievers:
     def _looked_up(
         self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]
     ) -> tuple[list[Scored], dict[ChunkId, float]]:
-        """Both rankings, and for what only one of them found the other's score: a missing score is not a zero."""
+        """
+        The candidates with both retrievers' scores: what one did not find is looked up,
+        for a missing score is not 0.
+        """
         known = {scored.chunk for scored in keyword_ranking}
         unknown = [*(scored.chunk for scored in vector_ranking if scored.chunk not in known), *others]
-        every = self._words is not None and len(keyword_ranking) < self._words[0]  # all that hold a term are in it
+        every = self._words is not None and len(keyword_ranking) < self._words[0]  # it has all chunks that hold a term
         more = () if every else self._store.keywords.keyword_scores(self.terms, unknown)
         neither = (Scored(chunk, memory, 0.0) for chunk, memory in others.items())
+        # A later entry replaces an earlier one, so the keyword scores of `more` and of its own ranking win.
         pool: dict[ChunkId, Scored] = {
             scored.chunk: scored for scored in (*neither, *vector_ranking, *more, *keyword_ranking)
         }
         cosines, similarities = self._similarities(list(pool))
-        shown = cosines if self._compares_model else {}  # of a vector that was guessed, only the order tells
+        shown = cosines if self._compares_model else {}  # a guessed vector gives an order, not a cosine worth showing
         return [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()], similarities
 
     @property
@@ -283,7 +311,7 @@ class Retrievers:
     def _as_listed(
         self, vector_ranking: Ranking, keyword_ranking: Ranking
     ) -> tuple[list[Scored], dict[ChunkId, float]]:
-        """Both rankings as the seed system takes them (CAP B16): what a list does not hold has no score in it."""
+        """Both rankings as the seed system merges them (CAP B16): a chunk has no score from a list it is not in."""
         similarities = {scored.chunk: scored.score for scored in vector_ranking}
         pool: dict[ChunkId, Scored] = {scored.chunk: scored for scored in (*vector_ranking, *keyword_ranking)}
         shown = similarities if self._compares_model else {}
@@ -295,6 +323,8 @@ class Retrievers:
         generation, vector = self._asked
         centre = shrunk(*self._store.vectors.centre(generation))
         length = float(centre @ centre)
+        # One pass of the store compares two vectors: `other` is the centre at length 1,
+        # so x · m is its cosine times the centre's length.
         other = centre / length**0.5 if length else vector
         found = self._store.vectors.cosines(generation, vector, other, chunks)
         query_centre = float(vector @ centre)
@@ -306,7 +336,7 @@ class Retrievers:
         return cosines, similarities
 
     def scored(self, rankings: Mapping[str, Ranking], chunks: Mapping[ChunkId, MemoryId]) -> Ranking:
-        """What the retrievers that made these rankings say of chunks that are in none of them."""
+        """The scores that the retrievers of these rankings give to chunks that are in none of them."""
         match sorted(rankings):
             case ["keyword"]:
                 return self._store.keywords.keyword_scores(self.terms, list(chunks))

@@ -1,4 +1,4 @@
-"""Searching: keywords first; vectors when they are not enough; fuse; widen to the granularity."""
+"""Search: keywords first, vectors if they are not enough, merged and widened to the granularity."""
 
 from __future__ import annotations
 
@@ -28,20 +28,23 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 ATTEMPTS = 20
-"""How often a search begins anew when others change what it found before it was read: beside a writer without a pause
-every second attempt may fail."""
+"""
+How often a search starts over when others change its results before they are read.
+
+Beside a process that writes without pause, every second attempt may fail.
+"""
 
 
 class _Found(NamedTuple):
-    """A ranking, and those of the retrievers that it was made from, by their names."""
+    """A ranking, and the retrievers' rankings that it was made from, by name."""
 
     tier: Tier
     ranking: Ranking
     rankings: Mapping[str, Ranking]
-    more: bool  # a deeper look would find more
+    more: bool  # looking deeper would find more
     verdict: Verdict | None = None
     proximity: Mapping[ChunkId, float] = MappingProxyType({})  # of its first chunks, if no vector was compared
-    later: Mapping[MemoryId, MemoryId] = MappingProxyType({})  # what took whose place, if that was asked for
+    later: Mapping[MemoryId, MemoryId] = MappingProxyType({})  # the successor of each superseded memory, if asked for
 
 
 def search(
@@ -55,14 +58,14 @@ def search(
     backfill: Callable[[int], Backfilled | None],
 ) -> Answer:
     """
-    Answer a query. One that needs vectors embeds first what waits for them, as far as `backfill` does it.
+    Answer a query. If it needs vectors, queued chunks are embedded first, as far as `backfill` allows.
 
     Args:
-        embedders, backfill: Asked for only if keywords are not enough: many a search does without either.
+        embedders, backfill: Called only if keywords are not enough; many searches need neither.
 
     Raises:
-        EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search then answers with keywords and
-            says so in a notice.
+        EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search answers by keyword instead,
+            with a notice.
         StoreError: The store cannot be read.
     """
     return _Search(query, store, embedders, gate_options, fusing, now=now, backfill=backfill).answer()
@@ -83,21 +86,21 @@ class _Search:
         self._query, self._store, self._gate_options, self._fusing, self._now = query, store, gate_options, fusing, now
         self._trace = Trace()
         self._retrievers = Retrievers(query, store, embedders, fusing, backfill=backfill, trace=self._trace)
-        self._stuck = False  # the vector retriever failed: looking deeper must not wait for it again
+        self._stuck = False  # the vector retriever failed: a deeper look must not wait for it again
 
     def answer(self) -> Answer:
         """
-        Rank and read; again if others changed what was ranked before it was read, or reindexed.
+        Rank and read; start over if others changed the results in between, or reindexed.
 
         Raises:
-            NotFound: The vectors were replaced again and again.
+            NotFound: The generation was replaced in every attempt.
         """
         if self._query.mode is not Mode.VECTOR:
             self._retrievers.plan()
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 answer, complete = self._attempt()
-            except NotFound:  # the generation
+            except NotFound:  # the generation was retired
                 if attempt == ATTEMPTS:
                     raise
                 self._retrievers.renew(vector=True)
@@ -111,7 +114,12 @@ class _Search:
         return answer
 
     def _attempt(self) -> tuple[Answer, bool]:
-        """Look as deep as it takes to fill the limit, for many chunks may belong to one memory; and was all still there."""
+        """
+        Look as deep as it takes to fill the limit, because many chunks may belong to one memory.
+
+        Returns:
+            The answer, and whether everything in it still existed when it was read.
+        """
         limit, medium = self._query.limit, self._query.granularity is Granularity.MEDIUM
         depth = max(DEPTH, limit * SECTIONS_OF if medium else limit, self._gate_options.enough)
         while True:
@@ -135,7 +143,7 @@ class _Search:
             from memory.search.documents import unreadable
 
             trace.notices.extend(unreadable(flagged))
-        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(trace.notices))  # what was begun anew is said once
+        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(trace.notices))  # attempts repeat their notices
         answer = Answer(
             self._query,
             hits,
@@ -157,7 +165,7 @@ class _Search:
         return more
 
     def _compared(self, hits: tuple[Hit, ...], passages: Sequence[Passage]) -> tuple[Hit, ...]:
-        """Hits with their similarity, as far as there is a vector of the query: for the numbers, not for the order."""
+        """Hits with their similarity, if the query has a vector: numbers to show, which do not change the order."""
         matching = {
             passage.best.chunk: [scored.chunk for scored in passage.matching or (passage.best,)] for passage in passages
         }
@@ -183,7 +191,7 @@ class _Search:
         return outcome, why
 
     def _sections(self, found: _Found, *, last: bool) -> list[Passage]:
-        """The sections to show, best first; none if there are fewer than asked for and it is not the `last` look."""
+        """The sections to show, best first; none if there are fewer than requested and this is not the `last` look."""
         from memory.rank.sections import sections, shown
 
         limit = self._query.limit
@@ -219,7 +227,10 @@ class _Search:
                 return self._tiered(depth)
 
     def _in_time(self, found: _Found) -> _Found:
-        """With corrections before what they correct, and what is new before what is old, as far as that is asked for."""
+        """
+        Corrections before what they correct, and newer memories higher, where the query and the settings ask for
+        that.
+        """
         statuses, half_life = self._query.scope.statuses, self._fusing.half_life
         mixed = not statuses or len(statuses) > 1
         if not found.ranking or not (mixed or half_life):
@@ -253,7 +264,7 @@ class _Search:
         return self._asked(depth, found)
 
     def _asked(self, depth: int, cheap: _Found) -> _Found:
-        """What the model adds; without it, the best there is."""
+        """The hybrid answer; if the model fails, the best answer without it."""
         if self._retrievers.two and not self._stuck:
             try:
                 return self._hybrid(depth, cheap.verdict)
@@ -268,7 +279,10 @@ class _Search:
         return cheap
 
     def _distilled(self, depth: int, verdict: Verdict | None) -> _Found | None:
-        """Both rankings that call no model, merged; None if there are no term vectors for the query."""
+        """
+        Keyword and distilled rankings merged, without a model; None if the term vectors know too little of the
+        query.
+        """
         depth = max(depth, self._fusing.candidates)
         if (vector_ranking := self._retrievers.distilled(depth)) is None:
             return None
@@ -294,7 +308,7 @@ class _Search:
         return by_words(passages, self._retrievers.terms, best=best, proximity=found.proximity)
 
     def _hits(self, passages: Sequence[Passage], found: _Found) -> tuple[Hit, ...]:
-        """Passages with their memories; what was deleted since it was ranked is left out."""
+        """Passages with their memories; leaves out what was deleted since it was ranked."""
         memories = self._store.memories.by_id([passage.best.memory for passage in passages])
         excerpts = self._store.memories.excerpts([passage.best.chunk for passage in passages])
         medium = self._query.granularity is Granularity.MEDIUM
@@ -336,7 +350,7 @@ class _Search:
 
 
 def _corrected(passages: Sequence[Passage], later: Mapping[MemoryId, MemoryId]) -> list[Passage]:
-    """`memory.rank.order.corrected` of sections, which have an order and scores of their own."""
+    """`memory.rank.order.corrected` for sections, which have an order and scores of their own."""
     from memory.rank.order import corrected
 
     sections = {passage.best.chunk: passage for passage in passages}

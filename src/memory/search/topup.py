@@ -1,4 +1,4 @@
-"""What fills an answer up to its limit: what is in scope and was not found, marked as such."""
+"""Filling an answer up to its limit with what is in scope but was not found, marked as such."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory.search.retrievers import Retrievers
     from memory.store import Store
 
-PAGE = 100  # memories that are read at once
+PAGE = 100  # memories read at once
 
 
 class _Candidate(NamedTuple):
@@ -29,12 +29,13 @@ def topup(
     query: Query, store: Store, retrievers: Retrievers, shown: Sequence[Passage], *, distilled: bool
 ) -> list[Passage]:
     """
-    Passages for the places that are left, without a call of a model: what is most similar by the term vectors, then
-    what was last changed. Their score is 0.
+    Passages for the places left over, without calling a model; their score is 0.
+
+    First the most similar by term vectors, then the most recently changed.
 
     Args:
-        shown: What was found. No chunk of it comes again; of COARSE, no memory.
-        distilled: Whether the term vectors are asked. Once vectors were compared, all that has one was found.
+        shown: The passages found. None of their chunks is repeated; with COARSE, none of their memories.
+        distilled: Whether to use term vectors. Not once vectors were compared: everything that has one was found then.
     """
     room = query.limit - len(shown)
     chunks = {chunk for passage in shown for chunk in passage.chunks}
@@ -66,7 +67,7 @@ def _candidates(query: Query, store: Store, retrievers: Retrievers, *, distilled
 
 
 def _passage(candidate: _Candidate, size: Granularity, store: Store, taken: set[ChunkId]) -> Passage | None:
-    """A candidate in the size that is asked for; None if it was deleted meanwhile."""
+    """A candidate in the requested size; None if it was deleted meanwhile."""
     best = Scored(candidate.chunk, candidate.memory, 0.0)
     if size is not Granularity.MEDIUM:
         return alone(best, candidate.source)
