@@ -1,1 +1,1 @@
-"""Text as the engine reads it: chunks, passages, terms. Pure functions; nothing here opens anything."""
+"""Text as the engine reads it: chunks, passages, terms. Pure functions: nothing here does any I/O."""

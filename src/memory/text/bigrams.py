@@ -1,7 +1,7 @@
 """
-Scripts without spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese), made findable.
+Makes scripts without spaces between words searchable (Chinese, Japanese, Thai, Lao, Khmer, Burmese).
 
-FTS5's `unicode61` takes a whole sentence of them as one token. Beside it, such text is indexed as overlapping pairs
+FTS5's `unicode61` takes a whole sentence of these as one token. So such text is also indexed as overlapping pairs
 of characters, which need no dictionary (Nie, Gao, Zhang and Zhou 2000 found pairs as good as words for Chinese).
 """
 
@@ -22,10 +22,10 @@ RANGES = (
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Japanese
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
 )
-"""What their characters are, for a class of a regular expression."""
+"""Their characters, for a character class of a regular expression."""
 
 
-@cache  # compiling these costs a start more than most searches take
+@cache  # compiling these at start-up would take longer than most searches
 def _run() -> re.Pattern[str]:
     return re.compile(f"[{RANGES}]+")
 
@@ -36,16 +36,17 @@ def _mixed() -> re.Pattern[str]:
 
 
 def unspaced(text: str) -> bool:
-    """Whether some of it is in a script without spaces."""
+    """Whether the text has characters of a script without spaces."""
     return not text.isascii() and _run().search(text) is not None
 
 
 def indexed(text: str) -> str:
     """
-    What the index holds for a text beside the text itself; empty for scripts with spaces.
+    What is indexed for a text in addition to the text itself; empty if all of it has spaces between words.
 
-    The pairs of each run, its last character alone (so that every character begins a token), and the words of
-    other scripts that are glued to it: "Python入門" gives "Python", "入門", "門".
+    The pairs of each run; its last character alone, so that a token begins at every character;
+    and words of other scripts
+    that are attached to it: "Python入門" gives "Python", "入門", "門".
     """
     if not unspaced(text):
         return ""
@@ -61,7 +62,7 @@ def _parts(mixed: str) -> Iterator[str]:
 
 
 def pairs(run: str) -> list[str]:
-    """The overlapping pairs of letters of a run; the letter itself if there is but one. Marks do not count."""
+    """The overlapping pairs of letters in a run, or its only letter. Combining marks do not count."""
     letters = [c for c in run if c.isalnum()]  # unicode61 cuts a token at a combining mark
     if len(letters) < 2:
         return letters
@@ -69,5 +70,5 @@ def pairs(run: str) -> list[str]:
 
 
 def split(word: str) -> tuple[list[str], list[str]]:
-    """A word of a query: the runs of scripts without spaces in it, and the words between them."""
+    """The runs of scripts without spaces in a word of a query, and the words between them."""
     return _run().findall(word), re.findall(r"\w+", _run().sub(" ", word))

@@ -1,4 +1,4 @@
-"""Cuts a body into the chunks that are indexed: before headings, then between blocks, lines, sentences, words."""
+"""Cuts a body into chunks for the index: before headings, then between blocks, lines, sentences and words."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
     from memory.text.outline import Heading, Outline
 
-SIZE_LEAST = 4  # tokens; the most that one character is counted as
+SIZE_LEAST = 4  # tokens: one character counts as at most this many
 
 MANY = 4_000
-"""Chunks of one body, beyond which neighbours share one: the index reads the body anew for each of them."""
+"""Above this many chunks in a body, neighbours are merged: the index reads the whole body for each chunk."""
 
-# Where to cut: the depth of the block that begins there (0, 1, ...), or one of these. Lower is better.
+# Ranks of places to cut: the depth of the block that begins there (0, 1, ...), or one of these. Lower is better.
 _LINE, _SENTENCE, _WORD, _ANYWHERE = range(DEEPEST + 1, DEEPEST + 5)
 _STRIDE = 16  # characters between two cuts of a line, at least
 
 _MARK_FIRST = re.compile(r"[\s\ufeff]*(?:#|```|~~~)")
 _UNDERLINE = re.compile(r"[\r\n] {0,3}(?:=+|-+)[ \t]*(?![^\r\n])")
 
-# What is blank to every tokenizer: BERT's drops \v, \f, \x85 and so joins what they stand between.
+# White space for every tokenizer. BERT's drops \v, \f and \x85 and so joins the text on both sides.
 _BLANK = r" \t\n\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _ENDS = {
     _SENTENCE: re.compile(
@@ -43,28 +43,30 @@ def chunk(body: str, *, size: int = 450, count: Callable[[str], int] = tokens) -
     """
     The chunks of a Markdown or plain body, in order; () for white space.
 
-    They tile it: `"".join(body[c.start:c.stop] for c in chunks) == body`. A body of at most `size` tokens is one
-    chunk. In a longer one each heading begins a chunk, but for one directly above a deeper one: it joins the chunk of
-    that if there is room, unless the heading before has its name, for two sections of a name stay two. A section too
-    long is cut where its outermost blocks meet, but not before half of `size` is used; a block (a paragraph, a list
-    item, a table, fenced code) is only cut if it alone exceeds `size`, then between its inner blocks or lines, a line
-    between sentences, then words, a word anywhere. White space stays with what precedes it; at the beginning, with
-    what follows. In a body of more than `MANY` chunks, neighbours share one as long as there is room: a heading for every
-    hundred characters is a list, and 125,000 of them took a minute to index.
+    They tile it: `"".join(body[c.start:c.stop] for c in chunks) == body`.
+    A body of at most `size` tokens is one chunk.
 
-    The path of a chunk ends with the last heading in it, or before it. That of a body in one chunk ends with the
-    deepest heading that all of its text stands below.
+    In a longer body each heading begins a chunk. A heading directly above a deeper one shares that one's chunk if
+    there is room, unless the heading before has the same name: two sections of one name stay two.
+    A section that is too long is cut between its outermost blocks, but not before half of `size` is used.
+    A block (a paragraph, a list item, a table, fenced code) is cut only if it alone exceeds `size`:
+    between its inner blocks or lines, then sentences, then words, then anywhere.
+    White space stays with what precedes it; at the beginning, with what follows.
+    Above `MANY` chunks, neighbours share one as long as there is room: a body with a heading for every hundred
+    characters is a list, and 125,000 of them took a minute to index.
 
-    Linear in the body, whatever it holds.
+    The path of a chunk ends with the last heading in it, or else before it. For a body in one chunk it ends with the
+    deepest heading that has all of the text below it.
+    Linear in the body, whatever it contains.
 
     Args:
         size: The most tokens of a chunk; from 4.
-        count: Says how many tokens a text has: those of two parts together, if they meet at white space or after one
-            of `,;` or a stop or comma of Chinese; at most one for each letter (see `memory.text.tokens.letters`);
-            none for what adds none to the text around it.
+        count: Gives the number of tokens of a text. It must add up when a text is split at white space or after one of
+            `,;`, a Chinese comma or a Chinese stop; be at most one for each letter (see `memory.text.tokens.letters`);
+            and be 0 for what adds none to the text around it.
 
     Raises:
-        Invalid: The size is less.
+        Invalid: The size is below 4.
     """
     if size < SIZE_LEAST:
         raise Invalid(f"a chunk has room for at least {SIZE_LEAST} tokens, not {size}")
@@ -85,9 +87,9 @@ class _Text(NamedTuple):
     A body and its lines.
 
     Attributes:
-        lines: With their ends.
+        lines: Including their line ends.
         starts: Offset of each line, and of the end.
-        totals: Tokens before each line, and of all.
+        totals: Tokens before each line, and in all.
         counter: Counts the tokens of a text.
     """
 
@@ -104,11 +106,11 @@ class _Text(NamedTuple):
         return cls(body, lines, starts, tuple(accumulate(map(counter, lines), initial=0)), counter)
 
     def size(self, line: int, stop: int) -> int:
-        """Tokens of some lines, exactly: no token spans two."""
+        """Tokens of some lines, exactly: no token spans two lines."""
         return self.totals[stop] - self.totals[line]
 
     def tokens(self, start: int, stop: int) -> int:
-        """Those of a slice."""
+        """Tokens of a slice."""
         line, after = bisect_left(self.starts, start), bisect_left(self.starts, stop)
         if (self.starts[line], self.starts[after]) == (start, stop):
             return self.size(line, after)
@@ -117,11 +119,11 @@ class _Text(NamedTuple):
 
 class _Atom(NamedTuple):
     """
-    What is not cut further: from `start` to the next one's.
+    A piece that is not cut further: from `start` to the start of the next one.
 
     Attributes:
-        rank: How good a place to cut `start` is.
-        tokens: As many as a chunk may have, if it is to be a chunk of its own.
+        rank: How good a place to cut `start` is; lower is better.
+        tokens: How many it has; `size` for a fragment that must be a chunk of its own.
     """
 
     start: int
@@ -130,7 +132,7 @@ class _Atom(NamedTuple):
 
 
 class _Slice(NamedTuple):
-    """`begins` if the heading stands at its start, below bare ones at most, rather than in a slice before."""
+    """`begins`: the heading is at its start, with nothing but bare headings above, and not in an earlier slice."""
 
     start: int
     stop: int
@@ -153,7 +155,7 @@ def _labelled(index: int, part: _Slice, text: _Text, fences: Sequence[tuple[int,
 
 
 def _whole(text: _Text, outline: Outline) -> _Slice:
-    """With the deepest heading that all of its text stands below."""
+    """The whole body, with the deepest heading that has all of its text below it."""
     above, said = None, 0
     for n, heading in enumerate(outline.headings, 1):
         if text.totals[heading.line] > said or any(one.level <= heading.level for one in outline.headings[n:]):
@@ -163,7 +165,7 @@ def _whole(text: _Text, outline: Outline) -> _Slice:
 
 
 def _joined(slices: list[_Slice], text: _Text, size: int) -> list[_Slice]:
-    """Of more than `MANY`, neighbours as one, as long as they have at most `size` tokens together."""
+    """If there are more than `MANY` slices, merges neighbours that have at most `size` tokens together."""
     if len(slices) <= MANY:
         return slices
     joined = [slices[0]]
@@ -178,10 +180,10 @@ def _joined(slices: list[_Slice], text: _Text, size: int) -> list[_Slice]:
 
 class _Section(NamedTuple):
     """
-    A heading and the atoms `first` to `stop`, exclusive, from it to the next one.
+    A heading and its atoms, from `first` to before `stop`, where the next heading begins.
 
     Attributes:
-        bare: Whether the next one is directly below it, so that both may be in one chunk.
+        bare: Whether a deeper heading follows directly, so that both may share a chunk.
     """
 
     first: int
@@ -202,7 +204,7 @@ def _slices(text: _Text, outline: Outline, size: int) -> Iterator[_Slice]:
             joined = [*_cuts(atoms, totals, waiting.first, stop, size=size), stop]
             if totals[cuts[1]] - totals[waiting.first] <= size:
                 cuts[0] = waiting.first
-            elif cuts[2:] and joined[1] > first + 1:  # it is cut in any case, and not from the text below its heading
+            elif cuts[2:] and joined[1] > first + 1:  # it is cut anyway, and not right below its heading
                 cuts = joined
             else:
                 yield _Slice(ends[waiting.first], ends[first], waiting.heading, begins=True)
@@ -214,10 +216,10 @@ def _slices(text: _Text, outline: Outline, size: int) -> Iterator[_Slice]:
 
 def _sections(text: _Text, outline: Outline, starts: Sequence[int]) -> Iterator[_Section]:
     """
-    In order; the first may have no heading.
+    The sections in order; the first may have no heading.
 
     Args:
-        starts: Those of the atoms.
+        starts: Offset of each atom.
     """
     found: list[tuple[int, Heading | None]] = [
         (bisect_right(starts, text.starts[heading.line]) - 1, heading) for heading in outline.headings
@@ -239,10 +241,10 @@ def _sections(text: _Text, outline: Outline, starts: Sequence[int]) -> Iterator[
 
 def _cuts(atoms: Sequence[_Atom], totals: Sequence[int], first: int, stop: int, *, size: int) -> Iterator[int]:
     """
-    Which atoms of a section begin a chunk. Each takes as many as it can, or over half of that for a better place to cut.
+    The atoms that begin a chunk. Each chunk takes as many as fit, or at least half of that to end at a better place.
 
     Args:
-        totals: Tokens before each atom, and of all.
+        totals: Tokens before each atom, and in all.
     """
     cut = first
     yield cut
@@ -254,7 +256,7 @@ def _cuts(atoms: Sequence[_Atom], totals: Sequence[int], first: int, stop: int, 
 
 
 def _atoms(text: _Text, outline: Outline, size: int) -> Iterator[_Atom]:
-    """Blocks that fit, lines of those that do not, and parts of lines; from the first line that is not blank."""
+    """Blocks that fit, lines of those that do not, and parts of lines; begins at the first line that is not blank."""
     ranks = _ranks(text, outline, size)
     heads = {heading.line for heading in outline.headings}
     before = text.totals
@@ -269,11 +271,11 @@ def _atoms(text: _Text, outline: Outline, size: int) -> Iterator[_Atom]:
 
 
 def _ranks(text: _Text, outline: Outline, size: int) -> list[int | None]:
-    """How good a place to cut each line's start is; None inside a block that fits."""
+    """The rank of each line's start as a place to cut; None inside a block that fits."""
     ranks: list[int | None] = [_LINE] * len(text.lines)
     done = 0
     for block in outline.blocks:
-        # CommonMark knows fewer blanks than `tokens`: a block may begin with a line that has none.
+        # CommonMark knows less white space than `tokens`: a block may begin with a line of no tokens.
         line = bisect_right(text.totals, text.totals[block.line]) - 1
         if not done <= line < block.stop:
             continue
@@ -287,7 +289,7 @@ def _ranks(text: _Text, outline: Outline, size: int) -> list[int | None]:
 def _parts(
     text: str, whole: _Atom, *, size: int, count: Callable[[str], int], finer: int = _SENTENCE
 ) -> Iterator[_Atom]:
-    """The sentences of a text that does not fit, their words, or parts of those."""
+    """The sentences of a text that does not fit, or their words, or parts of those."""
     if finer == _ANYWHERE:
         yield from _fragments(text, whole, size=size, count=count)
         return
@@ -309,9 +311,9 @@ def _parts(
 
 def _fragments(word: str, whole: _Atom, *, size: int, count: Callable[[str], int]) -> Iterator[_Atom]:
     """
-    Parts of a word that each fill a chunk, about, and the rest of it.
+    Parts of a word that each about fill a chunk, and the rest of it.
 
-    Nobody knows how many tokens two of them have together: what is counted of each is not what it has in the word.
+    The tokens of two parts together are unknown: counted apart they differ from what they are inside the word.
     """
     least = size // SIZE_LEAST
     start, length = 0, SIZE_LEAST * size

@@ -1,8 +1,8 @@
 """
-Text of others as it may be shown: to an agent, on a terminal, on one line, between the lines of a fence, in short.
+Makes untrusted text safe to show: to an agent, on a terminal, on one line, inside a fence, as a few lines.
 
-What an error repeats of a value, and a name that the file system gave, are `memory.schema.limits.clipped_repr` and
-`printable`: the vocabulary needs them itself.
+Values repeated in errors and names from the file system use `clipped_repr` and `printable` of `memory.schema.limits`,
+because the vocabulary itself needs them.
 """
 
 from __future__ import annotations
@@ -18,33 +18,37 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory
 
 _JOINS = "\u034f\u180b-\u180d\u200c-\u200f\u2800\ufe00-\ufe0f"
-"""Unseen, but part of writing: joiners of Persian and of emoji, marks of direction, variants of a sign, Braille's blank."""
+"""
+Invisible but part of writing: joiners of Persian and emoji, direction marks, variants of a sign,
+the Braille blank.
+"""
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @cache
 def _invisible() -> re.Pattern[str]:
-    """Characters that a person does not see and a model reads. Compiled at first use: a keyword search has none."""
+    """Characters that a person does not see but a model reads. Compiled at first use: a keyword search needs none."""
     return re.compile(
-        "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # what a terminal would obey
-        "\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u180f\u200b\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"  # of no width
-        "\ufff9-\ufffb\U0001d173-\U0001d17a"  # around annotations and beams
-        "\U000e0000-\U000e0fff]"  # tags and further variants: they spell whole texts
-        f'|(?<![^\\x00-"$-)+-/:-\\x7f])[{_JOINS}]'  # joins nothing: only what is not ASCII, a digit, # and * have variants
-        f"|(?<=[{_JOINS}]{{2}})[{_JOINS}]"  # or joins nothing any more
+        "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # control characters, which a terminal would act on
+        "\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u180f\u200b\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"  # zero width
+        "\ufff9-\ufffb\U0001d173-\U0001d17a"  # around annotations and musical beams
+        "\U000e0000-\U000e0fff]"  # tags and more variants, which can spell whole texts
+        f'|(?<![^\\x00-"$-)+-/:-\\x7f])[{_JOINS}]'  # joins nothing: in ASCII only digits, # and * have variants
+        f"|(?<=[{_JOINS}]{{2}})[{_JOINS}]"  # or no longer joins anything
     )
 
 
 def escape_invisible(text: str) -> str:
-    """Text in which every character that nobody would see is U+FFFD, but for those that belong to a script or a sign."""
+    """Text with U+FFFD for every invisible character that is not part of a script or a sign."""
     return _invisible().sub("\ufffd", text)
 
 
 def escape_controls(text: str) -> str:
     """
-    Text without what a terminal would obey: a control character, or one that turns the direction of what follows,
-    becomes U+FFFD, but for newline and tab.
+    Text with U+FFFD for every character that a terminal would act on.
+
+    That is control characters except newline and tab, and those that change the text direction.
     """
     return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
 
@@ -59,15 +63,15 @@ def styled(text: str, how: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text as one line, whatever breaks it, with `escape_invisible`."""
+    """Text on one line, whatever line breaks it has, with `escape_invisible`."""
     return " ".join(escape_invisible(text).split())
 
 
 # The fence ----------------------------------------------------------------------
 
-# Recalled text between two lines that its writer could not know. Whatever a memory says, an agent can tell where it
-# ends: the boundary is random and new for each answer, so no memory can hold the closing line and go on as if it were
-# somebody else (spotlighting by delimiters: Hines et al. 2024, "Defending Against Indirect Prompt Injection Attacks With
+# Recalled text stands between two lines that its writer could not know. Whatever a memory says, an agent can tell where
+# it ends: the boundary is random and new for each answer, so no memory can contain the closing line and continue as
+# someone else (spotlighting by delimiters: Hines et al. 2024, "Defending Against Indirect Prompt Injection Attacks With
 # Spotlighting", section 4.1).
 
 INTRODUCTION = (
@@ -94,7 +98,7 @@ def _between(body: str, boundary: str) -> str:
 
 
 WIDEST = _between("", "0" * 2 * _BOUNDARY_BYTES)
-"""The fence around nothing, with the boundary that makes the most tokens: what it costs of a budget."""
+"""The fence around nothing, with the boundary of the most tokens: what a fence takes of a budget."""
 
 
 # A memory in short --------------------------------------------------------------
@@ -104,9 +108,9 @@ _BRACKETS = str.maketrans("[]", "()")
 
 def in_short(memory: Memory) -> str:
     """
-    A memory as a few lines of Markdown: what it says without its details, after who said it, when and where.
+    A memory as a few lines of Markdown: its short fields, without details, after its origin.
 
-    All that is said of it stands in brackets before its title, in which nothing that it says itself can stand.
+    The origin stands in brackets before the title; no bracket from the memory itself gets into it.
     """
     tags = "".join(f" #{one_line(tag)}" for tag in memory.tags)
     lines = [f"- [{origin(memory)}] {one_line(memory.title) or memory.kind}{tags}"]
@@ -121,7 +125,7 @@ def in_short(memory: Memory) -> str:
 
 
 def origin(memory: Memory) -> str:
-    """A memory's id, what it is, where it belongs, when it was made, by whom, and whether it still holds."""
+    """A memory's id, category or kind, project, date, writer, and whether it has been superseded."""
     writer = "/".join(filter(None, (memory.source, memory.agent_id)))
     parts = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
     facts = [memory.uid[:8], *(one_line(fact).translate(_BRACKETS) for fact in parts if fact)]

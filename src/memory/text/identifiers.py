@@ -1,8 +1,8 @@
 """
-Names of code (`getUserName`, `user_id`, `os.path.join`, `SHA256`) and the parts they are made of.
+Names in code (`getUserName`, `user_id`, `os.path.join`, `SHA256`) and their parts.
 
-FTS5's `unicode61` separates at every sign between letters, the underscore among them, and takes `getUserName` as one
-token. So the parts of such names are indexed beside the text, and a query asks for a name whole and in parts.
+FTS5's `unicode61` splits at every sign between letters, also at the underscore, and takes `getUserName` as one token.
+So the parts of such names are indexed beside the text, and a query looks for a name as a whole and by its parts.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Letters of all other scripts, and the marks on them, count as small: they have no capitals, or hardly any names of code.
+# Letters of all other scripts, and their marks, count as small: they have no capitals, or hardly any names in code.
 _LARGE = "A-Z\u00c0-\u00d6\u00d8-\u00de\u0391-\u03ab\u0400-\u042f"
 _SMALL = rf"[^\W\d_{_LARGE}]"
 _OTHER = rf"[^\d_./:{_LARGE}]"
 
 _PART = re.compile(
     rf"[{_LARGE}]{{2,}}s(?!{_OTHER})"  # APIs
-    rf"|[{_LARGE}]+(?!{_OTHER})"  # HTTP, also of HTTPServer
+    rf"|[{_LARGE}]+(?!{_OTHER})"  # HTTP, also in HTTPServer
     rf"|[{_LARGE}]?{_OTHER}+"
     r"|\d+"
 )
 
-# Where a part begins inside a word, and all that follows of the word. It looks back because capitals and digits are rare:
-# three times as fast as to look through every word.
+# Where a part begins inside a word, and the rest of the word. It looks back because capitals and digits are rare:
+# three times as fast as searching every word.
 _BORDER = re.compile(
     rf"[\d{_LARGE}](?:(?<={_SMALL}[{_LARGE}])|(?<=[^\W\d_]\d)|(?<=[{_LARGE}]{{2}})(?={_SMALL})(?!s(?!{_SMALL})))\w*"
 )
@@ -38,20 +38,20 @@ _COUNTED = re.compile(r"\d+[^\W\d_]{1,2}")  # 10th, 90s, 5pm, 20kB: not names
 
 def split(name: str) -> list[str]:
     """
-    The parts of a name, in order: words between separators, capitals and digits.
+    The parts of a name, in order: split at separators, capitals and digits.
 
-    `getUserName` is get, User, Name; `HTTPServerError` HTTP, Server, Error; `parseJSON2` parse, JSON, 2; `userIDs`
-    user, IDs. Together they are the name without its separators.
+    `getUserName` is get, User, Name; `HTTPServerError` is HTTP, Server, Error; `parseJSON2` is parse, JSON, 2;
+    `userIDs` is user, IDs. Joined, they are the name without its separators.
     """
     return _PART.findall(name)
 
 
 def parts(text: str) -> list[str]:
     """
-    The parts of all names in a text that have capitals or digits inside, in small letters.
+    The parts, in lower case, of all names in a text that have capitals or digits inside.
 
-    Each name counts once; its parts follow each other, so that they are found as a phrase. What falls into single
-    characters, as digests and keys do, is left whole.
+    Each name counts once; its parts stay in order, so that a phrase finds them. A name that would fall into single
+    characters, as digests and keys do, is left out.
     """
     found = {name.lower(): name for name in _names(text)}
     apart = ((name, split(name)) for name in found.values())
@@ -68,9 +68,9 @@ def _names(text: str) -> Iterator[str]:
 
 def named(word: str) -> bool:
     """
-    Whether a word of a query is a name of code: separators, capitals inside, or letters and digits mixed.
+    Whether a word of a query is a name in code: separators, capitals inside, or letters mixed with digits.
 
-    Not so numbers, abbreviations ("e.g") and counts ("10th").
+    Not numbers, abbreviations ("e.g") or counts ("10th").
     """
     if any(sign in word for sign in ("_", "::", "/")):
         return True
@@ -80,7 +80,7 @@ def named(word: str) -> bool:
 
 
 def pieces(name: str) -> list[str]:
-    """A name taken apart once, where its parts hang together least; itself if it is of one part."""
+    """A name split once, at its loosest separator; the name itself if it has one part."""
     for separator in _SEPARATORS:
         if len(found := [piece for piece in name.split(separator) if piece]) > 1:
             return found
@@ -89,9 +89,10 @@ def pieces(name: str) -> list[str]:
 
 def other(name: str) -> str:
     """
-    How else a name is written, for an index that cuts at separators only; empty if there is no other way.
+    How else a name may be written, for an index that splits at separators only; empty if there is no other way.
 
-    `getUserName` as "get User Name", which also is `get_user_name`; `user_id` as "userid", which also is `userId`.
+    `getUserName` as "get User Name", which also matches `get_user_name`; `user_id` as "userid",
+    which also matches `userId`.
     """
     words = [word for word in re.split(r"[_./:]+", name) if word]
     all_parts = split(name)

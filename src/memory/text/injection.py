@@ -1,9 +1,9 @@
 """
-Text that wants to instruct whoever reads it: prompt injection, as far as it can be seen from its words.
+Detects text that tries to instruct its reader: prompt injection, as far as its words show it.
 
 A memory is data, but an agent reads it among its instructions (Greshake et al. 2023, "Not what you've signed up for:
-Compromising Real-World LLM-Integrated Applications with Indirect Prompt Injection"). What is found here is marked, not
-refused: a note that quotes an attack may be marked too. What counts as a sign, and what does not, is in
+Compromising Real-World LLM-Integrated Applications with Indirect Prompt Injection"). Such text is marked, not refused,
+because a note that quotes an attack may be marked too. What counts as a sign, and what does not, is in
 `memory.text.injection_signs`.
 """
 
@@ -17,12 +17,12 @@ from unicodedata import normalize
 
 from memory.text.injection_signs import ENGLISH, FRENCH, GERMAN, MARKUP, SPANISH, UNSPACED, Sign
 
-LENGTH = 80  # characters of the phrase that is returned
+LENGTH = 80  # characters of the phrase returned
 
 
 _HIDDEN = re.compile("[\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202c\u2060-\u2069\ufe00-\ufe0f\ufeff]")
 _ACCENTS = re.compile("[\u0300-\u036f]")
-_FLAGS = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")  # of England and others: tags that are meant
+_FLAGS = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")  # England's flag and others: legitimate tags
 _TAGS = re.compile("[\U000e0000-\U000e007f]+")
 _OVERRIDE = re.compile("[\u202d\u202e]")
 _ALIKE = str.maketrans("асеіјорѕухһԁıοαν\u2019", "aceijopsyxhdioav'")  # Cyrillic and Greek letters; a Turkish i
@@ -32,10 +32,10 @@ _APART = tuple(between.join(part) for between in " .*|_-" for part in ("gnor", "
 
 def orders(text: str) -> str | None:
     """
-    The phrase by which a text seems to instruct an agent that reads it, folded and at most `LENGTH` characters long.
+    The phrase by which a text seems to instruct an agent, folded and at most `LENGTH` characters long, or None.
 
-    None if there is none, which proves nothing. The same whatever the case of its letters and whatever zero-width
-    characters stand between them. Linear: about 20 million characters a second where no word is suspicious.
+    None proves nothing. Letter case and zero-width characters between letters make no difference.
+    Linear: about 20 million characters a second where no word is suspicious.
     """
     if not text.isascii():
         text = _HIDDEN.sub("", text)
@@ -48,7 +48,10 @@ def orders(text: str) -> str | None:
 
 
 def _unseen(text: str) -> str | None:
-    """What a person does not see and a model reads: tag characters spell ASCII, overrides turn the order around."""
+    """
+    What a person does not see but a model reads: tag characters spell ASCII,
+    overrides reverse the reading order.
+    """
     if tags := _TAGS.search(_FLAGS.sub("", text)):
         spelt = "".join(chr(ord(character) & 0x7F) for character in tags[0])
         return f"unseen: {spelt if spelt.isprintable() else f'U+{ord(tags[0][0]):X}'}"[:LENGTH]
@@ -58,13 +61,13 @@ def _unseen(text: str) -> str | None:
 
 
 def _folded(text: str) -> str:
-    """One case, one width, no accents, and Latin letters for those that look like them."""
+    """Text in one case and one width, without accents, with Latin letters in place of look-alikes."""
     text = normalize("NFKD", text.casefold()).casefold()
     return normalize("NFC", _ACCENTS.sub("", text)).translate(_ALIKE)
 
 
 def _spelt(text: str) -> str | None:
-    """What letters say that stand apart: i g n o r e."""
+    """A phrase of letters written apart: i g n o r e."""
     if not any(part in text for part in _APART):
         return None
     runs = ("".join(filter(str.isalpha, run)) for run in _LETTERS.findall(text))
@@ -72,7 +75,7 @@ def _spelt(text: str) -> str | None:
 
 
 class Signs(NamedTuple):
-    """A table made ready: all stems, and each pattern with the groups of stems it needs."""
+    """A table of signs, prepared: all stems, and each pattern with the groups of stems it needs."""
 
     stems: tuple[str, ...]
     rows: tuple[tuple[tuple[frozenset[str], ...], str], ...]
@@ -117,5 +120,5 @@ def _unspaced() -> Signs:
 
 @cache
 def _run_together() -> Signs:
-    """For words whose letters stood apart: nobody knows any more where one began."""
+    """For words whose letters stood apart: where each began is lost, so patterns match anywhere."""
     return _ready(tuple(Sign(sign.stems, sign.pattern.replace(r"\b", "")) for sign in ENGLISH[:3]), "")

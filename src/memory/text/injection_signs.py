@@ -1,9 +1,9 @@
 """
-The signs by which `memory.text.injection` knows text that wants to instruct an agent.
+The signs by which `memory.text.injection` recognises text that tries to instruct an agent.
 
-An imperative alone is none: notes of developers are full of them ("always run the tests", "from now on use uv", "never
-ask the user twice", "ignore the previous migration"). It takes what only an agent has: instructions to ignore, a
-prompt to reveal, a user to be kept in the dark, turns and tool calls to be forged.
+An imperative alone is not a sign: developers' notes are full of them ("always run the tests", "from now on use uv",
+"never ask the user twice", "ignore the previous migration"). A sign is something only agents have: instructions to
+ignore, a prompt to reveal, a user to deceive, turns and tool calls to forge.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import NamedTuple
 class Sign(NamedTuple):
     """
     Attributes:
-        stems: Groups of beginnings, "a,b": a text without at least one of each group cannot match.
-        pattern: Over folded text; a space in it is any one whitespace. Every repetition has a bound, which keeps it
-            linear.
+        stems: Groups of alternatives, "a,b": a text without at least one of each group cannot match.
+        pattern: Applies to folded text; a space in it is any one white space. Every repetition is bounded, which keeps
+            matching linear.
     """
 
     stems: tuple[str, ...]
@@ -189,7 +189,7 @@ MARKUP = (
     Sign(("end of memories,<<< memories",), r">>> end of memories\b|<<< memories\b"),
 )
 
-# Accents are gone by then, and ß is ss.
+# Folding has removed accents, and ß is ss.
 GERMAN = (
     Sign(
         ("ignorier,vergiss,vergessen,missacht,verwerf,verwirf", "anweisung,instruktion,regel,befehl,vorgabe,prompt"),
@@ -269,7 +269,7 @@ SPANISH = (
         r"\b(?:revela|muestra|muestrame|imprime|dime|repite) (?:tus?|sus?) (?:prompt|instrucciones|mensaje del? sistema)\b",
     ),
 )
-# Over text without any whitespace, for these scripts break their lines where they like.
+# Applied to text without any white space, because these scripts may break a line anywhere.
 UNSPACED = (
     Sign(
         ("忽略,无视,無視,忘记,忘記,忘掉,忽視,不要理会",),

@@ -1,7 +1,7 @@
 """
-What is known of an entity as its body: a Markdown list, an item for each observation.
+The body of an entity: a Markdown list with an item for each observation.
 
-Any text can be an observation: its further lines are indented by two blanks, as Markdown has it.
+Any text can be an observation: its further lines are indented by two spaces, as in Markdown.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ MARK, INDENT = "- ", "  "
 
 
 def listed(observations: Iterable[str]) -> str:
-    """The body that says these; `observations` takes it apart again."""
+    """The body with these observations; `observations` is the inverse."""
     return "\n".join(MARK + text.replace("\n", f"\n{INDENT}") for text in observations)
 
 
 def observations(body: str) -> tuple[str, ...]:
     """
-    The observations of a body, in order, each as `checked` gives it: so it can be named to be removed.
+    The observations of a body, in order and without white space around them, so each can be named for removal.
 
-    A body that was written by hand may have lines that are neither items nor their continuation: each that says
-    something is one by itself. Items that say nothing are none.
+    In a body written by hand, a line that is neither an item nor its continuation is an observation of its own.
+    Blank items are skipped.
     """
     found: list[list[str]] = []
     for line in body.split("\n") if body else ():
@@ -42,10 +42,10 @@ def observations(body: str) -> tuple[str, ...]:
 
 def checked(texts: Iterable[str]) -> list[str]:
     """
-    Observations as they are kept: without blanks around them.
+    Observations as they are stored: without white space around them.
 
     Raises:
-        Invalid: One is blank, too long, or no text.
+        Invalid: One is blank, too long or not a text; or a single text is given in place of a list.
     """
     if isinstance(texts, str):
         raise Invalid("observations are a list of texts, not one text", hint="Put it in brackets.")
@@ -59,10 +59,10 @@ def checked(texts: Iterable[str]) -> list[str]:
 
 def together(texts: tuple[str, ...]) -> tuple[str, ...]:
     """
-    These observations, which are without secrets each, if they can be one body.
+    These observations, each free of secrets, if they can share a body.
 
     Raises:
-        Invalid: One opens a `<redacted>` and another closes one: in one body, all between them would be taken out.
+        Invalid: One opens a `<redacted>` and another closes one: in one body, everything between would be redacted.
     """
     said = "\n".join(texts).lower()
     if "<redacted" in said and "</redacted" in said:

@@ -1,8 +1,8 @@
 """
 The headings and blocks of a Markdown text, by line.
 
-CommonMark (https://spec.commonmark.org/0.31.2/) with tables, as pulldown-cmark reads it: in linear time, whatever the
-text. YAML front matter above it is a block without headings.
+CommonMark (https://spec.commonmark.org/0.31.2/) with tables, as pulldown-cmark parses it: in linear time, whatever the
+text. YAML front matter is a block without headings.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from pyromark import Markdown
 
     Tag: TypeAlias = Mapping[str, object] | str
-    """What begins or ends: by its name alone, or with what is said of it."""
+    """What begins or ends: its name alone, or its name with attributes."""
 
 DEEPEST = 99
-"""What has more blocks around it is not looked at."""
+"""Blocks nested deeper than this are ignored."""
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-"""A line with its end, which is where CommonMark says (0.31, section 2.1), unlike that of `str.splitlines`."""
+"""A line with its line end, as CommonMark defines it (0.31, section 2.1), unlike `str.splitlines`."""
 
 TITLE_LINES = 200
-"""Of a text, in which a title is looked for."""
+"""Lines of a text that are searched for a title."""
 
 _BLOCKS = frozenset({"Paragraph", "Heading", "BlockQuote", "List", "Item", "CodeBlock", "HtmlBlock", "Table", "Rule"})
 _YAML_KEY = re.compile(r"[^\s#:][^:]*:(?:\s|$)")
@@ -38,7 +38,7 @@ _LONE = re.compile(r"\r(?!\n)")
 
 
 class Heading(NamedTuple):
-    """Lines `line` to `stop`, exclusive, from 0; `path` ends with itself."""
+    """Lines from `line` to before `stop`, counted from 0; `path` ends with the heading itself."""
 
     line: int
     stop: int
@@ -48,11 +48,11 @@ class Heading(NamedTuple):
 
 class Block(NamedTuple):
     """
-    Lines `line` to `stop`, exclusive, from 0.
+    Lines from `line` to before `stop`, counted from 0.
 
     Attributes:
-        depth: How many blocks are around it.
-        level: A heading's, 1..6; 0 for all else.
+        depth: How many blocks enclose it.
+        level: A heading's level, 1..6; 0 for other blocks.
     """
 
     line: int
@@ -63,7 +63,7 @@ class Block(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """Both in the order of their first lines; of blocks that begin together the outer is first."""
+    """Both in the order of their first lines; of blocks that begin together, the outer comes first."""
 
     headings: tuple[Heading, ...]
     blocks: tuple[Block, ...]
@@ -71,10 +71,10 @@ class Outline(NamedTuple):
 
 def outline(lines: Sequence[str]) -> Outline:
     """
-    All blocks, and the headings that stand in no list or quote, with titles of at most `TITLE_LIMIT` characters.
+    All blocks, and the headings that are in no list or quote, with titles of at most `TITLE_LIMIT` characters.
 
     Args:
-        lines: As `LINE` finds them.
+        lines: As `LINE` splits them.
     """
     front = _front(lines)
     blocks = (*([Block(0, front, 0)] if front else []), *_blocks(lines[front:], front))
@@ -89,16 +89,16 @@ def outline(lines: Sequence[str]) -> Outline:
 
 
 def title(text: str) -> str:
-    """What the first heading of the first level says, at most `TITLE_LIMIT` characters; empty without one."""
+    """The first heading of level 1, at most `TITLE_LIMIT` characters; empty if there is none."""
     lines = [found[0] for found in islice(LINE.finditer(text), TITLE_LINES)]
     if not any(line.lstrip(" \ufeff").startswith(("#", "=")) for line in lines):
-        return ""  # no parser is imported for it
+        return ""  # spares importing the parser
     titles = (heading.path[-1].removeprefix("#").lstrip() for heading in outline(lines).headings if heading.level == 1)
     return next(filter(None, titles), "")
 
 
 def _front(lines: Sequence[str]) -> int:
-    """Lines of YAML front matter: `---`, a key, anything, and `---` or `...`."""
+    """How many lines YAML front matter takes: `---`, a key, anything, and `---` or `...`."""
     if not lines[1:] or lines[0].removeprefix("\ufeff").rstrip() != "---" or not _YAML_KEY.match(lines[1]):
         return 0
     return next((n for n, line in enumerate(lines[1:], 2) if line.rstrip() in {"---", "..."}), 0)
@@ -106,12 +106,13 @@ def _front(lines: Sequence[str]) -> int:
 
 def _blocks(lines: Sequence[str], first: int) -> Iterator[Block]:
     """
-    The outer before the inner; without what a table consists of.
+    Outer blocks before inner ones, without the parts of tables.
 
     Args:
         first: Number of the first line.
+        first: Number of the first line.
     """
-    # To the parser a lone \r ends no line of fenced code and no comment. One byte takes the place of one.
+    # The parser does not end a line of fenced code or a comment at a lone \r. \n takes one byte too, so offsets stay.
     text = _LONE.sub("\n", "".join(lines))
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     sizes = map(len, lines if text.isascii() else (line.encode() for line in lines))
@@ -139,7 +140,7 @@ def _name(tag: Tag) -> str:
 
 
 def _said(tag: Tag) -> tuple[int, bool]:
-    """The level of a heading, and whether it is fenced code."""
+    """The level of a heading (0 for other blocks), and whether the block is fenced code."""
     match tag:
         case {"Heading": {"level": str(level)}}:
             return int(level[1]), False
@@ -156,7 +157,7 @@ def _parser() -> Markdown:
 
 
 def _heading_words(lines: Sequence[str], level: int) -> str:
-    """What a heading says: marked by # it has one line, underlined more."""
+    """The text of a heading: one line if marked by #, one or more if underlined."""
     if len(lines) > 1:
         said = "".join(lines[:-1]).lstrip("\ufeff")
     else:

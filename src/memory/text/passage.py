@@ -1,7 +1,7 @@
 """
 The passage: the text that is embedded for a chunk.
 
-Whoever changes what it says raises `memory.schema.space.RECIPE`.
+If its content changes, `memory.schema.space.RECIPE` must be raised.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 def passage(excerpt: Excerpt, overlap: int = 50) -> str:
     """
-    What a model reads for a chunk: where it stands, a little of what came before, then what it says.
+    What a model reads for a chunk: its place, a little of the text before it, then its text.
 
-    For the head of a note: all that is said in short.
+    For the head of a note: its title, what, why, impact and tags.
 
     Args:
-        overlap: Tokens of what came before, at most, by `memory.text.tokens`; 0..400.
+        overlap: The most tokens of the text before, by `memory.text.tokens`; 0..400.
     """
     if excerpt.chunk.type is ChunkType.HEAD:
         texts = (excerpt.title, excerpt.what, excerpt.why, excerpt.impact, " ".join(excerpt.tags))
@@ -35,7 +35,7 @@ def passage(excerpt: Excerpt, overlap: int = 50) -> str:
 
 
 def _overlap(excerpt: Excerpt, most: int) -> str:
-    """The last words before a chunk, whole ones: half a word would be another word."""
+    """The last whole words before a chunk: half a word would be another word."""
     before = excerpt.before
     starts = [found.start() for found in _word().finditer(before)]
     if len(before) < excerpt.chunk.start:
@@ -51,5 +51,5 @@ def _overlap(excerpt: Excerpt, most: int) -> str:
 
 @cache
 def _word() -> re.Pattern[str]:
-    """A character, of scripts without spaces."""
+    """A word, or a single character of a script without spaces."""
     return re.compile(rf"[{RANGES}]|[^\s{RANGES}]+")

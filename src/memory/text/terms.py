@@ -1,4 +1,4 @@
-"""A question in plain words into what the keyword retriever looks for. Any text is a query."""
+"""Turns a question in plain words into the terms that the keyword retriever looks for. Any text is a query."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STOP = frozenset(
     your yours
     """.split()
 )
-"""Words that say how a question is put, not what it is about; fragments of contractions ("don't") among them."""
+"""Words that shape a question but are not what it is about, including fragments of contractions ("don't")."""
 
 _WORD = re.compile(r"\w")
 _PART = re.compile(r'"([^"]*)"|(\w+(?:(?:\.|/|::)\w+)*)(\*?)')
@@ -30,11 +30,12 @@ _PART = re.compile(r'"([^"]*)"|(\w+(?:(?:\.|/|::)\w+)*)(\*?)')
 
 def terms(text: str) -> tuple[Term, ...]:
     """
-    The words and "quoted phrases" of a query, without stop words; in order, each once.
+    The words and "quoted phrases" of a query without stop words, in order, each once.
 
-    A name of code is a phrase: the parts of `user_id` or `config.yaml` must stand together, and `userId` is also found
-    where they do; how it is looked for where nothing holds it is `Term.parts`. `auth*` also finds longer words. Scripts
-    without spaces become pairs of characters. A query of stop words only keeps them: better a weak search than none.
+    A name in code is a phrase: the parts of `user_id` or `config.yaml` must be adjacent,
+    and `userId` also matches where its parts are. `Term.parts` says how to look for a name that no text has.
+    `auth*` also matches longer words. Scripts without spaces become pairs of characters.
+    A query of only stop words keeps them: a weak search is better than none.
     """
     found = list(dict.fromkeys(_found(text.replace("\0", " "))))
     kept = [term for term in found if term.text.lower() not in STOP]
@@ -54,7 +55,7 @@ def _found(text: str) -> Iterator[Term]:
 
 
 def _words(word: str, *, prefix: bool) -> Iterator[Term]:
-    """One word, or those between slashes if it is no path: "client/server" says two things."""
+    """The word, or the words between slashes if it is not a path: "client/server" is two words."""
     path = word.count("/") > 1 or any(sign in word for sign in "._:")
     *others, last = [word] if path else word.split("/")
     yield from map(_term, others)
@@ -62,7 +63,7 @@ def _words(word: str, *, prefix: bool) -> Iterator[Term]:
 
 
 def _term(word: str, *, prefix: bool = False) -> Term:
-    if word.isalpha() and (word[1:].islower() or word.isupper()):  # most words: spares the next question
+    if word.isalpha() and (word[1:].islower() or word.isupper()):  # most words; spares the costlier test below
         return Term(word, prefix)
     if not identifiers.named(word):
         return Term(word, prefix)
@@ -70,7 +71,7 @@ def _term(word: str, *, prefix: bool = False) -> Term:
 
 
 def _parts(name: str, *, prefix: bool) -> tuple[Term, ...]:
-    """What to look for where nobody has the name; never for a number or a letter alone, which say nothing."""
+    """What to look for if no text has the name; without numbers and single letters, which say nothing."""
     if len(pieces := identifiers.pieces(name)) < 2:
         return ()
     made = [_term(piece, prefix=prefix and n == len(pieces)) for n, piece in enumerate(pieces, start=1)]
@@ -79,14 +80,14 @@ def _parts(name: str, *, prefix: bool) -> tuple[Term, ...]:
 
 
 def _with_marks(text: str) -> str:
-    r"""The text with a letter for each combining mark: to `\w` marks end a word, even the vowel signs of Thai."""
+    r"""The text with a letter for each combining mark: for `\w` a mark ends a word, even a vowel sign of Thai."""
     from unicodedata import category
 
     return "".join("_" if category(c).startswith("M") else c for c in text)
 
 
 def _unspaced(text: str, *, together: bool) -> Iterator[Term]:
-    """The words in it, and the pairs of each run; if they must stand together, as one phrase."""
+    """The words in it, and the pairs of each run; as one phrase if they must be adjacent."""
     runs, others = split(text)
     yield from (Term(other) for other in others)
     for run in runs:

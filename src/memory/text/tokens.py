@@ -1,4 +1,4 @@
-"""How much of a model's window a text takes, without loading a model; slices of a text that fit it."""
+"""How many tokens a text takes, without loading a model; slices of a text that fit a model."""
 
 from __future__ import annotations
 
@@ -11,81 +11,83 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Every part of a piece is a piece, and the longest is taken: so the count is the smallest possible, hence subadditive.
+# Every part of a piece is a piece, and the longest match is taken: so the count is minimal, and hence subadditive.
 _PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[^\s\ufeff]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")  # WordPiece decomposes a syllable into two or three letters
 
 
 def tokens(text: str) -> int:
     """
-    An estimate, erring high, of the tokens that a BERT or GPT model makes of a text.
+    An estimate, rather high, of the tokens that a BERT or GPT model makes of a text.
 
-    A token is up to four Latin letters (a capital before them is free), or two capitals, or any other character but
-    whitespace and byte order marks; a Hangul syllable is two. Linear, about 20 million characters a second.
+    A token is up to four Latin letters (a capital before them is free), or two capitals, or any other character except
+    white space and byte order marks; a Hangul syllable is two. Linear, about 20 million characters a second.
 
-    Measured against the WordPiece vocabulary of all-MiniLM-L6-v2, real tokens for one estimated: 0.90 in Python
+    Measured against the WordPiece vocabulary of all-MiniLM-L6-v2, real tokens for each estimated one: 0.90 in Python
     functions (CoSQA), 0.84 in Markdown (READMEs, changelogs), 0.78 in chats (LoCoMo), 0.73 and 0.68 in abstracts
     (SciFact, Cranfield); 0.99 in Chinese, 0.94 in Japanese, 0.96 in Korean and Russian, 0.98 in Arabic. Of 3,739
-    chunks of 400 to 450 in English and code under 20 had really more than 450, one more than 510. Too low for
-    German and Finnish (1.1), whose words an English vocabulary breaks up. Not measured: vocabularies of GPT, which
-    are larger.
+    chunks of 400 to 450 in English and code, fewer than 20 really had more than 450, and one more than 510.
+    Too low for German and Finnish (1.1), whose words an English vocabulary breaks up. Not measured:
+    the vocabularies of GPT, which are larger.
 
-    Promises: `tokens(a + b) <= tokens(a) + tokens(b)`, and equality where whitespace meets.
+    Promises: `tokens(a + b) <= tokens(a) + tokens(b)`, and equality where the two meet at white space.
     """
     count = len(_PIECE.findall(text))
     return count if text.isascii() else count + len(_HANGUL.findall(text))
 
 
 def letters(text: str) -> int:
-    """Characters once accents and syllables are taken apart (NFD): as many tokens as any model makes of it, at most."""
+    """Characters after accents and syllables are decomposed (NFD): no model makes more tokens of the text."""
     return len(text) if text.isascii() else len(unicodedata.normalize("NFD", text))
 
 
-# Of models whose tokenizer is not here -----------------------------------------
+# For models whose tokenizer is not available here ------------------------------
 
-# What a blank precedes is likely a word that vocabularies have; what stands inside a name, a path or base64 is not.
-# Nothing after a piece decides where it ends, so a slice that begins with a piece, or the blanks before it, has the
-# pieces that it has in the text.
+# After white space a run of letters is likely a word that vocabularies have; inside a name,
+# a path or base64 it is not.
+# Nothing after a piece decides where it ends, so a slice that begins with a piece, or the white space before it, has
+# the same pieces as in the whole text.
 _LIKELY = re.compile(r"(?<=\s)[A-Z]?[a-z]{1,5}|[a-z]{1,3}|\S")
 
 
-@cache  # half a millisecond that a start need not spend
+@cache  # saves half a millisecond at start-up
 def _double() -> re.Pattern[str]:
     return re.compile("[\uac00-\ud7a3\U00010000-\U0010ffff]")
 
 
 def estimated(text: str) -> int:
     """
-    Tokens a text has at most, about: high for nearly all texts. [CLS], [SEP] and their like are not counted.
+    The most tokens that a text has, about: too high for nearly all texts. [CLS], [SEP] and the like are not counted.
 
-    A token is up to five small letters of ASCII after a blank, which a capital may lead; elsewhere up to three; or any
-    other character but a blank. A Hangul syllable or a character beyond U+FFFF (emoji, rare ideographs) is two.
-    Linear, about 18 million characters a second in English.
+    A token is up to five small ASCII letters after white space, with or without a capital before them; elsewhere up to
+    three; or any other character except white space. A Hangul syllable or a character beyond U+FFFF (emoji, rare
+    ideographs) is two. Linear, about 18 million characters a second in English.
 
-    Measured against the WordPiece vocabulary of all-MiniLM-L6-v2. Estimated tokens for one real, and the share of
-    texts with no more than estimated: 1.19 and 97.4 % in Python functions (CoSQA), 1.24 and 100 % in chats (LoCoMo),
-    1.41 and 1.43, both 100 %, in abstracts (SciFact, Cranfield), 1.24 and 93 % in URLs, 1.21 and 99.7 % in base64. A
-    text had at most 1.18 times as many as estimated. Believed and not measured: larger vocabularies (GPT, XLM-R) make
-    fewer tokens of all of these; GPT makes up to three of an emoji.
+    Measured against the WordPiece vocabulary of all-MiniLM-L6-v2: estimated tokens for each real one, and the share of
+    texts with no more tokens than estimated. 1.19 and 97.4 % in Python functions (CoSQA),
+    1.24 and 100 % in chats (LoCoMo), 1.41 and 1.43, both 100 %, in abstracts (SciFact, Cranfield),
+    1.24 and 93 % in URLs, 1.21 and 99.7 % in base64.
+    No text had more than 1.18 times as many as estimated. Believed and not measured: larger vocabularies (GPT, XLM-R)
+    make fewer tokens of all of these; GPT makes up to three of an emoji.
 
-    Promises: `estimated(a + b) <= estimated(a) + estimated(b)`, and equality where `b` begins with a blank.
+    Promises: `estimated(a + b) <= estimated(a) + estimated(b)`, and equality if `b` begins with white space.
     """
-    # Not `tokens`, which decides where chunks end: its rule is part of what is stored, this one may change.
+    # Not `tokens`, which decides where chunks end: stored chunks depend on its rule, while this one may change.
     count = len(_LIKELY.findall(text))
     return count if text.isascii() else count + len(_double().findall(text))
 
 
 def estimated_sum(texts: Iterable[str]) -> int:
-    """Tokens that all of these texts have at most, about."""
+    """The most tokens that these texts have together, about."""
     return sum([estimated(text) for text in texts])
 
 
 def windows(text: str, limit: int) -> tuple[str, ...]:
     """
-    The text itself if it is at most `limit` tokens by `estimated`, else slices that are and that concatenate to it.
+    The text itself if it has at most `limit` tokens by `estimated`, else slices that do and that concatenate to it.
 
-    They are cut before blanks; a word is divided only if it takes more than half a window. None is blank unless the
-    text is. Linear, about 7 million characters a second in English.
+    They are cut before white space; a word is cut only if it takes more than half a window.
+    No slice is blank unless the text is. Linear, about 7 million characters a second in English.
 
     Args:
         limit: From 1. With 1, a character of two tokens is a slice of its own.
@@ -95,11 +97,11 @@ def windows(text: str, limit: int) -> tuple[str, ...]:
 
 
 def _cuts(text: str, limit: int) -> Iterator[int]:
-    """Where windows begin, but for the first."""
+    """Where each window begins, except the first."""
     count = 0  # tokens in the window so far
     stop = 0  # where the last piece ends
     double = _double()
-    gap, before = 0, 0  # where the blanks before the last word begin, and the tokens of the window up to there
+    gap, before = 0, 0  # where the white space before the last word begins, and the tokens of the window up to there
     for piece in _LIKELY.finditer(text):
         size = 2 if double.match(text, piece.start()) else 1
         if piece.start() > stop:
