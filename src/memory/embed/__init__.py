@@ -1,4 +1,4 @@
-"""Text into vectors: what every provider promises."""
+"""Text into vectors: the promises that every provider makes."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
 
 Role: TypeAlias = Literal["query", "passage"]
-"""Some models want to know which side of the search a text is on."""
+"""Some models embed queries and passages differently."""
 
 FINGERPRINT_TEXT = "The quick brown fox jumps over the lazy dog."
-"""A text that every model takes: its vector is a model's fingerprint."""
+"""A text that every model accepts; its vector is the model's fingerprint."""
 
 
 class Embedder(Protocol):
     """
     Turns text into vectors.
 
-    Implementations are checked by `tests/conformance/embedder_suite.py`: equal text
-    gives equal vectors, order is kept, rows have length 1, no text is cut unseen.
+    `tests/conformance/embedder_suite.py` checks implementations: equal text gives equal vectors, order is kept,
+    rows have length 1, and no text is cut silently.
 
-    One may also have:
-        host: Where it sends texts, a URL; without it, or empty, they stay in this process.
+    An embedder may also have:
+        host: The URL it sends texts to; missing or empty if they stay in this process.
         passage_prefix: What it puts before a passage; part of its space.
-        tokens: How many tokens it makes of a text, as `memory.text.chunk.chunk` needs it: so bodies are cut by it.
-            Asked of one that was given to the engine; that of `local` is known without it.
+        tokens: Counts its tokens in a text, as `memory.text.chunk.chunk` needs it to cut bodies.
+            Used only of an embedder passed to the engine; `local` has a counter of its own.
     """
 
     @property
@@ -44,26 +44,25 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Width of its vectors; found by a probe the first time, if the provider does not say."""
+        """Width of its vectors; probed once if the provider does not state it."""
         ...
 
     @property
     def warm(self) -> bool:
-        """Whether a query can be embedded without first loading a model for seconds."""
+        """Whether a query can be embedded at once, without loading a model for seconds."""
         ...
 
     def windows(self, text: str) -> Sequence[str]:
         """
-        The text itself if the model can read it whole, else slices that it can.
+        The text itself if the model can read all of it, else slices that it can.
 
-        The slices, in order, cover the text; every one is at most the model's length.
-        At least one, also for an empty text.
+        The slices, in order, cover the text; each fits the model's length. At least one, even for an empty text.
         """
         ...
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """
-        One unit vector a text, in order: shape (len(texts), dimension).
+        One unit vector for each text, in order: shape (len(texts), dimension).
 
         Args:
             texts: May be empty. Each should fit the model's window (see `windows`).
@@ -71,13 +70,13 @@ class Embedder(Protocol):
         Raises:
             Unreachable: No answer within the configured time and retries.
             Refused: The provider is not installed, or rejected the key, the model or the quota.
-            Garbled: The answer has the wrong count or width, or holds something that is not a number.
+            Garbled: The answer has the wrong number or width of vectors, or contains something that is not a number.
         """
         ...
 
 
 class Names(NamedTuple):
-    """A space as far as it is known without asking anybody."""
+    """A space as far as it is known without asking the model."""
 
     provider: str
     model: str
@@ -88,10 +87,10 @@ class Names(NamedTuple):
 
 
 def names(embedder: Embedder) -> Names:
-    """Of the space of an embedder."""
+    """The names of an embedder's space."""
     return Names(embedder.provider, embedder.model, recipe(str(getattr(embedder, "passage_prefix", ""))))
 
 
 def space(embedder: Embedder) -> Space:
-    """Where the vectors of an embedder compare. May probe it for its dimension."""
+    """The space of an embedder's vectors. May probe the embedder for its dimension."""
     return Space(*names(embedder), embedder.dimension)

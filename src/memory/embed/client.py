@@ -1,8 +1,8 @@
 """
-Texts into vectors by requests to a server, which may be slow, dead, busy, dear or wrong.
+Embedding by requests to a server, which may be slow, dead, busy, expensive or wrong.
 
-Everything around a request is here and nowhere else: reserved before it is sent, bounded in time, made again where
-that can help, checked when it is answered, and left out for a while where nobody answers.
+Everything around a request is here and nowhere else: it is reserved in the log before it is sent, limited in time,
+retried where that can help, checked when answered, and skipped for a while if the server does not answer.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Client", "Terms", "WithFallback"]
 
-UNSENT = 4  # tokens below which a text that is said to be too long is not halved again
-NUMBER_BYTES = 64  # of a number in JSON, at most: usual are ten to twenty
-MORE_BYTES = 1_000_000  # for all that is said beside the vectors
-WIDEST = 16_384  # numbers of a vector whose width nobody knows yet
-WAIT, LONGEST_WAIT = 0.25, 20.0  # seconds before the second try, doubled each time up to the other
+UNSENT = 4  # a text of at most this many tokens is not halved again, even if the server finds it too long
+NUMBER_BYTES = 64  # most bytes of a number in JSON; ten to twenty are usual
+MORE_BYTES = 1_000_000  # for everything in an answer except the vectors
+WIDEST = 16_384  # numbers in a vector whose width is not known yet
+WAIT, LONGEST_WAIT = 0.25, 20.0  # seconds before the second try, doubled for each further one up to the longest
 
 
 class Terms(NamedTuple):
     """
-    On what terms a server is asked; see the settings of these names.
+    How to ask a server; see the settings of the same names.
 
     Attributes:
         profile: What to put before texts, and how many tokens the model reads.
         price: US dollars for a million tokens.
-        width: Of the vectors that were asked for; 0 is the model's own.
+        width: Requested width of the vectors; 0 is the model's own.
     """
 
     profile: ModelProfile = ModelProfile()
@@ -78,8 +78,8 @@ class Client:
     ) -> None:
         """
         Args:
-            dimension: What the stored vectors of this model have; None asks the server when it is needed.
-            check: Gets the model's fingerprint now and then, before vectors are given away; None believes any.
+            dimension: Width of the stored vectors of this model; None asks the server when needed.
+            check: Gets the model's fingerprint from time to time, before vectors are returned; None accepts any.
         """
         self._remote, self._terms = remote, terms
         self._stored = self._dimension = dimension
@@ -109,7 +109,7 @@ class Client:
             return False
 
     def windows(self, text: str) -> Sequence[str]:
-        """Slices that the model can read, with what is put before them, by an estimate that is on the careful side."""
+        """Slices that the model can read together with their prefix, by a cautious estimate."""
         profile = self._terms.profile
         before = max(estimated(profile.query_prefix), estimated(profile.passage_prefix))
         if (room := profile.tokens - before - 2) < 1:
@@ -121,14 +121,15 @@ class Client:
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """
-        See `Embedder.embed`. A blank text is not sent: it has a fixed vector. One that the server still finds too long
-        is sent in parts, whose mean it gets.
+        See `Embedder.embed`. A blank text is not sent: it has a fixed vector.
+
+        If the server still finds a text too long, its parts are sent, and it gets the mean of their vectors.
 
         Raises:
-            OverBudget: The day's budget would not take it.
-            DimensionMismatch, SpaceMismatch: The model is not the one that the stored vectors are of.
+            OverBudget: The day's budget does not allow it.
+            DimensionMismatch, SpaceMismatch: The model is not the one that made the stored vectors.
         """
-        self.meter.check()  # before numpy is imported: a search that finds the circuit open is as quick as one by keyword
+        self.meter.check()  # before numpy is imported: with an open circuit a search is as quick as one by keyword
         import numpy as np
 
         blank = [index for index, text in enumerate(texts) if not text.strip()]
@@ -143,7 +144,7 @@ class Client:
         return vectors
 
     def _batches(self, texts: Sequence[str], without: set[int]) -> Iterator[list[int]]:
-        """Indices of texts that fit one request, in order."""
+        """Indices of the texts of each request, in order."""
         batch: list[int] = []
         tokens = 0
         for index, text in enumerate(texts):
@@ -159,7 +160,7 @@ class Client:
             yield batch
 
     def _in_parts(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Vectors of texts that may be too long for the server, against our estimate."""
+        """Vectors of texts that the server may find too long, whatever our estimate says."""
         import numpy as np
 
         try:
@@ -175,7 +176,7 @@ class Client:
             return unit_rows(mean, 1, f"{self.host}: two parts of a text")
 
     def _with_retries(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Unit rows for texts, perhaps one more for the fingerprint. Asks again where that may help and there is time."""
+        """Unit rows for texts, maybe one more for the fingerprint. Retries where that may help and time allows."""
         reason = current()
         patience = reason.patience
         for attempt in range(self._terms.retries + 1):
@@ -185,8 +186,9 @@ class Client:
                 return self._request(texts, role)
             except Unreachable as error:
                 wait = error.after or min(LONGEST_WAIT, WAIT * 2**attempt)
-                wait *= random.uniform(1.0, 1.25)  # noqa: S311  # so that many who wait do not all come back at once
-                # Who asks for just this has time for slow tries; a search that waited for one has waited enough.
+                wait *= random.uniform(1.0, 1.25)  # noqa: S311  # jitter, so that clients do not all return at once
+                # Someone who asked for just this has time for slow tries;
+                # a search that waited for one has waited enough.
                 patience -= wait + (0 if reason.asked else time.monotonic() - begin)
                 if attempt == self._terms.retries or patience < 0:
                     self.meter.open(error)
@@ -195,11 +197,12 @@ class Client:
         raise AssertionError("the last try returns or raises")
 
     def _request(self, texts: Sequence[str], role: Role) -> Vectors:
-        """One request, in the log before it is sent."""
+        """One request, reserved in the log before it is sent."""
         profile = self._terms.profile
         before = profile.query_prefix if role == "query" else profile.passage_prefix
         inputs = [before + text for text in texts]
-        # With all passages, and with a query now and then: a model may be exchanged while this process lives.
+        # With all passages, and with a query from time to time: the server's model may be replaced while this
+        # process lives.
         rechecks = role == "passage" or time.monotonic() - self._checked_at >= RECHECK_SECONDS
         if rechecks:
             inputs.append(profile.passage_prefix + FINGERPRINT_TEXT)
@@ -216,14 +219,16 @@ class Client:
         return vectors
 
     def _most(self, count: int) -> int:
-        """Bytes that an answer with so many vectors has at most."""
+        """The most bytes that an answer with `count` vectors may have."""
         return NUMBER_BYTES * count * (self._dimension or self._terms.width or WIDEST) + MORE_BYTES
 
     def _vectors(self, reply: Reply, count: int) -> Vectors:
         """
+        The rows of a reply as unit vectors, shape (count, width).
+
         Raises:
-            Garbled: These are not `count` vectors of one width.
-            DimensionMismatch, Refused: They are not as wide as those that are stored, or as was asked for.
+            Garbled: They are not `count` vectors of one width.
+            DimensionMismatch, Refused: They differ in width from the stored vectors, or from what was requested.
         """
         vectors = unit_rows(reply.rows, count, self.host)
         width = vectors.shape[1]
@@ -241,7 +246,7 @@ class Client:
         return vectors
 
     def close(self) -> None:
-        """Record what is not recorded yet, and hang up."""
+        """Write what is not in the log yet, and hang up."""
         self.meter.write()
         with suppress(Refused), third_party(self.host):
             self._remote.close()
@@ -251,8 +256,8 @@ class WithFallback:
     """
     Two servers of one provider and model.
 
-    The second is asked when the first gives no answer or the day's budget for it is spent. Both are held to the same
-    fingerprint: a server whose model is another is refused.
+    The second is asked if the first does not answer or its budget for the day is spent. Both must have the same
+    fingerprint: a server with another model is refused.
     """
 
     def __init__(self, first: Client, second: Client) -> None:
@@ -283,7 +288,7 @@ class WithFallback:
         return self._first.windows(text)
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
-        """See `Embedder.embed`. If the second fails as well, the error is that of the first."""
+        """See `Embedder.embed`. If the second server fails too, raises the error of the first."""
         try:
             return self._first.embed(texts, role)
         except (Unreachable, OverBudget) as error:
@@ -294,12 +299,12 @@ class WithFallback:
 
 
 def _token_count(tokens: object) -> int:
-    """What a server says it counted, if that is a number of tokens; else 0."""
+    """The server's token count if it is a plausible number, else 0."""
     return tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and 0 < tokens < 1 << 53 else 0
 
 
 def _halves(text: str) -> list[str]:
-    """A text in two parts, between words if there are any; nothing if it is short."""
+    """A text in two parts, cut between words if possible; nothing if it is short."""
     if estimated(text) <= UNSENT or len(text) < 2:
         return []
     middle = len(text) // 2

@@ -1,7 +1,7 @@
 """
 The fingerprint of a model: its vector of one fixed text, `memory.embed.FINGERPRINT_TEXT`.
 
-Another one after months, in a generation whose first is kept, is another model of the same name.
+If it differs from the one stored with a generation, even months later, it is another model of the same name.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from memory.store.usage import UsageLog
 
 RECHECK_SECONDS = 600.0
-"""After this time a living process takes the fingerprint again."""
+"""Seconds after which a living process takes the fingerprint again."""
 
-_SAME = 0.98  # cosine of a model with itself, at least: runtimes and batches move it in the fourth digit
+_SAME = 0.98  # least cosine of a model with itself: runtimes and batches change the fourth digit
 
 Check: TypeAlias = "Callable[[MeteredEmbedder, Vectors], None]"
-"""Gets an embedder and its fingerprint; raises `SpaceMismatch` if it is not what it was."""
+"""Gets an embedder and its fingerprint; raises `SpaceMismatch` if the model changed."""
 
 
 class Generations(Protocol):
@@ -55,7 +55,7 @@ def same_model(former: Vectors, fingerprint: Vectors) -> bool:
 
 def compare(generations: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
     """
-    Compare with what is kept for the generations of its space, or keep it with those that have none.
+    Compare a fingerprint with those stored for the generations of its space; store it where there is none.
 
     Raises:
         SpaceMismatch: It is another model of the same name and width.
@@ -75,14 +75,14 @@ def compare(generations: Generations, embedder: MeteredEmbedder, fingerprint: Ve
 
 
 def keep(generations: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
-    """Keep it with the generation of an embedder's space, if none is kept yet."""
+    """Store it with the generations of an embedder's space that have none yet."""
     for generation in generations.every():
         if generation.space == space(embedder) and generations.fingerprint(generation.id) is None:
             generations.mark(generation.id, fingerprint)
 
 
 def stamp(generations: Generations, of: Space) -> bytes:
-    """What tells the model of the vectors of a space from another of its name; empty if no fingerprint is kept."""
+    """The fingerprints of a space's model, which tell it from another of its name; empty if none is stored."""
     fingerprints = (
         generations.fingerprint(generation.id) for generation in generations.every() if generation.space == of
     )

@@ -1,4 +1,4 @@
-"""What embedding models want and can do, by their names: prefixes, length, price."""
+"""What embedding models need and can do, by name: prefixes, length, price."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ __all__ = ["ModelProfile", "profile"]
 
 class ModelProfile(NamedTuple):
     """
-    What is known of a model; the defaults are for one that is not known.
+    What is known of a model; the defaults are for unknown models.
 
     Attributes:
         query_prefix: Put before a query.
         passage_prefix: Put before a passage.
-        tokens: It reads at most, the prefix and its own marks ([CLS], [SEP]) included. Too few costs a window more,
-            too many loses text without a word: so it is the least that any usual way to serve it reads.
-        price: US dollars for a million tokens, as its source lists it; 0 where it runs on one's own machine.
+        tokens: The most it reads, including the prefix and its own marks ([CLS], [SEP]).
+            Too few costs an extra window,
+            too many loses text silently: so it is the least that any usual way of serving the model reads.
+        price: US dollars for a million tokens, as its source lists it; 0 if it runs on the user's own machine.
     """
 
     query_prefix: str = ""
@@ -34,22 +35,23 @@ _VOYAGE = ModelProfile(
     "Represent the query for retrieving supporting documents: ", "Represent the document for retrieval: "
 )
 
-# Ollama reads less than a model can: 4,096 tokens where it has less than 24 GB of video memory and nothing else is set
-# (https://github.com/ollama/ollama/blob/main/docs/context-length.mdx), and of bge-m3 2,048 whatever was asked
-# (https://github.com/ollama/ollama/issues/14259), which is taken to hold for all encoders.
+# Ollama reads less than a model can: 4,096 tokens if it has less than 24 GB of video memory and nothing else is set
+# (https://github.com/ollama/ollama/blob/main/docs/context-length.mdx), and 2,048 of bge-m3 whatever is requested
+# (https://github.com/ollama/ollama/issues/14259), which is assumed to hold for all encoders.
 _OLLAMA = 4096
 _OLLAMA_ENCODER = 2048
 
-# The first pattern that is in the name decides; it begins and ends where a word does. Prefixes are copied from the
-# model's own page, blanks and line ends too: a model finds worse with others.
+# The first pattern found in the name decides; it must begin and end at word boundaries. Prefixes are copied from each
+# model's own page, including blanks and line ends: with others a model finds worse results.
 _MODELS: tuple[tuple[str, ModelProfile], ...] = (
     # Nomic. https://huggingface.co/nomic-ai/nomic-embed-text-v2-moe
     (r"nomic-embed-text-v2(?:-moe)?", ModelProfile("search_query: ", "search_document: ", 512)),
-    # https://huggingface.co/nomic-ai/nomic-embed-text-v1.5 (8,192), https://github.com/ollama/ollama/issues/11214 (2,048)
+    # https://huggingface.co/nomic-ai/nomic-embed-text-v1.5 (8,192), https://github.com/ollama/ollama/issues/11214
+    # (2,048)
     (r"nomic-embed-text", ModelProfile("search_query: ", "search_document: ", 2048)),
     # E5. https://huggingface.co/intfloat/multilingual-e5-large-instruct
     (r"multilingual-e5-large-instruct", ModelProfile(f"{_INSTRUCT} ")),
-    # https://huggingface.co/intfloat/e5-mistral-7b-instruct, which advises against more
+    # https://huggingface.co/intfloat/e5-mistral-7b-instruct, which advises against longer input
     (r"e5-mistral-7b-instruct", ModelProfile(f"{_INSTRUCT} ", "", 4096)),
     # https://huggingface.co/intfloat/multilingual-e5-small, https://huggingface.co/intfloat/e5-base-v2
     (r"e5-(?:small|base|large)", ModelProfile("query: ", "passage: ")),
@@ -110,11 +112,11 @@ _MODELS: tuple[tuple[str, ModelProfile], ...] = (
 
 def profile(model: str) -> ModelProfile:
     """
-    What is known of a model, by the name a user gives for it to any provider.
+    What is known of a model, by the name a user gives it with any provider.
 
     Args:
-        model: A name, a path or a repository, e.g. "nomic-embed-text:latest", "BAAI/bge-m3". The last part of a path
-            counts, without case and without the tag after a colon.
+        model: A name, a path or a repository, e.g. "nomic-embed-text:latest", "BAAI/bge-m3".
+            Only the last part of a path counts, without case and without the tag after a colon.
     """
     name = re.split(r"[/\\]", model.strip().lower().rstrip("/\\"))[-1].partition(":")[0]
     return next((entry for pattern, entry in _patterns() if pattern.search(name)), ModelProfile())
@@ -122,5 +124,5 @@ def profile(model: str) -> ModelProfile:
 
 @lru_cache
 def _patterns() -> tuple[tuple[re.Pattern[str], ModelProfile], ...]:
-    # At first use: all of them take 2 ms, and a start without a model needs none.
+    # At first use: compiling all takes 2 ms, which a start without a model need not spend.
     return tuple((re.compile(rf"(?<![a-z0-9])(?:{pattern})(?![a-z0-9])"), entry) for pattern, entry in _MODELS)

@@ -1,4 +1,4 @@
-"""The embedders of a process: made at first use, by name, and the vectors of recent queries."""
+"""The embedders of a process, made at first use, and the vectors of recent queries."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 MeteredEmbedder: TypeAlias = "Metered | Client | WithFallback"
 """
-An embedder as the engine has it: what it sends is in the usage log before. Its names, its host and its fallback, empty
-if it has none, do not change while it lives; its fingerprint is there when it was taken.
+An embedder as the engine uses it: everything it sends is in the usage log first.
+
+Its names, host and fallback (empty if it has none) never change; its fingerprint is None until taken.
 """
 
-CACHED = 1_000  # query vectors that are kept (CAP A49)
+CACHED = 1_000  # query vectors kept (CAP A49)
 
 
 class Embedders:
@@ -42,7 +43,7 @@ class Embedders:
 
     Attributes:
         enabled: Whether the configuration names an embedder at all.
-        local: Whether the configured model runs in this process, as far as its name says; nothing is made for it.
+        local: Whether the configured model runs in this process, as far as its name tells; loads nothing.
     """
 
     def __init__(
@@ -56,9 +57,9 @@ class Embedders:
     ) -> None:
         """
         Args:
-            now: The clock; what is embedded, claimed and sent is dated by it.
-            embedder: Takes the place of the configured one.
-            key: In place of that in the environment.
+            now: The clock that dates what is embedded, claimed and sent.
+            embedder: Replaces the configured one.
+            key: Replaces the one in the environment.
         """
         self._settings, self._store, self._key, self.now = settings, store, key, now
         self._maker = Maker(settings, store.usage, now)
@@ -66,8 +67,10 @@ class Embedders:
         self._tokens: Callable[[str], int] | None = getattr(embedder, "tokens", None)
         self.enabled = embedder is not None or settings.provider != "none"
         self.local = embedder is not None or settings.provider not in SERVERS
-        self._lasting: MeteredEmbedder | None = self._given  # the configured one, if no store can make it another
-        self._embedders: dict[ModelSpec, tuple[MeteredEmbedder, int]] = {}  # with the width it was made for
+        self._lasting: MeteredEmbedder | None = (
+            self._given
+        )  # the configured one, if nothing stored can change how it is made
+        self._embedders: dict[ModelSpec, tuple[MeteredEmbedder, int]] = {}  # each with the width it was made for
         self._queries: OrderedDict[tuple[Space, str, bytes], Vectors] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -81,16 +84,16 @@ class Embedders:
         Whether the configured model runs in this process.
 
         Raises:
-            Refused: It is a plug-in's that cannot be used.
+            Refused: It is a plug-in that cannot be used.
         """
         return self.local and not self.configured().host
 
     @cached_property
     def counter(self) -> Callable[[str], int] | None:
         """
-        Counts the tokens that the configured model makes of a text; None if nothing here knows them.
+        Counts the configured model's tokens in a text; None if no counter is known.
 
-        That of an embedder that was passed in raises Refused if it fails.
+        The counter of an embedder that was passed in raises Refused if it fails.
         """
         if self._given is None:
             return token_counter(self._settings)
@@ -98,10 +101,10 @@ class Embedders:
 
     def check_circuit(self, text: str) -> None:
         """
-        Look, before anything is made or imported, whether the server that would embed a query is left alone.
+        Check whether the circuit of the server for queries is open, before anything is made or imported.
 
         Raises:
-            Unreachable: It is, there is no second one, and the query was not asked before.
+            Unreachable: It is open, there is no fallback, and the query's vector is not cached.
         """
         settings = self._settings
         if self.local or settings.fallback:
@@ -115,8 +118,10 @@ class Embedders:
 
     def configured(self) -> MeteredEmbedder:
         """
+        The configured embedder.
+
         Raises:
-            Refused: There is none, it cannot be used, or its vectors have another width than the settings expect.
+            Refused: There is none, it cannot be used, or its width is not the one the settings expect.
         """
         if self._lasting is not None:
             return self._lasting
@@ -128,7 +133,7 @@ class Embedders:
 
     def fresh(self) -> MeteredEmbedder:
         """
-        The configured embedder, without a belief about its width or its fingerprint: what a reindex begins with.
+        The configured embedder, with no assumption about its width or fingerprint: what a reindex begins with.
 
         Raises:
             Refused: There is none, or it cannot be used.
@@ -137,15 +142,14 @@ class Embedders:
 
     def answering(self) -> tuple[Generation, MeteredEmbedder]:
         """
-        The active generation and the embedder that made it. While its successor is being built that is still the
-        former model, whatever the settings name.
+        The active generation and the embedder that made it. During a reindex that is still the former model.
 
         Raises:
             Unembedded: Nothing has a vector yet.
             Refused: Its model cannot be used.
-            SpaceMismatch: The settings name another model, and nobody has begun to reindex.
+            SpaceMismatch: The settings name another model, and no reindex has begun.
         """
-        configured = self.configured()  # first: without a model, that is what is amiss
+        configured = self.configured()  # first: if there is no model, that is the error to report
         active, building = self._living()
         if active is None:
             raise Unembedded("nothing is embedded yet", hint="Run `memory embed` to embed what is kept.")
@@ -160,7 +164,7 @@ class Embedders:
         The embedder for what is saved now: the configured one.
 
         Raises:
-            Refused, SpaceMismatch: It cannot be used, or its vectors would not be kept.
+            Refused, SpaceMismatch: It cannot be used, or no generation takes its vectors.
         """
         configured = self.configured()
         active, building = self._living()
@@ -172,16 +176,17 @@ class Embedders:
 
     def of(self, target: Space) -> MeteredEmbedder:
         """
-        The embedder that made the vectors of a space, also if the configuration has moved on to another.
+        The embedder that made the vectors of a space, even if another is configured now.
 
         Raises:
-            Refused: It cannot be used, or not as it was.
+            Refused: It cannot be used, or not as it was then.
         """
         if self.enabled and self._is_of(configured := self.configured(), target):
             return configured
         settings = replace(self._settings, provider=target.provider, model=target.model, dimensions=0, max_tokens=0)
         if target.model.startswith("text-embedding-3") or self._settings.dimensions == target.dimension:
             settings = replace(settings, dimensions=target.dimension)
+        # The prefix is part of a space, but a space does not name it: try the settings', the model's own, and none.
         for prefix in dict.fromkeys((self._settings.passage_prefix, "auto", "")):
             embedder = self._of(spec_of(replace(settings, passage_prefix=prefix, query_prefix="auto"), self._key))
             if self._is_of(embedder, target):
@@ -190,27 +195,34 @@ class Embedders:
 
     def outdated(self) -> bool:
         """
-        Whether the vectors that answer are of another model than the settings name; nothing is made or imported for it.
+        Whether the stored vectors are of another model than the settings name.
+        Makes and imports nothing for our own providers.
 
         Raises:
-            Refused: The configured model is a plug-in's that cannot be used.
+            Refused: The configured model is a plug-in that cannot be used.
         """
         active, building = self._living()
         stored = [one.space[:3] for one in (active, building) if one is not None]
         return active is not None and self._names() not in stored
 
     def _names(self) -> Names:
-        """The configured model's, without making it if it is one of ours."""
+        """The names of the configured model, without making it if the provider is one of ours."""
         ours = self._given is None and self._settings.provider in DEFAULTS
         return self._spec.names if ours else self.configured().names
 
     def hosts(self) -> tuple[str, ...]:
-        """Where the configured model sends texts; empty if they stay in this process. `Refused` if it cannot be used."""
+        """
+        The servers that the configured model sends texts to; empty if it runs in this process.
+        Refused if unusable.
+        """
         embedder = self.configured()
         return tuple(filter(None, (embedder.host, embedder.fallback)))
 
     def named(self, generations: Iterable[Generation]) -> Generation | None:
-        """Of generations the one that the configured model would go on with, without asking it for its width."""
+        """
+        The latest generation that the configured model can continue, without asking it for its width;
+        None if none.
+        """
         own, width = self._names(), self._settings.dimensions
         return next(
             (
@@ -223,15 +235,15 @@ class Embedders:
 
     @property
     def price(self) -> float:
-        """US dollars for a million tokens of the configured model; 0 if none is known."""
+        """US dollars for a million tokens of the configured model; 0 if unknown."""
         return self._settings.price or self._spec.profile.price
 
     def write(self) -> None:
-        """Record in the usage log what is not recorded yet."""
+        """Write what is not in the usage log yet."""
         self._maker.write()
 
     def keep_fingerprint(self) -> None:
-        """Keep the fingerprint of the configured embedder with its generation, if it was taken and none is kept yet."""
+        """Store the configured embedder's fingerprint with its generations that have none, if it was taken."""
         embedder = self.configured()
         if embedder.fingerprint is not None:
             fingerprint.keep(self._store.generations, embedder, embedder.fingerprint)
@@ -240,9 +252,10 @@ class Embedders:
 
     def query(self, embedder: MeteredEmbedder, text: str) -> tuple[Vectors, bool]:
         """
-        The vector of a query, shape (dimension,), from the cache if it was asked before; and whether all of it was read.
+        The vector of a query, shape (dimension,), cached if it was asked before;
+        and whether all of the query was read.
 
-        A query that is longer than the model reads is embedded by its first window.
+        A query longer than the model reads is embedded by its first window.
         """
         space = Space(*embedder.names, embedder.dimension)
         key = (space, text, self._stamp(space))
@@ -259,23 +272,26 @@ class Embedders:
         return vector, len(windows) == 1
 
     def forget_queries(self) -> None:
-        """Have every query embedded anew."""
+        """Empty the cache, so that every query is embedded again."""
         with self._lock:
             self._queries.clear()
 
     def _asked(self, space: Space, text: str) -> bool:
-        """Whether a query was asked before, of whatever model had this name."""
+        """Whether the cache has a query, from any model of this name."""
         with self._lock:
             return any(key[:2] == (space, text) for key in self._queries)
 
     def _stamp(self, space: Space) -> bytes:
-        """What tells the model of the stored vectors from another of its name; empty if there can be none."""
+        """
+        What tells the model of the stored vectors from another of its name;
+        empty if the model cannot be replaced.
+        """
         if self._given is not None or space.provider in LASTING:
             return b""
         return fingerprint.stamp(self._store.generations, space)
 
     def close(self) -> None:
-        """Record what is not recorded yet, and hang up."""
+        """Write what is not in the usage log yet, and hang up."""
         self._maker.close()
 
     # Making them ---------------------------------------------------------
@@ -287,7 +303,7 @@ class Embedders:
         dimension = 0 if spec.settings.provider in LASTING else spec.settings.dimensions or dimension
         with self._lock:
             embedder, width = self._embedders.get(spec, (None, 0))
-            # One that was asked since knows its width, which may have been stored by now.
+            # An embedder used since then knows its width, which may be stored by now.
             if embedder is None or not (
                 width == dimension or (embedder.fingerprint is not None and embedder.dimension == dimension)
             ):
@@ -304,10 +320,10 @@ class Embedders:
 
     def _is_of(self, embedder: MeteredEmbedder, space: Space) -> bool:
         """
-        Whether its vectors are of a space, by what is known of both.
+        Whether its vectors are of a space, as far as both are known.
 
         Raises:
-            SpaceMismatch: They were, until another process found the model exchanged.
+            SpaceMismatch: They were, until another process found that the model was replaced.
         """
         if embedder.names != space[:3] or embedder.dimension != space.dimension:
             return False
@@ -318,13 +334,15 @@ class Embedders:
     def _mismatch(self, stored: Space, embedder: MeteredEmbedder) -> SpaceMismatch:
         if embedder.names == stored[:3]:
             return DimensionMismatch(stored, stored._replace(dimension=embedder.dimension))
-        cheap = self._given is not None or embedder.provider in LASTING  # to say how wide its vectors are
+        cheap = self._given is not None or embedder.provider in LASTING  # cheap to ask for its width
         return SpaceMismatch(stored, Space(*embedder.names, embedder.dimension) if cheap else embedder.names)
 
     def _expect(self, embedder: MeteredEmbedder, dimension: int) -> None:
         """
+        Check a width against the settings.
+
         Raises:
-            Refused: The settings expect vectors of another width of the model that they name.
+            Refused: The settings expect another width of the model that they name.
         """
         expected = self._settings.expected_dimension
         if not expected or dimension == expected or embedder.provider != self._settings.provider:
@@ -336,9 +354,11 @@ class Embedders:
 
     def _check(self, embedder: MeteredEmbedder, vector: Vectors) -> None:
         """
+        Check a fingerprint against the settings and the store.
+
         Raises:
             Refused: The settings expect another width of the model.
-            SpaceMismatch: Its fingerprint is not the one that is kept with the vectors of its space.
+            SpaceMismatch: It differs from the fingerprint stored with the vectors of its space.
         """
         self._expect(embedder, len(vector))
         fingerprint.compare(self._store.generations, embedder, vector)

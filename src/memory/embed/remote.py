@@ -1,4 +1,4 @@
-"""A server that embeds texts: what is special about one provider, where it is, and what its status codes mean."""
+"""A server that embeds texts: what is special to a provider, its URL, and what its status codes mean."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _TOO_LONG = re.compile(
     r"(context|input|array) length|maximum (context|input|sequence)|tokens per request|too (long|many tokens|large)",
     re.IGNORECASE,
 )
-LONGEST_WAIT = 3600.0  # seconds, whatever a server asks for
-_MESSAGE = 300  # characters of what a server says
+LONGEST_WAIT = 3600.0  # seconds, even if a server asks for more
+_MESSAGE = 300  # characters of a server's message that are repeated
 
 
 class Reply(NamedTuple):
     """
     Attributes:
-        rows: One vector a text, in their order, as the server gave them.
-        tokens: As it counted them; None if it did not say.
+        rows: One vector for each text, in order, as the server gave them.
+        tokens: The server's count; None if it did not say.
     """
 
     rows: Sequence[Sequence[float]]
@@ -46,7 +46,7 @@ class Remote(Protocol):
 
     Attributes:
         host: Its URL, without credentials.
-        most_texts, most_tokens: Of one request.
+        most_texts, most_tokens: Limits of one request.
     """
 
     provider: str
@@ -57,25 +57,25 @@ class Remote(Protocol):
 
     def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
         """
-        One request, once.
+        Make one request, once.
 
         Args:
-            seconds: For all of it, from looking up the host's name to the last byte.
-            most: Bytes of the answer, unpacked; not many more are ever read.
+            seconds: For everything, from the name lookup to the last byte.
+            most: Most bytes of the answer, unpacked; reading stops soon after.
 
         Raises:
-            Unreachable: No answer in time, or one that may be another the next time.
-            Refused: It will not, however often it is asked; `Unfit` or `TooLong` if one of the texts is why.
-            Garbled: The answer is not what the protocol says.
+            Unreachable: No answer in time, or one that may differ next time.
+            Refused: Asking again cannot help; `Unfit` or `TooLong` if one of the texts is the reason.
+            Garbled: The answer does not follow the protocol.
         """
         ...
 
     def loaded(self, seconds: float) -> bool:
         """
-        Whether the model is ready to answer at once.
+        Whether the model can answer at once.
 
         Raises:
-            EmbedError: It gives no answer.
+            EmbedError: The server does not answer.
         """
         ...
 
@@ -85,32 +85,32 @@ class Remote(Protocol):
 
 
 def ollama_url(host: str) -> str:
-    """The URL of Ollama: of the setting, else of `$OLLAMA_HOST`, else on this machine."""
+    """Ollama's URL: from the setting, else from `$OLLAMA_HOST`, else on this machine."""
     url = host or os.environ.get("OLLAMA_HOST", "") or "127.0.0.1"
     return url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  # where a server binds, not where it is
 
 
 def openai_url(base_url: str) -> str:
-    """The URL of a server like OpenAI: of the setting, else of `$OPENAI_BASE_URL`, else OpenAI's own."""
+    """The URL of OpenAI or a compatible server: from the setting, else from `$OPENAI_BASE_URL`, else OpenAI's own."""
     url = base_url or os.environ.get("OPENAI_BASE_URL", "") or OPENAI
     return url if "://" in url else f"https://{url}"
 
 
 def safe_url(url: str, setting: str, *, port: int | None = None) -> str:
     """
-    A URL as it may be shown: with its scheme and port, without credentials, query and closing slash.
+    A URL that is safe to show: with scheme and port, without credentials, query and final slash.
 
     Args:
-        setting: Where it comes from.
-        port: Of one that has neither a scheme nor a port.
+        setting: The setting it comes from, for the hint.
+        port: Added if the URL has neither a scheme nor a port.
 
     Raises:
-        Refused: It is no URL of a server.
+        Refused: It is not the URL of a server.
     """
     match = _URL.fullmatch(url)
     if match is None or (match[1] or "http") not in {"http", "https"} or int(match[3] or 1) > 65_535:
         hint = f"Set `{setting}`, e.g. to http://127.0.0.1:{port or 8000}."
-        host = url.rpartition("@")[2]  # what stands before is a secret
+        host = url.rpartition("@")[2]  # what is before it is a secret
         raise Refused(f"{host!r} is no URL of a server", hint=hint)
     scheme, name, number, path = match.groups()
     number = number or (port if scheme is None else None)
@@ -119,10 +119,10 @@ def safe_url(url: str, setting: str, *, port: int | None = None) -> str:
 
 def secret(text: str, variable: str) -> str:
     """
-    A key as it may be sent, without the line end that a file leaves on it.
+    A key ready to send, without the line end that a file leaves on it.
 
     Raises:
-        Refused: It could not be sent. The key itself is not repeated.
+        Refused: It cannot be sent. The message does not repeat it.
     """
     key = text.strip()
     if not (key.isascii() and key.isprintable()):
@@ -132,7 +132,7 @@ def secret(text: str, variable: str) -> str:
 
 
 def mask_keys(text: str, *keys: str) -> str:
-    """What a server or a client says, without keys: some repeat them, whole, in part or in quotes."""
+    """A message of a server or client without keys: some repeat them, in full, in part or in quotes."""
     for key in filter(None, keys):
         for spelling in {key, repr(key)[1:-1]}:
             text = text.replace(spelling, "…")
@@ -141,10 +141,10 @@ def mask_keys(text: str, *keys: str) -> str:
 
 def host_of(provider: str, settings: EmbeddingSettings) -> str:
     """
-    Where a provider's server is, as it may be shown; empty for one that has none.
+    The URL of a provider's server, safe to show; empty for a provider without one.
 
     Raises:
-        Refused: The setting is no URL.
+        Refused: The setting is not a URL.
     """
     match provider:
         case "ollama":
@@ -156,12 +156,12 @@ def host_of(provider: str, settings: EmbeddingSettings) -> str:
 
 def failure(status: int, message: str, *, host: str, headers: Mapping[str, str], hint: str) -> EmbedError:
     """
-    The error for an answer that is none.
+    The error for an answer with an error status.
 
     Args:
         message: The server's own words.
-        headers: Keys in lower case, or of any case if the mapping does not care.
-        hint: What to do if the model or the key is not taken.
+        headers: With keys in lower case, or a mapping that ignores case.
+        hint: What to do if the model or the key is refused.
     """
     message = printable(message)
     text = f"{host} answered {status}: {message[:_MESSAGE]}{'…' if len(message) > _MESSAGE else ''}"
@@ -180,7 +180,7 @@ def failure(status: int, message: str, *, host: str, headers: Mapping[str, str],
 
 
 def _after(header: str | None) -> float | None:
-    """Seconds until a `Retry-After`, which is a number of them or a date (RFC 9110, section 10.2.3)."""
+    """Seconds until a `Retry-After`, which is a number of seconds or a date (RFC 9110, section 10.2.3)."""
     if not header:
         return None
     if re.fullmatch(r"\d{1,9}(\.\d{0,9})?", header.strip()):

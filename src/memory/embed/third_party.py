@@ -1,4 +1,7 @@
-"""Code that is not ours: a plug-in, an embedder that was given, a provider's client. What it raises, gives and costs."""
+"""
+Calls into code that is not ours (a plug-in, a passed embedder, a provider's client): its errors,
+values and costs.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +31,15 @@ T = TypeVar("T")
 @contextmanager
 def third_party(whose: str, mask: Callable[[str], str] = lambda text: text) -> Generator[None]:
     """
-    Whatever third-party code raises inside, as an error of ours: no save and no search may fail for it.
+    Turn whatever third-party code raises inside into an error of ours, so that no save and no search crashes.
 
-    This is the one place that catches every Exception: what others raise cannot be listed.
+    This is the only place that catches every Exception, because the exceptions of others cannot be listed.
 
     Args:
-        mask: Takes keys out of what was raised.
+        mask: Removes keys from the message.
 
     Raises:
-        Raised: It raised something else than an error of ours.
+        Raised: Something other than one of our errors was raised.
     """
     try:
         yield
@@ -49,9 +52,10 @@ def third_party(whose: str, mask: Callable[[str], str] = lambda text: text) -> G
 
 def tried_twice(load: Callable[[], T], *failures: type[Exception]) -> T:
     """
-    What loads a model, tried once more if it fails (CAP D39): a disk that is far away, or a download, may be back.
+    Load a model, with a second try if it fails (CAP D39): a remote disk or a download may be back.
 
     Args:
+        failures: The exceptions that are worth a second try.
         failures: What it raises then.
     """
     try:
@@ -61,7 +65,7 @@ def tried_twice(load: Callable[[], T], *failures: type[Exception]) -> T:
 
 
 def guarded_counter(tokens: Callable[[str], int]) -> Callable[[str], int]:
-    """What counts tokens and is not ours, so that it raises Refused, whatever goes wrong."""
+    """A third-party token counter that raises Refused, whatever goes wrong in it."""
 
     def count(text: str) -> int:
         with third_party("counting tokens"):
@@ -72,14 +76,14 @@ def guarded_counter(tokens: Callable[[str], int]) -> Callable[[str], int]:
 
 def unit_rows(rows: object, count: int, whose: str, dimension: int | None = None) -> Vectors:
     """
-    What third-party code gave for so many texts, as unit rows.
+    Vectors from third-party code as unit rows, shape (count, width), C order, float32.
 
     Args:
-        rows: Whatever it gave.
-        dimension: Width that the rows must have; None takes any that all have.
+        rows: Whatever the code returned.
+        dimension: The width that rows must have; None accepts any common width.
 
     Raises:
-        Garbled: These are not `count` vectors of that width, finite and with a direction.
+        Garbled: These are not `count` vectors of that width, finite and longer than 0.
     """
     import numpy as np
 
@@ -106,10 +110,10 @@ def unit_rows(rows: object, count: int, whose: str, dimension: int | None = None
 
 class Metered:
     """
-    Any embedder that is not a `Client`, whoever wrote it: what it raises is an error of ours, what it gives is checked.
+    Any embedder that is not a `Client`: its exceptions become errors of ours, and its vectors are checked.
 
-    What stays in this process is added up afterwards and costs a search nothing; what leaves it, as a plug-in's may,
-    is reserved before, within the day's budget.
+    Calls that stay in this process are logged afterwards and cost a search nothing; calls that leave it,
+    as a plug-in's may, are reserved first, within the day's budget.
     """
 
     fallback = ""
@@ -126,9 +130,9 @@ class Metered:
     ) -> None:
         """
         Args:
-            budget, pause_seconds: Of one that sends texts; see `memory.embed.client.Terms`.
-            check: Gets the model's fingerprint now and then, before vectors are given away; None for models that
-                cannot change under their name.
+            budget, pause_seconds: For an embedder that sends texts; see `memory.embed.client.Terms`.
+            check: Gets the model's fingerprint from time to time, before vectors are returned;
+                None for models that cannot change under their name.
         """
         self._embedder, self._check = embedder, check
         self._checked_at = -RECHECK_SECONDS
@@ -143,7 +147,7 @@ class Metered:
 
     @property
     def dimension(self) -> int:
-        with third_party(self._name):  # read each time: an embedder of one's own may change while it lives
+        with third_party(self._name):  # read each time: a user's own embedder may change while it lives
             return int(self._embedder.dimension)
 
     @property
@@ -160,7 +164,7 @@ class Metered:
         See `Embedder.embed`.
 
         Raises:
-            Refused, Garbled: It raised something, or gave something that is no vectors of its dimension.
+            Refused, Garbled: It raised something, or did not return vectors of its dimension.
         """
         if self._check is not None and time.monotonic() - self._checked_at >= RECHECK_SECONDS:
             self.fingerprint = self._vectors([FINGERPRINT_TEXT], "passage")[0]
@@ -169,7 +173,7 @@ class Metered:
         return self._vectors(texts, role)
 
     def _vectors(self, texts: Sequence[str], role: Role) -> Vectors:
-        """What one call gives, which stands in the usage log."""
+        """The vectors of one call, which is recorded in the usage log."""
         if self.host:
             self.meter.check()
         try:
@@ -183,5 +187,5 @@ class Metered:
             raise
 
     def close(self) -> None:
-        """Record what is not recorded yet."""
+        """Write what is not in the usage log yet."""
         self.meter.write()

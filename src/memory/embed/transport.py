@@ -1,4 +1,4 @@
-"""Connections to a server, and what one call may take of time and memory, whatever the server does."""
+"""Connections to a server, and limits on the time and memory of a call, whatever the server does."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["HEADERS", "Connections", "Limits"]
 
 HEADERS = {"Accept-Encoding": "gzip"}
-"""What a client says it can unpack: only what is unpacked here, piece by piece."""
+"""The only encoding we announce: gzip, which is unpacked here piece by piece."""
 
 _PACKED = {"gzip", "x-gzip"}
-_EITHER = 32 + zlib.MAX_WBITS  # a header of gzip or of zlib, whichever is there
+_EITHER = 32 + zlib.MAX_WBITS  # accepts a gzip or a zlib header
 
 
 class _Connection(Protocol):
@@ -34,10 +34,10 @@ T = TypeVar("T")
 
 class Limits:
     """
-    What is left to the call that a client serves.
+    The time and bytes left to the current call of a client.
 
     Attributes:
-        most: Bytes of an answer, unpacked.
+        most: Most bytes of the answer, unpacked.
     """
 
     __slots__ = ("_seconds", "_until", "host", "most")
@@ -47,7 +47,7 @@ class Limits:
         self._seconds = self._until = 0.0
 
     def begin(self, seconds: float, most: int) -> None:
-        """A call begins."""
+        """Start the limits of a call."""
         self._seconds, self._until, self.most = seconds, monotonic() + seconds, most
 
     def late(self) -> Unreachable:
@@ -56,14 +56,14 @@ class Limits:
 
     def take(self, response: Any) -> None:
         """
-        Read an answer within the limits, in the place of its client: a hook of httpx for responses.
+        Read an answer within the limits, in place of its client: a response hook of httpx.
 
         Args:
-            response: A `Response` of httpx, to which a client may have brought its own.
+            response: A `Response` of httpx, or of the copy that a client brings.
 
         Raises:
-            Unreachable: It did not come in time.
-            Garbled: It is longer, or packed in a way that was not asked for.
+            Unreachable: It did not arrive in time.
+            Garbled: It is too long, or has an encoding that was not requested.
         """
         packed = response.headers.pop("content-encoding", "identity").strip().lower()
         if packed not in {"identity", "", *_PACKED}:
@@ -75,7 +75,7 @@ class Limits:
         response.stream = library.ByteStream(content)
 
     def _pieces(self, response: Any) -> Iterator[bytes]:
-        """An answer as it comes in."""
+        """The answer, piece by piece, within the limits."""
         remaining = self.most
         for piece in response.stream:
             remaining -= len(piece)
@@ -83,7 +83,7 @@ class Limits:
             yield piece
 
     def _unpacked(self, response: Any) -> Iterator[bytes]:
-        """A packed answer: a thousandth of it may be sent, so what comes out is counted before it is there."""
+        """The answer unpacked. It may grow a thousandfold, so bytes are counted before they are in memory."""
         unpacking, remaining = zlib.decompressobj(_EITHER), self.most
         for piece in self._pieces(response):
             try:
@@ -105,11 +105,11 @@ class Limits:
 
 class Connections(Generic[C]):
     """
-    Clients of one server, each with a connection of its own, made when they are needed. Threads may share it.
+    Clients of one server, each with its own connection, made when needed. Threads may share it.
 
-    Each serves one call at a time, in a thread of its own, so that a call that takes too long can be broken off by
-    closing its client, and no other. The time limits of the clients themselves are for one step each: a server that
-    sends a byte now and then keeps all of them, and looking up a name has none.
+    Each client serves one call at a time, in its own thread, so that closing it breaks off a call that takes too
+    long and no other. The clients' own timeouts would not do: they hold for one step each,
+    so a server that sends a byte now and then never exceeds them, and a name lookup has none.
     """
 
     def __init__(
@@ -117,8 +117,8 @@ class Connections(Generic[C]):
     ) -> None:
         """
         Args:
-            connect: Makes a client for calls of so many seconds, whose answers `Limits.take` reads.
-            mask: Takes keys out of what a client raises.
+            connect: Makes a client for calls of so many seconds; `Limits.take` must read its answers.
+            mask: Removes keys from what a client raises.
         """
         self._host, self._connect, self._mask = host, connect, mask
         self._idle: dict[float, list[tuple[C, Limits]]] = {}
@@ -126,15 +126,15 @@ class Connections(Generic[C]):
 
     def ask(self, question: Callable[[C], T], seconds: float, most: int) -> T:
         """
-        What a question to a client returns.
+        Ask a client a question and return its answer.
 
         Args:
-            seconds: For all of it: name, connection, request, headers and body.
-            most: Bytes of the answer, unpacked.
+            seconds: For everything: name lookup, connection, request, headers and body.
+            most: Most bytes of the answer, unpacked.
 
         Raises:
-            Unreachable: The time is over.
-            Error: What the question raises; what is none of ours as `Refused`.
+            Unreachable: Time is up.
+            Error: What the question raises; `Refused` for anything that is not one of our errors.
         """
         client, limits = self._client(seconds)
         limits.begin(seconds, most)
@@ -142,7 +142,7 @@ class Connections(Generic[C]):
         in_time = False
         try:
             in_time = call.wait(seconds)
-        finally:  # also if somebody interrupts
+        finally:  # also when interrupted
             if in_time:
                 with self._lock:
                     self._idle.setdefault(seconds, []).append((client, limits))
@@ -153,7 +153,7 @@ class Connections(Generic[C]):
         return call.result()
 
     def close(self) -> None:
-        """Hang up; the next call connects anew."""
+        """Hang up; the next call connects again."""
         with self._lock:
             idle, self._idle = self._idle, {}
         for some in idle.values():
@@ -174,7 +174,7 @@ class Connections(Generic[C]):
 
 
 class _Call(Generic[T]):
-    """A call in a thread of its own, which nobody has to wait for: not even the end of the process."""
+    """A call in its own daemon thread: nothing has to wait for it, not even the end of the process."""
 
     def __init__(self, call: Callable[[], T], host: str, mask: Callable[[str], str]) -> None:
         self._call, self._host, self._mask = call, host, mask
@@ -184,11 +184,11 @@ class _Call(Generic[T]):
         threading.Thread(target=self._run, name="memory-request", daemon=True).start()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is over by then."""
+        """Whether the call ends within these seconds."""
         return self._over.wait(seconds)
 
     def result(self) -> T:
-        """What came of it, when it is over."""
+        """The call's answer, or its error raised; only after it has ended."""
         if self._failure is not None:
             raise self._failure
         return self._answers[0]

@@ -1,4 +1,4 @@
-"""What embedding costs: what a text is embedded for, and the meter that lets calls through, counts and records them."""
+"""The cost of embedding: what a text is embedded for, and the meter that allows, counts and records calls."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from memory.store import Generation
     from memory.store.usage import UsageLog
 
-UNWRITTEN = 64  # calls inside this process that are kept back until they are written together
-LONGEST_PAUSE = 900.0  # seconds, whatever a server asks for
+UNWRITTEN = 64  # calls inside this process that are collected before they are written
+LONGEST_PAUSE = 900.0  # seconds, even if a server asks for more
 
 
-# What for -------------------------------------------------------------------
+# Purposes ---------------------------------------------------------------------
 
 
 class Purpose(NamedTuple):
     """
-    What a text is embedded for: it stands in the log, and says how long it is worth waiting.
+    What a text is embedded for: recorded in the log, and deciding how long to wait.
 
     Attributes:
-        name: As the log has it.
-        patience: Seconds that may be spent between tries, in all.
-        asked: Whether a person waits for just this: then a server that was down a moment ago is asked again.
+        name: Its name in the log.
+        patience: Seconds of waiting between tries, in all.
+        asked: Whether a person is waiting for just this: then even a server that was down a moment ago is asked again.
     """
 
     name: str
@@ -58,13 +58,13 @@ _CURRENT: ContextVar[Purpose] = ContextVar("purpose", default=SEARCH)
 
 
 def current() -> Purpose:
-    """What is embedded for at the moment, in this thread."""
+    """The current purpose in this thread."""
     return _CURRENT.get()
 
 
 @contextmanager
 def purpose(of: Purpose) -> Generator[None]:
-    """What is embedded inside is for this."""
+    """Everything embedded inside is for this purpose."""
     token = _CURRENT.set(of)
     try:
         yield
@@ -73,7 +73,7 @@ def purpose(of: Purpose) -> Generator[None]:
 
 
 def utc_now() -> datetime:
-    """The machine's clock, for what is asked beside any engine: that has its own."""
+    """The machine's clock, for use outside an engine; an engine has its own."""
     return datetime.now(UTC)
 
 
@@ -83,10 +83,10 @@ def utc_now() -> datetime:
 @dataclass(slots=True)
 class Outcome:
     """
-    What became of a call.
+    The result of a call.
 
     Attributes:
-        tokens: As estimated, until they are set to what the server counted.
+        tokens: Our estimate, until replaced by the server's count.
     """
 
     tokens: int
@@ -97,13 +97,11 @@ class Meter:
     """
     The calls of one embedder: its circuit breaker, its budget and its lines in the usage log.
 
-    Nothing is sent to a host that is not reserved. What becomes of a call afterwards must not cost its answer: if that
-    cannot be recorded at the moment, it is recorded with the next call, or by `write`.
-
-    Calls inside this process have no circuit and no budget, and are added up until they are written: a search need not
-    wait for the log. What was not written when a process is killed is lost; nothing of it left the machine.
-
-    The circuit is open while a host that gave no answer is left alone, by every process that has the same store.
+    Nothing is sent to a host before it is reserved. Recording the result must not cost the answer:
+    if the store is busy, it is recorded with the next call, or by `write`.
+    Calls inside this process have no circuit breaker and no budget. They are collected and written together, so that a
+    search need not wait for the log. If the process is killed first, they are lost; nothing of them left the machine.
+    The circuit is open while a host that did not answer is left alone, by every process with the same store.
     Nygard, Release It! (2007), chapter 5.
     """
 
@@ -120,10 +118,10 @@ class Meter:
     ) -> None:
         """
         Args:
-            host: Empty for what stays in this process.
-            budget: Of a day (UTC).
+            host: Empty for an embedder in this process.
+            budget: For a day (UTC).
             price: US dollars for a million tokens.
-            pause_seconds: How long a host that gives no answer is left alone; 0 asks it every time.
+            pause_seconds: How long to leave a host alone that does not answer; 0 always asks it.
         """
         self._names, self._host, self._log, self._now = names, host, log, now
         self._budget, self._price, self._pause_seconds = budget, price, pause_seconds
@@ -135,11 +133,12 @@ class Meter:
     @contextmanager
     def call(self, texts: Sequence[str]) -> Generator[Outcome]:
         """
-        Have a call with these texts made inside: reserved before, recorded after, its circuit closed by an answer. One
-        that fails inside this process is not recorded.
+        Make a call with these texts inside: reserved before, recorded after; an answer closes the circuit.
+
+        A call inside this process that fails is not recorded.
 
         Raises:
-            OverBudget: The day's budget would not take it.
+            OverBudget: The day's budget does not allow it.
             EmbedError: It cannot be reserved.
         """
         tokens = estimated_sum(texts)
@@ -181,7 +180,7 @@ class Meter:
         return tokens * self._price / 1_000_000
 
     def _keep(self, call: Call) -> None:
-        """Have a call written: one that left this process at once, others with the next ones."""
+        """Write a call: at once if it left this process, otherwise together with later ones."""
         with self._lock:
             self._unwritten.append(call)
             count = len(self._unwritten)
@@ -189,18 +188,18 @@ class Meter:
             self.write()
 
     def write(self) -> None:
-        """Record what is not recorded yet, if that can be; if somebody else writes at the moment, it waits."""
+        """Write what is not in the log yet; what cannot be written now waits for the next time."""
         with self._lock:
             calls, self._unwritten = self._unwritten, []
         if not calls or self._process != os.getpid():
-            return  # nothing, or the parent's, who writes it down
+            return  # nothing to write, or the calls of the parent process, which writes them itself
         left = self._recorded(calls) if self._host else self._added(calls)
         if left:
             with self._lock:
                 self._unwritten = [*left, *self._unwritten]
 
     def _recorded(self, calls: list[Call]) -> list[Call]:
-        """What could not be recorded of calls that were reserved."""
+        """Record the results of reserved calls; returns those that could not be recorded."""
         for number, one in enumerate(calls):
             try:
                 self._log.record_call(one.id, tokens=one.tokens, seconds=one.seconds, cost=one.cost, error=one.error)
@@ -209,20 +208,22 @@ class Meter:
         return []
 
     def _added(self, calls: list[Call]) -> list[Call]:
-        """What could not be added up of calls inside this process; of very many the latest."""
+        """Add calls inside this process to the log; returns those that could not be added, of very many the latest."""
         try:
             self._log.add_calls(calls)
         except StoreError:
             return calls[-10 * UNWRITTEN :]
         return []
 
-    # The circuit of its host ----------------------------------------------
+    # The host's circuit breaker -----------------------------------------------------
 
     def check(self) -> None:
         """
+        Raise if the host should be left alone.
+
         Raises:
-            Unreachable: The circuit is open, and nobody waits for just this.
-            EmbedError: It cannot be read whether it is.
+            Unreachable: The circuit is open, and no person is waiting for just this.
+            EmbedError: The state of the circuit cannot be read.
         """
         try:
             self._circuit = self._log.circuit(self._host)
@@ -240,23 +241,25 @@ class Meter:
         try:
             self._log.open_circuit(self._circuit)
         except StoreError:
-            return  # then the next one finds out for itself
+            return  # other processes then find out for themselves
 
     def _close(self) -> None:
-        """The host gave an answer: everybody may ask it again."""
+        """After an answer, let everyone ask the host again."""
         if self._circuit is None:
             return
         try:
             self._log.close_circuit(self._host)
         except StoreError:
-            return  # it is found out by the next answer
+            return  # the next answer tries again
         self._circuit = None
 
 
 def check_circuit(circuit: OpenCircuit | None, moment: datetime) -> None:
     """
+    Raise if a circuit is still open.
+
     Raises:
-        Unreachable: The time is not over for which the host of a circuit is left alone.
+        Unreachable: It is open at this moment.
     """
     if circuit is None:
         return
@@ -270,13 +273,13 @@ def check_circuit(circuit: OpenCircuit | None, moment: datetime) -> None:
 
 class ProcessStore:
     """
-    What embedders read and write where there is no store: budgets hold and circuits open, until this process ends.
+    What embedders need where there is no store: budgets and circuits hold until this process ends.
 
-    Nobody is shown what was embedded, and no vector is kept. See `memory.embed.fingerprint.EmbedderStore`.
+    The log cannot be read and no vector is stored. See `memory.embed.fingerprint.EmbedderStore`.
     """
 
     def __init__(self) -> None:
-        self._requests: list[Call] = []  # that with the id n is the n-th
+        self._requests: list[Call] = []  # the call with id n is the n-th
         self._circuits: dict[str, OpenCircuit] = {}
         self._lock = threading.Lock()
 
@@ -302,7 +305,7 @@ class ProcessStore:
             self._requests[id - 1] = call._replace(tokens=tokens, seconds=seconds, cost=cost, error=error)
 
     def add_calls(self, calls: Sequence[Call]) -> None:
-        """What stays in this process has no budget: nothing is kept of it."""
+        """Calls inside this process have no budget, so nothing is recorded."""
 
     def circuit(self, host: str) -> OpenCircuit | None:
         return self._circuits.get(host)
