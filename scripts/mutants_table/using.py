@@ -109,8 +109,8 @@ SETTINGS = (
     ),
     Mutant(
         "config-suggests-no-section",
-        'k.endswith("." + key.rsplit(".", maxsplit=1)[-1])',
-        'k.endswith("." + key)',
+        '''end = f".{key.rpartition('.')[2]}"''',
+        'end = f".{key}"',
         "test_config.py",
     ),
     Mutant(

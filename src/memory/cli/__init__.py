@@ -79,11 +79,9 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
+            from memory.schema.errors import did_you_mean
 
-            suggestions = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean {suggestions[0]!r}?" if suggestions else " See `memory --help`."
-            ctx.fail(f"no command {args[0]!r}.{hint}")
+            ctx.fail(f"no command {args[0]!r}. {did_you_mean(args[0], COMMANDS, 'See `memory --help`.')}")
         return super().resolve_command(ctx, args)
 
 

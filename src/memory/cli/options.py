@@ -16,7 +16,7 @@ import click
 from memory.config.config import load
 from memory.config.files import TEXT_BYTES, bounded, new_file, utf8
 from memory.engine import Engine
-from memory.schema.errors import Invalid
+from memory.schema.errors import Invalid, did_you_mean
 from memory.schema.kinds import CATEGORIES, Kind, kind
 from memory.schema.limits import iteration, printable
 from memory.schema.memory import Status
@@ -129,10 +129,7 @@ def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:
     """Other kinds than notes may have any category."""
     if not name or name in CATEGORIES or kinds - {Kind.NOTE}:
         return name
-    from difflib import get_close_matches
-
-    suggestions = get_close_matches(name, CATEGORIES, n=1)
-    hint = f"Did you mean {suggestions[0]!r}?" if suggestions else f"There are: {', '.join(CATEGORIES)}."
+    hint = did_you_mean(name, CATEGORIES)
     raise Invalid(f"no category {name!r} of a note", hint=f"{hint} Other kinds have their own: name it with --kind.")
 
 

@@ -9,7 +9,7 @@ import click
 
 from memory.cli.options import PATH, as_json, named_file, opened, settings, show, tell
 from memory.config.config import FILE, keys, meaning, value, with_setting
-from memory.schema.errors import ConfigError, EmbedError, Invalid
+from memory.schema.errors import ConfigError, EmbedError, Invalid, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,12 +95,7 @@ def _shown(key: str | None) -> list[str]:
         return keys()
     shown = [name for name in keys() if name == key or name.startswith(f"{key}.")]
     if not shown:
-        from difflib import get_close_matches
-
-        suggestions = get_close_matches(key, keys(), n=1)
-        raise ConfigError(
-            f"no setting {key!r}", hint=f"Did you mean {suggestions[0]!r}?" if suggestions else "See `memory config`."
-        )
+        raise ConfigError(f"no setting {key!r}", hint=did_you_mean(key, keys(), "See `memory config`."))
     return shown
 
 

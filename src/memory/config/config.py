@@ -30,7 +30,7 @@ from memory.config.settings import (
     setting,
     variable,
 )
-from memory.schema.errors import ConfigError
+from memory.schema.errors import ConfigError, did_you_mean
 from memory.schema.limits import printable
 
 if TYPE_CHECKING:
@@ -219,18 +219,13 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
         ConfigError: There is no such setting, or it does not take the value.
     """
     if key not in (known := keys()):
-        from difflib import get_close_matches
-
-        named = [k for k in known if k.endswith("." + key.rsplit(".", maxsplit=1)[-1])]
-        suggestions = (
-            [MOVED[key]]
-            if key in MOVED
-            else named or get_close_matches(key, known if "." in key else [*SECTIONS, *known], n=1)
-        )
+        end = f".{key.rpartition('.')[2]}"
+        named = [MOVED[key]] if key in MOVED else [k for k in known if k.endswith(end)]
         if key in SECTIONS:
             hint = f"It has settings: {', '.join(k for k in known if k.startswith(f'{key}.'))}."
             raise ConfigError(f"{origin}: {key} is a section, not a setting", hint=hint)
-        hint = f"Did you mean {suggestions[0]!r}?" if suggestions else ""
+        others = known if "." in key else [*SECTIONS, *known]
+        hint = f"Did you mean {named[0]!r}?" if named else did_you_mean(key, others, "")
         if FOREIGN & {*key.split(".")}:
             hint += " If another program wrote it, move it away: `memory config import FILE` takes it over."
         raise ConfigError(f"{origin}: no setting {key!r}", hint=hint.strip())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import replace
-from difflib import get_close_matches
 from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memory.engine import Engine
 from memory.evaluate.build import name
 from memory.evaluate.measures import Measures, measures
-from memory.schema.errors import Invalid
+from memory.schema.errors import Invalid, did_you_mean
 from memory.schema.query import ACTIVE, Mode, Query, Scope
 
 if TYPE_CHECKING:
@@ -107,13 +106,11 @@ def chosen(names: Sequence[str]) -> Chosen:
         Invalid: None is named, or there is none of a name; the nearest is suggested.
     """
     known = [*(system.name for system in SYSTEMS), FRONTIER]
-    every = f"There are: {', '.join(known)}."
     if not names:
-        raise Invalid("no system is named", hint=every)
+        raise Invalid("no system is named", hint=f"There are: {', '.join(known)}.")
     for one in names:
         if one not in known:
-            suggestions = get_close_matches(one, known, n=1)
-            raise Invalid(f"no system {one!r}", hint=f"Did you mean {suggestions[0]!r}?" if suggestions else every)
+            raise Invalid(f"no system {one!r}", hint=did_you_mean(one, known))
     return Chosen(tuple(system for system in SYSTEMS if system.name in names), FRONTIER in names)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.integrations import files, own, parts
@@ -17,7 +16,7 @@ from memory.integrations.command import NOTHING, command, options
 from memory.integrations.edits import JsonEdit, Occupied, presence, snippet
 from memory.integrations.jsontext import Fault, blank, node_at, parsed
 from memory.integrations.toml import TomlEdit
-from memory.schema.errors import ConfigError, Error, Invalid
+from memory.schema.errors import ConfigError, Error, Invalid, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,9 +56,7 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.agent not in NAMES:
-            suggestions = get_close_matches(self.agent, NAMES, n=1)
-            hint = f"Did you mean {suggestions[0]!r}?" if suggestions else f"There are: {', '.join(NAMES)}."
-            raise Invalid(f"no agent {self.agent!r}", hint=hint)
+            raise Invalid(f"no agent {self.agent!r}", hint=did_you_mean(self.agent, NAMES))
 
 
 CHANGING = frozenset({"added", "replaced", "updated", "removed", "unverified"})

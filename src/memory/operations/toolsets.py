@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from memory.config.settings import TOOLSETS
-from memory.schema.errors import Invalid
+from memory.schema.errors import Invalid, did_you_mean
 from memory.schema.limits import clipped_repr
 
 if TYPE_CHECKING:
@@ -39,11 +38,8 @@ def chosen(names: Iterable[str]) -> tuple[Operation, ...]:
     known = TOOLSETS
     for name in sorted(wanted):
         if name not in known:
-            suggestions = get_close_matches(name, known, n=1)
-            raise Invalid(
-                f"no toolset {name!r}",
-                hint=f"{f'Did you mean {suggestions[0]!r}? ' if suggestions else ''}There are: {', '.join(known)}.",
-            )
+            hint = f"{did_you_mean(name, known, '')} There are: {', '.join(known)}."
+            raise Invalid(f"no toolset {name!r}", hint=hint.lstrip())
     return tuple(
         {tool.name: tool for name in _HOMES if ALL in wanted or name in wanted for tool in _tools(name)}.values()
     )
@@ -61,6 +57,4 @@ def unknown(name: str, known: Collection[str]) -> str:
         return (
             f"{name} is in the toolset {elsewhere}, which this server does not have. The user brings it by {brought}."
         )
-    suggestions = get_close_matches(name, known, n=1)
-    hint = f"Did you mean {suggestions[0]!r}?" if suggestions else f"There are: {', '.join(known)}."
-    return f"no tool {clipped_repr(name)}. {hint}"
+    return f"no tool {clipped_repr(name)}. {did_you_mean(name, known)}"

@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 
 class Error(Exception):
@@ -168,3 +168,17 @@ class SpaceMismatch(Error):
 
 class DimensionMismatch(SpaceMismatch):
     """The same model, but vectors of another width."""
+
+
+def did_you_mean(name: str, known: Collection[str], otherwise: str | None = None) -> str:
+    """
+    The hint for a name that is not known: the nearest one that is.
+
+    Args:
+        otherwise: What it says where none is near; None lists all.
+    """
+    from difflib import get_close_matches
+
+    if found := get_close_matches(name, known, n=1):
+        return f"Did you mean {found[0]!r}?"
+    return f"There are: {', '.join(known)}." if otherwise is None else otherwise

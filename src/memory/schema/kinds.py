@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from memory.schema.errors import Invalid
+from memory.schema.errors import Invalid, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -161,13 +161,7 @@ def kind(name: str, among: Collection[Kind] = tuple(RULES)) -> Kind:
     """
     if (found := singular(name)) in RULES:
         return Kind(found)
-    from difflib import get_close_matches
-
-    suggestions = get_close_matches(name, [kind.value for kind in among], n=1)
-    raise Invalid(
-        f"no kind {name!r}",
-        hint=f"Did you mean {suggestions[0]!r}?" if suggestions else f"There are: {', '.join(among)}.",
-    )
+    raise Invalid(f"no kind {name!r}", hint=did_you_mean(name, [kind.value for kind in among]))
 
 
 def check_kind(old: Kind, new: Kind) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from os.path import isfile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memory.config.files import TEXT_BYTES, contents, utf8
 from memory.schema.draft import SHARED, Draft
-from memory.schema.errors import Invalid, StoreDamaged
+from memory.schema.errors import Invalid, StoreDamaged, did_you_mean
 from memory.schema.kinds import GENERAL, Kind, kind
 from memory.schema.limits import TITLE_LIMIT, printable
 from memory.schema.memory import Memory, MemoryId, Revision, Status
@@ -114,10 +113,7 @@ def parsed(line: str, *, place: str) -> Line:
     if values.get("schema", SCHEMA) != SCHEMA:
         raise Invalid(f"{place}: schema {values['schema']!r} is not {SCHEMA}", hint="Was it made by a newer version?")
     if unknown := sorted(set(values) - _KNOWN):
-        suggestions = get_close_matches(unknown[0], _KNOWN, n=1)
-        raise Invalid(
-            f"{place}: no field {unknown[0][:60]!r}", hint=f"Did you mean {suggestions[0]!r}?" if suggestions else ""
-        )
+        raise Invalid(f"{place}: no field {unknown[0][:60]!r}", hint=did_you_mean(unknown[0], _KNOWN, ""))
     try:
         draft = _draft(values)
         if "uid" not in values:
