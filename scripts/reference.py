@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli import COMMANDS, cli
-from memory.config.config import Config, example, keys, meaning, value
+from memory.config.config import Config, keys, meaning, value
+from memory.config.edit import example
 from memory.mcp.prompts import PROMPTS
 from memory.mcp.resources import FIXED, MEMORY
 from memory.operations.toolsets import chosen, toolsets

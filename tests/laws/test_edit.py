@@ -9,8 +9,8 @@ import pytest
 import yaml
 from hypothesis import example, given, strategies as st
 
-from memory.config.config import Config, example as example_file, keys, tree, value
-from memory.config.edit import changed
+from memory.config.config import Config, keys, tree, value
+from memory.config.edit import changed, example as example_file
 from memory.schema.errors import ConfigError
 
 BEHIND = ["", "", " ", "  # Anna wants it", " # limit: 3", " #home: 'x'"]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import as_json, named_file, opened, settings, show
-from memory.config.config import FILE, example, load
+from memory.config.config import FILE, load
+from memory.config.edit import example
 from memory.config.files import write_file
 from memory.schema.errors import ConfigError, Error
 

@@ -310,29 +310,3 @@ def value(config: Config, key: str) -> object:
 def meaning(key: str) -> str:
     """One line on what a setting does."""
     return str(_definitions()[key].metadata["meaning"])
-
-
-def example() -> str:
-    """A settings file with every setting at its default, in comments, each with its meaning."""
-    lines = [
-        "# Settings of `memory`. Take away the `# ` of one, and of its section, to change it; `memory config` shows where each value comes from.",
-        "",
-    ]
-    section = ""
-    for key in keys():
-        owner, _, name = key.rpartition(".")
-        if owner != section:
-            lines += ["", f"# {owner}:"]
-            section = owner
-        indent = "  " if owner else ""
-        lines += [f"# {indent}# {meaning(key)}", f"# {indent}{name}: {_yaml(value(Config(), key))}"]
-    return "\n".join(lines) + "\n"
-
-
-def _yaml(value: object) -> str:
-    match value:
-        case bool():
-            return str(value).lower()
-        case "":
-            return '""'
-    return str(value)

@@ -1,4 +1,4 @@
-"""Changing a settings file: one line of it, all else and every comment as it was."""
+"""Writing a settings file: the example, and one line of any, all else and every comment as it was."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memory.config.config import SECTIONS, example, tree
+from memory.config.config import SECTIONS, Config, keys, meaning, tree, value as value_of
 from memory.config.files import SETTINGS_BYTES, contents, read_only, write_file
 from memory.schema.errors import ConfigError
 
@@ -26,6 +26,23 @@ _VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^ \t\r\n"'#&*!|>%@`{}\[\],].*?
 
 class _Changed(Exception):
     """Somebody else wrote to a file since it was read."""
+
+
+def example() -> str:
+    """A settings file with every setting at its default, in comments, each with its meaning."""
+    lines = [
+        "# Settings of `memory`. Take away the `# ` of one, and of its section, to change it; `memory config` shows where each value comes from.",
+        "",
+    ]
+    section = ""
+    for key in keys():
+        owner, _, name = key.rpartition(".")
+        if owner != section:
+            lines += ["", f"# {owner}:"]
+            section = owner
+        indent = "  " if owner else ""
+        lines += [f"# {indent}# {meaning(key)}", f"# {indent}{name}: {_yaml(value_of(Config(), key))}"]
+    return "\n".join(lines) + "\n"
 
 
 def write_settings(file: str, changes: Mapping[str, object]) -> None:

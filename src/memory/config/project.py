@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from memory.config.files import contents
@@ -36,14 +37,8 @@ def project(folder: Path) -> str | None:
 def repository(folder: Path) -> Path | None:
     """The root of the git work tree around a folder."""
     folder = folder.resolve()
-    return next((parent for parent in (folder, *folder.parents) if _there(parent / ".git")), None)
-
-
-def _there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a folder that lets nobody look; a name too long
-        return False
+    # Not `Path.exists`, which raises for a folder that lets nobody look, and for a name that is too long.
+    return next((parent for parent in (folder, *folder.parents) if os.path.exists(parent / ".git")), None)
 
 
 def _main_worktree(mark: Path, folder: Path) -> Path:

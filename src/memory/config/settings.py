@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import FrozenInstanceError, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from memory.schema.kinds import sizes
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -160,12 +162,6 @@ class EmbeddingSettings(_Section):
     )
 
 
-def _sizes(text: str) -> None:
-    from memory.schema.kinds import sizes
-
-    sizes(text)
-
-
 @dataclass(init=False, repr=False, eq=False)
 class ChunkingSettings(_Section):
     """How bodies are cut."""
@@ -177,7 +173,7 @@ class ChunkingSettings(_Section):
     kinds: str = setting(
         "",
         'Kinds that are cut otherwise than usual: "report = 512, session_context = 450, note = never".',
-        check=_sizes,
+        check=sizes,
     )
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memory.config.config import Config, example, keys, load, meaning, value
+from memory.config.config import Config, keys, load, meaning, value
+from memory.config.edit import example
 from memory.schema import kinds
 from memory.schema.errors import ConfigError
 from memory.schema.kinds import Kind
@@ -220,7 +221,7 @@ def test_a_file_above_the_home_is_for_whoever_opens_it_to_say(home: Path) -> Non
 
 
 def test_the_example_beside_the_readme_is_that_of_the_code() -> None:
-    """Made by `python -c "from memory.config.config import example; print(example(), end='')" > config.example.yaml`."""
+    """Made by `python -c "from memory.config.edit import example; print(example(), end='')" > config.example.yaml`."""
     assert (ROOT / "config.example.yaml").read_text(encoding="utf-8") == example()
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memory.config.config import example, load, value
-from memory.config.edit import changed, write_settings
+from memory.config.config import load, value
+from memory.config.edit import changed, example, write_settings
 from memory.schema.errors import ConfigError
 
 if TYPE_CHECKING:
