@@ -99,10 +99,6 @@ def test_where_nothing_was_searched_it_says_so(tmp_path):
     assert (empty["searches"], empty["since"], empty["types"], empty["times"]) == (0, None, [], [])
 
 
-def test_an_odd_number_of_days_is_refused(shell):
-    assert "--days" in shell("stats", "--days", "0", code=2).err
-
-
 def test_what_was_asked_is_nowhere(shell):
     shown = replace(shell, settings={"MEMORY_SEARCH_SLOW_SECONDS": "0"})
     shown("search", SECRET, "--project", "secretproject", "--tag", "secrettag")

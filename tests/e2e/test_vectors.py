@@ -306,10 +306,6 @@ def test_a_width_that_a_model_cannot_give_is_refused(shell: Shell) -> None:
     assert "256 dimensions, not 100" in shell("config", "set", "embedding.dimensions", "100", code=1).err
 
 
-def test_options_of_reindex_that_contradict_each_other_are_refused(shell: Shell) -> None:
-    assert "do not go together" in shell("reindex", "--dry-run", "--rollback", code=2).err
-
-
 def test_a_reindex_whose_server_dies_half_way_goes_on_later(shell: Shell, provider: Provider) -> None:
     to(shell, provider, "embedding.batch_size", "1", "embedding.retries", "0")
     provider.then(None, None, Status(500))
