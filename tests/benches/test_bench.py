@@ -17,6 +17,39 @@ BENCH = Path(__file__).parents[2] / "bench"
 pytestmark = pytest.mark.skipif(not BENCH.is_dir(), reason="the benches come with the sources only")
 
 
+FIGURES = {
+    "speed.py --quick": (
+        "search, keyword tier",
+        "hybrid",
+        "context",
+        "save, one a transaction",
+        "reindex",
+        "python -c pass",
+    ),
+    "mcp.py --quick": ("first tools/list", "memory_search, keyword", "memory_search, hybrid", "tokens of toolset core"),
+    "sessions.py --quick": (
+        "fine, both legs",
+        "fine, as it comes",
+        "medium",
+        "coarse",
+        "chunking",
+        "save of a session_context",
+    ),
+    "entities.py": ("nDCG@10", "the engine's passage", "best observation", "Cosines with", "made, share"),
+    "graph.py --quick": (
+        "search_nodes",
+        "search_hybrid near one",
+        "the neighbour of all",
+        "find_path",
+        "add an observation",
+    ),
+    "size.py --quick": ("empty, width 384", "a finding, 280 characters", "a run with 350 tool calls", "cleared"),
+    "distil.py --quick": ("learning a lexicon", "the vector of a query", "distilled search", "hybrid search"),
+    "leaks.py --draws 20": (" 8 letters and digits: ", "12 letters and digits: ", "met"),
+}
+"""What each of these benches prints, by its command."""
+
+
 def quickly(*command: str, codes: tuple[int, ...] = (0,), **environment: str) -> str:
     """What a bench prints, at home and at work in a temporary folder; it must end with one of these exit codes."""
     with tempfile.TemporaryDirectory() as folder:
@@ -36,28 +69,16 @@ def quickly(*command: str, codes: tuple[int, ...] = (0,), **environment: str) ->
 def test_every_bench_is_tried():
     benches = {path.name for path in BENCH.glob("*.py") if '__name__ == "__main__"' in path.read_text("utf-8")}
 
-    assert benches == set(re.findall(r'quickly\("(\w+\.py)"', Path(__file__).read_text("utf-8")))
+    alone = re.findall(r'quickly\("(\w+\.py)"', Path(__file__).read_text("utf-8"))
+    assert benches == {*alone, *(command.split()[0] for command in FIGURES)}
 
 
-def test_the_speed_bench_measures_every_figure_of_the_table():
-    said = quickly("speed.py", "--quick")
+@pytest.mark.parametrize("command", FIGURES)
+def test_a_bench_measures_every_figure_of_its_table(command: str) -> None:
+    said = quickly(*command.split())
 
-    for what in ("search, keyword tier", "hybrid", "context", "save, one a transaction", "reindex", "python -c pass"):
-        assert what in said
-
-
-def test_the_mcp_bench_measures_every_figure_of_the_table():
-    said = quickly("mcp.py", "--quick")
-
-    for what in ("first tools/list", "memory_search, keyword", "memory_search, hybrid", "tokens of toolset core"):
-        assert what in said
-
-
-def test_the_sessions_bench_measures_every_figure_of_the_table():
-    said = quickly("sessions.py", "--quick")
-
-    for what in ("fine, both legs", "fine, as it comes", "medium", "coarse", "chunking", "save of a session_context"):
-        assert what in said
+    for figure in FIGURES[command]:
+        assert figure in said
 
 
 def test_the_embed_bench_measures_every_provider_or_says_that_it_leaves_it_out():
@@ -67,27 +88,6 @@ def test_the_embed_bench_measures_every_provider_or_says_that_it_leaves_it_out()
     for name in ("local", "sentence-transformers"):
         left_out = re.search(f"left out .*{name}", said)
         assert left_out or f"one short query, warm: {name}" in said
-
-
-def test_the_entities_bench_compares_the_texts_of_an_entity_and_what_thresholds_do():
-    said = quickly("entities.py")
-
-    for what in ("nDCG@10", "the engine's passage", "best observation", "Cosines with", "made, share"):
-        assert what in said
-
-
-def test_the_graph_bench_measures_every_figure_of_the_table():
-    said = quickly("graph.py", "--quick")
-
-    for what in ("search_nodes", "search_hybrid near one", "the neighbour of all", "find_path", "add an observation"):
-        assert what in said
-
-
-def test_the_size_bench_counts_the_bytes_of_the_decisions():
-    said = quickly("size.py", "--quick")
-
-    for what in ("empty, width 384", "a finding, 280 characters", "a run with 350 tool calls", "cleared"):
-        assert what in said
 
 
 def test_the_team_bench_loses_nothing():
@@ -116,13 +116,6 @@ def test_the_quality_bench_keeps_a_run_that_says_what_it_holds_for(tmp_path):
         assert str(tmp_path) not in (tmp_path / "run" / file).read_text("utf-8")
 
 
-def test_the_distil_bench_measures_learning_and_asking():
-    said = quickly("distil.py", "--quick")
-
-    for what in ("learning a lexicon", "the vector of a query", "distilled search", "hybrid search"):
-        assert what in said
-
-
 def test_the_hostile_bench_measures_every_case_that_is_asked_for():
     said = quickly("hostile.py", "--quick")
 
@@ -136,13 +129,6 @@ def test_the_hostile_bench_measures_every_case_that_is_asked_for():
     ):
         assert what in said
     assert "redact" not in quickly("hostile.py", "--quick", "signs")
-
-
-def test_the_leaks_bench_counts_what_the_redactor_misses():
-    said = quickly("leaks.py", "--draws", "20")
-
-    for what in (" 8 letters and digits: ", "12 letters and digits: ", "met"):
-        assert what in said
 
 
 def test_the_cut_bench_finds_no_honest_question_cut(tmp_path):
