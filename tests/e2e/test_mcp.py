@@ -329,9 +329,10 @@ def test_nothing_found_is_not_nothing_kept(fresh):
 # Whose project ----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("around", [False, True], ids=["no root", "a root around it"])
 @pytest.mark.parametrize("era", ERAS)
-def test_the_project_is_that_of_the_folder_the_server_was_started_in(tmp_path, era):
-    with Agent(shell(tmp_path), era) as agent:
+def test_the_project_is_that_of_the_folder_the_server_was_started_in(tmp_path, era, around):
+    with Agent(shell(tmp_path), era, roots=[tmp_path] if around else None) as agent:
         assert agent.call("memory_context")["project"] == "shop"
 
 
@@ -346,12 +347,6 @@ def test_the_client_s_roots_say_the_project_better(tmp_path, era):
         assert agent.call("memory_context")["project"] == "website"
         assert agent.call("memory_search", query="x", project=".")["hits"]
         assert agent.asked == 1
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_a_root_around_the_working_folder_does_not_hide_its_project(tmp_path, era):
-    with Agent(shell(tmp_path), era, roots=[tmp_path]) as agent:
-        assert agent.call("memory_context")["project"] == "shop"
 
 
 @pytest.mark.parametrize("roots", [[], ["file://elsewhere/x"], ["file:///%00"], ["file:///gone/for/good"]])

@@ -341,14 +341,9 @@ def test_of_what_was_found_any_word_matches_and_a_place_alone_does_not() -> None
     assert (matching(2), matching(1)) == (6, 5)
 
 
-def test_deeper_headings_belong_to_their_second() -> None:  # CAP A31
-    outline = of(("# A", "## B"), ("# A", "## B", "### C"), ("# A", "## B", "### D"), ("# A", "## E"))
-
-    assert [id for id, _ in section(outline, ChunkId(1))] == [0, 1, 2]
-
-
-def test_deeper_headings_belong_to_their_second_also_without_a_first() -> None:
-    outline = of(("## B",), ("## B", "### C"), ("## B", "### D"), ("## E",))
+@pytest.mark.parametrize("first", [("# A",), ()], ids=["below a first", "without a first"])
+def test_deeper_headings_belong_to_their_second(first: tuple[str, ...]) -> None:  # CAP A31
+    outline = of((*first, "## B"), (*first, "## B", "### C"), (*first, "## B", "### D"), (*first, "## E"))
 
     assert [id for id, _ in section(outline, ChunkId(1))] == [0, 1, 2]
 

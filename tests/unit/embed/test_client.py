@@ -460,7 +460,13 @@ def test_budgets_are_written_as_people_write_them(text, expected):
     assert budget(text) == expected
 
 
-@pytest.mark.parametrize("text", ["500", "5 dollars", "-1 calls", "many calls", "5 calls 6 tokens"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("500", "5 dollars", "-1 calls", "many calls", "5 calls 6 tokens"),
+        *("9" * 400 + " calls", "1e400 tokens", "9" * 40 + "m calls"),  # beyond all numbers
+    ],
+)
 def test_what_is_no_budget_is_said_to_be_none(text):
     with pytest.raises(ValueError, match="no budget"):
         budget(text)

@@ -468,28 +468,24 @@ def test_toml_that_the_library_cannot_read_is_refused_but_ours_can_be_cut_out(ho
     assert path.read_text() == "[mcp_servers]\nz = 1\n"
 
 
-def test_removing_leaves_what_was_added_since(home: Path) -> None:
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        ('"mcpServers": {}', '"mcpServers": {', '"x": 1,\n  "mcpServers": {', '"x": 1,\n  "mcpServers": {}'),
+        ('"a": 1', '"a": 1', '"a": 2', '"a": 2'),
+    ],
+    ids=["an object that was there", "an object that only we needed"],
+)
+def test_removing_leaves_what_was_added_since_and_no_more(home: Path, before, old, new, after) -> None:
     path = home / ".cursor/mcp.json"
     path.parent.mkdir()
-    path.write_text('{\n  "mcpServers": {}\n}\n')
+    path.write_text(f"{{\n  {before}\n}}\n")
     run(machine(home), "cursor")
-    path.write_text(path.read_text().replace('"mcpServers": {', '"x": 1,\n  "mcpServers": {'))
+    path.write_text(path.read_text().replace(old, new))
 
     run(machine(home), "cursor", remove=True)
 
-    assert path.read_text() == '{\n  "x": 1,\n  "mcpServers": {}\n}\n'
-
-
-def test_removing_takes_an_object_that_only_we_needed(home: Path) -> None:
-    path = home / ".cursor/mcp.json"
-    path.parent.mkdir()
-    path.write_text('{\n  "a": 1\n}\n')
-    run(machine(home), "cursor")
-    path.write_text(path.read_text().replace('"a": 1', '"a": 2'))
-
-    run(machine(home), "cursor", remove=True)
-
-    assert path.read_text() == '{\n  "a": 2\n}\n'
+    assert path.read_text() == f"{{\n  {after}\n}}\n"
 
 
 def test_a_hook_of_ours_beside_others_goes_alone(home: Path) -> None:

@@ -74,23 +74,15 @@ def test_a_revision_without_a_difference_says_so(engine):
     assert text.details(found).endswith("Until 2026-01-02 00:00: the same in all that is shown here")
 
 
-def test_an_imported_file_is_not_shown_twice(engine):
+@pytest.mark.parametrize(("title", "headings"), [("Guide", []), ("file", ["    Guide"])])
+def test_a_heading_is_shown_once_whether_or_not_it_is_the_title(engine, title, headings):
     body = "# Guide\n\nCookies are warm.\n"
-    engine.save(Draft(kind=Kind.KNOWLEDGE_BASE, title="Guide", body=body))
+    engine.save(Draft(kind=Kind.KNOWLEDGE_BASE, title=title, body=body))
 
     lines = plain(text.answer(engine.search(Query("cookies", mode=Mode.KEYWORD)))).splitlines()
 
-    assert lines[0].startswith(" 1  Guide")
-    assert lines[1:] == ["    Cookies are warm."]
-
-
-def test_a_heading_of_another_name_is_shown_once(engine):
-    body = "# Guide\n\nCookies are warm.\n"
-    engine.save(Draft(kind=Kind.KNOWLEDGE_BASE, title="file", body=body))
-
-    lines = plain(text.answer(engine.search(Query("cookies", mode=Mode.KEYWORD)))).splitlines()
-
-    assert lines[1:] == ["    Guide", "    Cookies are warm."]
+    assert lines[0].startswith(f" 1  {title}")
+    assert lines[1:] == [*headings, "    Cookies are warm."]
 
 
 def test_lines_are_as_wide_as_the_terminal(monkeypatch):

@@ -637,18 +637,21 @@ def test_a_note_is_expanded_with_what_it_says_in_short(memory: SessionMemory) ->
     assert memory.expand_chunk_context(last, 100)["expanded_content"] == f"In short\n\n{details}"
 
 
-@pytest.mark.parametrize("chunk", [0, -1, 99, "x", "1.0", "%", "", None, True, 10**30, "²"])
-def test_what_is_no_chunk_is_refused(memory: SessionMemory, chunk: Any) -> None:
+NO_CHUNKS = (0, -1, 99, "x", "1.0", "%", "", None, True, 10**30, "²")
+NO_NEIGHBOURS = (-1, 101, 1.5, "2", True, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [*(((chunk,), "chunk") for chunk in NO_CHUNKS), *(((1, around), "0..100") for around in NO_NEIGHBOURS)],
+    ids=str,
+)
+def test_what_is_no_chunk_or_no_number_of_neighbours_is_refused(
+    memory: SessionMemory, arguments: tuple[Any, ...], said: str
+) -> None:
     memory.store_report("a", "s", "alpha")
 
-    assert "chunk" in refused("expand_chunk_context", memory.expand_chunk_context(chunk))
-
-
-@pytest.mark.parametrize("around", [-1, 101, 1.5, "2", True, None])
-def test_neighbours_are_a_whole_number(memory: SessionMemory, around: Any) -> None:
-    memory.store_report("a", "s", "alpha")
-
-    assert "0..100" in refused("expand_chunk_context", memory.expand_chunk_context(1, around))
+    assert said in refused("expand_chunk_context", memory.expand_chunk_context(*arguments))
 
 
 def test_cleaning_up_goes_on_until_all_is_gone(memory: SessionMemory) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,17 +38,17 @@ def test_the_score_of_a_distance_halves_with_each_relation() -> None:
     assert [distance_score(n) for n in (0, 1, 2, 10, None)] == [1.0, 0.5, 0.25, 2**-10, 0.0]
 
 
-@pytest.mark.parametrize("weight", [-0.1, 1.1, "0.5", True, None, float("nan")])
-@pytest.mark.parametrize("name", ["vector_weight", "keyword_weight"])
-def test_a_weight_is_0_to_1(name, weight) -> None:
+NO_WEIGHTS = (-0.1, 1.1, "0.5", True, None, float("nan"))  # a weight is 0 to 1
+NO_DISTANCES = (-1, 11, 1.5, True, "1")  # a distance is 0 to 10
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [*product(["vector_weight", "keyword_weight"], NO_WEIGHTS), *product(["distance"], NO_DISTANCES)],
+)
+def test_what_is_out_of_its_range_is_refused_by_name(name, value) -> None:
     with pytest.raises(Invalid, match=name):
-        Wanted(Query("x", scope=ENTITIES), **{name: weight})
-
-
-@pytest.mark.parametrize("distance", [-1, 11, 1.5, True, "1"])
-def test_a_distance_is_0_to_10(distance) -> None:
-    with pytest.raises(Invalid, match="distance"):
-        Wanted(Query("x", scope=ENTITIES), distance=distance)
+        Wanted(Query("x", scope=ENTITIES), **{name: value})
 
 
 def test_an_empty_graph_has_no_answer_and_nothing_amiss(tmp_path: Path) -> None:

@@ -316,18 +316,12 @@ def test_damage_that_is_met_later_is_said_too(filled: Path) -> None:
             [store.memories.bodies([id]).get(id) for id in ids]
 
 
-def test_a_folder_that_is_not_there_is_said(path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot make") as caught:
-        SqliteStore(path.parent / "nowhere" / "memory.db")
-
-    assert "There is no folder" in caught.value.hint
-
-
-def test_a_path_below_a_file_is_said(path: Path) -> None:
-    path.write_text("a file")
+@pytest.mark.parametrize("folder", ["nowhere", "a file"])
+def test_a_folder_that_is_none_is_said(path: Path, folder: str) -> None:
+    path.with_name("a file").touch()
 
     with pytest.raises(StoreError, match="cannot make") as caught:
-        SqliteStore(path / "memory.db")
+        SqliteStore(path.parent / folder / "memory.db")
 
     assert "There is no folder" in caught.value.hint
 
