@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from memory.embed.local.embedder import vocabulary
+from memory.embed.local.wordpiece import installed_folder, tokenizer
 
-_FOLDER = vocabulary.folder()
+_FOLDER = installed_folder()
 assert _FOLDER is not None, "the tests need the local model's package"
 
 FOLDER = _FOLDER
-pieces = vocabulary.wordpiece(FOLDER).count
+pieces = tokenizer(FOLDER).count
 """Those of the local model."""
 
 

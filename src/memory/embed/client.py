@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from memory.schema.usage import Budget
     from memory.store.usage import UsageLog
 
-__all__ = ["Client", "Terms", "WithFallback"]
-
 UNSENT = 4  # a text of at most this many tokens is not halved again, even if the server finds it too long
 NUMBER_BYTES = 64  # most bytes of a number in JSON; ten to twenty are usual
 MORE_BYTES = 1_000_000  # for everything in an answer except the vectors

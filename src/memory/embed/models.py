@@ -6,8 +6,6 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["ModelProfile", "profile"]
-
 
 class ModelProfile(NamedTuple):
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
+from concurrent.futures import Future
 from contextlib import suppress
 from importlib import import_module
 from time import monotonic
@@ -14,8 +15,6 @@ from memory.schema.errors import Error, Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-__all__ = ["HEADERS", "Connections", "Limits"]
 
 HEADERS = {"Accept-Encoding": "gzip"}
 """The only encoding we announce: gzip, which is unpacked here piece by piece."""
@@ -138,19 +137,32 @@ class Connections(Generic[C]):
         """
         client, limits = self._client(seconds)
         limits.begin(seconds, most)
-        call = _Call(lambda: question(client), self._host, self._mask)
-        in_time = False
+        answer = self._begun(lambda: question(client))
         try:
-            in_time = call.wait(seconds)
-        finally:  # also when interrupted
-            if in_time:
+            answer.exception(seconds)
+        except TimeoutError:
+            raise limits.late() from None
+        finally:  # also if somebody interrupts
+            if answer.done():
                 with self._lock:
                     self._idle.setdefault(seconds, []).append((client, limits))
             else:
                 self._hang_up(client)
-        if not in_time:
-            raise limits.late()
-        return call.result()
+        return answer.result()
+
+    def _begun(self, call: Callable[[], T]) -> Future[T]:
+        """A call in a thread of its own, which nobody has to wait for: not even the end of the process."""
+        answer: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                with third_party(self._host, self._mask):
+                    answer.set_result(call())
+            except Error as error:
+                answer.set_exception(error)
+
+        threading.Thread(target=run, name="memory-request", daemon=True).start()
+        return answer
 
     def close(self) -> None:
         """Hang up; the next call connects again."""
@@ -171,33 +183,3 @@ class Connections(Generic[C]):
     def _hang_up(self, client: C) -> None:
         with suppress(Refused), third_party(self._host):
             client.close()
-
-
-class _Call(Generic[T]):
-    """A call in its own daemon thread: nothing has to wait for it, not even the end of the process."""
-
-    def __init__(self, call: Callable[[], T], host: str, mask: Callable[[str], str]) -> None:
-        self._call, self._host, self._mask = call, host, mask
-        self._over = threading.Event()
-        self._answers: list[T] = []
-        self._failure: Error | None = None
-        threading.Thread(target=self._run, name="memory-request", daemon=True).start()
-
-    def wait(self, seconds: float) -> bool:
-        """Whether the call ends within these seconds."""
-        return self._over.wait(seconds)
-
-    def result(self) -> T:
-        """The call's answer, or its error raised; only after it has ended."""
-        if self._failure is not None:
-            raise self._failure
-        return self._answers[0]
-
-    def _run(self) -> None:
-        try:
-            with third_party(self._host, self._mask):
-                self._answers.append(self._call())
-        except Error as error:
-            self._failure = error
-        finally:
-            self._over.set()

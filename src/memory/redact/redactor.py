@@ -80,8 +80,6 @@ def _markers() -> re.Pattern[str]:
     return re.compile(r"\[redacted(?::([^\[\]\s]{1,64}))?\]")
 
 
-__all__ = ["BUILT_IN", "Redacted", "Redactor", "Rule"]
-
 BUILT_IN: tuple[Rule, ...] = (*KEYS, *FORMATS, *ADDRESSES, *CONTEXTS, *COMMANDS, *assigned())
 """Where two rules meet, what both match is taken out under the name of the first."""
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from memory.embed.local.embedder import LocalEmbedder, vocabulary
+from memory.embed.local.embedder import LocalEmbedder
 from memory.embed.local.minilm import network
+from memory.embed.local.wordpiece import tokenizer
 from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
 from memory.embed.third_party import tried_twice
 from memory.schema.errors import Refused
@@ -59,7 +60,7 @@ def test_weights_that_cannot_be_read_are_read_again(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_vocabulary_that_cannot_be_read_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    vocabulary.wordpiece.cache_clear()
+    tokenizer.cache_clear()
     read = Failing(Path.read_text, 1)
     monkeypatch.setattr(Path, "read_text", lambda path, **said: read(path, **said))  # noqa: PLW0108  # a method of it
 

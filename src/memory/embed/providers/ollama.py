@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from memory.embed.transport import Limits
 
-__all__ = ["Ollama"]
-
-DEFAULT = "nomic-embed-text"
 CONNECT_SECONDS = 2.0
 LISTED = 1_000_000  # bytes that the list of loaded models has at most
 KEY = "OLLAMA_API_KEY"  # of a server behind a proxy; its client sends it
@@ -36,14 +33,14 @@ class Ollama:
     most_texts = 64
     most_tokens = 16_384
 
-    def __init__(self, model: str = "", *, host: str = "", keep_alive: str = "", dimensions: int = 0) -> None:
+    def __init__(self, model: str, *, host: str = "", keep_alive: str = "", dimensions: int = 0) -> None:
         """
         Args:
             host: URL, or name and port; empty takes `$OLLAMA_HOST`, else this machine.
             keep_alive: How long the model stays loaded, e.g. "30m"; empty leaves it to the server.
             dimensions: Width to shorten vectors to, if the model can; 0 is its own.
         """
-        self.model = (model or DEFAULT).removesuffix(":latest")
+        self.model = model.removesuffix(":latest")
         self._url = ollama_url(host)
         self.host = safe_url(self._url, "embedding.ollama_host", port=OLLAMA_PORT)
         self._keep_alive, self._dimensions = keep_alive or None, dimensions or None

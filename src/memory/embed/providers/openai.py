@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from memory.embed.transport import Limits
 
-__all__ = ["OpenAI"]
-
-DEFAULT = "text-embedding-3-small"
 CONNECT_SECONDS = 5.0
 INSTALL = "Run `pip install openai`."
 
@@ -36,7 +33,7 @@ class OpenAI:
 
     def __init__(
         self,
-        model: str = "",
+        model: str,
         *,
         base_url: str = "",
         key: str | None = None,
@@ -49,7 +46,7 @@ class OpenAI:
             key: None takes that of the environment variable `key_env`.
             dimensions: Width to shorten vectors to, if the model can; 0 is its own.
         """
-        self.model = model or DEFAULT
+        self.model = model
         self._url = openai_url(base_url)
         self.host = safe_url(self._url, "embedding.openai_base_url")
         self._key, self._key_env, self._dimensions = key, key_env, dimensions

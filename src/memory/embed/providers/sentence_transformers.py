@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from memory.embed import Role
     from memory.schema.space import Vectors
 
-__all__ = ["SentenceTransformersEmbedder"]
-
 DEFAULT = "all-MiniLM-L6-v2"
 INSTALL = "Run `pip install torch` (or its CPU build), then `pip install sentence-transformers`."
 BATCH = 32
