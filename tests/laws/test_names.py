@@ -15,11 +15,11 @@ from memory.schema.answer import Scored
 from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Query, Term
-from memory.store.phrases import folded, forms, stems
 from memory.store.sqlite.keywords import expression
 from memory.text import identifiers
 from memory.text.identifiers import named, other, parts, pieces, split
-from memory.text.terms import terms
+from memory.text.stems import stems
+from memory.text.terms import folded, forms, terms
 
 WORDS = ["get", "set", "user", "name", "value", "index", "key", "list", "by", "from"]
 spoken = st.lists(st.sampled_from(WORDS), min_size=2, max_size=4)

@@ -16,11 +16,11 @@ from memory import Config, Draft, Engine, Query
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Mode, Term
 from memory.search import retrievers
-from memory.store import phrases as postings
-from memory.store.phrases import forms, stems
 from memory.store.sqlite import keywords
 from memory.store.sqlite.store import SqliteStore
-from memory.text.terms import terms
+from memory.text import terms as postings
+from memory.text.stems import stems
+from memory.text.terms import forms, terms
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

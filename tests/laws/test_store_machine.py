@@ -24,8 +24,8 @@ from memory.schema.query import Scope, Term
 from memory.schema.space import Window
 from memory.schema.usage import Budget, OpenCircuit
 from memory.store import Learned, Links, State, TermVector
-from memory.store.phrases import stems
 from memory.store.sqlite.store import SqliteStore
+from memory.text.stems import stems
 from oracle.ram import RamStore
 
 TOLERANCE = 1e-5  # cosines in 32 bits; bm25 is far closer

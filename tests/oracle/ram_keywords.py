@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import Scored
 from memory.store import PRIOR, SPARSE
 from memory.store.columns import WEIGHTS
-from memory.store.phrases import Allowance, folded, forms, phrased, stems
+from memory.text.stems import stems
+from memory.text.terms import Allowance, folded, forms, phrased
 from oracle.ram_chunks import columns
 from oracle.ram_data import Part, inside
 

@@ -10,7 +10,7 @@ from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind, check_kind
 from memory.schema.memory import ChunkId, Memory, MemoryId, Revision, Status
 from memory.store import RESOLVED, SAME, UID_PREFIX
-from memory.store.phrases import stems
+from memory.text.stems import stems
 from oracle.ram_chunks import Piece, columns, excerpt
 from oracle.ram_data import Part, inside
 from oracle.ram_generations import RamGenerations, living

@@ -183,7 +183,7 @@ class Term(NamedTuple):
         exact: Whether the query means just this: a name of code or a "quoted phrase".
         other: Another way it is written, which counts as well: "Git Hub" of `GitHub`. Empty if there is none.
         parts: What a store looks for instead, where no chunk holds it but some chunk one of these.
-        cut: It was not looked for: its words stand in too many places (`memory.store.phrases`).
+        cut: It was not looked for: its words stand in too many places (`memory.text.terms.Allowance`).
     """
 
     text: str

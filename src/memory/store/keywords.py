@@ -26,7 +26,7 @@ class Keywords(Protocol):
 
         A word of at least 3 characters that fewer than `SPARSE` chunks hold becomes a prefix, if that finds more. In
         place of a term that no chunk holds in any form stand its parts, if a chunk holds one of them. The rarest are
-        looked for first, as long as `memory.store.phrases` allows; those that would read more are `cut`.
+        looked for first, as long as `memory.text.terms.Allowance` allows; those that would read more are `cut`.
         """
         ...
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from itertools import pairwise
 
-from memory.store.phrases import stems
 from memory.text.bigrams import indexed
 from memory.text.identifiers import parts
+from memory.text.stems import stems
 from memory.text.terms import STOP
 
 

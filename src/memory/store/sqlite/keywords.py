@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import Scored
 from memory.store import PRIOR, SPARSE
 from memory.store.columns import WEIGHTS
-from memory.store.phrases import Allowance, folded, forms, phrased
 from memory.store.sqlite.database import Part, reading
 from memory.store.sqlite.rows import broad, listed, read, where, within
+from memory.text.terms import Allowance, folded, forms, phrased
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId
     from memory.schema.query import Scope, Term
-    from memory.store.phrases import Phrase, Phrased
     from memory.store.sqlite.database import Database
     from memory.store.sqlite.rows import Row, Values
+    from memory.text.terms import Phrase, Phrased
 
 BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS.values()))})"
 

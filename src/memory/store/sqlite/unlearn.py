@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.store.columns import WEIGHTS
 from memory.store.sqlite.rows import key, listed, packed
+from memory.text.stems import stems
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -55,7 +56,6 @@ def unlearning(db: apsw.Connection, memories: Sequence[int]) -> Generator[None]:
 def _unlearn(db: apsw.Connection, memories: Sequence[int]) -> set[str]:
     """Take away the vectors of two words that stand together in memories; all words that the index holds of these."""
     from memory.store.neighbours import neighbours
-    from memory.store.phrases import stems
 
     found: set[str] = set()
     rows: Iterable[Row] = db.execute(
