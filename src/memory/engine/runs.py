@@ -10,7 +10,7 @@ from uuid import uuid4
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import BY_AUTHOR, RESEARCH_KINDS, TOOL_TYPES, Kind
-from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_repr
+from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, checked_name, clipped_repr
 from memory.schema.query import Scope, check_limit, named_kinds
 from memory.store import Cleared, ToolCall
 
@@ -108,7 +108,7 @@ class Runs:
         Raises:
             Invalid: It is none, or it has the form of a secret: that would be taken out, and nothing be found under it.
         """
-        found = _name("the name of the run", given)
+        found = checked_name("the name of the run", given)
         if self._documents.clean(found) != found:
             raise Invalid("the name of the run has the form of a secret, and none is kept", hint="Take another.")
         return found
@@ -190,7 +190,7 @@ class Runs:
         return checked, tuple(notices)
 
     def _clean(self, name: str, value: str) -> str:
-        return _name(name, self._documents.clean(_name(name, value)))
+        return checked_name(name, self._documents.clean(checked_name(name, value)))
 
     def _cut(self, name: str, text: str, notices: list[Notice]) -> str:
         """At most `BODY_LIMIT` characters of a text without its secrets; what is cut says so."""
@@ -202,10 +202,3 @@ class Runs:
         notices.append(Notice(f"{name} of {len(clean):,} characters cut: {BODY_LIMIT:,} were kept"))
         mark = f"\n[cut here, of {len(clean):,} characters]"
         return clean[: BODY_LIMIT - len(mark)] + mark
-
-
-def _name(name: str, value: str) -> str:
-    check_text(name, value, NAME_LIMIT)
-    if not value.strip():
-        raise Invalid(f"{name} is blank")
-    return value.strip()

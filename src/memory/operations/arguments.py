@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
 from memory.schema.kinds import singular
-from memory.schema.limits import NAME_LIMIT, check_text, clipped_repr
+from memory.schema.limits import checked_name, clipped_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,7 +114,7 @@ def _fields(
         place = f"{owner}.{name}" if "[" in owner else name
         found[one.name] = _value(one, _singular(one, value), notices, place=place)
         if one.named:
-            _check_name(place, found[one.name])
+            checked_name(place, found[one.name])
     for one in parameters:
         if one.required and one.name not in found:
             raise Invalid(f"{owner} needs {one.name!r}", hint=one.meaning)
@@ -123,12 +123,6 @@ def _fields(
 
 def _singular(one: Parameter, value: object) -> object:
     return singular(value) if one.plural and isinstance(value, str) else value
-
-
-def _check_name(place: str, name: str) -> None:
-    check_text(place, name, NAME_LIMIT)
-    if not name.strip():
-        raise Invalid(f"{place} is blank")
 
 
 def _suggestion(name: str, known: list[str]) -> str:

@@ -44,6 +44,19 @@ def check_texts(texts: Iterable[tuple[str, object, int]]) -> None:
         check_text(name, text, limit)
 
 
+def checked_name(field: str, name: object) -> str:
+    """
+    A name that must be given, without blanks around it.
+
+    Raises:
+        Invalid: It is no text, longer than `NAME_LIMIT`, or blank.
+    """
+    check_text(field, name, NAME_LIMIT)
+    if not (found := str(name).strip()):
+        raise Invalid(f"{field} is blank")
+    return found
+
+
 def check_distance(value: object) -> int:
     """
     Raises:

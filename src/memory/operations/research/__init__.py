@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memory.engine import Engine
 from memory.operations.research import arguments, briefing, find, rows, transfer
-from memory.operations.research.arguments import THIS, needed
+from memory.operations.research.arguments import THIS
 from memory.operations.research.briefing import Room
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
+from memory.schema.limits import checked_name
 from memory.schema.query import MOST, Mode
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class ResearchMemory:
             Invalid: No run has such a name; or it has the form of a secret.
             ConfigError, StoreError: See `Engine.open`.
         """
-        name = None if query_id is None else needed("query_id", query_id)
+        name = None if query_id is None else checked_name("query_id", query_id)
         self._own, self._closed = engine is None, False
         self.engine = engine or Engine.open()
         try:
@@ -203,7 +204,7 @@ class ResearchMemory:
 
     def statistics(self, query_id: str | Here = THIS) -> dict[str, Any]:
         """How much there is of a run, by type and by agent; of one that is not there, zeros."""
-        run = self.query_id if query_id is THIS else needed("query_id", query_id)
+        run = self.query_id if query_id is THIS else checked_name("query_id", query_id)
         try:
             return rows.statistics(self.engine.runs.run(run), run)
         except NotFound:
@@ -229,7 +230,7 @@ class ResearchMemory:
     def _run(self, query_id: Which) -> str | None:
         if query_id is THIS:
             return self.query_id
-        return None if query_id is None else needed("query_id", query_id)
+        return None if query_id is None else checked_name("query_id", query_id)
 
     # Tool calls ----------------------------------------------------------
 

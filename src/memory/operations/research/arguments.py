@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from memory.schema.draft import Draft, article
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RESEARCH_KINDS, Kind, kind as named_kind
-from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_repr
+from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, checked_name, clipped_repr
 from memory.schema.query import Scope
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def draft(
     return Draft(
         kind=kind,
         body=content,
-        agent_id=needed("created_by", created_by),
+        agent_id=checked_name("created_by", created_by),
         query_id=run,
         metadata=said,
         project=project,
@@ -94,16 +94,3 @@ def research_kind(name: str) -> Kind:
     if (found := named_kind(name, RESEARCH_KINDS)) in RESEARCH_KINDS:
         return found
     raise Invalid(f"a {found} belongs to no research run", hint=f"Of a run there are: {', '.join(RESEARCH_KINDS)}.")
-
-
-def needed(field: str, given: object) -> str:
-    """
-    A name that must be given, without blanks around it.
-
-    Raises:
-        Invalid: It is no text, or blank.
-    """
-    check_text(field, given, NAME_LIMIT)
-    if not (found := str(given).strip()):
-        raise Invalid(f"{field} is blank")
-    return found
