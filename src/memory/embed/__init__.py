@@ -44,17 +44,17 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Width of its vectors; probed once if the provider does not state it."""
+        """Width of its vectors; found by a probe the first time, if the provider does not say."""
         ...
 
     @property
     def warm(self) -> bool:
-        """Whether a query can be embedded at once, without loading a model for seconds."""
+        """Whether a query can be embedded without first loading a model for seconds."""
         ...
 
     def windows(self, text: str) -> Sequence[str]:
         """
-        The text itself if the model can read all of it, else slices that it can.
+        The text itself if the model can read it whole, else slices that it can.
 
         The slices, in order, cover the text; each fits the model's length. At least one, even for an empty text.
         """
@@ -62,7 +62,7 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """
-        One unit vector for each text, in order: shape (len(texts), dimension).
+        One unit vector a text, in order: shape (len(texts), dimension).
 
         Args:
             texts: May be empty. Each should fit the model's window (see `windows`).
@@ -76,7 +76,7 @@ class Embedder(Protocol):
 
 
 class Names(NamedTuple):
-    """A space as far as it is known without asking the model."""
+    """A space as far as it is known without asking anybody."""
 
     provider: str
     model: str

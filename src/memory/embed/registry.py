@@ -67,9 +67,8 @@ class Embedders:
         self._tokens: Callable[[str], int] | None = getattr(embedder, "tokens", None)
         self.enabled = embedder is not None or settings.provider != "none"
         self.local = embedder is not None or settings.provider not in SERVERS
-        self._lasting: MeteredEmbedder | None = (
-            self._given
-        )  # the configured one, if nothing stored can change how it is made
+        # The configured embedder, if nothing stored can change how it is made.
+        self._lasting: MeteredEmbedder | None = self._given
         self._embedders: dict[ModelSpec, tuple[MeteredEmbedder, int]] = {}  # each with the width it was made for
         self._queries: OrderedDict[tuple[Space, str, bytes], Vectors] = OrderedDict()
         self._lock = threading.Lock()

@@ -57,7 +57,7 @@ class Remote(Protocol):
 
     def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
         """
-        Make one request, once.
+        One request, once.
 
         Args:
             seconds: For everything, from the name lookup to the last byte.
@@ -72,7 +72,7 @@ class Remote(Protocol):
 
     def loaded(self, seconds: float) -> bool:
         """
-        Whether the model can answer at once.
+        Whether the model is ready to answer at once.
 
         Raises:
             EmbedError: The server does not answer.
