@@ -1,4 +1,4 @@
-"""Takes secrets out of what is to be kept, before anything is written."""
+"""Removes secrets from what is about to be saved, before anything is written."""
 
 from memory.redact.detectors import Rule
 from memory.redact.redactor import BUILT_IN, Redacted, Redactor

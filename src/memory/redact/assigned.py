@@ -1,4 +1,4 @@
-"""Secrets that only their name gives away: `password = "…"`, `API_KEY=…`, `--token …`, `{"secret": "…"}`."""
+"""Secrets recognisable only by their name: `password = "…"`, `API_KEY=…`, `--token …`, `{"secret": "…"}`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.redact.detectors import Span
 
 FIELD = "secret-field"
-"""The name for what is taken out because the key of its JSON value names a secret."""
+"""The marker's name for text removed because its JSON key names a secret."""
 
 _KINDS_OF_KEY = (
     "api|access|auth|secret|private|public_secret|signing|signature|encryption|decryption|master|account|storage|shared|session|"
@@ -35,7 +35,7 @@ _ABROAD = (
     r"senha|palavra-passe|wachtwoord|has[łŁ]o|heslo|salasana|l[öÖ]senord|adgangskode|passord|[şŞ]ifre|jelsz[óÓ]|[пП]ароль|ПАРОЛЬ"
     r"|비밀번호|암호|m[ậẬ]t kh[ẩẨ]u|كلمة المرور|סיסמה|密码|密碼|パスワード"
 )
-"""The word for a password in other languages, where it is a word of its own."""
+"""The word for password in other languages, where it is a separate word."""
 
 _WORDS_ABROAD = (
     *"senha palavra-passe wachtwoord hasło heslo salasana lösenord adgangskode şifre jelszó пароль".split(),
@@ -43,10 +43,10 @@ _WORDS_ABROAD = (
     *"mdp clave parola psk haslo parool".split(),
 )
 _APART = r"(?:(?<![a-z])|(?<=\\[nrt]))"
-"""Where a word begins: after no letter, or after a line end as JSON writes it."""
+"""Where a word begins: not after a letter, unless the letter ends a line break as JSON writes it."""
 
 _MAYBE = rf"{_APART}(?:mdp|clave|parola|psk|haslo|parool)(?![a-z])"
-"""What may be a password or something else: its value must look generated."""
+"""Words for a password that can mean something else too: their value must look generated."""
 
 _HUMAN = rf"pass(?:w(?:or)?d|wort|phrase|code)s?|pwd|kennwort|contraseñ?n?a|mot de passe|{_APART}(?:{_ABROAD})|(?:(?<=bind)|(?<=root)|(?<=ldap)|(?<=admin)|(?<=user))pw(?![a-z])|{_APART}pw(?![a-z])"
 _SOME = r"(?-i:(?<=[A-Z0-9]_)(?<!PUBLIC_)(?<!CACHE_)(?<!PRIMARY_)(?<!FOREIGN_)(?<!SORT_)(?<!GROUP_)(?<!HASH_)KEY)(?==)"
@@ -62,7 +62,7 @@ _SUFFIX = (
 )
 _TAG = r"(?:</?(?:b|strong|em|i|code|span|label|t[dht]|d[dt]|p|li)>[ \t]{0,4}){0,2}"
 _OF = r"(?:[ \t](?:is|was)(?=:)|[ \t]\([\w .@-]{1,30}\)(?=:)|[ \t](?:for|of)[ \t][\w.@-]{1,40}(?=:))?"
-"""Whose it is, or that it is one, before the colon."""
+"""Words between the name and the colon: whose secret it is, or `is`."""
 
 _KEY_END = (
     r"(?![\w-]|\.\w)(?:</(?:b|strong|em|i|code|span|label|td|th|dt)>)?(?:\\{0,3}[\"'`]|&quot;|&#34;|%22)?\]?[*_]{0,3}"
@@ -72,7 +72,7 @@ _PAIR = (
     r",?\s{1,40}\\?[\"']?value\\?[\"']?[ \t]{0,3}[:=]|</key>\s{0,40}<string>"
     r"|[ \t]{0,4}\{[^{}]{0,200}?\sdefault[ \t]{0,20}="
 )
-"""What stands between the name and the value of a pair that says both: of Kubernetes, XML, a property list, Terraform."""
+"""What separates name and value where both are labelled: in Kubernetes, XML, property lists, Terraform."""
 
 _SET = rf"{_OF}[ \t]{{0,40}}(?P<set>{_PAIR}|=>|:=|(?<=[ \t])(?:->|→)(?=[ \t])|!?={{1,3}}|:(?!:)[*_]{{0,3}}|：|＝|%3[AD]|,(?=\s{{0,8}}[\"'])|\((?=\s{{0,8}}[\"']))\s{{0,2}}[ \t]{{0,40}}{_TAG}"
 _QUOTED = (
@@ -86,10 +86,10 @@ _BLOCK = (
 _ELEMENT = r">(?:<!\[CDATA\[)?(?P<element>[^<>\s\]]{1,512})(?:\]\]>)?</"
 
 _LONG = r"[A-Za-z0-9_-]{24,256}(?![^\s\"'`),.:;|\]}])"
-"""What a name says that ends in nothing but `_KEY`: long, and one word."""
+"""The value of a name that ends in a mere `_KEY` must be long and one word."""
 
 _AFTER = r"[)\],;:}.]{1,3}\s"
-"""How what follows a quoted text goes on: its closing quote was taken for an opening one."""
+"""What follows a quoted text that began at a closing quote."""
 
 _CALL = r"\(\s{0,8}(?:[\w.]{1,40},\s{0,4})?[\"'`][\w .-]{0,80}$"
 _SETTER = r"(?:^|[^A-Za-z])(?:[Ss]et|[Ww]ith)[A-Za-z]{0,40}$"
@@ -99,21 +99,25 @@ _COMMAND = (
 
 
 def assigned() -> tuple[Rule, ...]:
-    """The rule for what is set to a name. A flag's value stands after a blank, and only a flag's: `_value` looks back."""
+    """
+    The rule for values assigned to a name.
+
+    Only a flag's value may follow after a space alone: `_value` looks back for the flag.
+    """
     pattern = rf"{_STEM}{_SUFFIX}(?:{_KEY_END}{_TYPE}(?:{_SET}|[ \t]{{1,4}})(?:{_BLOCK}|{_QUOTED}|{BARE})|{_ELEMENT})"
     words = (*"pass secret token key credential kennwort contrase pw".split(), "mot de passe", *_WORDS_ABROAD)
     return (Rule("assigned-secret", pattern, words, folded=True, nested=True, judge=_value),)
 
 
 def names_secret(key: str) -> bool:
-    """Whether a key of JSON names what must not be kept: `password`, `apiKey`, `X-Auth-Token`, `Authorization`."""
+    """Whether a JSON key names a secret: `password`, `apiKey`, `X-Auth-Token`, `Authorization`."""
     spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key.strip())
     whole = rf"(?:.{{0,64}}[^a-z])??(?:{_STEM}(?:(?<!token)s)?|(?:proxy[-_])?authorization|(?:set[-_])?cookie){_SUFFIX}"
     return len(key) <= 128 and compiled(whole, folded=True).fullmatch(spelled) is not None and not may_name_secret(key)
 
 
 def may_name_secret(key: str) -> bool:
-    """Whether a key of JSON names a secret or something else: `session_key`, `auth`."""
+    """Whether a JSON key may name a secret or something else: `session_key`, `auth`."""
     spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key.strip())
     whole = (
         r"(?:.{0,64}[^a-z])??(?:(?:session|storage|shared|application|app|host|service|account)[-_. ]?key|auth|bearer"
@@ -123,7 +127,7 @@ def may_name_secret(key: str) -> bool:
 
 
 def _value(match: re.Match[str]) -> Span | None:
-    """Where the value is, if it looks like a secret."""
+    """The span of the value if it looks like a secret, else None."""
     password = match["password"] is not None
     before = match.string[max(0, match.start() - 96) : match.start()]
     group = match.lastgroup or "bare"
@@ -139,14 +143,17 @@ def _value(match: re.Match[str]) -> Span | None:
 
 
 def _fits(value: str, sign: str, *, password: bool) -> bool:
-    """Whether a text in quotes is a secret; as an argument (`sign` is `,` or `(`) a word is none."""
+    """Whether a quoted text is a secret; as an argument (`sign` is `,` or `(`) a plain word is not."""
     if compiled(_AFTER, folded=False).match(value) or (sign in {",", "("} and not (mixed(value) or strong(value))):
         return False
     return quoted_password(value) if password else strong(value, 8) and not code(value) and not expression(value)
 
 
 def _set(match: re.Match[str], before: str, group: str) -> bool:
-    """What follows the name is its value: by a sign, as an argument, or as the value of a flag or a command."""
+    """
+    Whether what follows the name is its value: after a sign, as an argument,
+    or as the value of a flag or a command.
+    """
     sign = match["set"]
     if sign is None:
         sql = group == "quoted" and match["quote"] == "'" and match[0].startswith("PASSWORD")
@@ -159,16 +166,16 @@ def _set(match: re.Match[str], before: str, group: str) -> bool:
 
 
 def _result(match: re.Match[str], before: str) -> bool:
-    """`PASS: TestName`, as test runners print it."""
+    """Whether this is `PASS: TestName`, as test runners print it."""
     return match[0].startswith("PASS:") and not before[-1:].isalnum() and before[-1:] not in {"_", "-"}
 
 
 BARE = r"[\"'`]?(?P<bare>[^\s\"'`\\\u2018-\u201f\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]{1,256})"
 
 _BEHIND = 200
-"""Characters before a name in which a bracket may be open."""
+"""Characters before a name that are searched for an open bracket."""
 
-_LEAST = 4  # characters
+_LEAST = 4  # characters of a value
 _FIRST = r"[^,;&|)\]}<>]*"
 _NEXT = r"[,;&|][A-Za-z_][\w.-]{1,40}[=:]|&&|\|\||<(?=/|!--|[A-Za-z][\w-]{0,20}/?>)|;[A-Za-z][\w.-]{1,40}(?=[ \t][\w ]{1,30}=)"
 """Where the next pair, command or tag begins."""
@@ -177,17 +184,21 @@ _NAME = r"[ \t]?[\w.\[\]-]*"
 _VARIABLE = r"(?:^|[\s\"'`(\[])[A-Z][A-Z0-9_]*=[\"']?$"
 _OPENERS = {")": "(", "]": "[", "}": "{"}
 _SLOT = r"<{1,3}(?:[A-Za-z][^<>\r\n]{0,80})?>|\[(?i:your|my|the|insert|enter|put)[^\[\]\r\n]{0,80}\]|&(?:lt|nbsp|#x3[cC]|#60|#160);"
-"""What stands for a value that whoever reads it puts there, and may have blanks: `<your password>`."""
+"""A placeholder for the reader to replace, which may contain spaces: `<your password>`."""
 
 _CLOSER = r"[)\]}]"
 _SIGILS = tuple("!&*@%|>")
-"""What a value in YAML begins with that is not the value itself: a tag, an anchor, an alias, the sign of a block."""
+"""First characters that a YAML value may have before the value itself: of a tag, an anchor, an alias or a block."""
 
 _TAIL = ".,:;|*_"
 
 
 def bare(match: re.Match[str], *, password: bool) -> Span | None:
-    """Where the value of the group `bare` is, if it looks like a secret; `set` is what stands between it and the name."""
+    """
+    The span of the value in the group `bare` if it looks like a secret, else None.
+
+    The group `set` is what separates it from the name.
+    """
     text, start, sign = match.string, match.start("bare"), match["set"] or ""
     whole = match["bare"][: _end(match)]
     if len(whole) < _LEAST or _none(match, sign):
@@ -195,7 +206,7 @@ def bare(match: re.Match[str], *, password: bool) -> Span | None:
     if sign == "=" and compiled(_VARIABLE, folded=False).search(text[max(0, start - 80) : start]):
         return _variable(match["bare"], start, password=password)
     whole = _closed(whole.rstrip(_TAIL), text, match.start())
-    first = compiled(_FIRST, folded=False).match(whole, 1)  # a value may begin with what ends others
+    first = compiled(_FIRST, folded=False).match(whole, 1)  # a value may begin with a character that ends others
     value = whole[: first.end()].rstrip(".,:!?*_") if first else ""
     if code(whole) or code(value):
         return None
@@ -204,10 +215,13 @@ def bare(match: re.Match[str], *, password: bool) -> Span | None:
 
 
 def _none(match: re.Match[str], sign: str) -> bool:
-    """It is compared with, an anchor of YAML or its like, a slot for a value, or the beginning of an expression."""
+    """
+    Whether it is compared with something, a YAML anchor or the like, a placeholder,
+    or the start of an expression.
+    """
     text, value = match.string, match["bare"]
     if (sign.endswith("==") or sign.startswith("!")) and value.rstrip("){}]:;,").isidentifier():
-        return True  # what a name is compared with is another, or stands in quotes
+        return True  # compared with another name; a literal would be in quotes
     marked = value.startswith(_SIGILS) and (sign.startswith(":") or value.startswith("&"))
     if marked and not _secret(value.lstrip("".join(_SIGILS)), password=match["password"] is not None):
         return True
@@ -216,7 +230,7 @@ def _none(match: re.Match[str], sign: str) -> bool:
 
 
 def _variable(value: str, start: int, *, password: bool) -> Span | None:
-    """What is set by `NAME=value`: the value goes to the next blank or quote, and may be a word."""
+    """A value set by `NAME=value`: it goes to the next space or quote, and may be a word."""
     whole = value.rstrip(",.;)")
     first = compiled(_FIRST, folded=False).match(whole)
     parts = {whole, first[0] if first else ""}
@@ -225,7 +239,7 @@ def _variable(value: str, start: int, *, password: bool) -> Span | None:
 
 
 def _secret(value: str, *, password: bool) -> bool:
-    """What is behind a sign that may be of YAML, or be the first of the value."""
+    """Whether the text after a sign, which may belong to YAML or to the value, looks like a secret."""
     if generated(value) or strong(value) or (password and bare_password(value) and not words(value)):
         return True
     return scrambled(value, SHORT) and not code(value)
@@ -236,7 +250,7 @@ def _literal(value: str) -> bool:
 
 
 def _end(match: re.Match[str]) -> int:
-    """How many characters of a value are before what cannot be part of it."""
+    """How many characters a value has before something that cannot be part of it."""
     value, before = match["bare"], match.string[max(0, match.start() - 80) : match.start()]
     ends = [len(value)]
     if found := compiled(_NEXT, folded=False).search(value):
@@ -252,7 +266,7 @@ def _end(match: re.Match[str]) -> int:
 
 
 def _closed(value: str, text: str, name: int) -> str:
-    """A value without what closes a bracket that was opened before its name, or that nothing opened at its end."""
+    """A value without a bracket that closes one opened before its name, or that closes none at its end."""
     line = text[max(0, name - _BEHIND) : name].rpartition("\n")[2]
     for found in compiled(_CLOSER, folded=False).finditer(value):
         at, sign = found.start(), found[0]

@@ -1,4 +1,4 @@
-"""Secrets that their surroundings give away: in addresses, headers, cookies, files of logins, statements and commands."""
+"""Secrets recognisable by their context: in URLs, headers, cookies, login files, SQL statements and commands."""
 
 from __future__ import annotations
 
@@ -26,14 +26,18 @@ if TYPE_CHECKING:
     from memory.redact.detectors import Span
 
 _HOST = r"[\w\[\-$%{.*]"
-"""What a host, or what stands for one, begins with."""
+"""First character of a host, or of a placeholder for one."""
 
 _OPEN = r"[^\s/?#,;|()\[\]\"'<>`\\@\u0080-\uffff]"
 _URL = (
     r"://(?P<user>[^\s:/@\"'<>`?#\[\],|)]{0,128}):"
     rf"(?P<s>[^\s\"'<>`@]{{1,256}}(?:@(?!{_HOST})[^\s\"'<>`@]{{0,128}}|@{_OPEN}{{1,128}}(?=@)){{0,4}})@(?={_HOST})"
 )
-"""The password goes to the first `@` a host can follow, and on to a later one only where no sign that ends a host is before it."""
+"""
+The password ends at the first `@` that a host can follow.
+
+It goes on to a later `@` only if no character that ends a host is in between.
+"""
 
 _PORT = r"\d{1,5}(?:[^\w@!$%^&*+=~-]|[^\x00-\x7f])"
 _WEB = ("http", "https", "ws", "wss")
@@ -41,7 +45,7 @@ _SIGNS = r"[/?#,;|()\[\]]"
 _OTHER = r"\]\(|mailto:|:/|:\d{2,5}(?!\d)"
 
 _CHANCE = 6.0
-"""Bits below which what stands between `user:` and `@` is no path (`shape.scrambled`)."""
+"""Threshold in bits: text between `user:` and `@` that scores lower is not a path (`shape.scrambled`)."""
 
 _ORACLE = (
     r"(?:jdbc:oracle:[a-z0-9]{2,8}:|(?:sqlplus|sqlldr|expdp|impdp|exp|imp|rman target)[ \t]{1,4}(?:-\w{1,8}[ \t]{1,4}){0,4}(?:userid=)?)"
@@ -52,11 +56,14 @@ _PGPASS = (
     r"(?P<s>(?:[^\s:\"'`<>\\]|\\[:\\]){1,128})(?=[\s\"'`<>]|\\[nrt]|$)"
 )
 _PORTS = (":5432:", ":5433:", ":6432:")
-"""Of PostgreSQL and its poolers: behind them any text is a password."""
+"""Ports of PostgreSQL and its poolers: any text after one is a password."""
 
 
 def _address(match: re.Match[str]) -> Span | None:
-    """A password with a sign that ends a host must look generated: the `@` may be that of something after the address."""
+    """
+    A password with a character that ends a host must look generated: the `@` may belong to something after the
+    URL.
+    """
     value = match["s"]
     if re.match(_PORT, value) and not _no_port(match, value):
         return None
@@ -66,7 +73,11 @@ def _address(match: re.Match[str]) -> Span | None:
 
 
 def _no_port(match: re.Match[str], value: str) -> bool:
-    """What begins as a port does is part of a password where no host is before it; on the web one digit is no port."""
+    """
+    Whether what looks like a port is part of a password, because no host precedes it.
+
+    On the web, one digit before `/`, `?` or `#` is not a port.
+    """
     user, web = match["user"], match.string[max(0, match.start() - 5) : match.start()].endswith(_WEB)
     return (
         bool(user) and "." not in user and user != "localhost" and _random(value) and (not web or value[1:2] in "/?#")
@@ -74,7 +85,7 @@ def _no_port(match: re.Match[str], value: str) -> bool:
 
 
 def _random(value: str) -> bool:
-    """Letters and digits by chance, whatever signs are between them."""
+    """Whether letters and digits look random, whatever signs are between them."""
     return (
         generated(value, 8)
         or (mixed(value) and not words(re.sub(_SIGNS, "-", value)))
@@ -83,7 +94,7 @@ def _random(value: str) -> bool:
 
 
 def _line(match: re.Match[str]) -> Span | None:
-    """On a port of PostgreSQL, or where a field is any, all text; on others what looks like a password, for much else has colons."""
+    """Any text, after a PostgreSQL port or with a wildcard field; otherwise only what looks like a password."""
     value, before = match["s"], match.string[max(0, match.start() - 5) : match.start() + 2]
     known = before.endswith(_PORTS) or "*:" in match[0]
     return literal(match) if known or bare_password(value) or strong(value) else None
@@ -136,7 +147,7 @@ def _bearer(match: re.Match[str]) -> Span | None:
 
 
 def _basic(match: re.Match[str]) -> Span | None:
-    """What follows the word decodes to `user:password`."""
+    """The span if the text after the word decodes to `user:password`, else None."""
     value = match["s"]
     try:
         login = b64decode(value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4), validate=True).decode()
@@ -157,7 +168,7 @@ def _cookie(match: re.Match[str]) -> Span | None:
 
 
 def _scheme(match: re.Match[str]) -> Span | None:
-    """What stands without a scheme may be words: `Authorization: Role-Based-v2`."""
+    """Like `_header`, but not for words, which a header without a scheme may have: `Authorization: Role-Based-v2`."""
     return None if words(match["s"]) else _header(match)
 
 
@@ -184,9 +195,9 @@ CONTEXTS: tuple[Rule, ...] = (
 
 _ARGUMENT = r"(?P<quote>[\"']?)(?P<s>[^\s\"']{1,128})"
 _REST = r"(?=[ \t])[^\r\n|;]{0,200}?[ \t]"
-"""Other arguments of the same command."""
+"""The command's other arguments."""
 
-# What the command is called, by what its password is announced, and the words to look for.
+# For each command: its name, what precedes its password, and the words to search for.
 _FLAGS = (
     (r"(?:mysql|mariadb)(?:dump|admin|import|check|show|slap|-dump|-admin)?", r"-p", ("mysql", "mariadb")),
     (r"mongo(?:sh|dump|restore|export|import|stat|top|files)?", r"-p(?:[ \t]{1,4}|=)", ("mongo",)),
@@ -224,7 +235,7 @@ _HTPASSWD = (
     rf"htpasswd{_OPTION}{{0,4}}?[ \t]{{1,4}}-(?:(?=[a-zA-Z]{{0,8}}b)[a-mo-zA-Z]{{1,8}}{_OPTION}{{0,4}}[ \t]{{1,4}}[^\s-]\S{{0,200}}"
     rf"|(?=[a-zA-Z]{{0,8}}b)[a-zA-Z]{{1,8}}{_OPTION}{{0,4}})[ \t]{{1,4}}[^\s-]\S{{0,64}}[ \t]{{1,4}}{_ARGUMENT}"
 )
-"""With `-b` the password is the last argument: after file and user, with `-n` after the user alone."""
+"""With `-b` the password is the last argument: after file and user, or with `-n` after the user alone."""
 
 _NET_USE = (
     r"net use(?:[ \t]{1,4}(?:[A-Za-z]:|\*))?[ \t]{1,4}[\"']?\\\\\S{1,200}(?:[ \t]{1,4}/user:\S{1,100})?[ \t]{1,4}"
@@ -236,7 +247,7 @@ _CHPASSWD = (
     r"[ \t]{0,4}(?:sudo[ \t]{1,4})?chpasswd"
 )
 _SETTING = rf"(?:bindpw|rootpw|wpa-psk)[ \t]{{1,8}}{_ARGUMENT}"
-"""Lines of files of settings that need no sign between name and value."""
+"""Lines of settings files that need no sign between name and value."""
 
 
 def _argument(match: re.Match[str]) -> Span | None:

@@ -1,8 +1,8 @@
 """
-How secrets are looked for: what a rule is, a text as whoever reads it sees it, and where in a text the rules find one.
+How secrets are found: what a rule is, a text as its reader sees it, and where in a text the rules match.
 
-A rule says where to look, what a secret looks like there, and which part of it is taken out. A text is also looked
-through as it is seen: without colours of a terminal, with one kind of blank, its broken lines joined.
+A rule says where to look, what a secret looks like there, and which part of it to remove. A text is also searched as
+it is seen: without terminal colours, with one kind of space, and with continued lines joined.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 Span: TypeAlias = tuple[int, int]
 
 SOLID = 16
-"""Characters without a blank that a token has at least."""
+"""The fewest characters of a token without a space."""
 
 START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
-r"""Where a token may begin: no letter or digit stands before it, unless as the end of `\n` or `%3D`."""
+r"""Where a token may begin: not after a letter or digit, unless that ends `\n` or `%3D`."""
 
 END = r"(?![A-Za-z0-9])"
 
 
 def secret(match: re.Match[str]) -> Span | None:
-    """The group named `s` of a match, or all of it; None for a made-up one (`shape.made_up`)."""
+    """The group named `s` of a match, or all of it; None if it is made up (`shape.made_up`)."""
     group = "s" if "s" in match.re.groupindex else 0
     return None if made_up(match[group]) else match.span(group)
 
 
 def literal(match: re.Match[str]) -> Span | None:
-    """The group named `s` of a match, short or plain as it may be; None for what says itself that it is none."""
+    """The group named `s` of a match, however short or plain; None for an obvious placeholder."""
     value = match["s"]
     return None if stand_in(value) or value.lower() in STAND_INS else match.span("s")
 
@@ -45,16 +45,18 @@ class Rule(NamedTuple):
     One kind of secret.
 
     Attributes:
-        name: What stands in the marker; lower case, digits, hyphens and colons.
-        pattern: A regular expression of ASCII classes. With `words` it is tried only `back` characters before each
-            place of a word; without, everywhere.
-        words: Literals of which one must be there. Case counts unless the rule is `folded`; then they are lower case.
-        solid: A match has at least `SOLID` characters and no blank among them.
-        needs: Literals of which a text with a match holds one, besides a word: spares most texts the search for the words.
-        nested: What matched and was not judged a secret is searched again, for a match may hold another. Else it is
-            not, which keeps patterns without an upper bound linear.
-        back: How many characters of a match stand before the word.
-        judge: What of a match is the secret, if anything.
+        name: The name in the marker; lower case, digits, hyphens and colons.
+        pattern: A regular expression with ASCII classes. With `words` it is tried only `back` characters before each
+            occurrence of a word; without, everywhere.
+        words: Literals, one of which must occur. Case matters unless the rule is `folded`;
+            then they are in lower case.
+        solid: A match has at least `SOLID` characters and no space among them.
+        needs: Literals, one of which every text with a match contains besides a word. They spare most texts the search
+            for words.
+        nested: Search a match again that was judged no secret, because it may contain one. Without this it is skipped,
+            which keeps patterns without an upper bound linear.
+        back: How many characters of a match precede the word.
+        judge: Gives the span of the secret within a match, or None.
     """
 
     name: str
@@ -75,10 +77,10 @@ def compiled(pattern: str, *, folded: bool) -> re.Pattern[str]:
 
 def spans(rule: Rule, word: str, text: str, hay: str) -> Iterator[Span]:
     """
-    What a rule takes out around a word.
+    The spans that a rule removes around a word.
 
     Args:
-        hay: Where the word is looked for: the text, or its `lowered` one.
+        hay: Where to look for the word: the text itself, or `lowered(text)`.
     """
     match, at = compiled(rule.pattern, folded=rule.folded).match, hay.find(word)
     while at >= 0:
@@ -91,7 +93,7 @@ def spans(rule: Rule, word: str, text: str, hay: str) -> Iterator[Span]:
 
 
 def spans_anywhere(rule: Rule, text: str) -> Iterator[Span]:
-    """What a rule without words takes out."""
+    """The spans that a rule without words removes."""
     for match in re.compile(rule.pattern, re.IGNORECASE if rule.folded else 0).finditer(text):
         span = rule.judge(match)
         if span and span[0] < span[1]:
@@ -99,27 +101,27 @@ def spans_anywhere(rule: Rule, text: str) -> Iterator[Span]:
 
 
 def lowered(text: str) -> str:
-    """The text in lower case, of the same length: only İ becomes longer."""
+    """The text in lower case with the same length, which only İ would change."""
     return text.replace("İ", "i").lower()
 
 
 _ESCAPE = r"(?:\x1b|\\x1[bB]|\\0?33|\\e|\\u001[bB]|\^\[)"
 _GONE = (
-    rf"{_ESCAPE}\[[0-9;:?]{{0,32}}[A-Za-z]|\x9b[0-9;:?]{{0,32}}[A-Za-z]"  # colours, also as they are written in sources
-    r"|\\\r?\n[ \t]{0,200}"  # a line that goes on
-    "|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"  # of no width
+    rf"{_ESCAPE}\[[0-9;:?]{{0,32}}[A-Za-z]|\x9b[0-9;:?]{{0,32}}[A-Za-z]"  # colours, also as sources write them
+    r"|\\\r?\n[ \t]{0,200}"  # a continued line
+    "|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"  # zero width
 )
 _BLANK = "[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|&nbsp;|&#160;"
 _FEW = ("\x1b", "\\", "&", "^[")
-"""What ASCII text has that is not plain."""
+"""What ASCII text contains if it is not plain."""
 
 
 class Plain(NamedTuple):
     """
-    A plain text, and where in the one it was made of its parts stand.
+    A plain text, and where its parts stand in the text it was made from.
 
     Attributes:
-        starts: Places in `text`, ascending, from 0, from which on what stands there stood `shifts` characters later.
+        starts: Offsets in `text`, ascending from 0; from each on, the original is `shifts` characters further.
     """
 
     text: str
@@ -127,7 +129,7 @@ class Plain(NamedTuple):
     shifts: list[int]
 
     def span(self, start: int, stop: int) -> Span:
-        """Where in the other text a stretch stands; with what is gone inside, without what is gone around it."""
+        """The same stretch in the original: with characters removed inside it, without those removed around it."""
         return self._place(start), self._place(stop - 1) + 1
 
     def _place(self, at: int) -> int:
@@ -135,7 +137,7 @@ class Plain(NamedTuple):
 
 
 def plain(text: str) -> Plain | None:
-    """The text as it is seen; None if it is plain itself."""
+    """The text as a reader sees it; None if it is plain already."""
     if text.isascii() and not any(sign in text for sign in _FEW):
         return None
     pieces, starts, shifts, length, end = [], [0], [0], 0, 0
@@ -154,21 +156,25 @@ def _other() -> re.Pattern[str]:
 
 
 Hit: TypeAlias = tuple[str, Rule, int]
-"""A word, the rule that looks around it, and the rank of the rule."""
+"""A word, the rule that applies around it, and the rule's rank."""
 
 SHORTEST = 8
-"""Characters of a text in which a rule with words can find anything."""
+"""Texts shorter than this cannot match a rule with words."""
 
 
 DEEP = 4
-"""How often what stands around secrets is searched again for another before more than the secret goes."""
+"""How many searches around removed secrets remove only the secret they find; later ones remove more."""
 
 MARGIN = 32
-"""Characters that go with a secret on both sides that deep; four times as many each time, or a text could go on for ever."""
+"""
+Characters removed on both sides of a secret at depth `DEEP`; four times as many at each further depth.
+
+Otherwise a text could keep the search going for ever.
+"""
 
 
 class Place(NamedTuple):
-    """A secret at `text[start:stop]`, found by a rule; the earlier of two rules has the lower rank."""
+    """A secret at `text[start:stop]`, and the rule that found it; an earlier rule has a lower rank."""
 
     start: int
     stop: int
@@ -178,10 +184,10 @@ class Place(NamedTuple):
 
 class Finder:
     """
-    Looks for all rules at once.
+    Searches for all rules at once.
 
-    A pattern runs only around a word of its rule, and is compiled when that happens first: most texts hold no word,
-    and cost the search for the words alone.
+    A pattern runs only around a word of its rule, and is compiled the first time:
+    most texts contain no such word and cost no more than the search for words.
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
@@ -194,9 +200,9 @@ class Finder:
 
     def places(self, text: str) -> list[Place]:
         """
-        Every secret in a text, in order; those that overlap as one, under the name of the earliest rule.
+        Every secret in a text, in order; overlapping ones as one, under the name of the earliest rule.
 
-        What is only seen once the text is plain is looked for beside what stands in it as it is.
+        The plain form of the text is searched too, for secrets that only show there.
         """
         if len(text) < SHORTEST and not self._anywhere:
             return []
@@ -247,10 +253,10 @@ def _merged(found: Iterable[Place]) -> list[Place]:
 
 def widened(places: list[Place], depth: int, size: int) -> list[Place]:
     """
-    The places found after so many searches around others, in a text of this size; from `DEEP` on with what is around.
+    The places found at a depth of repeated searches, in a text of this size; from depth `DEEP` on with margins.
 
-    Each search reads all that is left of a text. A text in which every secret that is gone makes another of what stood
-    before it, such as one name of a secret after the other, would be read once for each.
+    Each search reads all that is left of a text. Without margins, a text in which each removed secret turns what
+    precedes it into another, such as a row of names of secrets, would be read once for each.
     """
     if depth < DEEP:
         return places

@@ -1,4 +1,4 @@
-"""A user's own rules: the file `.memoryignore` in the memory's folder."""
+"""A user's own rules: the file `.memoryignore` in the folder of the database."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 FILE = ".memoryignore"
 LINES = 1_000
-"""Rules that a file may have: each costs every text a search."""
+"""The most rules of a file: each costs every text a search."""
 
 LENGTH = 500  # characters of a rule
-LEAST = 3  # characters besides wildcards: fewer stand in half of all words
+LEAST = 3  # characters besides wildcards: fewer occur in half of all words
 REACH = 256  # characters that a wildcard between two literals spans
 STARS = 8  # wildcards of a rule: each multiplies what a text can cost
-PATIENCE = 0.05  # seconds of processor for a text of up to 2,000 characters; an honest pattern takes some 0.00001
+PATIENCE = 0.05  # seconds of CPU for a text of up to 2,000 characters; an honest pattern takes about 0.00001
 LONGEST = 2_000  # characters of a text that an expression is tried on
 
 
 def parsed(text: str, file: str) -> tuple[Rule, ...]:
     """
-    The rules that a text spells, one a line.
+    The rules in a text, one a line.
 
     Raises:
-        ConfigError: A line is no rule. Names file and line, never the line's text.
+        ConfigError: A line is not a rule. Names file and line, never the line's text.
     """
     found = []
     for number, whole in enumerate(text.splitlines(), 1):
@@ -59,7 +59,7 @@ def _rule(line: str, name: str) -> Rule:
         )
     if line.count("*") > STARS:
         raise ValueError(f"the rule has {line.count('*')} wildcards; at most {STARS} are taken")
-    begin = r"(?<!\S)\S*" if line.startswith("*") else ""  # only where a word begins, or each letter would be tried
+    begin = r"(?<!\S)\S*" if line.startswith("*") else ""  # at the start of a word, or every letter would be tried
     end = r"\S*+" if line.endswith("*") else ""
     first, *rest = map(re.escape, parts)
     reached = "".join(rf"(?>\S{{0,{REACH}}}?{part})" for part in rest)
@@ -85,13 +85,17 @@ def _regex(pattern: str) -> str:
 
 
 def _misread(pattern: str) -> bool:
-    """Whether this Python would find something else than the expression says: https://github.com/python/cpython/issues/106052."""
+    """
+    Whether this Python would match something else than the expression says.
+
+    See https://github.com/python/cpython/issues/106052.
+    """
     wrong = re.fullmatch("(?:ab?c)" + "*+", "a") is not None
     return wrong and re.search(r"[)](?:[*+?]|\{\d*,?\d*\})\+", re.sub(r"\\.", "a", pattern)) is not None
 
 
 def _nested(pattern: str) -> bool:
-    """Whether a repeated group holds something that is repeated without limit itself."""
+    """Whether a repeated group contains something that repeats without limit."""
     repeats, inside = re.compile(r"[*+]|\{\d*,\}"), [False]
     bare = re.sub(r"\\.", "a", pattern, flags=re.DOTALL)
     bare = re.sub(r"\[\^?\]?[^\]]*\]", "a", bare)
@@ -110,7 +114,10 @@ def _nested(pattern: str) -> bool:
 
 
 def _slow(pattern: str) -> bool:
-    """Whether a text made of its own characters, words and pairs, and then another, takes it longer than an honest one."""
+    """
+    Whether a hostile text takes the expression too long: its own characters, words and pairs repeated,
+    then a mismatch.
+    """
     search = re.compile(pattern).search
     literals = [*dict.fromkeys(re.sub(r"\\[A-Za-z]", "", pattern))]
     letters = [c for c in literals if c.isalnum()][:12]
@@ -124,7 +131,7 @@ def _slow(pattern: str) -> bool:
 
 
 def _takes_long(search: Callable[[str], object], unit: str, longest: int) -> bool:
-    """The text grows step by step, so that one step more than is patient costs little."""
+    """Whether a search exceeds `PATIENCE`; the text grows in small steps, so that the last one costs little more."""
     count = 4
     while count * len(unit) <= longest:
         text = unit * count + "\0"

@@ -1,9 +1,8 @@
 """
-Secrets that tell by their own form what they are: private keys, tokens that carry JSON, tokens of an issuer.
+Secrets recognisable by their own form: private keys, tokens that carry JSON, tokens of known issuers.
 
-The forms of tokens are those their issuers publish, or that the rule sets of gitleaks, trufflehog, detect-secrets and
-GitLab agree on; docs/redaction.md lists the issuers. A length is a lower bound where issuers have made tokens longer
-before.
+The forms are those that issuers publish, or that the rule sets of gitleaks, trufflehog, detect-secrets and GitLab
+agree on; docs/redaction.md lists the issuers. A length is a lower bound where issuers have lengthened tokens before.
 """
 
 from __future__ import annotations
@@ -37,7 +36,11 @@ _JWT = r"(?:(?<![\w.-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))eyJ[\w-]{6,}+\.[\w-]*+
 
 
 def _private(match: re.Match[str]) -> Span | None:
-    """From the BEGIN line to the END line if most between them is a body; else as far as the body goes, if it was cut off."""
+    """
+    The span from the BEGIN line to the END line, if most of what is between them is a key's body.
+
+    Without such an END line the key was cut off, and the span ends with the body.
+    """
     text, start = match.string, match.end()
     dashes = text.find("-----", start)
     last = compiled(_END, folded=False).match(text, dashes) if dashes >= 0 else None
@@ -53,7 +56,7 @@ def _mostly_body(text: str) -> bool:
 
 
 def _runs(text: str) -> Iterator[str]:
-    """The stretches of base64 that are no names: of a key's body all but the last."""
+    """The stretches of base64 that are not names: all but the last of a key's body."""
     return (run[0] for run in compiled(_RUN, folded=False).finditer(text) if strong(run[0], 16))
 
 
@@ -63,7 +66,7 @@ def _cut_off(text: str, start: int) -> str:
 
 
 def _wrapped(match: re.Match[str]) -> Span | None:
-    """The first line decodes to the BEGIN line of a private key."""
+    """The span if its first line decodes to the BEGIN line of a private key, else None."""
     try:
         line = b64decode(match[0][:92])
     except NotBase64:
@@ -72,7 +75,7 @@ def _wrapped(match: re.Match[str]) -> Span | None:
 
 
 def _signed(match: re.Match[str]) -> Span | None:
-    """The first part decodes to a JSON object with an algorithm (RFC 7515, 4.1.1)."""
+    """The span if its first part decodes to a JSON object with an algorithm (RFC 7515, 4.1.1), else None."""
     head = match[0].partition(".")[0]
     try:
         header = json.loads(urlsafe_b64decode(head + "=" * (-len(head) % 4)))

@@ -1,4 +1,4 @@
-"""Takes secrets out of what is to be kept, before anything is written. Pure functions of a text and the rules."""
+"""Removes secrets from what is about to be saved. Pure functions of a text and the rules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Json
 
 MARKED = "marked"
-"""The name under which what stood between the tags is reported."""
+"""The name under which text between the tags is reported."""
 
 
 def marker(name: str) -> str:
@@ -33,9 +33,9 @@ def marker(name: str) -> str:
 
 def marked(text: str, field: str) -> list[Span]:
     """
-    The outermost `<redacted>…</redacted>` of a text, tags included.
+    The outermost `<redacted>…</redacted>` of a text, including the tags.
 
-    Tags of one kind alone are text: logs and examples write `<redacted>` for what they leave out.
+    Opening tags alone or closing tags alone are text: logs and examples write `<redacted>` for what they leave out.
 
     Raises:
         Invalid: One is never closed, though another is.
@@ -61,7 +61,7 @@ def marked(text: str, field: str) -> list[Span]:
 
 
 def between(text: str, names: Container[str]) -> Iterator[Span]:
-    """What of a text is not a marker: the stretches between those that name a known rule, or none."""
+    """The stretches of a text between its markers; a marker names a known rule, or none."""
     start = 0
     for match in _markers().finditer(text):
         if match[1] is None or match[1] in names or re.fullmatch(r"memoryignore:\d{1,6}", match[1]):
@@ -81,7 +81,7 @@ def _markers() -> re.Pattern[str]:
 
 
 BUILT_IN: tuple[Rule, ...] = (*KEYS, *FORMATS, *ADDRESSES, *CONTEXTS, *COMMANDS, *assigned())
-"""Where two rules meet, what both match is taken out under the name of the first."""
+"""In the order of precedence: where two rules overlap, the name of the first is used."""
 
 _FIELDS = (
     *("title", "what", "why", "impact", "description", "body", "category", "tags", "related_files", "metadata"),
@@ -90,7 +90,7 @@ _FIELDS = (
 _DESCRIBES = frozenset(
     "type format kind name title description file path url host user username email id status".split()
 )
-"""Keys below the name of a secret that say something about it."""
+"""Keys below the name of a secret that only describe it."""
 
 
 class Redacted(NamedTuple):
@@ -98,7 +98,7 @@ class Redacted(NamedTuple):
     A text without its secrets.
 
     Attributes:
-        found: The names of the rules that took something out, in order of place, once for each place.
+        found: The names of the rules that removed something, in order of position, once for each place.
     """
 
     text: str
@@ -109,10 +109,10 @@ class Redactor:
     """
     Replaces secrets by markers: `[redacted:NAME]`, and `[redacted]` for what stood between `<redacted>` tags.
 
-    Doing it twice is doing it once; text around a secret stays as it is.
+    Redacting twice is the same as once; text around a secret stays as it is.
 
     Args:
-        rules: The user's own, besides the built-in ones.
+        rules: The user's own rules, added to the built-in ones.
     """
 
     def __init__(self, rules: Sequence[Rule] = ()) -> None:
@@ -147,7 +147,7 @@ class Redactor:
             The same object if nothing was found.
 
         Raises:
-            Invalid: A `<redacted>` in it is not closed, or with the markers the draft is not a valid one: too long.
+            Invalid: A `<redacted>` in it is not closed, or the markers make a text of the draft too long.
         """
         changed: dict[str, object] = {}
         found: list[str] = []
@@ -172,7 +172,7 @@ class Redactor:
         return Redacted("".join(pieces) if found else text, tuple(found))
 
     def _unmarked(self, text: str, found: list[str]) -> str:
-        """The text with what stands between its markers redacted, each stretch by itself."""
+        """The text with each stretch between its markers redacted separately."""
         if "[redacted" not in text:
             return self._stretch(text, found)
         pieces, end = [], 0
@@ -182,7 +182,11 @@ class Redactor:
         return "".join(pieces)
 
     def _stretch(self, text: str, found: list[str]) -> str:
-        """A text without markers redacted; what stands around a secret may be one itself once that is gone."""
+        """
+        A text without markers, redacted; what surrounds a removed secret is searched again,
+        because it may now be one.
+        """
+        # A stack instead of recursion: a text of many secrets would exceed Python's depth.
         pieces: list[str] = []
         waiting: list[str | Span] = [(0, len(text))]
         depths = [0]
@@ -222,7 +226,7 @@ class Redactor:
         return value, ()
 
     def _item(self, field: str, last: Json, item: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
-        """An item of a list; the one after a flag is the flag's: `["--password", "…"]`."""
+        """A list item; after a flag it is that flag's value: `["--password", "…"]`."""
         taken: tuple[str, ...] = ()
         if isinstance(last, str) and last.startswith("-") and isinstance(item, str) and not item.startswith("-"):
             item, taken = _below(last.lstrip("-"), item, depth)
@@ -230,7 +234,7 @@ class Redactor:
         return new, (*taken, *found)
 
     def _mapping(self, field: str, value: Mapping[str, Json], depth: int) -> tuple[dict[str, Json], tuple[str, ...]]:
-        """The pairs of a mapping; keys that become the same are numbered, for none of them may be lost."""
+        """The pairs of a mapping; keys that become equal are numbered, so that none is lost."""
         pairs: dict[str, Json] = {}
         names: list[str] = []
         for key, item in value.items():
@@ -244,7 +248,7 @@ class Redactor:
 
 
 def _name(key: str, pairs: Mapping[str, Json]) -> str:
-    """What names a value: its key, or in `{"name": "DB_PASSWORD", "value": …}` the text beside it."""
+    """The name of a value: its key, or in `{"name": "DB_PASSWORD", "value": …}` the text beside it."""
     beside = pairs.get("name", pairs.get("key")) if key == "value" else None
     return beside if isinstance(beside, str) else key
 
@@ -258,7 +262,7 @@ def _below(name: str, value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
 
 
 def _whole(value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
-    """What the name of a secret holds, its texts replaced, but for stand-ins, markers and what describes the secret."""
+    """The value below a secret's name, with its texts replaced except placeholders, markers and descriptions."""
     match value:
         case str() if value.strip() and not stand_in(value) and not said_elsewhere(value):
             return marker(FIELD), (FIELD,)

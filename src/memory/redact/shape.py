@@ -1,4 +1,4 @@
-"""What tells a secret from a word, a name or a stand-in by its characters alone. Pure functions."""
+"""Tells a secret from a word, a name or a placeholder by its characters alone. Pure functions."""
 
 from __future__ import annotations
 
@@ -36,47 +36,49 @@ _PAIRS = """
 71039303700433610222401054
 """.split()
 """
-A row for each letter, a digit for each that may follow it: 5 + log2(how often it does in words / by chance).
+A row for each letter, with a digit for each letter that may follow: 5 + log2(frequency in words / frequency by
+chance).
 
-Whole bits. `scripts/letters.py` counted them.
+In whole bits, counted by `scripts/letters.py`.
 """
 
 _CHANGES = {"aa": 0.8, "AA": 0.6, "Aa": 0.6, "aA": -2.5, "a0": -1.0, "A0": -1.0, "0a": -2.5, "0A": -2.5, "00": 1.0}
 """
-Bits for how small letters (a), capitals (A) and digits (0) follow each other in names, against how they do by chance.
+Bits for how small letters (a), capitals (A) and digits (0) follow each other in names, compared with chance.
 
-Estimates, tried on 20,000 texts of letters and digits by chance, of which the bits below miss 1.2 % of eight characters
-and 0.2 % of twelve, and on 7,000 names with both cases or digits of code, of which they take 5 %, most of them odd.
+Estimates, tried on 20,000 random texts of letters and digits, of which the thresholds below miss 1.2 % of those with
+eight characters and 0.2 % of those with twelve; and on 7,000 names from code with both cases or digits, of which they
+take 5 %, most of them odd.
 """
 
-_CAMEL = 4.0  # bits that a text gains that is words of three letters and more, with capitals
-_UNSPELT = 6.0  # bits that a text loses whose capitals and digits stand as in no name
-MIXED = 1.5  # bits below which a text of both cases, or with digits, is by chance
-_ALIKE = -2.0  # and one of small letters, or of capitals, alone: and more for each letter more than `_LONG`
-_LONG = 12  # letters of one case that tell something
-_APART = -8.0  # bits below which a text with signs in it is by chance that has no long run
-_SIZE = 16  # characters that such a text has at least
+_CAMEL = 4.0  # bits added for words of three letters or more with capitals
+_UNSPELT = 6.0  # bits taken if capitals and digits stand as in no name
+MIXED = 1.5  # a text of both cases or with digits is random below so many bits
+_ALIKE = -2.0  # the same for small letters or capitals alone, plus an allowance for each letter beyond `_LONG`
+_LONG = 12  # letters of one case from which the score says something
+_APART = -8.0  # a text with signs in it and no long run is random below so many bits
+_SIZE = 16  # the fewest characters of such a text
 _RUNS = r"[A-Za-z0-9]+"
 _SPELT = r"[A-Z\d]+s?|[a-z\d]+|(?:(?>[A-Z]{0,6}[a-z]+\d{0,2}))+(?:[A-Z]{2,4}s?\d{0,2})?"
 _CAMELS = r"[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})*\d{0,2}"
 
 ENTROPY = 2.8
-"""Bits a character (Shannon, 1948) that a generated secret has at least; ten different characters have 3.3."""
+"""Bits per character (Shannon, 1948) that a generated secret has at least; ten different characters have 3.3."""
 
 STRONG = 12
-"""Characters that a generated secret has at least where nothing but its name speaks for it."""
+"""The fewest characters of a generated secret that nothing but its name points to."""
 
 SHORT = 6
-"""Characters by chance after `$`, `&` or `@` that are no name of a variable."""
+"""The fewest random characters after `$`, `&` or `@` that are not the name of a variable."""
 
 _PLAINLY = 8.0
-"""Bits that a name of code with a digit inside has at least where a secret is said to stand (`scrambled`)."""
+"""Bits from which a name with a digit inside is a name in code, where a secret is expected (`scrambled`)."""
 
 _ODDLY = 5.0
-"""Bits that a name has at least whose capitals stand as in few names: `opeggNN`, `CEIiPQ`."""
+"""The same for a name whose capitals stand as in few names: `opeggNN`, `CEIiPQ`."""
 
 _HARDLY = -10.0
-"""Bits below which a value is no name whatever it says."""
+"""Below so many bits a value is not a name, whatever words it contains."""
 
 _SAID = (
     *"example placeholder redacted changeme change-me change_me dummy xxxxx 00000000 ... … ${ {{".split(),
@@ -84,7 +86,7 @@ _SAID = (
     "your ",
 )
 STAND_INS = frozenset("password passwd pass pw pwd secret token user username".split())
-"""What examples write where a password belongs."""
+"""What examples write in place of a password."""
 
 _ENCLOSED = r"<.*>|[#$]?\{.*\}|%\w+%|%[sdvqr]|\$\(.*|@\w+@|__\w+__|&(?:lt|#x3[cC]|#60);.*"
 _VARIABLE = r"\$\w+"
@@ -95,7 +97,7 @@ _NAMES = r"^[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+$|^[$@]{1,2}[A-Za-z_]\w*(?:
 _TELLING = (
     r"(?i:pass|secret|token|cred|auth|user|conf|value|param|input|hash|salt|data)|[Pp]wd|Key|key(?![a-z])|Env|Arg|Var"
 )
-"""What a name of code says that a value by chance hardly ever does."""
+"""Words that a name in code contains, and a random value hardly ever."""
 
 _PARTS = r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z\d]+(?:\.[A-Za-z\d]+)+"
 _DOTTED = r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z]+(?:\.[A-Za-z]+)+"
@@ -135,11 +137,11 @@ def _known(pattern: str) -> re.Pattern[str]:
 
 def scrambled(text: str, size: int = 8, *, bits: float = MIXED) -> bool:
     """
-    Letters and digits in it follow each other as they only do by chance.
+    Whether its letters and digits follow each other as they only do by chance.
 
     Args:
-        size: Characters that a stretch of letters and digits has at least to say something.
-        bits: Below which one of both cases, or with digits, is by chance: more where a name must be a plain one.
+        size: The fewest characters of a run of letters and digits for it to count.
+        bits: A run of both cases or with digits is random below so many; higher where names must be plain ones.
     """
     runs = _known(_RUNS).findall(text)
     if any(len(run) >= size and _chance(run, bits) for run in runs):
@@ -160,7 +162,7 @@ def _chance(run: str, least: float) -> bool:
 
 
 def _bits(run: str) -> float:
-    """How much more a run looks like a word than like chance; the naive Bayes of its pairs."""
+    """How much more a run looks like a word than like chance, in bits: naive Bayes over its pairs."""
     if run.isalpha() and (run.islower() or run.isupper()):
         small = run.lower()
         return sum(map(_pairs().__getitem__, map(add, small, small[1:]))) - _CHANGES["aa"] * (len(run) - 1)
@@ -169,7 +171,7 @@ def _bits(run: str) -> float:
 
 
 def _spelt(run: str) -> bool:
-    """Written as names are: small letters, capitals, or words that begin with capitals, with numbers behind them."""
+    """Whether it is written like a name: small letters, capitals, or capitalised words, with numbers after them."""
     return _known(_SPELT).fullmatch(run) is not None
 
 
@@ -178,7 +180,7 @@ def _kind(character: str) -> str:
 
 
 class _Pairs(dict[str, float]):
-    """Bits of each pair of letters and digits that was asked for."""
+    """Bits of each pair of letters and digits, computed when first needed."""
 
     def __missing__(self, pair: str) -> float:
         bits = _CHANGES[_kind(pair[0]) + _kind(pair[1])]
@@ -194,39 +196,46 @@ def _pairs() -> _Pairs:
 
 
 def entropy(text: str) -> float:
-    """Bits a character, from how often each occurs: -sum p log2 p."""
+    """Bits per character, from how often each occurs: -sum p log2 p."""
     shares = (text.count(character) / len(text) for character in set(text))
     return -sum(share * math.log2(share) for share in shares)
 
 
 def stand_in(text: str) -> bool:
-    """It says itself that it is none: `<your-key>`, `${TOKEN}`, `sk-...`, `xxxxx`, AWS's `...EXAMPLE`."""
+    """Whether it is an obvious placeholder: `<your-key>`, `${TOKEN}`, `sk-...`, `xxxxx`, AWS's `...EXAMPLE`."""
     low = text.lower()
-    masked = "***" in text and len(text) - text.count("*") < STRONG  # of more, stars are some of its signs
+    masked = "***" in text and len(text) - text.count("*") < STRONG  # in a longer text, stars are ordinary characters
     if masked or any(said in low for said in _SAID) or _known(_ENCLOSED).fullmatch(text):
         return True
     return _known(_VARIABLE).fullmatch(text) is not None and _code_name(text)
 
 
 def said_elsewhere(text: str) -> bool:
-    """It says where the secret is or what it must be: `required`, `see vault`."""
+    """Whether it says where the secret is or what it must be: `required`, `see vault`."""
     return text.strip().lower() in _WORDS or _known(_ELSEWHERE).fullmatch(text.strip()) is not None
 
 
 def made_up(text: str) -> bool:
-    """A stand-in in the shape of a secret, such as `ghp_xxxxxxxx`: it says so, or has hardly any different characters."""
+    """
+    Whether it is a placeholder in the form of a secret, such as `ghp_xxxxxxxx`: so named,
+    or of very few characters.
+    """
     return stand_in(text) or entropy(text) < min(ENTROPY, math.log2(len(text)) * 0.6)
 
 
 def code(text: str) -> bool:
-    """A name, a path, an address or a reference rather than a literal: `cfg.key`, `$self->x`, `/run/secrets`, `arn:…`."""
+    """Whether it is a name, a path, a URL or a reference: `cfg.key`, `$self->x`, `/run/secrets`, `arn:…`."""
     if _known(_NAMES).search(text) and _code_name(text):
         return True
     return _known(_CODE).search(text) is not None or _path(text)
 
 
 def expression(text: str, after: str = "") -> bool:
-    """It begins with a call, an index or a literal of code that is closed or goes on in what is `after`; or is a template."""
+    """
+    Whether it is a template, or begins with a call, an index or a literal in code.
+
+    The bracket must be closed, or the code must continue in `after`.
+    """
     found = _known(_EXPRESSION).match(text)
     if found and (
         _CLOSERS[found[1]] in text[found.end() :] or text.endswith(tuple("([{,")) or _known(_GOES_ON).match(after)
@@ -236,7 +245,7 @@ def expression(text: str, after: str = "") -> bool:
 
 
 def _code_name(text: str) -> bool:
-    """Names of code as they are written, joined or behind a sign: of small letters, of capitals, or of words with capitals."""
+    """Whether it is a name in code, joined or after a sign: of small letters, capitals, or capitalised words."""
     parts = _known(r"[^\W_]+").findall(text)
     small = SHORT if text.startswith(("$", "@")) else 8
     if _known(_TELLING).search(text):
@@ -248,29 +257,32 @@ def _code_name(text: str) -> bool:
 
 
 def _path(text: str) -> bool:
-    """It begins as a path does, and goes on in words or to a file's extension."""
+    """Whether it begins like a path, and continues in words or ends in a file extension."""
     return text.startswith(("/", "./", "../", "~/")) and (
         words(text.lstrip("~")) or bool(_known(r"\.\w{1,5}$").search(text))
     )
 
 
 def words(text: str) -> bool:
-    """Words, versions and numbers, joined: `gpt-4o-2024-08-06`, `user_service_2`, `v1.2.3`, `grant=user`."""
+    """
+    Whether it is words, versions and numbers, joined: `gpt-4o-2024-08-06`, `user_service_2`, `v1.2.3`,
+    `grant=user`.
+    """
     return _known(rf"{_PLAIN}(?:[-_./: =]{_PLAIN})*").fullmatch(text) is not None and not by_chance(text)
 
 
 def by_chance(text: str) -> bool:
-    """Its letters and digits follow each other by chance; of short parts with dots between, in both cases, all together."""
+    """Whether its letters and digits look random; short parts of both cases between dots are taken together."""
     return scrambled(text) or (_known(_PARTS).fullmatch(text) is not None and scrambled(text.replace(".", "")))
 
 
 def _name(text: str) -> bool:
-    """A name in code that itself speaks of a secret: `Ed25519PrivateKey`."""
+    """Whether it is a name in code that mentions a secret: `Ed25519PrivateKey`."""
     return text.isidentifier() and _known(_NAMED).search(text) is not None and len(re.findall(r"\d+", text)) <= 1
 
 
 def strong(text: str, size: int = STRONG) -> bool:
-    """It looks generated: long enough, no words, not a stand-in, many different characters."""
+    """Whether it looks generated: long enough, not words, not a placeholder, with many different characters."""
     return (
         len(text) >= size
         and not text.isdigit()
@@ -284,18 +296,18 @@ def strong(text: str, size: int = STRONG) -> bool:
 
 
 def token(text: str) -> bool:
-    """It looks generated, and may be shorter than `STRONG` where its letters follow each other by chance."""
+    """Whether it looks generated; with random letters it may be shorter than `STRONG`."""
     return strong(text) or (by_chance(text) and strong(text, 8))
 
 
 def generated(text: str, size: int = STRONG) -> bool:
-    """So mixed that no name, sentence or code is: of letters in both cases, and digits or signs."""
+    """Whether it is more mixed than any name, sentence or code: both cases, and digits or signs."""
     kinds = _known(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[\d!#$%^*+=?~@])")
     return kinds.match(text) is not None and strong(text, size) and not code(text)
 
 
 def quoted_password(text: str) -> bool:
-    """A literal that stands in quotes where a password is set."""
+    """Whether a quoted text is a literal password, where a password is set."""
     if len(text) < 4 or stand_in(text) or text.lower() in _WORDS or _path(text):
         return False
     if _known(r"\s").search(text):
@@ -306,7 +318,11 @@ def quoted_password(text: str) -> bool:
 
 
 def bare_password(text: str) -> bool:
-    """A literal without quotes where a password is set: letters and digits mixed, either alone by chance; not a name."""
+    """
+    Whether an unquoted text is a literal password, where a password is set.
+
+    Letters mixed with digits or signs, or random letters, or six digits and more; not a name.
+    """
     if text.isdigit():
         return len(text) >= 6
     if text.isascii() and text.isalpha():
@@ -319,7 +335,7 @@ def bare_password(text: str) -> bool:
 
 
 def mixed(text: str) -> bool:
-    """Letters, and a digit or a sign that words do not have."""
+    """Whether it has letters, and a digit or a sign that words do not have."""
     return text.isascii() and _known(r"(?=.*[A-Za-z])(?=.*[\d!@#$%^&*+=?~])").match(text) is not None
 
 
