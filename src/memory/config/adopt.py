@@ -1,4 +1,4 @@
-"""Settings files of other programs, in our words: which of their keys are settings here, and which are not."""
+"""Settings files of other programs, translated: which of their keys are settings here, and which are not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memory.config.config import Config
 
 FILES = ("config.json", "config.toml")
-"""Names under which other programs keep settings where ours is config.yaml."""
+"""File names that other programs use for settings, where ours is config.yaml."""
 
 OURS: Mapping[str, str] = {
     "embeddings.provider": "embedding.provider",
@@ -36,16 +36,16 @@ OURS: Mapping[str, str] = {
     "ollama.embedding_dimensions": "embedding.expected_dimension",
     "memory_home": "home",
 }
-"""What other programs call a setting (CAP E23, E24, C40) that means the same here."""
+"""Names that other programs use for a setting with the same meaning here (CAP E23, E24, C40)."""
 
 READ = (*OURS, "embeddings.auto_generate", "ollama.embedding_model", "embedding.base_url")
-"""All foreign keys that are settings here; the last three take more than another name."""
+"""All foreign keys that are settings here; the last three need more than renaming."""
 
 SECRET = frozenset("key apikey token secret password passwd".split())
-"""The last word of a secret's name."""
+"""The last word of a key that names a secret."""
 
 ADDRESSES = frozenset({"embedding.ollama_host", "embedding.openai_base_url", "embedding.fallback"})
-"""Settings that say where a server is: what stands before an @ in one is a user and a password."""
+"""Settings that hold a server's address; a part before an @ in one is a user and a password."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _ARGUMENT = re.compile(r"[?&;]([^=&;]+)=")
@@ -59,12 +59,12 @@ THRESHOLD = Notice(
 
 class Change(NamedTuple):
     """
-    One setting as a file has it.
+    One setting from a file.
 
     Attributes:
         key, value: The setting here, checked.
         before: Its value in force.
-        origin: Where that comes from.
+        origin: Where that value comes from.
         named: The key in the file.
     """
 
@@ -77,31 +77,31 @@ class Change(NamedTuple):
 
 class Secret(NamedTuple):
     """
-    What is not taken over, for it is secret.
+    A key that is not taken over, because its value is secret.
 
     Attributes:
         named: The key in the file.
-        setting: The setting here, of an address that holds a password; else "".
+        setting: The setting here, if it is an address with a password in it; else "".
     """
 
     named: str
     setting: str = ""
 
     def variable(self, config: Config) -> str:
-        """The environment variable that takes it."""
+        """The environment variable to put it in."""
         return variable(self.setting) if self.setting else config.embedding.openai_key_env
 
 
 class Adoption(NamedTuple):
     """
-    What becomes of a file.
+    What a file means for the settings here.
 
     Attributes:
         changes: In the order of the file.
-        secrets: What is not taken over, for it holds one.
+        secrets: Keys not taken over, because they hold a secret.
         unknown: Keys that are no setting here, each with the nearest of ours, or "".
         config: The settings with the changes.
-        notices: What means something else here than it may have meant.
+        notices: About settings that may have meant something else in the other program.
     """
 
     changes: tuple[Change, ...]
@@ -113,14 +113,14 @@ class Adoption(NamedTuple):
 
 def adoption(file: str, before: Config) -> Adoption:
     """
-    What a settings file of another program says, as ours.
+    Translate another program's settings file into ours.
 
     Args:
-        file: JSON, TOML or YAML, by the ending of its name.
+        file: JSON, TOML or YAML, by the extension of its name.
 
     Raises:
-        ConfigError: It cannot be read, is none of the three, says two things of one setting, or a setting does not
-            take the value.
+        ConfigError: It cannot be read, has none of the three formats, gives a setting two values, or gives one a value
+            that it does not take.
     """
     said = {key: given for key, given in _flat(_tree(file)) if given is not None}
     values: dict[str, tuple[object, str]] = {}
@@ -153,7 +153,7 @@ def adoption(file: str, before: Config) -> Adoption:
 
 
 def beside(folder: str, config: Config) -> Iterator[Notice]:
-    """Settings files of other programs that lie in a folder, say something else than is in force, and are not read."""
+    """Notices about other programs' settings files in a folder that are not read and differ from what is in force."""
     for name in FILES:
         file = os.path.join(folder, name)
         if not os.path.isfile(file):
@@ -163,7 +163,7 @@ def beside(folder: str, config: Config) -> Iterator[Notice]:
         except ConfigError as error:
             yield Notice(f"{printable(file)} is not read: config.yaml is. It cannot be imported either: {error}")
             continue
-        # What comes from the environment or a flag would be another one even after an import.
+        # Importing would not change what the environment or a flag sets.
         if any(one.value != one.before and not one.origin.startswith(("$", "flag")) for one in changes):
             hint = f"`memory config import {printable(file)}` takes it over; --dry-run shows what that changes."
             yield Notice(f"{printable(file)} is not read: config.yaml is", hint=hint)
@@ -175,7 +175,7 @@ def _is_secret(key: str) -> bool:
 
 
 def _holds_secret(given: object, named: Mapping[str, object]) -> bool:
-    """Whether the value of some settings is an address with a user and a password, or with a secret in its query."""
+    """Whether a setting's value is an address with a user and a password, or with a secret in its query."""
     if not (isinstance(given, str) and named):
         return False
     address = "://" in given or not ADDRESSES.isdisjoint(named)
@@ -183,7 +183,7 @@ def _holds_secret(given: object, named: Mapping[str, object]) -> bool:
 
 
 def _ours(key: str, given: object, said: Mapping[str, object], before: Config) -> dict[str, object]:
-    """The settings that a key of a file stands for; none if it is unknown."""
+    """The settings that a key of a file stands for, with their values; empty if it is unknown."""
     match key:
         case "embeddings.auto_generate":
             if not isinstance(given, bool):
@@ -199,7 +199,7 @@ def _ours(key: str, given: object, said: Mapping[str, object], before: Config) -
 
 
 def _suggestion(key: str) -> str:
-    """The setting of ours whose name, or whose other name, is most like a key; "" if none is."""
+    """Our setting with the name, or the other name, most like a key; "" if none is similar."""
     from difflib import get_close_matches
 
     known = {ours: ours for ours in keys()} | dict(OURS)
@@ -211,7 +211,7 @@ def _suggestion(key: str) -> str:
 
 
 def _flat(read: object) -> Iterator[tuple[str, object]]:
-    """Keys and values of a file, those of a section as "section.name"; what lies deeper is a value."""
+    """The keys and values of a file, those of a section as "section.name"; deeper mappings are values."""
     if not isinstance(read, dict):
         raise ConfigError(f"expected settings by name, not {type(read).__name__}")
     for name, given in read.items():
@@ -223,10 +223,10 @@ def _flat(read: object) -> Iterator[tuple[str, object]]:
 
 def _tree(file: str) -> object:
     """
-    What a file says.
+    The content of a file.
 
     Raises:
-        ConfigError: It cannot be read, or is not what the ending of its name says.
+        ConfigError: It cannot be read, or does not have the format that its extension names.
     """
     text, ending = _text(file), os.path.splitext(file)[1].lower()
     try:

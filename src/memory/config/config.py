@@ -1,8 +1,8 @@
 """
 Settings: defaults, then the file, then the environment, then the caller.
 
-A `Config` is plain data that was checked. It opens nothing and builds nothing; `Engine.open` does. Every setting
-remembers where it came from.
+A `Config` is plain, checked data. It opens nothing and builds nothing; `Engine.open` does.
+Every setting remembers where it came from.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _aliases(text: str) -> None:
 class Config:
     """
     Attributes:
-        origins: Where each setting that is not a default came from, by its key ("search.limit").
+        origins: Where each setting that is not a default came from, by key ("search.limit").
     """
 
     home: str = setting("", "Folder of the database; empty takes the platform's data folder.")
@@ -99,20 +99,20 @@ ALIASES = {
     "research.run": ("MEMORY_RUN",),
     "mcp.warm_start": ("WARM_START_EMBEDDING_MODEL",),
 }
-"""Variables by which other programs knew some settings (CAP D47, D48, E25); our own names come first."""
+"""Environment variables that other programs use for some settings (CAP D47, D48, E25); our own names win."""
 
 
 def platform_folder() -> str:
     """
     Where programs of this platform keep a user's data.
 
-    Not platformdirs, which says the same but costs every start 5 ms.
+    The same as platformdirs, which would cost every start 5 ms.
     """
     if sys.platform == "win32":
         return os.path.join(os.environ.get("LOCALAPPDATA") or _expanded("~\\AppData\\Local"), "memory")
     if sys.platform == "darwin":
         return _expanded("~/Library/Application Support/memory")
-    data = os.environ.get("XDG_DATA_HOME", "")  # a relative one is to be ignored, says its specification
+    data = os.environ.get("XDG_DATA_HOME", "")  # its specification says to ignore a relative one
     return os.path.join(data if os.path.isabs(data) else _expanded("~/.local/share"), "memory")
 
 
@@ -123,13 +123,13 @@ def load(
     The settings in force.
 
     Args:
-        file: The file to read; None reads `$MEMORY_CONFIG`, else config.yaml in `$MEMORY_HOME` or the platform's
-            data folder, if it is there.
-        env: None reads the process's own. `$MEMORY_HOME` and `$MEMORY_<SECTION>_<NAME>` set what they name.
-        flags: Settings of the command line by key; None values are left out.
+        file: The file to read; None reads `$MEMORY_CONFIG`, else config.yaml in `$MEMORY_HOME` or the platform's data
+            folder, if it exists.
+        env: None reads the process's environment. `$MEMORY_HOME` and `$MEMORY_<SECTION>_<NAME>` set what they name.
+        flags: Settings from the command line by key; None values are ignored.
 
     Raises:
-        ConfigError: The file is missing or not YAML, or a key or a value is not known. It names the place.
+        ConfigError: The file is missing or not YAML, or a key or a value is unknown. The message says where.
     """
     env = os.environ if env is None else env
     path = located(file, env=env, flags=flags)
@@ -147,7 +147,7 @@ def load(
 
 
 def located(file: str | Path | None, *, env: Mapping[str, str], flags: Mapping[str, object] | None = None) -> str:
-    """Where `load` reads the settings, whether there are any or not."""
+    """The path from which `load` reads settings, whether a file exists there or not."""
     wanted = file or env.get("MEMORY_CONFIG") or None
     return _expanded(str(wanted or os.path.join(_folder(env, flags or {}), FILE)))
 
@@ -186,18 +186,18 @@ def _read(file: str, *, needed: bool) -> Iterator[tuple[str, object]]:
 
 def tree(text: str, file: str) -> Iterator[tuple[str, object]]:
     """
-    Keys and values of the text of a settings file, as they stand there.
+    The keys and values in the text of a settings file, unchecked.
 
     Raises:
         ConfigError: It is not YAML, or not settings.
     """
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
-        return  # nothing but comments: spare the 15 ms that importing yaml takes
+        return  # only comments: saves the 15 ms of importing yaml
     import yaml
 
     try:
         found: object = yaml.safe_load(text) or {}
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that is none; a thousand brackets
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # e.g. an impossible date, a thousand brackets
         raise ConfigError(f"{file} is not YAML: {error}") from error
     for name, value in _mapping(found, f"{file}: expected settings such as `search:`, not {type(found).__name__}"):
         if name not in SECTIONS:
@@ -215,6 +215,8 @@ def _mapping(tree: object, otherwise: str) -> Iterable[tuple[object, object]]:
 
 def with_setting(config: Config, key: str, value: object, origin: str) -> Config:
     """
+    A copy of the settings with one changed.
+
     Raises:
         ConfigError: There is no such setting, or it does not take the value.
     """
@@ -266,7 +268,7 @@ def _checked(definition: Field[Any], value: object) -> object:
 
 
 def _plugged(group: str) -> tuple[str, ...]:
-    """Names that other packages bring for an entry-point group; looked up only for a value that is none of ours."""
+    """Names that other packages provide for an entry-point group; looked up only for a value that is not ours."""
     if not group:
         return ()
     from importlib.metadata import entry_points
@@ -297,12 +299,11 @@ def _definitions() -> Mapping[str, Field[Any]]:
 
 
 def keys() -> list[str]:
-    """All settings, in the order of the example file: "home", "store.busy_seconds", ..."""
+    """The keys of all settings, in the order of the example file: "home", "store.busy_seconds", ..."""
     return list(_definitions())
 
 
 def value(config: Config, key: str) -> object:
-    """The value of a setting."""
     found: object = attrgetter(key)(config)
     return found
 

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _REST = r"([ \t]*(?:(?<=[ \t])#.*)?[ \t\r\n]*)"
-"""What may stand behind a value: a comment, the end of the line. Of all that is blank, YAML skips only these."""
+"""What may follow a value: a comment, the line end. Of all white space, YAML skips only these characters."""
 
 _VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^ \t\r\n"'#&*!|>%@`{}\[\],].*?)"""
-"""A value on one line, quoted or plain: no list, anchor, tag or block."""
+"""A value on one line, quoted or plain; not a list, an anchor, a tag or a block."""
 
 
 class _Changed(Exception):
-    """Somebody else wrote to a file since it was read."""
+    """Someone else changed a file after it was read."""
 
 
 def example() -> str:
-    """A settings file with every setting at its default, in comments, each with its meaning."""
+    """A settings file with every setting at its default, commented out, each with its meaning."""
     lines = [
         "# Settings of `memory`. Take away the `# ` of one, and of its section, to change it; `memory config` shows where each value comes from.",
         "",
@@ -47,14 +47,16 @@ def example() -> str:
 
 def write_settings(file: str, changes: Mapping[str, object]) -> None:
     """
-    Put settings into a file, which is made from the example if it is missing; begin anew if somebody else wrote to it.
+    Put settings into a file, starting over if someone else changed it meanwhile.
+
+    A missing file is created from the example.
 
     Args:
         changes: Values by key ("search.limit"), already checked.
 
     Raises:
-        ConfigError: The file cannot be read or written, is read-only, or is written in a way that cannot be changed
-            line by line; it was not touched.
+        ConfigError: The file cannot be read or written, is read-only, or cannot be changed line by line; it is
+            unchanged.
     """
     target = os.path.realpath(file)
     try:
@@ -75,7 +77,10 @@ def write_settings(file: str, changes: Mapping[str, object]) -> None:
 
 @contextmanager
 def _alone(path: str) -> Iterator[None]:
-    """One process at a time in a folder; on Windows, which locks no folders, whoever comes first."""
+    """
+    Hold a folder's lock, so that one process writes at a time; Windows locks no folders,
+    so it is not held there.
+    """
     if sys.platform == "win32":
         yield
         return
@@ -91,7 +96,7 @@ def _alone(path: str) -> Iterator[None]:
 
 
 def _text(target: str, file: str) -> str | None:
-    """What a file says, with its line endings and byte order mark; None if there is none."""
+    """The text of a file, with its line endings and byte order mark; None if it does not exist."""
     try:
         return contents(target, SETTINGS_BYTES).decode("utf-8")
     except FileNotFoundError:
@@ -105,7 +110,8 @@ def _put(target: str, before: str | None, text: str, file: str) -> None:
     Put a text into a file.
 
     Raises:
-        _Changed: The file no longer says what it said before.
+        ConfigError: The file is read-only.
+        _Changed: The file is no longer as it was before.
     """
     if before is not None and read_only(target):
         raise ConfigError(f"{file} is read-only", hint="Allow writing to it, or change it where it comes from.")
@@ -121,11 +127,11 @@ def changed(text: str, key: str, value: object, file: str = "config.yaml") -> st
     """
     The text of a settings file with one setting changed.
 
-    Comments stay, also behind the value. One becomes the setting only if it is, to the letter, the line that the
-    example has for it: of any other nobody can tell whether it is a setting or somebody's words.
+    Comments stay, even after the value. A commented line becomes the setting only if it is exactly the example's line
+    for it: any other might be someone's own words.
 
     Raises:
-        ConfigError: It would not say what it should: the file is no YAML of the plain kind.
+        ConfigError: The result would not be what was asked for: the file is not plain YAML.
     """
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     try:
@@ -149,13 +155,14 @@ def _changed(text: str, key: str, value: object, file: str) -> str:
     stop = next((at for at in range(start, len(lines)) if section and re.match(r"[^\s#]", lines[at])), len(lines))
     body = _with_setting(lines[start:stop], name, _yaml(value), nested=bool(section), end=end)
     new = "".join((*lines[:start], *body, *lines[stop:]))
+    # Reading the result back is the proof: whatever the line patterns missed, nothing else has changed.
     if dict(tree(new, file)) != had | {key: value}:
         raise ConfigError(f"{key} would not become {value!r}, or not alone")
     return new
 
 
 def _with_header(lines: list[str], section: str, *, there: bool, end: str) -> tuple[list[str], int]:
-    """The lines with the header of a section, and where what belongs to it begins."""
+    """The lines with a section's header, and the index of the line after it."""
     header = _find(lines, rf"{section}[ \t]*:{_REST}")
     if header is not None:
         return lines, header + 1
@@ -169,7 +176,7 @@ def _with_header(lines: list[str], section: str, *, there: bool, end: str) -> tu
 
 
 def _with_setting(lines: list[str], name: str, said: str, *, nested: bool, end: str) -> list[str]:
-    """The lines of a section, or of the file, with a setting: in its place, in that of its example, or first."""
+    """The lines of a section, or of the file, with a setting: on its own line, on that of its example, or first."""
     indents = (re.match(r"( +)[^\s#]", line) for line in lines)
     indent = next((found[1] for found in indents if found), "  ") if nested else ""
     for place, line in enumerate(lines):
@@ -187,10 +194,10 @@ def _find(lines: list[str], pattern: str) -> int | None:
 
 
 def _yaml(value: object) -> str:
-    """A value that YAML reads back as it is."""
+    """A value as YAML text that reads back as the same value."""
     said = json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
-        return said if "." in said else said.replace("e", ".0e")  # without a point, YAML 1.1 takes it for text
+        return said if "." in said else said.replace("e", ".0e")  # YAML 1.1 takes a number without a point for text
     if not isinstance(value, str):
         return said
     if re.fullmatch(r"(?i)(?!(true|false|yes|no|on|off|null|y|n)$)[a-z][\w./-]*", value):

@@ -1,6 +1,8 @@
 """
-Reads and writes files that somebody names. Never more is read than the caller can use, and never what has no end; what
-is written is there whole or not at all. Nothing else in this product replaces or makes a file that a person looks at.
+Reads and writes files that a user names.
+
+No more is read than the caller can use, and nothing endless. A written file is complete or not there at all.
+No other module replaces or creates a file that a person looks at.
 """
 
 from __future__ import annotations
@@ -22,35 +24,37 @@ if TYPE_CHECKING:
     from memory.schema.errors import Error
 
 TEXT_BYTES = 4 * BODY_LIMIT + 3
-"""Of a file with one text: UTF-8 has four bytes a character at most, and a byte order mark has three."""
+"""Limit for a file with one text: UTF-8 has at most four bytes for a character, and a byte order mark has three."""
 
 SETTINGS_BYTES = 1 << 20
-"""Of a file of settings or rules."""
+"""Limit for a file of settings or rules."""
 
 BULK_BYTES = 1 << 30
-"""Of a file with many memories, entities or questions."""
+"""Limit for a file with many memories, entities or questions."""
 
 FIRST_BYTE_SECONDS = 10.0
-"""How long a named pipe is waited for: a command that writes into it may need a while to begin."""
+"""How long to wait for a named pipe: the command that writes into it may need a while to begin."""
 
 _PIECE = 1 << 20  # bytes read at once
-_KERNEL = ("/proc", "/sys")  # their files have no size, and some no end
+_KERNEL = ("/proc", "/sys")  # their files have no size, and some have no end
 _HELD = "only files, pipes and the standard input are"
 
 
 def contents(path: str | os.PathLike[str], most: int) -> bytes:
     """
-    All that a file has, or a named pipe. No more than `most` + 1 bytes are ever read of it.
+    All bytes of a file or a named pipe. Never reads more than `most` + 1 of them.
 
     Args:
-        path: A link is followed. A device is read if it is the standard input, as /dev/stdin may be, or /dev/null.
+        path: A link is followed. Devices are read only if they are the standard input, such as /dev/stdin,
+            or /dev/null.
         most: Bytes.
 
     Raises:
-        OSError: It cannot be read; it is a folder, a device, or a file of /proc or /sys; it has more than `most`
-            bytes; or it is a pipe that nobody writes to within `FIRST_BYTE_SECONDS`. `strerror` says which.
+        OSError: It cannot be read; it is a folder, a device, or a file of /proc or /sys;
+            it has more than `most` bytes; or it is a pipe that nobody writes to within `FIRST_BYTE_SECONDS`.
+            `strerror` says which.
     """
-    _check(os.stat(path), path)  # before it is opened: opening a device may do something
+    _check(os.stat(path), path)  # before opening, which may already have an effect on a device
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         found = os.fstat(descriptor)
@@ -64,14 +68,15 @@ def contents(path: str | os.PathLike[str], most: int) -> bytes:
 
 def utf8(content: bytes, name: str, refused: type[Error] = Invalid, *, mark: bool = False) -> str:
     """
-    What bytes say as UTF-8.
+    Decode bytes as UTF-8.
 
     Args:
         name: Where they come from, for the error.
-        mark: Whether a byte order mark at their beginning stays.
+        refused: Type of the error.
+        mark: Keep a byte order mark at the beginning.
 
     Raises:
-        Invalid: They are not UTF-8; the error's type is `refused`.
+        Invalid: They are not UTF-8 (or `refused`).
     """
     try:
         return content.decode("utf-8" if mark else "utf-8-sig")
@@ -98,8 +103,10 @@ def bounded(file: BinaryIO, most: int, name: str) -> bytes:
 
 def _check(found: os.stat_result, path: str | os.PathLike[str]) -> None:
     """
+    Refuse what must not be read.
+
     Raises:
-        OSError: What is found at a path is not to be read.
+        OSError: It is a folder, a device, a socket, or a file that the kernel makes up.
     """
     name, mode = str(path), found.st_mode
     if stat.S_ISDIR(mode):
@@ -113,7 +120,7 @@ def _check(found: os.stat_result, path: str | os.PathLike[str]) -> None:
 
 
 def _device(file: int | str) -> tuple[int, ...]:
-    """The number of the device that a path or a descriptor stands for; nothing if it stands for none."""
+    """The number of the device behind a path or a descriptor; empty if there is none."""
     try:
         found = os.stat(file)
     except OSError:  # the standard input is closed
@@ -122,7 +129,7 @@ def _device(file: int | str) -> tuple[int, ...]:
 
 
 def _kernel(found: os.stat_result, path: str | os.PathLike[str]) -> str:
-    """The one of `_KERNEL` that a file is of, wherever it is mounted and whatever link leads to it; else empty."""
+    """Which of `_KERNEL` a file belongs to, wherever it is mounted and whatever links lead to it; empty if none."""
     real = os.path.realpath(path)
     for folder in _KERNEL:
         try:
@@ -135,7 +142,7 @@ def _kernel(found: os.stat_result, path: str | os.PathLike[str]) -> str:
 
 def _wait(pipe: int, path: str | os.PathLike[str]) -> None:
     """
-    Until somebody writes into a pipe, or closes it.
+    Wait until someone writes into a pipe, or closes it.
 
     Raises:
         TimeoutError: Nobody does.
@@ -157,22 +164,26 @@ def new_file(
     check: Callable[[], None] | None = None,
 ) -> Generator[BinaryIO]:
     """
-    A file that takes its name when the block ends and all of it is on the disk. Whoever reads it finds what was there
-    or all that is new: after kill -9, on a full disk, without power. A kill may leave a `.memory.….new` beside it.
+    A file that gets its name when the block ends and all of it is on the disk.
+
+    Readers find the old content or all of the new: after kill -9, on a full disk, after a power cut.
+    A kill may leave a `.memory.….new` next to it.
 
     Args:
-        path: A link is replaced itself: whoever wants to follow it resolves it first.
-        overwrite: Take the place of an ordinary file that is there.
-        private: Only its owner may open it; else rights, group and owner are the replaced file's, or a new one's usual.
-        check: Called last, as late as can be. What it raises, or the block does, leaves what was there.
+        path: A link is replaced itself; to write to its target, resolve it first.
+        overwrite: Replace an existing ordinary file.
+        private: Only the owner may open it; otherwise it gets the mode, group and owner of the file it replaces,
+            or the usual ones.
+        check: Called last, as late as possible. If it or the block raises, the old file stays.
 
     Raises:
-        OSError: It cannot be written; `strerror` says why. FileExistsError, at once or at the end: `overwrite` is False.
+        OSError: It cannot be written; `strerror` says why. FileExistsError, at once or at the end, if `overwrite` is
+            False.
     """
     target = os.fspath(path)
     former = _former(target, overwrite=overwrite)
     beside = os.path.join(os.path.dirname(target), f".memory.{os.urandom(8).hex()}.new")
-    mode = 0o600 if private or former is not None else 0o666  # the umask takes its part, as from every file
+    mode = 0o600 if private or former is not None else 0o666  # the umask applies, as to every file
     try:
         with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             if former is not None and not private:
@@ -207,10 +218,10 @@ def write_file(
 @contextmanager
 def folders(path: str | os.PathLike[str], *, private: bool = False) -> Generator[None]:
     """
-    Make a folder and those above it that are missing; they are taken away again if the block raises.
+    Make a folder and its missing parents; they are removed again if the block raises.
 
     Args:
-        private: Only their owner may enter those that are made.
+        private: Only the owner may enter the new folders.
 
     Raises:
         OSError: One cannot be made.
@@ -224,32 +235,33 @@ def folders(path: str | os.PathLike[str], *, private: bool = False) -> Generator
         raise NotADirectoryError(ENOTDIR, f"{os.path.basename(folder)} is a file", folder)
     try:
         for made in reversed(missing):
-            with suppress(FileExistsError):  # somebody else was faster
+            with suppress(FileExistsError):  # another process was faster
                 os.mkdir(made, 0o700 if private else 0o777)
         yield
     except BaseException:
         for made in missing:
-            with suppress(OSError):  # somebody else has put something there
+            with suppress(OSError):  # something was put there meanwhile
                 os.rmdir(made)
         raise
 
 
 def read_only(path: str | os.PathLike[str]) -> bool:
     """
-    Whether the rights of a file or folder forbid writing, also where root could all the same.
+    Whether the mode of a file or folder forbids writing, even where root could write.
 
     Raises:
-        OSError: It is not there.
+        OSError: It does not exist.
     """
     return not os.stat(path).st_mode & 0o222 or not os.access(path, os.W_OK)
 
 
 def _former(target: str, *, overwrite: bool) -> os.stat_result | None:
     """
-    The ordinary file that stands where another is to be; None if there is none.
+    The ordinary file that another will replace; None if there is none, or a link.
 
     Raises:
-        OSError: Nobody can know; or what is there is not to be replaced, as a folder or a device, which root could.
+        OSError: It cannot be examined; or it must not be replaced, like a folder or a device,
+            which root could replace.
     """
     try:
         found = os.lstat(target)
@@ -267,21 +279,21 @@ def _former(target: str, *, overwrite: bool) -> os.stat_result | None:
 
 
 def _make_like(beside: str, former: os.stat_result) -> None:
-    """Give a file the rights, the group and the owner of the one it is going to replace."""
+    """Give a file the mode, the group and the owner of the one it will replace."""
     os.chmod(beside, former.st_mode & 0o777)
     if sys.platform != "win32":
         for owner, group in ((-1, former.st_gid), (former.st_uid, -1)):
-            with suppress(OSError):  # only root can give a file away, and only to those its container knows
+            with suppress(OSError):  # only root can give a file away, and only to users that its container knows
                 os.chown(beside, owner, group)
 
 
 def _link(beside: str, target: str) -> None:
-    """Give a file its name unless that is taken. Without links it is taken by an empty file for a moment."""
+    """Give a file its name unless that is taken. Without hard links, an empty file holds the name for a moment."""
     try:
         os.link(beside, target)
     except FileExistsError:
         raise
-    except OSError:  # FAT and some network file systems have no links
+    except OSError:  # FAT and some network file systems have no hard links
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         try:
             os.replace(beside, target)

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MARK_BYTES = 1 << 16
-"""Of a file that says where the main worktree is."""
+"""Limit for the `.git` file that points to the main worktree."""
 
 
 def project(folder: Path) -> str | None:
     """
     The name of the git repository around a folder, the same in all its worktrees; else the folder's own name.
 
-    None at the root of a file system, and in a home folder that is no repository: programs are started there that
-    work on no project. Reads files only: git itself need not be there.
+    None at the root of a file system, and in a home folder that is not a repository: programs start there without a
+    project. Only reads files, so git need not be installed.
     """
     folder = folder.resolve()
     root = repository(folder)
@@ -43,15 +43,15 @@ def repository(folder: Path) -> Path | None:
 
 def _main_worktree(mark: Path, folder: Path) -> Path:
     """
-    A linked worktree's `.git` is a file that says `gitdir: <main>/.git/worktrees/<name>`.
+    The main worktree of a linked one, whose `.git` is a file that says `gitdir: <main>/.git/worktrees/<name>`.
 
-    A bare repository is its own main: `<project>.git`, or hidden in the folder of its worktrees. A file that says
-    something else, or nothing readable, leaves the folder as it is.
+    A bare repository is its own main: `<project>.git`, or hidden in the folder of its worktrees.
+    If the file says anything else or cannot be read, the result is `folder`.
     """
     try:
         text = contents(mark, MARK_BYTES).decode("utf-8", "replace").strip()
         target = (folder / text.removeprefix("gitdir:").strip()).resolve()
-    except (OSError, ValueError, RuntimeError):  # not readable; a NUL; links in a circle
+    except (OSError, ValueError, RuntimeError):  # unreadable; a NUL; links in a circle
         return folder
     if target.parent.name != "worktrees":
         return folder
@@ -66,16 +66,16 @@ def _home() -> Path | None:
 
     try:
         return Path.home().resolve()
-    except (OSError, RuntimeError):  # there is none; links in a circle
+    except (OSError, RuntimeError):  # no home; links in a circle
         return None
 
 
 def aliases(text: str) -> Mapping[str, str]:
     """
-    The names that mean another project, from "old = new, website = shop", each with the name that counts.
+    The old names of projects, from "old = new, website = shop", each with its final new name.
 
     Raises:
-        ValueError: It is not such a list, a name has two meanings, or names mean each other in a circle.
+        ValueError: It is not such a list, a name has two meanings, or names form a circle.
     """
     said: dict[str, str] = {}
     for part in filter(str.strip, text.split(",")):
@@ -97,6 +97,6 @@ def _last(name: str, said: Mapping[str, str]) -> str:
 
 
 def names(name: str, known: Mapping[str, str]) -> frozenset[str]:
-    """All names of a project, given any of them and what `aliases` found."""
+    """All names of a project, from any one of them and the result of `aliases`."""
     last = known.get(name, name)
     return frozenset({last, *(old for old, new in known.items() if new == last)})

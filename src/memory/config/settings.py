@@ -1,4 +1,4 @@
-"""What can be set: each setting with its default, its meaning and the values it takes."""
+"""The settings: each with its default, its meaning and the values it takes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 PLUGINS = "memory.embedders"
-"""The entry-point group of providers that other packages bring."""
+"""The entry-point group for providers of other packages."""
 
 
-def setting(  # the parameters are what can be said of a setting
+def setting(  # many parameters, because they are all that a setting can have
     default: object,
     meaning: str,
     low: float = 0,
@@ -29,10 +29,10 @@ def setting(  # the parameters are what can be said of a setting
     A setting of the type of its default.
 
     Args:
-        low, high: Range of a number.
-        choices: Values of a text, if it is not free; with a `group`, also the names of that entry-point group.
-        check: Raises a ValueError with a sentence if a text means nothing.
-        number: Whether a number may stand in place of a text.
+        low, high: Range of a number, both included.
+        choices: The values of a text, if it is not free; with a `group`, also the names of that entry-point group.
+        check: Raises a ValueError with a sentence if a text is not valid.
+        number: Accept a number in place of the text.
     """
     said = {"meaning": meaning, "range": (low, high), "choices": choices, "group": group}
     return field(default=default, metadata={**said, "check": check, "number": number})
@@ -40,14 +40,15 @@ def setting(  # the parameters are what can be said of a setting
 
 class _Section:
     """
-    Settings that belong together: what a frozen dataclass would be, which makes its methods anew for each class, at the
-    price of 2 ms at every start. A section has a docstring: for one without, dataclass would inspect its signature.
+    A group of settings: like a frozen dataclass, which would generate its methods for each class, 2 ms at every start.
+
+    Every section needs a docstring: for one without, dataclass would inspect the signature.
     """
 
     def __init__(self, **values: object) -> None:
         """
         Args:
-            values: Settings by name; those left out have their defaults, as attributes of the class.
+            values: Settings by name; the others keep their defaults, as attributes of the class.
 
         Raises:
             TypeError: There is no such setting.
@@ -78,7 +79,7 @@ class _Section:
 def _variable(text: str) -> None:
     import re
 
-    if not re.fullmatch(r"[A-Za-z_]\w*", text):  # not repeated: it may be the key itself
+    if not re.fullmatch(r"[A-Za-z_]\w*", text):  # the error does not repeat the text, which may be the key itself
         raise ValueError("this is no name of an environment variable; the key itself belongs into one")
 
 
@@ -279,7 +280,7 @@ class GraphSettings(_Section):
 
 
 TOOLSETS = ("core", "care", "sessions", "research", "graph", "all")
-"""Of the MCP server; the last one is all of them. They stand here so that a setting is checked without the tools."""
+"""Toolsets of the MCP server; `all` means every one. Listed here so that checking a setting loads no tools."""
 
 
 def _toolsets(text: str) -> None:
@@ -313,7 +314,7 @@ def variable(key: str) -> str:
 
 
 MOVED = {"search.stand_out": "search.effort"}
-"""Settings that there were, and what took their place."""
+"""Former settings, each with its replacement."""
 
 FOREIGN = frozenset("base_url api_key enrichment embeddings vector_search memory_home export_memories".split())
-"""Names of other programs' settings: see `memory.config.adopt`."""
+"""Settings of other programs by name: see `memory.config.adopt`."""
