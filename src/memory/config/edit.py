@@ -1,4 +1,4 @@
-"""Writing a settings file: the example, and one line of any, all else and every comment as it was."""
+"""Writes settings files: the example, or one changed line of a file with everything else kept, comments included."""
 
 from __future__ import annotations
 

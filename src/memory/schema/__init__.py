@@ -1,1 +1,1 @@
-"""The vocabulary: values that check themselves. Nothing here opens anything."""
+"""The vocabulary: values that check themselves. Nothing here does any I/O."""

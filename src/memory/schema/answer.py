@@ -1,4 +1,4 @@
-"""What comes back of a search: rankings, what the gate said of them, hits, and the answer they make."""
+"""The result of a search: rankings, the gate's verdict on them, hits, and the answer they make."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class Outcome(StrEnum):
     """
     How far an answer can be trusted.
 
-    ANSWERED: something fits. WEAK: perhaps. NOTHING_RELEVANT: there are memories in scope, and none fits; the hits are the
-    nearest all the same. NOTHING_SAVED: nothing is in scope. DEGRADED: the model was needed and did not answer.
+    ANSWERED: something fits. WEAK: something may fit. NOTHING_RELEVANT: there are memories in scope, but none fits; the
+    hits are the nearest ones. NOTHING_SAVED: nothing is in scope. DEGRADED: the model was needed and did not answer, or
+    many chunks have no vector yet.
     """
 
     ANSWERED = "answered"
@@ -42,9 +43,9 @@ class Scored(NamedTuple):
 
     Attributes:
         score: Higher is better; comparable within its ranking only.
-        matched: Bit i is set when term i of the query occurs in the chunk.
-        keyword: Its BM25, above 0; None when no keyword retriever looked at it.
-        cosine: Cosine of its best window with the query, -1..1; None where no vector of the model's was compared.
+        matched: Bit i is set if term i of the query occurs in the chunk.
+        keyword: Its BM25, above 0; None if no keyword retriever scored it.
+        cosine: Cosine of its best window with the query, -1..1; None if no vector from the model was compared.
     """
 
     chunk: ChunkId
@@ -56,7 +57,7 @@ class Scored(NamedTuple):
 
 
 Ranking: TypeAlias = "tuple[Scored, ...]"
-"""Best first; ties broken by chunk id, so equal inputs give equal output."""
+"""Best first; ties by chunk id, lowest first, so that equal inputs give equal output."""
 
 
 class Verdict(NamedTuple):
@@ -64,11 +65,11 @@ class Verdict(NamedTuple):
     Whether the ranking so far answers the query, and why.
 
     Attributes:
-        enough: Keywords are: no further tier is needed.
-        why: The reason, a clause.
-        found: Memories that were found.
+        enough: Keywords are enough; no further tier is needed.
+        why: The reason, as a clause.
+        found: Memories found.
         complete: Memories that hold every term of the query.
-        mass: The margin: share of the softmax that the best candidate takes, 0..1.
+        mass: The margin: the best candidate's share of the softmax, 0..1.
         coverage: Share of the query's weight that the best candidate holds, 0..1.
         tier: How far the search should go.
     """
@@ -99,7 +100,7 @@ class Notice(NamedTuple):
 
 
 MERGED = 0.6
-"""Share of a section's chunks from which it counts as found as a whole (CAP A26)."""
+"""A section counts as found as a whole if at least this share of its chunks matches (CAP A26)."""
 
 
 class Hit(NamedTuple):
@@ -107,21 +108,23 @@ class Hit(NamedTuple):
     One passage of one memory.
 
     Attributes:
-        chunk: The best chunk: why this is a hit.
-        text: What is shown: the chunk's slice (FINE), its section's (MEDIUM), else the best passage (COARSE).
-        score: What the keyword part of a merge would be, 0..1 (tier keyword; see `memory.rank.relevance.by_words`), cosine
-            (vector) or the merged score, 0..1 (hybrid, distilled); MEDIUM: its mean over the chunks that match.
-        relevance: What the hits are in the order of, comparable within their answer, 0..1; see `memory.rank.relevance`.
-        similarity: Cosine with the query, -1..1; MEDIUM: its mean over the chunks that match, or that of `chunk` where
-            none does. None where no vector of the query was made, or the chunk has none.
+        chunk: The best chunk, which made this a hit.
+        text: What is shown: the slice of the chunk (FINE), its section (MEDIUM), or the best passage (COARSE).
+        score: Tier keyword: the keyword part of a merge, 0..1 (see `memory.rank.relevance.by_words`); vector:
+            the cosine;
+            hybrid, distilled: the merged score, 0..1. MEDIUM: its mean over the matching chunks.
+        relevance: The number that the hits are sorted by, comparable within their answer, 0..1; see
+            `memory.rank.relevance`.
+        similarity: Cosine with the query, -1..1; MEDIUM: its mean over the matching chunks, or that of `chunk` if none
+            matches. None if the query has no vector, or the chunk has none.
         coverage: Share of the query's weight that the memory's found chunks hold, 0..1.
-        keyword: BM25 of `chunk`, above 0; None where no words were looked for in it.
-        cosine: That of `chunk`, -1..1; None as of `similarity`.
-        ranks: Place in the ranking of each retriever that found it, from 1, by the retriever's name.
-        matched, chunks: MEDIUM: how many chunks of the section match, and how many it has; else 1. Of what fills up none
-            matches.
-        topup: Empty of what was found. Else whence it fills up the answer: "distilled", near by what the store's own
-            vectors say; "recent", last changed.
+        keyword: BM25 of `chunk`, above 0; None if no words were looked for in it.
+        cosine: That of `chunk`, -1..1; None as for `similarity`.
+        ranks: Its rank with each retriever that found it, from 1, by the retriever's name.
+        matched, chunks: MEDIUM: how many chunks of the section match, and how many it has; else 1. A hit that fills up
+            has none that match.
+        topup: Empty for a hit that was found. Otherwise how it fills up the answer: "distilled", similar by the store's
+            own vectors; "recent", most recently changed.
     """
 
     memory: Memory
@@ -155,9 +158,9 @@ class Answer(NamedTuple):
     Hits, best first, with how they were found.
 
     Attributes:
-        terms: What the keyword retriever looked for; empty when none ran.
-        verdict: What the gate said of the keyword ranking; None when no gate was asked.
-        worth: Why the outcome is what it is, a clause.
+        terms: What the keyword retriever looked for; empty if it did not run.
+        verdict: The gate's verdict on the keyword ranking; None if there was no gate.
+        worth: Why the outcome is what it is, as a clause.
     """
 
     query: Query
@@ -192,7 +195,7 @@ class Searched(NamedTuple):
     Attributes:
         moment: When it was answered.
         type: See `Query.type`.
-        results: Hits that were found.
+        results: Hits found, without those that fill up.
         filters: See `Scope.filters`.
     """
 

@@ -1,4 +1,4 @@
-"""A call of a whole that one of its parts answers."""
+"""Calls of a whole object that one of its parts answers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,8 @@ Result = TypeVar("Result")
 
 def delegate(part: str, method: Callable[Concatenate[Any, Given], Result]) -> Callable[Concatenate[Any, Given], Result]:
     """
-    A method of a part under a name of the whole, with the part's signature and docstring.
-
-        class Engine:
-            embed = delegate("vectors", Vectors.embed)  # engine.embed(…) is engine.vectors.embed(…)
-
-    Args:
-        part: The attribute of the whole.
-        method: Of the part's class.
+    A method of a part as a method of the whole, with the part's signature and docstring.
+        method: A method of the part's class.
     """
     name = method.__name__
 

@@ -1,4 +1,4 @@
-"""What is read of a memory as a document: its body, a chunk with its neighbours, what a session goes on with."""
+"""A memory read as a document: its body, a chunk with its neighbours, what a session resumes with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Piece(NamedTuple):
-    """A chunk with what it says."""
+    """A chunk with its text."""
 
     id: ChunkId
     chunk: Chunk
@@ -21,10 +21,9 @@ class Expanded(NamedTuple):
     """
     A chunk with its neighbours.
 
-    Attributes:
-        target: The chunk that was asked for.
-        pieces: It and its neighbours, in order.
-        text: The slice of the body that they cover; for a note's head, its `what` before it.
+    target: The chunk asked for.
+    pieces: That chunk and its neighbours, in order.
+    text: The slice of the body that they cover; before it, if a note's head is among them, the note's `what`.
     """
 
     memory: Memory
@@ -38,8 +37,8 @@ class Document(NamedTuple):
     A memory with its body, verbatim.
 
     Attributes:
-        chunks: How many it is cut into; None where they were not looked at.
-        whole: Whether their slices, put together, are the body; None likewise.
+        chunks: How many chunks it has; None if not counted.
+        whole: Whether their slices join to the body; None if not checked.
     """
 
     memory: Memory
@@ -53,9 +52,9 @@ class Embedding(NamedTuple):
     Whether a memory can be found by its meaning.
 
     Attributes:
-        state: "generated": all its chunks have vectors; "pending": some wait; "failed": the model did not take some;
-            "outdated": they are of another model than the settings name; "none": no model is configured; "excluded": it is
-            found by keyword only.
+        state: "generated": all chunks have vectors; "pending": some wait; "failed": the model did not take some;
+            "outdated": the vectors are of another model than the settings name; "none": no model is configured;
+            "excluded": it is found by keyword only.
         chunks: How many wait.
         error: Why some failed.
     """
@@ -77,12 +76,12 @@ class Details(NamedTuple):
 
 class Resumed(NamedTuple):
     """
-    What an agent needs to go on with a session; memories of each sort latest first.
+    What an agent needs to resume a session; memories of each kind newest first.
 
     Attributes:
-        context: The latest `session_context` of the iteration; of the iterations before it if it has none.
+        context: The newest `session_context` of the iteration, or of an earlier one if it has none.
         prompts: Every `input_prompt` of the session.
-        reports, observations, working: The latest of each, of any iteration.
+        reports, observations, working: The newest of each kind, from any iteration.
     """
 
     context: Memory | None

@@ -32,24 +32,24 @@ class Draft:
     """
     What a caller asks to keep.
 
-    Text is kept as given: Unicode without NUL and without lone surrogates. A blank text counts as absent, and so does
-    None in any field. Names (of a project, an agent, a session, an entity, ...) lose the blanks around them: nobody
-    sees them, and a filter would miss them.
+    Text is saved as given: Unicode without NUL and without lone surrogates. A blank text counts as absent, and so does
+    None in any field. Names (of a project, an agent, a session, an entity, ...) lose surrounding white space: people
+    cannot see it, and a filter would miss the name.
 
     Attributes:
         title: One line that names it; at most `TITLE_LIMIT` characters.
-        what, why, impact: What is the case, why, and what follows: shown with every result.
-        description: A sentence about the body, for kinds that have no `what`.
+        what, why, impact: What is the case, why, and what follows from it: shown with every result.
+        description: A sentence about the body, for kinds without a `what`.
         body: The verbatim details, at most `BODY_LIMIT` characters; loaded only when asked for.
         metadata: JSON values by name.
         source: The program it came from, e.g. "claude-code".
         agent_id: The agent that wrote it.
         session_iter: Iteration of the session, from 1.
         query_id: The research run it belongs to.
-        keyword_only: Never embed it: it is found by keyword only, and its text goes to no model.
+        keyword_only: Never embed it: it is found by keyword only, and no model gets its text.
 
     Raises:
-        Invalid: A text is too long or is not text, or the kind demands what is missing.
+        Invalid: A text is too long or not text, or the kind lacks a field that it requires or has one that it forbids.
     """
 
     title: str = ""
@@ -85,7 +85,7 @@ class Draft:
         _check_names(self)
         _check_values(self)
         rule = RULES[self.kind]
-        if "title" in rule.one:  # it is a name too
+        if "title" in rule.one:  # then it is a name
             object.__setattr__(self, "title", self.title.strip())
         for name in rule.required:
             if not str(getattr(self, name) or "").strip():
@@ -101,12 +101,12 @@ class Draft:
 
 
 def article(noun: str) -> str:
-    """A noun after its article."""
+    """A noun with its indefinite article."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 SHARED = tuple(f.name for f in fields(Draft) if f.name != "body")
-"""The fields that a draft and the memory made of it have in common."""
+"""The fields that a draft shares with the memory made from it."""
 
 
 _ABSENT = {
@@ -114,7 +114,7 @@ _ABSENT = {
     for f in fields(Draft)
     if f.default is not None
 }
-"""What a field is when it is left out, of those that are not None then."""
+"""The defaults of fields whose default is not None."""
 
 _TEXTS = {
     "title": TITLE_LIMIT,
@@ -170,7 +170,7 @@ def _check_values(draft: Draft) -> None:
 
 
 def _depth(value: object, room: int = DEPTH_LIMIT + 1) -> int:
-    """How deep a value is nested; not deeper than there is room."""
+    """How deep a value is nested, counting no deeper than `room`."""
     match value:
         case dict() if room:
             return 1 + max((_depth(item, room - 1) for item in value.values()), default=0)
@@ -185,9 +185,9 @@ class Saved:
     What became of a draft.
 
     Attributes:
-        known: The same was kept before in the same scope; `memory` is that one, and nothing was written.
-        chunks: How many the body is cut into, the head of a note among them.
-        renewed: It was there and says now what the draft says.
+        known: The same was saved before in the same scope; `memory` is that one, and nothing was written.
+        chunks: How many chunks it has, including a note's head.
+        renewed: The memory existed, and now has the draft's content.
     """
 
     memory: Memory

@@ -37,8 +37,8 @@ class Error(Exception):
     Base of every error this package raises on purpose.
 
     Attributes:
-        hint: What to do about it, a sentence; empty when there is nothing to say.
-        retryable: The same call may succeed later, unchanged.
+        hint: What to do about it, as a sentence; empty if there is nothing to say.
+        retryable: The same call may succeed later.
     """
 
     retryable = False
@@ -105,7 +105,7 @@ class Unreachable(EmbedError):
     The provider gave no answer within the configured time and retries.
 
     Attributes:
-        after: Seconds after which it wants to be asked again, if it said so.
+        after: Seconds after which the provider wants to be asked again; None if it did not say.
     """
 
     retryable = True
@@ -155,7 +155,7 @@ class SpaceMismatch(Error):
     def __init__(self, stored: object, given: object, *, width: int = 0) -> None:
         """
         Args:
-            width: Of a vector that the caller gave; 0 of the configured model's.
+            width: The width of a vector that the caller gave; 0 if the vectors come from the configured model.
         """
         other = f"the given vector has the width {width}" if width else f"the configured model gives {given}"
         hint = "Run `memory reindex` to embed what is stored with the configured model, or set the former one."

@@ -23,7 +23,7 @@ class Fate(StrEnum):
     RUNS = "runs"
     ENDED = "ended"
     ELSEWHERE = "elsewhere"
-    """On another machine, or on this one before it was restarted, or in another container: nobody here can tell."""
+    """On another machine, in another container, or on this machine before a restart: it cannot be told from here."""
 
 
 class Holder(NamedTuple):
@@ -31,9 +31,9 @@ class Holder(NamedTuple):
     A process.
 
     Attributes:
-        machine: This start of this machine, and the container in it; the name of the machine where neither is told.
+        machine: This boot of this machine and its container; the machine's name on systems that do not tell these.
         process: Its id there.
-        started: When it was started, in ticks since the machine was: ids are used again. Empty where it is not told.
+        started: When it started, in ticks since boot, because ids are reused; empty on systems that do not tell.
     """
 
     machine: str
@@ -45,12 +45,12 @@ class Holder(NamedTuple):
 
 
 def own() -> Holder:
-    """The process that asks."""
+    """The current process."""
     return Holder(_machine(), os.getpid(), _started(os.getpid()))
 
 
 def parsed(text: str) -> Holder | None:
-    """From `str(holder)`; None for any other text."""
+    """The holder from `str(holder)`; None for any other text."""
     match text.split(" "):
         case [machine, process, started] if process.isascii() and process.isdigit() and len(process) < 19:
             return Holder(machine, int(process), started)
@@ -59,10 +59,9 @@ def parsed(text: str) -> Holder | None:
 
 def fate(holder: Holder | None) -> Fate:
     """
-    Whether it still runs. What cannot be known for certain to have ended has not.
+    Whether a process still runs. Only one that has certainly ended counts as ended.
 
-    Windows tells too little without more than the standard library, and `os.kill` ends processes there: what another
-    process has begun there was begun elsewhere.
+    On Windows every other process is ELSEWHERE: the standard library cannot tell more, and `os.kill` would end it.
     """
     if holder is None or holder.machine != _machine():
         return Fate.ELSEWHERE
@@ -73,7 +72,7 @@ def fate(holder: Holder | None) -> Fate:
 
 def _ended(holder: Holder) -> bool:
     try:
-        with suppress(PermissionError):  # somebody else's, so there is one
+        with suppress(PermissionError):  # another user's process, so it exists
             os.kill(holder.process, 0)
     except (ProcessLookupError, OverflowError):
         return True
@@ -82,13 +81,13 @@ def _ended(holder: Holder) -> bool:
 
 
 def _machine() -> str:
-    """One word."""
+    """An id of this boot and container, without spaces."""
     try:
         boot, container = (
             Path("/proc/sys/kernel/random/boot_id").read_text("ascii"),
             Path("/proc/self/ns/pid").readlink(),
         )
-    except OSError:  # no Linux
+    except OSError:  # not Linux
         from platform import node
 
         return "-".join(node().split())
@@ -96,24 +95,24 @@ def _machine() -> str:
 
 
 def _started(process: int) -> str:
-    """When a process was started; `_GONE` if only its exit code is left of it, empty if that is not told."""
+    """When a process started; `_GONE` if only its exit code is left, empty if the system does not tell."""
     try:
         stat = Path(f"/proc/{process}/stat").read_bytes()
     except OSError:
         return ""
-    state, *rest = stat.rpartition(b")")[2].split()  # its name may hold blanks and brackets
+    state, *rest = stat.rpartition(b")")[2].split()  # the name before may contain spaces and brackets
     # Fields 3 and 22 of https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
     return _GONE if state in (b"Z", b"X") else rest[18].decode()
 
 
 class Held(NamedTuple):
     """
-    What others had begun to embed.
+    Chunks that another process had begun to embed.
 
     Attributes:
-        holder: Which process; None if that is not known.
-        fate: What became of it; chunks of one that has ended were free at once.
-        until: When the others are free again, if nothing comes of it.
+        holder: That process; None if unknown.
+        fate: What became of it; if it has ended, its chunks were free at once.
+        until: When the chunks are free again if it never finishes.
     """
 
     chunks: int
@@ -135,14 +134,13 @@ class Held(NamedTuple):
 
 class Backfilled(NamedTuple):
     """
-    Attributes:
-        embedded: Chunks that got a vector.
-        failed: Chunks whose text the model did not take.
-        left: Chunks that still wait, the failed ones among them.
-        error: The latest reason for a failure.
-        more: The time was over before all was done.
-        model: Provider and model that embedded.
-        held: What others had begun, as far as that was in the way.
+    embedded: Chunks that got a vector.
+    failed: Chunks whose text the model did not take.
+    left: Chunks that still wait, including the failed ones.
+    error: The most recent reason for a failure.
+    more: Time ran out before all were done.
+    model: Provider and model used.
+    held: Chunks that others had begun, as far as they were in the way.
     """
 
     embedded: int = 0

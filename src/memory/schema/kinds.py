@@ -1,4 +1,4 @@
-"""What sorts of memories there are, and what each one demands: one registry for every face."""
+"""The kinds of memories, and what each one requires: one registry for everything that asks."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ CATEGORIES = ("decision", "bug", "pattern", "learning", "context")
 
 class Rule(NamedTuple):
     """
-    What a kind demands.
+    What a kind requires and allows.
 
     Attributes:
         required: Fields of a draft that must be set.
-        forbidden: Fields that must not be set: it belongs to no such thing.
-        chunked: Whether a long body is cut; otherwise it stays one chunk.
-        repeats: Whether the same content may be kept twice in the same scope.
-        categories: The categories it may have; None takes any.
-        told: Whether a context that is filled up with recent memories may have it unasked: what was said in a session or
-            came out of a tool is for who goes on with that session or run.
-        one: Fields by which there is one active memory of the kind: another draft with the same is about that one.
-        renewed: Such a draft takes the place of what that one said; else that one is known already.
+        forbidden: Fields that must not be set, because the kind belongs to no such thing.
+        chunked: Whether a long body is cut; otherwise it is one chunk.
+        repeats: Whether the same content may be saved twice in the same scope.
+        categories: The categories it may have; None allows any.
+        told: Whether a context may include it unasked, to fill up with recent memories: what was said in a session or
+            came out of a tool is only for those who resume that session or run.
+        one: Fields that identify the one active memory of the kind: a draft with the same values is about that memory.
+        renewed: Such a draft replaces that memory's content; otherwise the memory counts as already known.
     """
 
     family: Literal["note", "session", "research", "graph"]
@@ -66,10 +66,10 @@ class Rule(NamedTuple):
 
 _SESSION = ("session_id", "body")
 _RUN = ("query_id", "body")
-_SCOPE = ("project", "session_id", "session_iter", "task_code", "query_id")  # of an entity there is one for all
+_SCOPE = ("project", "session_id", "session_iter", "task_code", "query_id")  # an entity is the same in all of them
 
 BY_AUTHOR = ("agent_id", "query_id")
-"""Who wrote it in which research run."""
+"""The author, and the research run."""
 
 
 RULES: Mapping[Kind, Rule] = MappingProxyType(
@@ -91,7 +91,7 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
         Kind.DEADEND: Rule("research", _RUN, told=False),
         Kind.FEEDBACK: Rule(
             "research", _RUN, told=False, one=BY_AUTHOR, renewed=True
-        ),  # a supervisor writes every few seconds
+        ),  # a supervisor writes one every few seconds
         Kind.PLAN: Rule("research", _RUN, repeats=True, told=False),
         Kind.CONTEXT: Rule("research", _RUN, told=False),
         Kind.QUERY_RESULT: Rule("research", _RUN, repeats=True, told=False),
@@ -101,32 +101,32 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
 
 
 GENERAL = "general"
-"""The category of the knowledge base unless another is named (CAP D16)."""
+"""The category of knowledge base entries that name none (CAP D16)."""
 
 SESSION_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "session")
 
 RESEARCH_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "research")
 
 OF_NO_RUN = frozenset(RULES) - frozenset(RESEARCH_KINDS)
-"""The kinds that a context may find: what a run found out is for that run (CAP C2, X34)."""
+"""The kinds that a context may find: what a run found out is only for that run (CAP C2, X34)."""
 
 TOOL_TYPES = ("builtin", "http", "mcp")
-"""How a tool that an agent used is reached (CAP C10)."""
+"""How a tool that an agent used is called (CAP C10)."""
 
 TOLD = frozenset(kind for kind, rule in RULES.items() if rule.told)
-"""The kinds that come up unasked."""
+"""The kinds that a context shows unasked."""
 
 
 NEVER = "never"
-"""In place of a size: a kind whose bodies stay whole."""
+"""Written in place of a size: the kind's bodies stay whole."""
 
 
 def sizes(text: str) -> Mapping[Kind, int | None]:
     """
-    The most tokens of a chunk by kind, of a text such as "report = 512, note = never"; None for never.
+    The most tokens of a chunk for each kind, from a text such as "report = 512, note = never"; None means never cut.
 
     Raises:
-        ValueError: It says something else.
+        ValueError: The text has another form.
     """
     found: dict[Kind, int | None] = {}
     for part in filter(None, map(str.strip, text.split(","))):
@@ -144,20 +144,20 @@ def sizes(text: str) -> Mapping[Kind, int | None]:
 
 
 def singular(name: str) -> str:
-    """The name of a kind, given its plural; anything else as it is."""
+    """The name of a kind from its plural; any other name is returned unchanged."""
     candidates = (name, name.removesuffix("s"), f"{name.removesuffix('ies')}y")
     return next((one for one in candidates if one in RULES), name)
 
 
 def kind(name: str, among: Collection[Kind] = tuple(RULES)) -> Kind:
     """
-    The kind of that name; a plural is taken too ("reports").
+    The kind of a name; a plural such as "reports" works too.
 
     Args:
-        among: Those that are suggested.
+        among: The kinds that may be suggested.
 
     Raises:
-        Invalid: No kind is called that; the nearest is suggested.
+        Invalid: There is no such kind; the error suggests the nearest.
     """
     if (found := singular(name)) in RULES:
         return Kind(found)
@@ -166,8 +166,10 @@ def kind(name: str, among: Collection[Kind] = tuple(RULES)) -> Kind:
 
 def check_kind(old: Kind, new: Kind) -> None:
     """
+    Refuse a change of kind that would break a rule.
+
     Raises:
-        Invalid: A memory of one kind cannot become one of the other: of one of them there is only one.
+        Invalid: One of the two is a kind of which only one memory may exist for certain fields.
     """
     if old is not new and (RULES[old].one or RULES[new].one):
         raise Invalid(f"a memory of kind {old} cannot become one of kind {new}", hint="Save it anew.")

@@ -1,4 +1,4 @@
-"""How long texts may be, and what is text at all."""
+"""How long texts may be, and what counts as text."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ NAME_LIMIT = 200  # characters of a project, a source, a tag, a file, ...
 TAGS_LIMIT = 100
 WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none (CAP X3)
 CLIP = 80  # characters of a wrong value that an error repeats
-DEPTH_LIMIT = 64  # of nested metadata
-DISTANCE_LIMIT = 10  # relations: beyond, proximity is below a thousandth
+DEPTH_LIMIT = 64  # levels of nested metadata
+DISTANCE_LIMIT = 10  # relations: beyond it, proximity is below a thousandth
 
 
 def check_text(name: str, text: object, limit: int) -> None:
     """
+    Check that a value is text within a limit.
+
     Raises:
-        Invalid: It is not text, longer than the limit, or holds a NUL or a lone surrogate.
+        Invalid: It is not text, is longer than the limit, or contains a NUL or a lone surrogate.
     """
     if not isinstance(text, str):
         raise Invalid(f"{name} must be text, not {type(text).__name__}")
@@ -39,7 +41,7 @@ def check_text(name: str, text: object, limit: int) -> None:
 
 
 def check_texts(texts: Iterable[tuple[str, object, int]]) -> None:
-    """`check_text` for several: each with its name and its limit."""
+    """`check_text` for several texts, each with its name and limit."""
     for name, text, limit in texts:
         check_text(name, text, limit)
 
@@ -59,8 +61,10 @@ def checked_name(field: str, name: object) -> str:
 
 def check_distance(value: object) -> int:
     """
+    Check a distance in the graph.
+
     Raises:
-        Invalid: It is no whole number of relations from 0 to `DISTANCE_LIMIT`.
+        Invalid: It is not a whole number of relations from 0 to `DISTANCE_LIMIT`.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= DISTANCE_LIMIT:
         raise Invalid(f"a distance is 0..{DISTANCE_LIMIT} relations, a whole number, not {value!r}")
@@ -68,7 +72,7 @@ def check_distance(value: object) -> int:
 
 
 def clipped_repr(value: object) -> str:
-    """A value as a sentence can repeat it."""
+    """The repr of a value, short enough for an error message."""
     text = repr(value)
     return text if len(text) <= CLIP else f"{text[:CLIP]}…"
 
@@ -78,7 +82,7 @@ def iteration(value: int | str | None) -> int | None:
     The number of a session's iteration, written 1, "1" or "v1" (CAP X8).
 
     Raises:
-        Invalid: It is none from 1 on.
+        Invalid: It is not a number from 1 on.
     """
     if value is None:
         return None
@@ -89,5 +93,5 @@ def iteration(value: int | str | None) -> int | None:
 
 
 def printable(name: str) -> str:
-    """A name that the file system gave, as one line of valid Unicode."""
+    """A name from the file system as one line of valid Unicode."""
     return " ".join(name.encode("utf-8", "replace").decode().split())

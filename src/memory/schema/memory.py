@@ -1,4 +1,4 @@
-"""What is remembered: memories, and the chunks by which they are searched."""
+"""Memories, and the chunks by which they are searched."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MemoryId = NewType("MemoryId", int)
 ChunkId = NewType("ChunkId", int)
 
 Reference: TypeAlias = "int | str"
-"""A memory's id, its uid, or at least 8 characters of the beginning of its uid."""
+"""A memory's id, its uid, or at least the first 8 characters of its uid."""
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
@@ -26,7 +26,7 @@ INSTRUCTIONS = "instructions"
 
 
 DAMAGED = "damaged:"
-"""Before the name of a field, the flag of a memory in a damaged file: a default stands for what cannot be read."""
+"""Prefix of a flag that names a field of a memory in a damaged file: the field was unreadable and has its default."""
 
 
 class Status(StrEnum):
@@ -41,12 +41,12 @@ class Memory(NamedTuple):
     A draft that was kept. Its body is not here: `Engine.details` loads it.
 
     Attributes:
-        id: From 1, never used again.
+        id: From 1, never reused.
         uid: 32 hexadecimal digits, the same in every export.
-        body_size: Characters of the body; 0 when there are no details.
-        flags: What a reader should know of its text: `INSTRUCTIONS`, `DAMAGED`.
-        superseded_by: The memory that took its place.
-        content_hash: SHA-256 over what was said, in hexadecimal.
+        body_size: Characters of the body; 0 if there are no details.
+        flags: What a reader should know about its text: `INSTRUCTIONS`, `DAMAGED`.
+        superseded_by: The memory that replaced it.
+        content_hash: SHA-256 of its content, in hexadecimal.
         created_at, updated_at, accessed_at: UTC.
         access_count: How often its details were asked for.
         keyword_only: It is never embedded.
@@ -102,7 +102,7 @@ def unread(memory: Memory) -> tuple[str, ...]:
 
 
 class ChunkType(StrEnum):
-    """What a chunk is a slice of. A note's HEAD is its `what`; it covers nothing of the body."""
+    """What a chunk covers. A note's HEAD is its `what` and covers nothing of the body."""
 
     HEAD = "head"
     SECTION = "section"
@@ -113,7 +113,7 @@ class ChunkType(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """
-    A slice of a body: what is indexed and embedded.
+    A slice of a body, which is indexed and embedded.
 
     The chunks of a memory, in order, tile its body: nothing is lost, nothing overlaps.
 
@@ -122,7 +122,7 @@ class Chunk:
         start, stop: Code points into the body; `body[start:stop]`.
         header_path: The headings above it with their marks, outermost first: ("# Guide", "## Setup").
         level: Level of the innermost heading, 1..6; 0 without one.
-        token_count: Size of the slice in tokens: the model's own where they had to be counted, else estimated.
+        token_count: Tokens in the slice: counted by the model's tokenizer where that was necessary, else estimated.
     """
 
     index: int
@@ -144,12 +144,12 @@ class Chunk:
 
 
 OVERLAP = 1_600
-"""Characters of the body before a chunk that an `Excerpt` carries along: about 400 tokens."""
+"""Characters of the body before a chunk that an `Excerpt` includes: about 400 tokens."""
 
 
 class Excerpt(NamedTuple):
     """
-    A chunk with the texts around it: what a passage is made of.
+    A chunk with the texts around it, from which a passage is made.
 
     Attributes:
         text: The slice of the body; for a note's head, its `what`.

@@ -1,4 +1,4 @@
-"""What is asked: a query, the scope it is asked in, and the terms that are looked for."""
+"""A search request: the query, its scope, and the terms to look for."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Mode(StrEnum):
 
 class Gate(StrEnum):
     """
-    When keywords are enough. AUTO looks at what they found, COUNT only at how many (the rule of the seed
-    system), ALWAYS goes on to vectors whatever was found, NEVER stays with keywords.
+    AUTO goes by what keywords found, COUNT only by how many memories (the seed system's rule),
+    ALWAYS continues to vectors whatever was found, NEVER stays with keywords.
     """
 
     AUTO = "auto"
@@ -58,7 +58,7 @@ class Merge(StrEnum):
 
 
 NONE = ""
-"""In place of a project's name: memories that belong to none."""
+"""In place of a project's name: memories of no project."""
 
 
 class Scope(NamedTuple):
@@ -66,11 +66,11 @@ class Scope(NamedTuple):
     Which memories may be searched. An empty field does not restrict; a set admits any of its values.
 
     Attributes:
-        projects: `NONE` among them admits memories of no project, which hold in every one.
+        projects: With `NONE` among them, memories of no project are included, which hold in every project.
         tags: A memory needs all of them.
         since, until: Bounds on the last change, UTC; `since` included, `until` not.
         statuses: Superseded memories are left out unless asked for.
-        among: Only of these memories, which may be none; None does not restrict.
+        among: Restricts to these memories, which may be none; None does not restrict.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -96,10 +96,10 @@ class Scope(NamedTuple):
 
 def named_kinds(scope: Scope) -> Scope:
     """
-    A scope whose kinds may be given by their names, in the plural too.
+    A scope whose kinds may be given by name, in the plural too.
 
     Raises:
-        Invalid: No kind is called that.
+        Invalid: There is no such kind.
     """
     if all(isinstance(one, Kind) for one in scope.kinds):
         return scope
@@ -107,7 +107,7 @@ def named_kinds(scope: Scope) -> Scope:
 
 
 def around(project: str | None) -> Scope:
-    """What concerns a project: its memories, and those of no project; without one, the latter alone."""
+    """A project's memories and those of no project; without a project, only the latter."""
     return Scope(projects=frozenset({NONE, project or NONE}))
 
 
@@ -121,11 +121,12 @@ class Query:
     A question, and how to answer it.
 
     Attributes:
-        text: Anything: no text is a syntax error. `"quoted words"` must stand together, `word*` is a beginning.
+        text: Any text; none is a syntax error. `"quoted words"` must be adjacent, `word*` matches longer words.
         limit: Most hits, 1..10,000.
-        compared: Compare the hits with a vector of the query also where no retriever needs one, if that calls no
-            server: for `Hit.similarity` alone. Tier and order stay.
-        topup: Fill up to the limit with what is in scope and was not found; see `Hit.topup`.
+        compared: Compare the hits with a vector of the query even if no retriever needs one,
+            provided no server is called.
+            It only sets `Hit.similarity`; tier and order stay the same.
+        topup: Fill up to the limit with memories in scope that were not found; see `Hit.topup`.
 
     Raises:
         Invalid: The text is blank, too long or not Unicode, or the limit is out of range.
@@ -163,8 +164,10 @@ def sort_of(granularity: Granularity, scope: Scope) -> str:
 
 def check_limit(limit: object) -> None:
     """
+    Check the limit of a query.
+
     Raises:
-        Invalid: It is no whole number of hits from 1 to `MOST`.
+        Invalid: It is not a whole number of hits from 1 to `MOST`.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
         raise Invalid(f"limit must be 1..{MOST:,}, a whole number, not {limit!r}")
@@ -175,7 +178,7 @@ class Term(NamedTuple):
     One thing the keyword retriever looks for, with what the store knows of it.
 
     Attributes:
-        text: A word, or words that must stand together.
+        text: A word, or words that must be adjacent.
         prefix: Whether longer words that begin with it count too.
         gram: Whether it is a pair of characters of a script without spaces.
         rows: Chunks that hold it, in the whole store.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # numpy costs 70 ms to import; a keyword search never pays it
 
 class Space(NamedTuple):
     """
-    Where vectors compare: one provider, one model, one passage recipe, one width.
+    Vectors compare only within a space: one provider, one model, one passage recipe, one width.
 
     Attributes:
         recipe: Which text is embedded for a chunk: see `recipe`.
@@ -33,11 +33,11 @@ class Space(NamedTuple):
 
 
 RECIPE = 2
-"""Version of `memory.text.passage`. Vectors of other recipes do not compare: a change there is a new space."""
+"""Version of `memory.text.passage`. Vectors of different recipes do not compare, so a change makes a new space."""
 
 
 def recipe(prefix: str) -> int:
-    """The recipe of passages that begin with what a model wants before them: `RECIPE` if that is nothing."""
+    """The recipe of passages with a model's prefix before them; `RECIPE` if the prefix is empty."""
     if not prefix:
         return RECIPE
     from zlib import crc32  # 0.3 ms that most starts need not spend
@@ -46,7 +46,7 @@ def recipe(prefix: str) -> int:
 
 
 class Window(NamedTuple):
-    """The vector of one window of one chunk, where it stands in an array that comes with it."""
+    """The place of a vector in the array that comes with it: of which chunk and which of its windows it is."""
 
     chunk: int  # ChunkId for `set_vectors`, index of the chunk in an `Entry`
     window: int  # from 0
@@ -59,7 +59,7 @@ class Embedded(NamedTuple):
 
     Attributes:
         vectors: Shape (n, space.dimension).
-        windows: Says for each row whose it is; `chunk` is the index within the entry.
+        windows: For each row, its chunk and window; `chunk` is the index within the entry.
     """
 
     space: Space

@@ -1,4 +1,4 @@
-"""What embedding costs: the calls of a day, what they may cost at most, and hosts that are left alone."""
+"""What embedding costs: the calls of a day, their budget, and hosts that are left alone."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class Call(NamedTuple):
     One line of the ledger: a request to a host, or what was embedded inside this process on one day.
 
     Attributes:
-        moment: When it was made; of a day's line, when the first of its calls was.
-        purpose: What for: "save", "search", "fill", "reindex", "probe".
+        moment: When it was made; for a day's line, when the first of its calls was.
+        purpose: "save", "search", "fill", "reindex" or "probe".
         host: Where the texts went, e.g. "http://127.0.0.1:11434"; empty if they stayed in this process.
         calls: 1 for a request.
         texts: How many were embedded.
-        tokens: As the provider counted them; as estimated until it has, or if it does not.
+        tokens: The provider's count; our estimate until it arrives, or if it never does.
         bytes_out: Size of what was sent, in bytes of UTF-8; 0 if the texts stayed in this process.
         seconds: How long it took.
         cost: Estimated, in US dollars; 0 if no price is known.
         error: What went wrong; empty if nothing did.
-        id: Of the line; 0 if it was not entered yet.
+        id: The line's id; 0 if it has not been entered yet.
     """
 
     moment: datetime
@@ -43,10 +43,10 @@ class Call(NamedTuple):
 
 class Budget(NamedTuple):
     """
-    What requests to one host may come to on one day (UTC).
+    A limit on the requests to one host in one day (UTC).
 
     Attributes:
-        calls, tokens: At most; None is without limit.
+        calls, tokens: The most of each; None is no limit.
     """
 
     calls: int | None = None
@@ -59,7 +59,7 @@ class Budget(NamedTuple):
 
 class OpenCircuit(NamedTuple):
     """
-    A host that is left alone for a while, since it gave no answer: a circuit breaker that is open.
+    An open circuit breaker: a host that did not answer and is left alone for a while.
 
     Attributes:
         until: When it may be asked again.
@@ -71,17 +71,17 @@ class OpenCircuit(NamedTuple):
     error: str
 
 
-LONGEST = 30  # characters of a limit
+LONGEST = 30  # characters of one limit in a budget
 _UNITS = {"calls": "calls", "call": "calls", "tokens": "tokens", "token": "tokens"}
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 def budget(text: str) -> Budget:
     """
-    A budget as it is written in the settings: "500 calls", "200k tokens", "500 calls, 1.5M tokens", or nothing.
+    A budget as written in the settings: "500 calls", "200k tokens", "500 calls, 1.5M tokens", or nothing.
 
     Raises:
-        ValueError: It is not written so.
+        ValueError: It has another form.
     """
     import re
 
