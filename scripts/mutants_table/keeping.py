@@ -233,7 +233,7 @@ SECRETS = (
     ),
     Mutant(
         "ignore-knows-case",
-        "return Rule(name, begin + first + reached + end, folded=True, judge=_whole)",
+        "return Rule(name, begin + first + reached + end, folded=True, judge=re.Match.span)",
         "return Rule(name, begin + first + reached + end, folded=False, judge=_whole)",
         "test_redact_ignore.py",
     ),

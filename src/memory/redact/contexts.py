@@ -79,9 +79,8 @@ def _no_port(match: re.Match[str], value: str) -> bool:
     On the web, one digit before `/`, `?` or `#` is not a port.
     """
     user, web = match["user"], match.string[max(0, match.start() - 5) : match.start()].endswith(_WEB)
-    return (
-        bool(user) and "." not in user and user != "localhost" and _random(value) and (not web or value[1:2] in "/?#")
-    )
+    no_host = bool(user) and "." not in user and user != "localhost"
+    return no_host and _random(value) and (not web or value[1:2] in "/?#")
 
 
 def _random(value: str) -> bool:
@@ -135,11 +134,8 @@ _AWS = (
 
 def _header(match: re.Match[str]) -> Span | None:
     value = match["s"]
-    return (
-        match.span("s")
-        if re.search(r"\d", value) and not made_up(value) and not code(value.partition("=")[0])
-        else None
-    )
+    fits = re.search(r"\d", value) and not made_up(value) and not code(value.partition("=")[0])
+    return match.span("s") if fits else None
 
 
 def _bearer(match: re.Match[str]) -> Span | None:
@@ -158,13 +154,9 @@ def _basic(match: re.Match[str]) -> Span | None:
 
 def _cookie(match: re.Match[str]) -> Span | None:
     value = match["s"]
-    return (
-        match.span("s")
-        if strong(value.replace("%3A", ":").partition(":")[2] or value, 16)
-        and not code(value)
-        and not re.search(r"[(\[{]", value)
-        else None
-    )
+    token = value.replace("%3A", ":").partition(":")[2] or value
+    fits = strong(token, 16) and not code(value) and not re.search(r"[(\[{]", value)
+    return match.span("s") if fits else None
 
 
 def _scheme(match: re.Match[str]) -> Span | None:

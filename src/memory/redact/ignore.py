@@ -12,8 +12,6 @@ from memory.schema.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memory.redact.detectors import Span
-
 FILE = ".memoryignore"
 LINES = 1_000
 """The most rules of a file: each costs every text a search."""
@@ -51,7 +49,7 @@ def _rule(line: str, name: str) -> Rule:
     if len(line) > LENGTH:
         raise ValueError(f"the rule has {len(line):,} characters; at most {LENGTH} are taken")
     if len(line) > 1 and line.startswith("/") and line.endswith("/"):
-        return Rule(name, _regex(line[1:-1]), judge=_whole)
+        return Rule(name, _regex(line[1:-1]), judge=re.Match.span)
     parts = [part for part in line.split("*") if part]
     if sum(map(len, parts)) < LEAST:
         raise ValueError(
@@ -63,7 +61,7 @@ def _rule(line: str, name: str) -> Rule:
     end = r"\S*+" if line.endswith("*") else ""
     first, *rest = map(re.escape, parts)
     reached = "".join(rf"(?>\S{{0,{REACH}}}?{part})" for part in rest)
-    return Rule(name, begin + first + reached + end, folded=True, judge=_whole)
+    return Rule(name, begin + first + reached + end, folded=True, judge=re.Match.span)
 
 
 def _regex(pattern: str) -> str:
@@ -141,7 +139,3 @@ def _takes_long(search: Callable[[str], object], unit: str, longest: int) -> boo
             return True
         count += max(1, count // 6)
     return False
-
-
-def _whole(match: re.Match[str]) -> Span:
-    return match.span()

@@ -76,9 +76,8 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
     {
         Kind.NOTE: Rule("note", ("title",), chunked=True, categories=CATEGORIES),
         Kind.SESSION_CONTEXT: Rule("session", ("session_iter", *_SESSION), told=False),
-        Kind.INPUT_PROMPT: Rule(
-            "session", ("session_iter", *_SESSION), repeats=True, told=False
-        ),  # people do say "continue" twice
+        # People do say "continue" twice.
+        Kind.INPUT_PROMPT: Rule("session", ("session_iter", *_SESSION), repeats=True, told=False),
         Kind.SYSTEM_MEMORY: Rule("session", ("agent_id", *_SESSION)),
         Kind.REPORT: Rule("session", ("agent_id", *_SESSION), chunked=True),
         Kind.REPORT_OBSERVATION: Rule("session", ("agent_id", *_SESSION)),
@@ -89,9 +88,8 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
         Kind.DISCOVERY: Rule("research", _RUN, told=False),
         Kind.INSIGHT: Rule("research", _RUN, told=False),
         Kind.DEADEND: Rule("research", _RUN, told=False),
-        Kind.FEEDBACK: Rule(
-            "research", _RUN, told=False, one=BY_AUTHOR, renewed=True
-        ),  # a supervisor writes one every few seconds
+        # A supervisor writes one every few seconds.
+        Kind.FEEDBACK: Rule("research", _RUN, told=False, one=BY_AUTHOR, renewed=True),
         Kind.PLAN: Rule("research", _RUN, repeats=True, told=False),
         Kind.CONTEXT: Rule("research", _RUN, told=False),
         Kind.QUERY_RESULT: Rule("research", _RUN, repeats=True, told=False),
