@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from memory.schema.errors import StoreBusy, StoreDamaged
 from memory.schema.kinds import Kind
+from memory.store import UNSEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from memory.schema.memory import MemoryId
     from memory.store import Relation, Store
     from memory.store.graph import Graph
+
+ATTEMPTS = 20
+"""How often a path is looked for that others change meanwhile."""
 
 
 def distances(store: Store, ids: Iterable[MemoryId], most: int) -> Mapping[MemoryId, int]:
@@ -38,14 +43,22 @@ def path(store: Store, source: MemoryId, target: MemoryId, most: int) -> Sequenc
 
     Returns:
         None if there is none of at most `most` relations, or an end is no entity; empty from an entity to itself.
+
+    Raises:
+        StoreDamaged: What the store says of its relations does not agree.
+        StoreBusy: Others change them again and again.
     """
     if _entities(store, (source, target)) < {source, target}:
         return None
-    while (levels := _levels(store.graph, source, target, most)) is not None:
+    for _ in range(ATTEMPTS):
+        if (levels := _levels(store.graph, source, target, most)) is None:
+            return None
         if (found := _first(store.graph, source, levels)) is not None:
             return found
         # Somebody took one of its relations away between two questions: it is looked for again.
-    return None
+    if faults := [fault for fault in store.check() if fault != UNSEEN]:
+        raise StoreDamaged(f"no path can be followed: {faults[0]}", hint="`memory doctor --fix` rebuilds what it can.")
+    raise StoreBusy("others change the relations on the path again and again", hint="Ask again.")
 
 
 def _entities(store: Store, ids: Iterable[MemoryId]) -> set[MemoryId]:

@@ -6,17 +6,17 @@ from contextlib import closing
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import apsw
 import pytest
 from graph_suite import entities, related
 
+from memory.schema.errors import StoreBusy, StoreDamaged
 from memory.search.walks import distances, path
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    import apsw
 
     from memory.schema.memory import MemoryId
     from memory.store import Relation
@@ -88,3 +88,41 @@ def test_what_is_behind_a_deleted_entity_is_near_or_is_left_out(store, other, tu
 
     assert found == {id: away for away, id in enumerate(ids[: len(found)])}
     assert len(found) == 2 if turn <= 3 else len(found) >= 3
+
+
+def test_a_path_that_is_cut_in_each_attempt_is_not_looked_for_without_end(store, other) -> None:
+    a, b, c = entities(store, *"abc")
+    _, last = related_in_turn(store, a, b, c)
+
+    def listen(_cursor: apsw.Cursor, sql: str, _bindings: object) -> bool:
+        if sql == "begin":
+            other.graph.relate([last])
+        elif sql.startswith("select source, target"):  # the levels are known by then
+            other.graph.unrelate([last])
+        return True
+
+    store._db.connection.exec_trace = listen
+
+    with pytest.raises(StoreBusy, match="again and again"):
+        path(store, a, c, 9)
+
+
+def test_a_path_that_an_index_has_lost_is_said_to_be_damaged(store, tmp_path) -> None:
+    """An index that lost a row says again and again that a path ends on the way."""
+    ids = entities(store, *"abc")
+    related_in_turn(store, *ids)
+    store.close()
+    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as db:
+        db.execute("pragma writable_schema = on")
+        db.execute("update sqlite_schema set sql = sql || ' where source <> 2' where name = 'relations_by_target'")
+        db.execute("pragma writable_schema = reset")
+        db.execute("reindex relations_by_target")
+        db.execute("pragma writable_schema = on")
+        lost = (
+            "update sqlite_schema set sql = replace(sql, ' where source <> 2', '') where name = 'relations_by_target'"
+        )
+        db.execute(lost)
+
+    with closing(SqliteStore(tmp_path / "memory.db")) as opened:
+        with pytest.raises(StoreDamaged, match="relations_by_target"):
+            path(opened, ids[0], ids[-1], 9)
