@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 
 class QueryVector:
-    """
-    The vector of one query.
-
-    Attributes:
-        made: The generation that is searched, and the query's vector in its space; None until needed.
-    """
+    """The vector of one query; once made, it stands in the trace."""
 
     def __init__(
         self,
@@ -39,20 +34,19 @@ class QueryVector:
     ) -> None:
         self._text, self._store, self._embedders = text, store, embedders
         self._backfill, self._trace = backfill, trace
-        self.made: tuple[Generation, Vectors] | None = None
 
     def get(self) -> tuple[Generation, Vectors]:
         """The generation to search, and the query's vector in its space, shape (dimension,)."""
-        if self.made is None:
+        if self._trace.made is None:
             self._embedders.check_circuit(self._text)
             generation, embedder = self._answering()
             vector, whole = self._embedders.query(embedder, self._text)
             if not whole:
                 self._notice("the query is longer than the model reads: its beginning was embedded")
-            self.made, self._trace.model = (generation, vector), generation.space.model
+            self._trace.made, self._trace.model = (generation, vector), generation.space.model
             self._trace.step("embed", 1, str(generation.space))
             self._try_embed_queue()
-        return self.made
+        return self._trace.made
 
     def get_inside(self) -> tuple[Generation, Vectors] | None:
         """
@@ -62,11 +56,11 @@ class QueryVector:
         """
         embedders = self._embedders
         try:
-            if self.made is None and embedders.enabled and embedders.inside and not self._answering()[1].host:
+            if self._trace.made is None and embedders.enabled and embedders.inside and not self._answering()[1].host:
                 self.get()
         except (EmbedError, SpaceMismatch) as error:
             self._notice(f"no similarity is known: {error}", error.hint)
-        return self.made
+        return self._trace.made
 
     def _answering(self) -> tuple[Generation, MeteredEmbedder]:
         """The active generation and its embedder; if nothing has been embedded yet, embeds the queue first."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
     from memory.search.query_vector import QueryVector
     from memory.search.term_vectors.ask import TermEmbedder
-    from memory.store import Store
+    from memory.store import Generation, Store
 
 TERMS = 64
 """Terms the keyword retriever looks for; of a longer query the rarest."""
@@ -69,13 +69,15 @@ class Trace:
     What a search has done so far.
 
     Attributes:
-        model: The model whose vector of the query was compared; empty if none was asked.
+        made: The generation that is searched, and the query's vector in its space; None if no model was asked.
+        model: The name of that model; empty if none was asked.
         partial: Whether many chunks have no vector yet, so the most similar one may be missing.
     """
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.notices: list[Notice] = []
+        self.made: tuple[Generation, Vectors] | None = None
         self.model, self.partial = "", False
         self.begun = perf_counter()
 
@@ -126,7 +128,7 @@ class Retrievers:
         self._ranked = self._words = None
         self._proximity = {}
         if vector:
-            self._trace.model = ""
+            self._trace.made, self._trace.model = None, ""
             for name in ("_fit", "_term_embedder", "_query_vector"):
                 self.__dict__.pop(name, None)
 
@@ -261,7 +263,7 @@ class Retrievers:
         """
         if not chunks:
             return {}
-        made = self._query_vector.get_inside() if make else self._query_vector.made
+        made = self._query_vector.get_inside() if make else self._trace.made
         if made is None:
             return {}
         generation, vector = made
@@ -305,7 +307,7 @@ class Retrievers:
 
     @property
     def _compares_model(self) -> bool:
-        made = self._query_vector.made
+        made = self._trace.made
         return made is not None and self._asked is not None and self._asked[1] is made[1]
 
     def _as_listed(

@@ -132,18 +132,17 @@ class _Search:
                 break
             depth *= 4
         hits = self._hits(passages, found)
-        trace = self._trace
-        trace.step("read", len(hits))
+        self._trace.step("read", len(hits))
         outcome, why = self._confidence(hits, found.tier)
         if self._query.topup and len(passages) < limit:
             more = self._topup(passages, found)
             passages, hits = [*passages, *more], (*hits, *self._hits(more, found))
         hits = self._compared(hits, passages)
+        steps, notices = tuple(self._trace.steps), self._trace.notices
         if flagged := [hit.memory for hit in hits if hit.memory.flags]:
             from memory.search.documents import unreadable
 
-            trace.notices.extend(unreadable(flagged))
-        steps, notices = tuple(trace.steps), tuple(dict.fromkeys(trace.notices))  # attempts repeat their notices
+            notices = [*notices, *unreadable(flagged)]  # of these hits: the next attempt may show others
         answer = Answer(
             self._query,
             hits,
@@ -151,7 +150,7 @@ class _Search:
             found.verdict,
             self._retrievers.terms,
             steps,
-            notices,
+            tuple(dict.fromkeys(notices)),  # attempts repeat their notices
             outcome=outcome,
             worth=why,
         )
@@ -171,7 +170,7 @@ class _Search:
         }
         cosines = {hit.chunk_id: hit.cosine for hit in hits if hit.cosine is not None}
         unknown = [chunk for hit in hits for chunk in matching[hit.chunk_id] if chunk not in cosines]
-        if unknown and (self._query.compared or self._trace.model):
+        if unknown and (self._query.compared or self._trace.made):
             cosines |= self._retrievers.cosines(unknown, make=self._query.compared)
         measured = []
         for hit in hits:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ from oracle.ram import RamStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    import apsw
 
     Opened = Callable[..., Engine]
 
@@ -82,10 +85,12 @@ def test_a_name_is_found_by_keyword(opened: Opened) -> None:
 
 def test_words_that_the_store_knows_are_answered_by_its_own_vectors(opened: Opened) -> None:
     watched = Watched()
+    engine = opened(watched)
 
-    answer = opened(watched).search(KNOWN)
+    answer = engine.search(KNOWN)
 
     assert (answer.tier, answer.verdict.tier, watched.queries) == (Tier.DISTILLED, Tier.DISTILLED, [])
+    assert "embedders" not in vars(engine.vectors)  # making them is what the tier is to spare
     assert not answer.verdict.enough
     assert {"distil", "distilled", "fuse"} <= {step.name for step in answer.steps}
     assert {name for hit in answer.hits for name, _ in hit.ranks} <= {"keyword", "distilled"}
@@ -375,3 +380,30 @@ def test_embedding_and_reindexing_teach_unless_it_is_off(
 
         assert bool(engine.store.term_vectors.size(1)) == learned
         assert (engine.search(KNOWN).tier is Tier.DISTILLED) == learned
+
+
+# Beside others ---------------------------------------------------------------
+
+
+def test_a_notice_of_an_attempt_is_of_no_memory_that_a_later_attempt_does_not_show(tmp_path: Path) -> None:
+    """Between two attempts, others delete what could be read in part only."""
+    path = tmp_path / "memory.db"
+    with made(tmp_path, None) as engine, closing(SqliteStore(path)) as other:
+        ids = [engine.save(Draft(title=f"walnut {n}")).memory.id for n in range(3)]
+        db = engine.store._db.connection
+        db.execute("update memories set accessed_at = 'broken' where id = ?", (ids[0],))
+        deletions = {"m.id in (select": ids[1], "passages_fts match": ids[0]}  # when hits are read; when ranked anew
+
+        def listen(_cursor: apsw.Cursor, sql: str, _bindings: object) -> bool:
+            for place, id in list(deletions.items())[:1]:
+                if place in sql:
+                    other.memories.delete(id)
+                    del deletions[place]
+            return True
+
+        db.exec_trace = listen
+        answer = engine.search(Query("walnut", mode=Mode.KEYWORD))
+
+    assert not deletions
+    assert [hit.memory.id for hit in answer.hits] == ids[2:]
+    assert answer.notices == ()
