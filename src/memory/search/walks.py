@@ -98,7 +98,8 @@ def _first(graph: Graph, source: MemoryId, levels: Sequence[AbstractSet[MemoryId
     """
     stations = [source]
     for level in levels[1:]:
-        nearer = level & graph.neighbours(stations[-1:])
+        # Each entity of a level has a neighbour in the next: where that has one alone, nothing is asked.
+        nearer = level if len(level) == 1 else level & graph.neighbours(stations[-1:])
         if not nearer:
             return None
         stations.append(min(nearer))

@@ -83,9 +83,8 @@ class SqliteGraph(Part):
             either = ["(source, target, type) > (?2, ?3, ?4)"]
         else:  # +: by the entities, not from a place on
             ends = [f"source {_AMONG}", f"target {_AMONG}"]
-            if (
-                inside
-            ):  # +: to look for each source with each target would take as many steps as there are pairs of them
+            if inside:
+                # +: to look for each source with each target would take as many steps as there are pairs of them.
                 ends = [f"source {_AMONG} and +target {_AMONG}"]
             either = [f"{end} and (+source, +target, +type) > (?2, ?3, ?4)" for end in ends]
         rows: Iterable[Row] = db.execute(
@@ -100,7 +99,9 @@ class SqliteGraph(Part):
     ) -> AbstractSet[MemoryId]:
         if besides and _fewer(db, len(ids) + len(besides)):  # behind a hub: see `_next_to`
             return _next_to(db, _entities(db).difference(besides), ids)
-        return _other_ends(db, ids).difference(besides)
+        found = _other_ends(db, ids)
+        found.difference_update(besides)
+        return found
 
     @writing()
     def attach(self, db: apsw.Connection, links: Sequence[Attached]) -> Sequence[bool]:
