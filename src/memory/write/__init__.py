@@ -1,1 +1,1 @@
-"""Keeping: a draft becomes a memory, and what is kept gets its vectors."""
+"""Saving: a draft becomes a memory, and saved memories get their vectors."""

@@ -1,4 +1,4 @@
-"""Backfill: chunks that wait in the queue get their vectors in the generation that answers."""
+"""Backfill: queued chunks get their vectors in the active generation."""
 
 from __future__ import annotations
 
@@ -29,23 +29,26 @@ if TYPE_CHECKING:
     from memory.write.gradual import Share
 
 RETRY = timedelta(hours=1)
-"""After which a text that its model did not take is tried again, unless somebody asks for it."""
+"""How long until a text that the model did not take is tried again, unless a person asks for it."""
 
 CLAIM = timedelta(minutes=5)
-"""After which chunks that somebody began to embed are thought to be left behind, if nobody can tell whether they are."""
+"""How long until chunks that another process began to embed count as abandoned, if its fate is unknown."""
 
 AT_ONCE = 16
-"""Chunks at most that are embedded before they are kept: about half a second of the local model."""
+"""The most chunks embedded before they are written: about half a second of the local model."""
 
 TOKENS_AT_ONCE = 7_200
-"""Tokens at most of those chunks: as many as 16 of the usual size have. One that is not cut may have thousands."""
+"""
+The most tokens of those chunks: as many as 16 of the usual size. A chunk of a body that is not cut may have
+thousands.
+"""
 
 HOPELESS = 3
-"""Texts in a row that a model does not take before it is asked for one that it always took."""
+"""After this many texts in a row that a model does not take, it is asked for one that it must take."""
 
 
 IN_PASSING = 8
-"""Chunks of a batch when somebody waits for something else: what is begun has to be finished."""
+"""Chunks in a batch while something else waits: a batch that has begun must be finished."""
 
 
 class Backfill(NamedTuple):
@@ -54,10 +57,10 @@ class Backfill(NamedTuple):
 
     Attributes:
         policy: "eager", "lazy" or "background".
-        seconds: At most for what is done in passing; None until all is done.
-        threshold: Chunks at most that a search takes on.
+        seconds: The most time to spend in passing; None works until all is done.
+        threshold: The most chunks that a search takes on.
         batch: Chunks embedded and committed together.
-        overlap: Tokens of what came before that a chunk is embedded with, at most; see `memory.text.passage`.
+        overlap: The most tokens of preceding text embedded with a chunk; see `memory.text.passage`.
     """
 
     policy: str = "eager"
@@ -68,16 +71,19 @@ class Backfill(NamedTuple):
 
 
 def many(chunks: Sequence[Chunk]) -> bool:
-    """Whether chunks are kept first and embedded after: before, only what takes the local model half a second."""
+    """
+    Whether chunks are written first and embedded later: more of them than the local model embeds in half a
+    second.
+    """
     return len(chunks) > AT_ONCE or sum(piece.token_count for piece in chunks) > TOKENS_AT_ONCE
 
 
 def embedded(embedder: MeteredEmbedder, passages: Sequence[str]) -> Embedded:
     """
-    Vectors for passages, one for each window of those that are longer than the model reads.
+    Vectors for passages; a passage longer than the model reads gets one for each window.
 
     Returns:
-        Windows whose `chunk` is the index of the passage.
+        In its windows, `chunk` is the index of the passage.
 
     Raises:
         EmbedError: See `Embedder.embed`.
@@ -97,7 +103,7 @@ class Isolated(NamedTuple):
     Vectors of chunks, and the chunks whose text the model did not take.
 
     Attributes:
-        parts: Windows name chunks by their ids.
+        parts: In their windows, `chunk` is the id.
     """
 
     parts: tuple[Embedded, ...]
@@ -106,10 +112,11 @@ class Isolated(NamedTuple):
 
 def isolated(excerpts: Sequence[Excerpt], embedder: MeteredEmbedder, overlap: int) -> Isolated:
     """
-    Embed chunks; one that spoils its batch is found by halving and left out.
+    Embed chunks; one that makes its batch fail is found by halving and left out.
 
-    What code that is not ours raises may mean one text or the whole model: the model is then asked for a text that it
-    always took, at once and before a text is left out, so that one that is down costs two calls and spoils no text.
+    An exception from third-party code may be about one text or about the whole model. So the model is asked for a text
+    that it must take, when the first batch fails and before a text is left out:
+    a model that is down then costs two calls and no text is blamed.
 
     Raises:
         EmbedError: The model cannot be used at all.
@@ -123,7 +130,7 @@ def isolated(excerpts: Sequence[Excerpt], embedder: MeteredEmbedder, overlap: in
             made = embedded(embedder, [passage(excerpt, overlap) for excerpt in some])
         except (Unfit, Garbled, Raised) as error:
             if isinstance(error, Raised) and (len(some) == 1 or not (parts or stack)):
-                embedded(embedder, [FINGERPRINT_TEXT])  # raises if it is the model, and not these texts
+                embedded(embedder, [FINGERPRINT_TEXT])  # raises if the model fails, not just these texts
             if len(some) > 1:
                 middle = len(some) // 2
                 stack += [some[middle:], some[:middle]]
@@ -138,7 +145,7 @@ def isolated(excerpts: Sequence[Excerpt], embedder: MeteredEmbedder, overlap: in
 
 
 def store_isolated(found: Isolated, store: Store, generation: int, moment: datetime) -> int:
-    """Write what was made, and which texts were not taken; the number of chunks that got vectors."""
+    """Write the vectors, and mark the texts not taken as failed; returns the number of chunks that got vectors."""
     done = sum(store.vectors.set_vectors(generation, part.vectors, part.windows) for part in found.parts)
     for id, error in found.failed:
         store.queue.failed([id], printable(str(error)), moment)
@@ -155,15 +162,15 @@ def drain(
     going: Callable[[], bool] = lambda: True,
 ) -> Backfilled:
     """
-    Embed what waits, fewest failures first, and commit it batch by batch.
+    Embed the queue, fewest failures first, and commit batch by batch.
 
     Args:
-        of: If a person asked for it, texts that failed are tried again, each once.
-        going: Whether to go on; asked before each batch.
+        of: If a person asked for it, failed texts are tried again, each once.
+        going: Whether to continue; asked before each batch.
 
     Raises:
         EmbedError: The model cannot be used; what was embedded is kept.
-        SpaceMismatch: The configured model is not the one whose vectors are stored.
+        SpaceMismatch: The configured model is not the one of the stored vectors.
     """
     total = store.queue.queued()
     if not total:
@@ -185,7 +192,9 @@ def drain(
             written, failures, model = rounds.embed(excerpts)
             done, errors = done + written, [*errors, *failures]
             progress(done, max(total, done))
-            if not in_time() or not (written or failures):  # its generation was replaced meanwhile
+            if not in_time() or not (
+                written or failures
+            ):  # no vectors were taken: the generation was replaced meanwhile
                 break
     embedders.write()
     left, last = store.queue.queued(), str(errors[-1]) if errors else ""
@@ -194,7 +203,7 @@ def drain(
 
 
 class _Rounds(NamedTuple):
-    """What claimed chunks are embedded with, and as long as `going` says so."""
+    """What claimed chunks are embedded with; work continues while `going` says so."""
 
     store: Store
     embedders: Embedders
@@ -203,7 +212,7 @@ class _Rounds(NamedTuple):
     going: Callable[[], bool]
 
     def embed(self, excerpts: Sequence[Excerpt]) -> tuple[int, list[EmbedError], str]:
-        """Embed chunks and write their vectors: how many have them now, why the model does not take others, its name."""
+        """Embed chunks and write their vectors; returns how many got them, the failures, and the model's name."""
         written, errors, complete = 0, list[EmbedError](), False
         try:
             generation, embedder = _founded(self.store, self.embedders, self.moment)
@@ -215,7 +224,7 @@ class _Rounds(NamedTuple):
             else:
                 complete = True
         finally:
-            if not complete:  # whatever ended it, others may try at once
+            if not complete:  # however it ended, others may try at once
                 self.store.queue.release([excerpt.id for excerpt in excerpts])
         return written, errors, str(embedder.names)
 
@@ -228,7 +237,7 @@ class _Rounds(NamedTuple):
         try:
             return int(embed_on(store, embedder, generation, excerpt, overlap, going=self.going)), []
         except (Unfit, Garbled, Raised) as error:
-            embedded(embedder, [FINGERPRINT_TEXT])  # raises if it is the model, and not this text
+            embedded(embedder, [FINGERPRINT_TEXT])  # raises if the model fails, not just this text
             store.queue.failed([excerpt.id], printable(str(error)), self.moment)
             return 0, [error]
 
@@ -242,11 +251,12 @@ def reembed(
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Backfilled:
     """
-    Embed all chunks of some memories, in place of the vectors they have, and commit it batch by batch. Until then the
-    former vectors answer; what is never embedded goes to no model.
+    Embed all chunks of some memories again and commit batch by batch.
+
+    Until then the old vectors answer. Memories that are never embedded are skipped.
 
     Raises:
-        EmbedError, SpaceMismatch: As of `drain`.
+        EmbedError, SpaceMismatch: As in `drain`.
     """
     embeddable = [id for id, memory in store.memories.by_id(ids).items() if not memory.keyword_only]
     chunks = [id for outline in store.memories.outlines(embeddable).values() for id, _ in outline]
@@ -268,10 +278,10 @@ def reembed(
 
 def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held], *, now: datetime) -> Sequence[Excerpt]:
     """
-    The next chunks that nobody else embeds at the moment; where there are none, those that a process left behind.
+    Claim the next chunks that no other process embeds; if there are none, those that an ended process left behind.
 
     Args:
-        held: Gets what others have begun, where nothing else is left.
+        held: Gets the chunks that others claimed, if nothing else is left.
     """
     claim = partial(store.queue.claim, limit, retried, now=now, until=now + CLAIM, by=str(holder.own()))
     if found := claim():
@@ -291,7 +301,7 @@ def _held(one: Claim) -> Held:
 
 
 def _founded(store: Store, embedders: Embedders, moment: datetime) -> tuple[int, MeteredEmbedder]:
-    """The generation that answers, begun if there is none, and the embedder of its space."""
+    """The id of the active generation, begun if there is none, and the embedder of its space."""
     if active(store.generations.every()) is None:
         embedder = embedders.configured()
         store.generations.begin(space(embedder), moment)

@@ -1,4 +1,4 @@
-"""A thread that embeds what waits, while the program goes on."""
+"""A thread that embeds the queue while the program continues."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PATIENCE = 2.0  # seconds that closing waits for a batch that was begun
+PATIENCE = 2.0  # seconds that closing waits for the current batch
 
 
 class Background:
-    """One thread at most, there only as long as there is work."""
+    """At most one thread, which lives only as long as there is work."""
 
     def __init__(self, work: Callable[[Callable[[], bool]], None]) -> None:
         """
         Args:
-            work: Does what there is to do, and asks before each step whether to go on. It does not raise.
+            work: Does all pending work, and asks before each step whether to continue. Must not raise.
         """
         self._work = work
         self._lock = threading.Lock()
@@ -27,7 +27,7 @@ class Background:
         self._process = os.getpid()
 
     def wake(self) -> None:
-        """There is something to do."""
+        """Start or continue the thread, because there is work."""
         with self._lock:
             self._again = True
             if self._thread is None and not self._closed:
@@ -35,9 +35,9 @@ class Background:
                 self._thread.start()
 
     def close(self) -> None:
-        """Stop after the batch at hand; what is left waits for another process."""
+        """Stop after the current batch; the rest waits for another process."""
         if self._process != os.getpid():
-            return  # a child has no thread of its parent's, but perhaps its lock
+            return  # a forked child has its parent's lock, but not its thread
         with self._lock:
             self._closed = True
             thread = self._thread
@@ -54,6 +54,6 @@ class Background:
             try:
                 self._work(lambda: not self._closed)
             except BaseException:
-                with self._lock:  # whatever it was, the next one to wake it gets a new thread
+                with self._lock:  # whatever it was, the next `wake` gets a new thread
                     self._thread = None
                 raise

@@ -1,4 +1,4 @@
-"""What is too old, taken away."""
+"""Removing memories that are too old."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from memory.store import Store
 
-AT_ONCE = 200  # memories removed in one transaction: others write in between
+AT_ONCE = 200  # memories removed in one transaction; others can write in between
 
 SHORT_LIVED = frozenset(
     name for name, rule in RULES.items() if rule.family == "session" and "session_id" in rule.required
 )
-"""The kinds that `cleanup` removes unless it is told which."""
+"""The kinds that `cleanup` removes unless told otherwise."""
 
 
 def cleanup(store: Store, days: int, kinds: Iterable[str], *, moment: datetime, dry_run: bool) -> Aged:

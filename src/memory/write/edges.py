@@ -1,7 +1,7 @@
 """
-What joins memories, and what tools were used, carried from one database to another.
+Relations, links and tool calls carried from one database to another.
 
-Ids of a database mean nothing elsewhere, so uids take their place.
+Ids mean nothing in another database, so uids replace them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class RelationLine(NamedTuple):
-    """A relation between entities by their uids."""
+    """A relation between two entities, by their uids."""
 
     source: str
     target: str
@@ -31,7 +31,7 @@ class RelationLine(NamedTuple):
 
 
 class LinkLine(NamedTuple):
-    """That a memory is about an entity, by their uids."""
+    """A link between an entity and a memory about it, by their uids."""
 
     entity: str
     memory: str
@@ -45,19 +45,19 @@ PAGE = 1000  # entities, relations or links at a time
 
 
 class EdgesAdded(NamedTuple):
-    """How many relations and links are new, and how many join something that is not there."""
+    """How many relations and links are new, and how many have an end that does not exist here."""
 
     new: int
     dangling: int
 
 
 def edge_lines(store: Store) -> Iterator[EdgeLine]:
-    """Every relation, then every link between an entity and a memory, read a page at a time."""
+    """Every relation, then every link between an entity and a memory, read page by page."""
     relation: Relation | None = None
     while relations := store.graph.relations(after=relation, limit=PAGE):
         uids = _uids(store, [id for one in relations for id in one[:2]])
         for relation in relations:
-            if relation.source in uids and relation.target in uids:  # neither was deleted meanwhile
+            if relation.source in uids and relation.target in uids:  # neither end was deleted meanwhile
                 yield RelationLine(uids[relation.source], uids[relation.target], relation.type, relation.created_at)
     link: Attached | None = None
     while links := store.graph.attached(after=link, limit=PAGE):
@@ -73,10 +73,11 @@ def _uids(store: Store, ids: Sequence[MemoryId]) -> dict[MemoryId, str]:
 
 def add_edges(store: Store, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryId]) -> EdgesAdded:
     """
-    Join what belongs together; what is joined already stays as it is.
+    Add relations and links; those that exist stay as they are.
 
     Args:
-        ids: Of the memories that came with them, by uid: an entity that was there under its name has another uid here.
+        ids: The ids of the memories imported with them, by uid: an entity that existed here under its name has another
+            uid.
     """
     known = dict(ids)
     for uid in {uid for one in lines for uid in one[:2]} - known.keys():
@@ -90,7 +91,7 @@ def add_edges(store: Store, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryI
 
 def parsed(schema: str, values: Mapping[str, Any]) -> EdgeLine | ToolCall:
     """
-    A line of an export.
+    Parse a relation, a link or a tool call of an export.
 
     Raises:
         Invalid: It is not such a line.
@@ -105,7 +106,7 @@ def parsed(schema: str, values: Mapping[str, Any]) -> EdgeLine | ToolCall:
             made = (RelationLine if schema == RELATION else LinkLine)(**texts, created_at=moment)
     except KeyError as error:
         raise Invalid(f"no field {error.args[0]!r}") from error
-    except TypeError as error:  # says which field is missing, or is none
+    except TypeError as error:  # names the field that is missing or unknown
         raise Invalid(str(error).partition(" ")[2] or str(error)) from error
     for name, value in texts.items():
         if name == "success" and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What one save writes of a draft but its vectors: chunks that tile its body, what is indexed beside them, its hash."""
+"""What a save writes of a draft, except its vectors: chunks that tile its body, extra index terms, its hash."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Cutting(NamedTuple):
     How bodies are cut into chunks; see the settings `chunking`.
 
     Attributes:
-        size: Tokens of a chunk at most, of the kinds whose rule says that they are cut.
-        sizes: The same of kinds for which it is another; None leaves their bodies whole.
-        counter: Gives what counts tokens; called for bodies that may have more than the size.
+        size: The most tokens of a chunk, for kinds that are cut.
+        sizes: Other sizes for some kinds; None leaves their bodies whole.
+        counter: Gives the token counter; called only for bodies that may exceed the size.
     """
 
     size: int = 450
@@ -49,7 +49,7 @@ USUAL = Cutting()
 
 
 def entry(draft: Draft, moment: datetime, cutting: Cutting = USUAL) -> Entry:
-    """A draft as it is written; it supersedes nothing and is about nothing unless `_replace` says so."""
+    """A draft ready to be written; without links or a superseded memory, unless `_replace` adds them."""
     rule = RULES[draft.kind]
     if rule.family != "note" and not draft.what:
         draft = replace(draft, what=draft.body[:WHAT_OF_BODY])
@@ -69,27 +69,27 @@ def chunked(draft: Draft, cutting: Cutting = USUAL) -> tuple[Chunk, ...]:
     """
     The chunks of a draft, at least one; they tile its body.
 
-    A note begins with its head, which covers nothing of the body: what is said in short is found by itself.
+    A note begins with its head, which covers nothing of the body, so that its short fields can be found by themselves.
     """
     size = cutting.of(draft.kind)
     pieces = _whole(draft.body) if size is None else _cut(draft.body, size, cutting)
     if RULES[draft.kind].family == "note":
         head = Chunk(0, 0, 0, ChunkType.HEAD, token_count=tokens(f"{draft.title} {draft.what}"))
         pieces = (head, *(_moved(piece) for piece in pieces))
-    pieces = pieces or _whole(draft.body)  # nothing but a byte order mark
-    if not pieces:  # an entity of which nothing is known
+    pieces = pieces or _whole(draft.body)  # only a byte order mark
+    if not pieces:  # an entity without observations
         return (Chunk(0, 0, 0, ChunkType.TEXT),)
-    if pieces[-1].stop < len(draft.body):  # a body of nothing but white space
+    if pieces[-1].stop < len(draft.body):  # a body of only white space
         pieces = (*pieces, Chunk(len(pieces), pieces[-1].stop, len(draft.body), ChunkType.TEXT))
     return pieces
 
 
 def _cut(body: str, size: int, cutting: Cutting) -> tuple[Chunk, ...]:
-    if letters(body) <= size:  # one chunk, whoever counts: no vocabulary is read for it
+    if letters(body) <= size:  # one chunk with any tokenizer, so none is loaded
         return chunk(body, size=size)
     try:
         return chunk(body, size=size, count=cutting.counter())
-    except Refused:  # the counter of an embedder that was given failed
+    except Refused:  # the counter of an embedder that was passed in failed
         return chunk(body, size=size)
 
 
@@ -104,7 +104,7 @@ def _moved(piece: Chunk) -> Chunk:
 
 
 def content_hash(draft: Draft) -> str:
-    """SHA-256 over what is said: for a note all of it, for other kinds the body (CAP D9)."""
+    """SHA-256 of a draft's content: for a note all of it, for other kinds the body (CAP D9)."""
     if RULES[draft.kind].family != "note":
         return hashlib.sha256(draft.body.encode()).hexdigest()
     texts = (
@@ -122,7 +122,7 @@ def content_hash(draft: Draft) -> str:
 
 
 def excerpts(draft: Draft, chunks: Sequence[Chunk]) -> list[Excerpt]:
-    """The chunks of a draft with the texts around them; the id of each is its index, for they have none yet."""
+    """The chunks of a draft with the texts around them; in place of its id, each has its index."""
     texts = (draft.title, draft.what, draft.why, draft.impact)
     return [
         Excerpt(
@@ -139,13 +139,13 @@ def excerpts(draft: Draft, chunks: Sequence[Chunk]) -> list[Excerpt]:
 
 
 def _grams(text: str) -> str:
-    """What is indexed beside a text, as the index takes more for one word than people do."""
-    pairs = () if text.isascii() else (indexed(text),)  # what is plain ASCII has spaces between its words
+    """Extra index terms for a text, where the index takes several of people's words for one."""
+    pairs = () if text.isascii() else (indexed(text),)  # ASCII text has spaces between its words
     return " ".join(filter(None, (*pairs, *parts(text))))
 
 
 def _indexed_text(piece: Excerpt, draft: Draft) -> str:
-    """Everything the index holds of a chunk, to be looked through for scripts without spaces and names of code."""
+    """All that the index has of a chunk, to be searched for scripts without spaces and names in code."""
     texts = [piece.title, *piece.chunk.header_path, piece.text]
     if piece.chunk.index == 0:
         texts += [piece.why, piece.impact, *piece.tags, draft.project or "", *draft.related_files]

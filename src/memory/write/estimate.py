@@ -1,4 +1,4 @@
-"""What a reindex would take: chunks, tokens, money and time, before anything is sent."""
+"""Estimates a reindex before anything is sent: chunks, tokens, money and time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from memory.embed.registry import Embedders
     from memory.store import Store
 
-SAMPLE = 100  # memories whose chunks speak for all
-TIMED = 4  # passages embedded to see how fast a model in this process is
-WINDOW = timedelta(days=30)  # of the ledger, from which a server's speed is taken
-ENOUGH = 1_000  # tokens in it that say something about speed
+SAMPLE = 100  # memories whose chunks stand for all
+TIMED = 4  # passages embedded to measure the speed of a model in this process
+WINDOW = timedelta(days=30)  # period of the ledger from which a server's speed is taken
+ENOUGH = 1_000  # tokens in it from which the speed is meaningful
 
 
 class Forecast(NamedTuple):
@@ -30,10 +30,10 @@ class Forecast(NamedTuple):
     Attributes:
         model: Provider and model that would be used.
         before: Provider and model that answer now; empty if none does.
-        chunks: Without a vector of the model.
-        tokens: In their passages, estimated from a sample.
+        chunks: Those without a vector from the model.
+        tokens: Tokens of their passages, estimated from a sample.
         cost: In US dollars; None if no price is known and the model is not on this machine.
-        seconds: None if there is nothing to go by.
+        seconds: None if there is nothing to base it on.
     """
 
     model: str
@@ -46,10 +46,10 @@ class Forecast(NamedTuple):
 
 def estimate(store: Store, embedders: Embedders, *, moment: datetime) -> Forecast:
     """
-    Look at what there is. Nothing is changed and nothing leaves the process.
+    Estimate. Nothing is changed and nothing leaves the process.
 
     Raises:
-        Refused: There is no configured model, or it cannot be used.
+        Refused: No model is configured, or it cannot be used.
     """
     embedder = embedders.configured()
     provider, model = embedder.provider, embedder.model
@@ -82,7 +82,7 @@ def _sample(store: Store) -> list[str]:
 def _seconds(
     store: Store, embedders: Embedders, passages: Sequence[str], tokens: int, moment: datetime
 ) -> float | None:
-    """By the speed that the ledger shows; of a model in this process, by that of a few passages."""
+    """By the speed in the ledger; for a model in this process without one, by timing a few passages."""
     if not tokens:
         return 0.0
     embedder = embedders.configured()
@@ -98,7 +98,7 @@ def _seconds(
         return None
     some = list(passages[:TIMED])
     with purpose(PROBE):
-        embedder.embed(some[:1], "passage")  # a model is loaded at first use
+        embedder.embed(some[:1], "passage")  # loads the model, which must not count
         begun = perf_counter()
         embedder.embed(some, "passage")
     return tokens * (perf_counter() - begun) / max(1, estimated_sum(some))

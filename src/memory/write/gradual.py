@@ -1,4 +1,4 @@
-"""Chunks of so many windows that they are embedded a few at a time, perhaps by several processes, one after the other."""
+"""Very long chunks, embedded a few windows at a time, if need be by one process after another."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 SHARE = 16_000
-"""Characters of text that are embedded before somebody looks at the clock: about 16 windows, a second of the local model."""
+"""Characters embedded before the clock is checked: about 16 windows, a second of the local model."""
 
 WINDOWS = 16
-"""Of a longer text, embedded and kept together."""
+"""Windows of a longer text that are embedded and stored together."""
 
 
 class Share(NamedTuple):
-    """Chunks that are embedded together, or one that is `long`."""
+    """Chunks to embed together, or a single `long` one."""
 
     excerpts: tuple[Excerpt, ...]
     long: bool = False
@@ -32,10 +32,10 @@ class Share(NamedTuple):
 
 def shares(excerpts: Sequence[Excerpt], most: int | None) -> Iterator[Share]:
     """
-    Chunks as they are to be embedded together; the long ones come last, each by itself.
+    Divide chunks into shares; the long ones come last, each by itself.
 
     Args:
-        most: Characters of a share; None puts all that are not long into one.
+        most: The most characters of a share; None puts all that are not long into one.
     """
     some: list[Excerpt] = []
     size = 0
@@ -61,12 +61,12 @@ def embed_on(
     store: Store, embedder: Embedder, generation: int, excerpt: Excerpt, overlap: int, *, going: Callable[[], bool]
 ) -> bool:
     """
-    Embed further windows of a long chunk; some in any case, so that it ends however little time there ever is.
+    Embed further windows of a long chunk; at least some, so that it is done one day however little time there is.
 
-    What is made is kept, and the next call goes on there, in whatever process.
+    What is made is stored, and the next call continues there, in any process.
 
     Args:
-        going: Whether to go on; asked after each few windows.
+        going: Whether to continue; asked after every `WINDOWS` windows.
 
     Returns:
         Whether the chunk has its vectors now.
@@ -82,7 +82,7 @@ def embed_on(
     while done < len(windows):
         vectors = embedder.embed(windows[done : done + WINDOWS], "passage")
         if not store.queue.add_begun(generation, excerpt.id, stamp, vectors, first=done):
-            return False  # somebody else goes on with it, or it is gone
+            return False  # another process continues with it, or it was deleted
         made.append(vectors)
         done += len(vectors)
         if done < len(windows) and not going():

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "memory.memory/1"
 SUFFIXES = (".md", ".markdown")  # of Markdown files
-MOST = 2**53  # what a store counts to with room for more, and what every JSON reader takes for a whole number
+MOST = 2**53  # within what a store counts, and what every JSON reader takes for a whole number
 
 _TEXTS = {field.name for field in fields(Draft)} - {"parent_id"}
 _KEPT = {"uid", "status", "created_at", "updated_at", "accessed_at", "access_count"}
@@ -40,7 +40,7 @@ _KNOWN = _TEXTS | _KEPT | _LINKS | {"schema", "history", "replaced_at"}
 @dataclass(frozen=True, slots=True)
 class Exported:
     """
-    A memory with all that belongs to it. Ids of this database mean nothing elsewhere, so uids take their place.
+    A memory with all that belongs to it. Ids mean nothing in another database, so uids replace them.
 
     Attributes:
         parent, superseded_by: Uids of the memories it points to.
@@ -58,10 +58,11 @@ def exported(store: Store, lost: Callable[[str], None] | None = None) -> Iterato
     Every memory, oldest first.
 
     Args:
-        lost: Told what of a damaged store cannot be read; all else is exported. Bytes that are no text are U+FFFD.
+        lost: Called with a sentence for each part of a damaged store that cannot be read; the rest is exported. Bytes
+            that are not text become U+FFFD.
 
     Raises:
-        StoreDamaged: Something cannot be read, and nobody is told.
+        StoreDamaged: Something cannot be read, and `lost` is None.
     """
     for found in every(store, lost):
         memory = found.memory
@@ -71,17 +72,17 @@ def exported(store: Store, lost: Callable[[str], None] | None = None) -> Iterato
 def _uid_of(store: Store, id: MemoryId | None) -> str | None:
     try:
         return None if id is None else next((found.uid for found in store.memories.by_id([id]).values()), None)
-    except StoreDamaged:  # said of that memory
+    except StoreDamaged:  # reported with that memory itself
         return None
 
 
 class MemoryLine(NamedTuple):
     """
-    What an export says of a memory.
+    A memory as an export has it.
 
     Attributes:
-        memory: Brings back uid, times and status; None if there was no uid.
-        history: What it said before, latest first.
+        memory: Restores uid, times and status; None if the line has no uid.
+        history: Its former versions, newest first.
         links: What it points to, if it has a uid.
         renews: See `memory.store.Entry`.
     """
@@ -94,15 +95,15 @@ class MemoryLine(NamedTuple):
 
 
 Line: TypeAlias = "MemoryLine | EdgeLine | ToolCall"
-"""What a line of an export says: a memory, what joins two of them, or a tool that was used."""
+"""A line of an export: a memory, a relation or link, or a tool call."""
 
 
 def parsed(line: str, *, place: str) -> Line:
     """
-    One line of an export, or the fields of a draft as a JSON object.
+    Parse one line of an export, or a draft's fields as a JSON object.
 
     Args:
-        place: Where it stands, for the error: "notes.jsonl:12".
+        place: Where the line is, for the error: "notes.jsonl:12".
 
     Raises:
         Invalid: It is not such a line; the message begins with the place.
@@ -135,7 +136,7 @@ def _object(line: str, place: str) -> dict[str, Any]:
         raise Invalid(f"{place}: not JSON: {error.msg} at column {error.colno}") from error
     except RecursionError as error:
         raise Invalid(f"{place}: not a memory: brackets inside brackets without end") from error
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a number with thousands of digits
         raise Invalid(f"{place}: not a memory: {error}") from error
     if not isinstance(values, dict):
         raise Invalid(f"{place}: expected an object, not {type(values).__name__}")
@@ -208,11 +209,11 @@ def _moment(text: str) -> datetime:
 
 def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str], str]) -> Draft | None:
     """
-    A Markdown file as a memory of the knowledge base, its text verbatim but for secrets; None if it is blank.
+    A Markdown file as a knowledge base entry, its text verbatim except for secrets; None if it is blank.
 
     Args:
-        name: The path as it is to be remembered: the same for the same file, whatever folder is imported.
-        clean: Takes secrets out of a text (`Engine.clean`), before a title is taken from it that could be one.
+        name: The path to remember: the same for the same file, whatever folder is imported.
+        clean: Removes secrets from a text (`Engine.clean`), before a title is taken from it that could contain one.
 
     Raises:
         Invalid: It cannot be read, or is not UTF-8 text.
@@ -239,7 +240,7 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
 
 
 def files(path: Path) -> Iterable[Path]:
-    """The Markdown files of a folder and of those below it, but not of hidden ones; what is no folder is itself."""
+    """The Markdown files in a folder and its subfolders, except hidden ones; a path that is no folder gives itself."""
     if not path.is_dir():
         return [path]
     found = (item for suffix in SUFFIXES for item in path.rglob(f"*{suffix}") if isfile(item))  # noqa: PTH113  # Path raises where nobody may look
@@ -247,5 +248,5 @@ def files(path: Path) -> Iterable[Path]:
 
 
 def same(memory: Memory, draft: Draft) -> bool:
-    """Whether a memory of a file still says what the file says."""
+    """Whether the memory of a file still equals the file."""
     return memory.content_hash == content_hash(draft) and memory.title == draft.title

@@ -1,4 +1,4 @@
-"""Documents as files: Markdown with YAML front matter, inside a folder, over nothing that is there."""
+"""Documents as files: Markdown with YAML front matter, inside an allowed folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 DOCUMENTS = "documents"
-"""The folder beside the database that documents may be written into."""
+"""The folder next to the database that documents may be written into."""
 
 TEXTS = (".md", ".markdown", ".txt")
 
@@ -31,12 +31,13 @@ class Written(NamedTuple):
     size: int
 
 
-# JSON is YAML 1.1 and 1.2 but for what YAML does not print or takes for the end of a line; JSON escapes the others.
+# JSON is valid YAML 1.1 and 1.2, except for characters that YAML does not print or takes for a line end: these are
+# escaped here, all others by JSON.
 UNPRINTED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)}
 
 
 def front_matter(document: Document) -> str:
-    """YAML front matter that says which memory it is (CAP D33): a line for a fact, texts always in double quotes."""
+    """YAML front matter that identifies the memory (CAP D33): a line for each fact, texts always in double quotes."""
     memory = document.memory
     facts = {
         "memory_id": memory.id,
@@ -67,19 +68,20 @@ def write(
     matter: bool = True,
 ) -> Written:
     """
-    Write a document to a file; after the front matter its text stands byte for byte. The file is there whole or not,
-    even if the program is killed or the power goes.
+    Write a document to a file: front matter, then its text byte for byte.
+
+    The file is complete or not there, even if the program is killed or the power fails.
 
     Args:
-        path: Relative ones are in the folder, or the working folder if there is none.
-        folder: What a file must not be outside of, nor hidden in, symbolic links followed, and where it must be one of
-            text by its name; None allows any place.
-        home: The folder of the database, which holds nothing of this but below `documents`.
-        overwrite: Take the place of a file that is there.
-        matter: Whether there is front matter.
+        path: A relative path is taken from `folder`, or from the working folder if that is None.
+        folder: The file must be inside it after following links, not hidden in it, and have a text file's extension;
+            None allows any place.
+        home: The folder of the database; nothing may be written into it except below `documents`.
+        overwrite: Replace an existing file.
+        matter: Write front matter.
 
     Raises:
-        Invalid: The path is outside, hidden, there already, no ordinary file, or cannot be written. Nothing was changed.
+        Invalid: The path is outside, hidden, taken, not an ordinary file, or cannot be written. Nothing was changed.
     """
     target = _place(path, folder)
     _own(target, Path(home).resolve())
@@ -105,7 +107,7 @@ def _place(path: str | Path, folder: Path | None) -> Path:
         root = folder.resolve() if folder else Path(target.anchor)
         inside = target.is_relative_to(root)
         there = inside and target.is_dir()
-    except (OSError, RuntimeError, ValueError) as error:  # too long; a loop of links; no such user; no Unicode
+    except (OSError, RuntimeError, ValueError) as error:  # too long; links in a circle; no such user; not Unicode
         why = getattr(error, "strerror", None) or error
         raise Invalid(f"{clipped_repr(printable(text))} is no path: {why}") from error
     if not inside:
@@ -135,8 +137,9 @@ def allowed(setting: str, home: str) -> Path:
     The folder that documents may be written into.
 
     Args:
-        setting: The setting `documents`; empty is the working folder, or `documents` beside the database where that is
-            the user's home folder or above it: a server is often started there, and everything would be allowed.
+        setting: The setting `documents`; empty means the working folder.
+            If that is the user's home folder or above it, as for many servers,
+            it means `documents` next to the database: otherwise everything would be allowed.
         home: The folder of the database.
     """
     if setting:
@@ -144,6 +147,6 @@ def allowed(setting: str, home: str) -> Path:
     try:
         working = Path.cwd().resolve()
         wide = Path.home().resolve().is_relative_to(working)
-    except (OSError, RuntimeError):  # the working folder is gone; nobody knows the home
+    except (OSError, RuntimeError):  # the working folder was deleted; no home is known
         wide = True
     return Path(home) / DOCUMENTS if wide else working

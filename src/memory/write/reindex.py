@@ -1,4 +1,4 @@
-"""Reindexing: a second generation of vectors is built beside the first, then takes its place."""
+"""Reindexing: a second generation of vectors is built next to the first and then replaces it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Reindexed:
     """
-    Attributes:
-        before: The space that answered until now; None if nothing was embedded.
-        after: The space that answers from now on.
-        embedded: Chunks that were embedded by this call; fewer than all when an earlier one was interrupted.
-        failed: Chunks whose text the model did not take; they are found by keyword, and tried again later.
-        error: The latest reason for that.
-        exchanged: The model gives other vectors under the same name than when its first ones were stored; those were
-            of no use to it and were taken away.
+    before: The space that answered until now; None if nothing was embedded.
+    after: The space that answers from now on.
+    embedded: Chunks embedded by this call; fewer than all if an earlier call was interrupted.
+    failed: Chunks whose text the model did not take; they are found by keyword, and tried again later.
+    error: The most recent reason for that.
+    exchanged: The model now gives other vectors under the same name; its earlier ones were useless and were removed.
     """
 
     before: Space | None
@@ -55,25 +53,25 @@ def reindex(
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Reindexed:
     """
-    Embed every chunk that has no vector in the configured model's space, then let that space answer.
+    Embed every chunk without a vector in the configured model's space, then let that space answer.
 
-    Until then the old vectors answer, with their own model. Batches are kept as they are made: interrupted in any
-    way, the next call goes on where this one stopped. Memories saved meanwhile, by anyone, are included. What
-    answered until now is kept until the next reindex to another model.
+    Until then the old vectors answer, with their own model. Batches are committed as they are made: after any
+    interruption, the next call continues where this one stopped. Memories that anyone saves meanwhile are included.
+    The vectors that answered until now are kept until the next reindex to another model.
 
     Args:
-        batch: Chunks that are embedded and committed together.
-        overlap: Tokens of what came before that a chunk is embedded with, at most; see `memory.text.passage`.
-        keep: Take no generation away, however old.
-        progress: Told after each batch how many chunks of how many have a vector.
+        batch: Chunks embedded and committed together.
+        overlap: The most tokens of preceding text embedded with a chunk; see `memory.text.passage`.
+        keep: Remove no generation, however old.
+        progress: Called after each batch with how many chunks, and of how many, have a vector.
 
     Raises:
-        EmbedError: The model cannot be used; what it gave before is kept.
+        EmbedError: The model cannot be used; what was embedded is kept.
         StoreBusy: Another reindex, to another model, began meanwhile: only one is built at a time.
     """
     with purpose(REINDEX):
         embedder = embedders.fresh()
-        wanted = space(embedder)  # the first time that a server is asked
+        wanted = space(embedder)  # the first request to a server
         before = active(store.generations.every())
         if before is not None and before.space != wanted and not keep:
             _drop_retired(store, wanted)
@@ -89,7 +87,7 @@ def reindex(
 
 
 def _drop_retired(store: Store, wanted: Space) -> None:
-    """Take away the vectors of earlier models, but for those of the space that is wanted again."""
+    """Remove the vectors of earlier models, except those of the space that is wanted again."""
     for old in store.generations.every():
         if old.state is State.RETIRED and old.space != wanted:
             store.generations.drop(old.id)
@@ -98,10 +96,9 @@ def _drop_retired(store: Store, wanted: Space) -> None:
 @dataclass(frozen=True, slots=True)
 class RolledBack:
     """
-    Attributes:
-        before: The space that answered until now. Its vectors are kept: `reindex` takes them up again at once.
-        after: The space that answers from now on.
-        missing: Chunks without a vector in it, saved since it was retired; they wait in the queue.
+    before: The space that answered until now. Its vectors are kept, so `reindex` can return to them at once.
+    after: The space that answers from now on.
+    missing: Chunks without a vector in it, saved after it was retired; they are queued.
     """
 
     before: Space
@@ -130,9 +127,9 @@ def roll_back(store: Store) -> RolledBack:
 
 def _exchanged(store: Store, generation: Generation, embedder: MeteredEmbedder) -> bool:
     """
-    Whether the model behind the name is another than when the generation was begun; then its vectors are taken away.
+    Whether the model behind the name has changed since the generation was begun; if so, removes its vectors.
 
-    They are of no use: no model is left that could ask them.
+    They are useless, because no model is left that could embed queries for them.
     """
     if embedder.provider in LASTING:
         return False
@@ -158,7 +155,12 @@ class _Build(NamedTuple):
     overlap: int
 
     def until_it_answers(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
-        """Embed what has no vector in it, let it answer, and embed what was saved meanwhile; see `embed_missing`."""
+        """
+        Embed what has no vector in it, activate it, and embed what was saved meanwhile.
+
+        Returns:
+            As `embed_missing`, for both rounds.
+        """
         counts, generations, id = self.embed_missing(progress), self.store.generations, self.generation.id
         while (answering := active(generations.every())) is None or answering.id != id:
             if generations.activate(id, instead_of=answering.id if answering else None):
@@ -167,7 +169,10 @@ class _Build(NamedTuple):
         return counts
 
     def embed_missing(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
-        """Embed what has no vector in it: how many chunks it was, how many the model does not take, and why."""
+        """
+        Embed what has no vector in it; returns how many chunks got one, how many the model does not take,
+        and why.
+        """
         store, id = self.store, self.generation.id
         total, before = store.counts().embeddable, store.vectors.embedded_count(id)
         done, failed, error = 0, 0, ""

@@ -1,4 +1,4 @@
-"""Every memory of a store, as far as each can be read."""
+"""Every memory of a store, as far as it can be read."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 SIGNS = ("\ufffd", "\\x00")
-"""What a text may have been read as that is damaged, in what `repr` says of it: it is looked at then."""
+"""Signs of damage in the `repr` of a memory, which is then read more carefully."""
 
-PAGE = 500  # memories read at a time
+PAGE = 500  # memories read at once
 
 
 def every(store: Store, lost: Callable[[str], None] | None = None) -> Iterator[Details]:
@@ -24,10 +24,11 @@ def every(store: Store, lost: Callable[[str], None] | None = None) -> Iterator[D
     Every memory with its body and its history, oldest first.
 
     Args:
-        lost: Told what of a damaged store cannot be read; what can be comes nevertheless. Bytes that are no text are U+FFFD.
+        lost: Called with a sentence for each part of a damaged store that cannot be read; the rest is returned. Bytes
+            that are not text become U+FFFD.
 
     Raises:
-        StoreDamaged: Something cannot be read, and nobody is told.
+        StoreDamaged: Something cannot be read, and `lost` is None.
     """
     after = MemoryId(0)
     while ids := store.ids(after, PAGE):
@@ -39,7 +40,7 @@ def every(store: Store, lost: Callable[[str], None] | None = None) -> Iterator[D
                     raise
                 lost(str(error) if f"memory {id} " in str(error) else f"memory {id} cannot be read: {error}")
             else:
-                if found is not None:  # else it was deleted meanwhile
+                if found is not None:  # None: it was deleted meanwhile
                     yield found
         after = ids[-1]
 

@@ -1,4 +1,4 @@
-"""What a draft goes through before anything is written: secrets are taken out, orders to an agent are flagged."""
+"""What happens to a draft before anything is written: secrets are removed, orders to an agent are flagged."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ LEAKED = "If it was a real secret, change it where it counts: whoever wrote it h
 
 
 class Sanitizer:
-    """Reads the user's rules when they are first needed, and again when their file has changed."""
+    """Removes secrets and flags orders. Reads the user's rules at first use, and again when their file has changed."""
 
     def __init__(self, folder: str, aliases: Mapping[str, str]) -> None:
         """
         Args:
-            folder: Where `.memoryignore` lies, if there is one.
-            aliases: Of projects; see `memory.config.project.aliases`.
+            folder: The folder of `.memoryignore`, if there is one.
+            aliases: Names of projects; see `memory.config.project.aliases`.
         """
         self._folder, self._aliases = folder, aliases
         self._redactor = Redactor()
@@ -43,12 +43,11 @@ class Sanitizer:
 
     def draft(self, draft: Draft) -> tuple[Draft, tuple[str, ...], tuple[Notice, ...]]:
         """
-        A draft as it may be written, its flags (see `memory.schema.memory.Memory`), and what was done, for whoever saves
-        it.
+        A draft ready to be written, its flags (see `memory.schema.memory.Memory`), and notices about what was done.
 
         Raises:
-            Invalid: A `<redacted>` is not closed, or a text is too long once its secrets have names.
-            ConfigError: A rule of `.memoryignore` cannot be used. Nothing must be written then.
+            Invalid: A `<redacted>` is not closed, or a text is too long after markers replaced its secrets.
+            ConfigError: A rule of `.memoryignore` cannot be used. Nothing may be written then.
         """
         clean, names = self._current().draft(draft)
         if project := self._aliases.get(clean.project or ""):
@@ -69,26 +68,26 @@ class Sanitizer:
         A text without its secrets.
 
         Raises:
-            Invalid, ConfigError: As of `draft`.
+            Invalid, ConfigError: As in `draft`.
         """
         return self._current().text(text).text
 
     def quoted(self, text: str) -> str:
         """
-        What a tool was given or gave, without its secrets; if it is JSON, also without what the names of fields tell.
+        A tool's input or output without its secrets; if it is JSON, also without values whose field names a secret.
 
         Raises:
-            Invalid, ConfigError: As of `draft`.
+            Invalid, ConfigError: As in `draft`.
         """
         redactor = self._current()
         try:
             clean, names = redactor.value(json.loads(text))
-        except (ValueError, RecursionError, Invalid):  # no JSON, or nested too deep
+        except (ValueError, RecursionError, Invalid):  # not JSON, or nested too deep
             return redactor.text(text).text
         return json.dumps(clean, ensure_ascii=False) if names else text
 
     def problem(self) -> Notice | None:
-        """What keeps every save from being done, if anything does."""
+        """What makes every save fail, if anything does."""
         try:
             self._current()
         except ConfigError as error:
@@ -96,17 +95,17 @@ class Sanitizer:
         return None
 
     def secrets(self, details: Details) -> tuple[str, ...]:
-        """Names of what would be taken out today of a memory that is kept, or of what it said before."""
+        """The names of rules that today would remove something from a saved memory, or from its history."""
         names: list[str] = []
         for memory, body in ((details.memory, details.body), *((old.memory, old.body) for old in details.history)):
             try:
                 names += self._current().draft(_as_draft(memory, body))[1]
-            except Invalid as error:  # kept before a mark was understood
+            except Invalid as error:  # saved before the marker had a meaning
                 names.append(str(error))
         return tuple(names)
 
     def revision(self, revision: Revision) -> Revision:
-        """What a memory of an export said before, as it may be written."""
+        """A former version of an imported memory, ready to be written."""
         memory = revision.memory
         clean, flags, _ = self.draft(_as_draft(memory, revision.body))
         fields = {name: getattr(clean, name) for name in SHARED}
@@ -120,7 +119,7 @@ class Sanitizer:
         except FileNotFoundError:
             stamp = None
         except OSError:
-            stamp = (0, 0)  # whoever reads it says why it cannot be
+            stamp = (0, 0)  # reading the file will say what is wrong
         if stamp != self._stamp:
             self._redactor = Redactor(rules(self._folder))
             self._stamp = stamp
@@ -129,12 +128,13 @@ class Sanitizer:
 
 def rules(folder: str) -> tuple[Rule, ...]:
     """
-    The rules of `.memoryignore` in a folder; none if it is not there.
+    The rules of `.memoryignore` in a folder; none if the file does not exist.
 
     Raises:
-        ConfigError: It cannot be read, is not UTF-8, or a line is no rule. Names file and line, never the line's text.
+        ConfigError: It cannot be read, is not UTF-8, or a line is not a rule. Names file and line,
+            never the line's text.
     """
-    path = os.path.join(folder, FILE)  # as `memory.config.config` does
+    path = os.path.join(folder, FILE)  # not pathlib, as in `memory.config.config`
     try:
         text = contents(path, SETTINGS_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
@@ -159,7 +159,7 @@ def _texts(draft: Draft) -> Iterator[str]:
 
 
 def _counted(names: Iterable[str]) -> str:
-    """Names with how often they come: "aws-access-key, 2 bearer-token"."""
+    """Names with their counts: "aws-access-key, 2 bearer-token"."""
     counts: dict[str, int] = {}
     for name in names:
         counts[name] = counts.get(name, 0) + 1

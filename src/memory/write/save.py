@@ -1,4 +1,4 @@
-"""Saving: entries become memories, their chunks and, when the embedder answers, their vectors."""
+"""Saving: entries become memories, their chunks and, if the embedder answers, their vectors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Writer(NamedTuple):
-    """What memories are written with, and the moment that they are written at."""
+    """What memories are written with, and the moment of writing."""
 
     store: Store
     embedders: Embedders
@@ -49,13 +49,13 @@ class Writer(NamedTuple):
         renews: tuple[str, ...] = (),
     ) -> Entry:
         """
-        A draft as it is to be written: without its secrets, cut into chunks.
+        A draft ready to be written: without secrets, cut into chunks.
 
         Args:
             supersedes, entities, renews: See `memory.store.Entry`.
 
         Raises:
-            Invalid: A `<redacted>` is not closed, or a text is too long once its secrets have names.
+            Invalid: A `<redacted>` is not closed, or a text is too long after markers replaced its secrets.
             ConfigError: A rule of `.memoryignore` cannot be used.
         """
         clean, flags, notices = self.sanitizer.draft(draft)
@@ -63,7 +63,7 @@ class Writer(NamedTuple):
         return made._replace(supersedes=supersedes, entities=entities, renews=renews or made.renews)
 
     def restored(self, line: MemoryLine) -> Entry:
-        """What a line of an export brings back, with its uid, its times and its history if it has them."""
+        """The entry for a memory of an export, with its uid, its times and its history if it has them."""
         made = self.entry(line.draft, renews=line.renews)
         if line.memory is None:
             return made
@@ -72,15 +72,18 @@ class Writer(NamedTuple):
 
     def save(self, entries: Sequence[Entry]) -> list[Saved]:
         """
-        Keep entries, all in one transaction.
+        Save entries, all in one transaction.
 
-        Little that a model in this process embeds is embedded before, so that it is found by its meaning at once. All
-        else is kept first and embedded after, as long as `Backfill` allows. No model and no network is ever waited for
-        with the write lock held, and an embedder that fails costs a notice, never a memory.
+        A few chunks for a model in this process are embedded first, so that they are found by meaning at once.
+        All others are written first and embedded afterwards, as long as `Backfill` allows.
+        The write lock is never held while waiting for a model or the network. An embedder that fails costs a notice,
+        never a memory.
 
         Raises:
-            NotFound, Invalid: What an entry supersedes is not there, or was superseded already. Nothing was kept.
+            NotFound, Invalid: A superseded memory does not exist, or was superseded already. Nothing was saved.
         """
+        # Known content is looked up before the transaction only to spare embedding it; `write_entries` decides,
+        # under the lock.
         known = self.store.memories.known(entries)
         new, failure = _embed([one for one, id in zip(entries, known, strict=True) if id is None], self)
         fresh = iter(new)
@@ -95,13 +98,13 @@ class Writer(NamedTuple):
 
     def update(self, former: Details, changes: Mapping[str, Any]) -> Saved | None:
         """
-        Put changed texts in place of a memory's; None if somebody else changed it meanwhile.
+        Replace texts of a memory; None if someone else changed it meanwhile.
 
-        Nothing is written, and the result is `known`, when nothing changes.
+        If nothing changes, nothing is written and the result is `known`.
 
         Args:
-            changes: Fields of a draft with their new values; None takes away what there is, but never a kind or that
-                a memory is kept from models.
+            changes: Fields of a draft with their new values. None clears a field, but is ignored for `kind` and
+                `keyword_only`.
 
         Raises:
             NotFound: No such memory.
@@ -109,7 +112,7 @@ class Writer(NamedTuple):
         """
         texts = {name: getattr(former.memory, name) for name in SHARED} | {"body": former.body}
         if former.memory.kind is not Kind.NOTE and former.memory.what == former.body[:WHAT_OF_BODY]:
-            texts["what"] = ""  # the body spoke for it, and does so again
+            texts["what"] = ""  # it was the beginning of the body, and will be again
         fixed = {"kind", "keyword_only"}
         changes = {name: new for name, new in changes.items() if new is not None or name not in fixed}
         draft, flags, notices = self.sanitizer.draft(Draft(**texts | changes))
@@ -122,7 +125,7 @@ class Writer(NamedTuple):
 
 
 def _unsaid(known: Memory, made: Entry) -> tuple[Notice, ...]:
-    """What to say of a memory that was there by its name and does not say what was to be kept."""
+    """A notice if a memory of the same name existed whose content differs from what was to be saved."""
     if known.content_hash == made.content_hash or known.uid == made.uid:
         return ()
     text = f"{known.kind} {clipped_repr(known.title)} is there already, as memory {known.id}: nothing was added"
@@ -130,13 +133,13 @@ def _unsaid(known: Memory, made: Entry) -> tuple[Notice, ...]:
 
 
 def _grown(former: Mapping[str, Any], draft: Draft) -> bool:
-    """Whether an entity has more to say than before and is otherwise as it was: that may happen every minute."""
+    """Whether an entity only has more observations than before, which may happen every minute."""
     longer = draft.body.startswith(former["body"]) and draft == replace(Draft(**former), body=draft.body)
     return draft.kind is Kind.ENTITY and longer
 
 
 def _embed_rest(saved: Sequence[Saved], writer: Writer) -> tuple[Notice, ...]:
-    """Embed what waits, if that is to be done at once; what the caller should know of it."""
+    """Embed the queue if the policy is eager; returns notices for the caller."""
     store, embedders, backfill = writer[:3]
     if backfill.policy != "eager" or not embedders.enabled:
         return ()
@@ -156,7 +159,7 @@ def _embed_rest(saved: Sequence[Saved], writer: Writer) -> tuple[Notice, ...]:
 
 
 def _embed(entries: list[Entry], writer: Writer) -> tuple[list[Entry], tuple[Notice, ...]]:
-    """The entries with their vectors, if there are few to make; as they are with a notice if there is no use in trying."""
+    """The entries with vectors if they are few, else as they are; with a notice if embedding failed."""
     embedders, backfill = writer.embedders, writer.backfill
     wanted = [one for one in entries if not one.draft.keyword_only]
     if not embedders.enabled or not wanted:
@@ -180,7 +183,7 @@ def _embed(entries: list[Entry], writer: Writer) -> tuple[list[Entry], tuple[Not
 
 
 def _shared_out(entries: list[Entry], made: Embedded) -> list[Entry]:
-    """Vectors of the chunks of all entries, given to each its own."""
+    """Give each entry the vectors of its own chunks."""
     result: list[Entry] = []
     first = 0
     for one in entries:
