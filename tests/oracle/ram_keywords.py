@@ -8,10 +8,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from memory.schema.answer import Scored
-from memory.store import PRIOR, SPARSE
 from memory.store.columns import WEIGHTS
 from memory.text.stems import stems
-from memory.text.terms import Allowance, folded, forms, phrased
+from memory.text.terms import folded, forms, weighed
 from oracle.ram_chunks import columns
 from oracle.ram_data import Part, inside
 
@@ -32,40 +31,11 @@ class RamKeywords(Part):
 
     def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
         with self.data.lock:
-            found: list[Term] = []
-            seen: set[tuple[tuple[str, ...], bool]] = set()
             held = [list(chain.from_iterable(piece.words)) for piece in self.data.pieces.values()]
             occurrences, chunks = Counter(chain.from_iterable(held)), Counter(chain.from_iterable(map(set, held)))
-            allowance = Allowance(lambda token: (chunks[token], occurrences[token]))
-            answers = {place: self._looked_for(terms[place], allowance) for place in allowance.order(phrased(terms))}
-            for weighed in (one for place in range(len(terms)) for one in answers[place]):
-                keys = {(stems(form.text), weighed.prefix) for form in forms([weighed])}
-                if not keys <= seen:
-                    seen |= keys
-                    found.append(weighed)
-            return tuple(found)
-
-    def _looked_for(self, term: Term, allowance: Allowance) -> list[Term]:
-        if not stems(term.text):
-            return []
-        if not allowance.take(*phrased([term])):
-            return [term._replace(cut=True)]
-        weighed = self._weighed(term)
-        if weighed.prefix:
-            allowance.took(weighed)
-        if weighed.rows:
-            return [weighed]
-        parts = [one for part in term.parts for one in self._looked_for(part, allowance)]
-        return parts if any(part.rows for part in parts) else [weighed]
-
-    def _weighed(self, term: Term) -> Term:
-        rows = self._rows(term)
-        if rows < SPARSE and len(term.text) >= 3 and len(stems(term.text)) == 1 and not term.gram:
-            longer = self._rows(term._replace(prefix=True))
-            if longer > rows:
-                term, rows = term._replace(prefix=True), longer
-        total = len(self.data.pieces)
-        return term._replace(rows=rows, weight=math.log(1 + (total + PRIOR - rows + 0.5) / (rows + 0.5)))
+            return weighed(
+                terms, len(held), lambda token: (chunks[token], occurrences[token]), lambda one: self._rows(one.term)
+            )
 
     def _rows(self, term: Term) -> int:
         return len({id for form in forms([term]) for id in self._frequencies(form)})

@@ -42,11 +42,9 @@ if TYPE_CHECKING:
     from memory.store.vectors import VectorIndex
 
 __all__ = [
-    "PRIOR",
     "RESOLVED",
     "SAME",
     "SEARCHES",
-    "SPARSE",
     "UID_PREFIX",
     "Aged",
     "Attached",
@@ -69,12 +67,6 @@ __all__ = [
     "Waiting",
     "active",
 ]
-
-SPARSE = 3
-"""Fewer chunks than this holding a word make it a prefix: "auth" then also finds "authentication"."""
-
-PRIOR = 50
-"""Chunks without any word that are thought beside those that are there: of three chunks, which words are rare is chance."""
 
 SEARCHES = 10_000
 """How many searches are remembered at most."""

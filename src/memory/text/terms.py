@@ -132,7 +132,7 @@ def phrased(terms: Sequence[Term]) -> list[Phrased]:
     return [Phrased(term, tuple([Phrase(form, _tokens(form.text)) for form in forms([term])])) for term in terms]
 
 
-@lru_cache(maxsize=1024)  # they are asked for at each step of a search
+@lru_cache(maxsize=256)  # a search asks for them at each of its steps
 def _tokens(text: str) -> tuple[str, ...]:
     return stems(text)
 
@@ -159,6 +159,75 @@ def folded(ranking: Ranking, terms: Sequence[Term]) -> Ranking:
         return held
 
     return tuple(one._replace(matched=fold(one.matched)) for one in ranking)
+
+
+# What an index knows of terms --------------------------------------------------
+
+SPARSE = 3
+"""Fewer chunks than this holding a word make it a prefix: "auth" then also finds "authentication"."""
+
+PRIOR = 50
+"""Chunks without any word that are thought beside those that are there: of three chunks, which words are rare is chance."""
+
+
+def weighed(
+    terms: Sequence[Term], total: int, held: Callable[[str], tuple[int, int]], rows: Callable[[Phrased], int]
+) -> tuple[Term, ...]:
+    """
+    See `memory.store.keywords.Keywords.weigh`, which this is, given what an index can count.
+
+    Args:
+        total: Chunks.
+        held: How many chunks hold a token, and how often they do together.
+        rows: How many chunks hold a term in any of its forms.
+    """
+    wanted = phrased(terms)
+    allowance = Allowance(held)
+    answers = {place: _looked_for(wanted[place], rows, allowance) for place in allowance.order(wanted)}
+    found: list[Term] = []
+    seen: set[tuple[tuple[str, ...], bool]] = set()
+    for term, phrases in (one for place in range(len(terms)) for one in answers[place]):
+        keys = {(tokens, term.prefix) for _, tokens in phrases}
+        if not keys <= seen:
+            found.append(term if term.cut else term._replace(weight=idf(term.rows, total)))
+            seen |= keys
+    return tuple(found)
+
+
+def _looked_for(wanted: Phrased, rows: Callable[[Phrased], int], allowance: Allowance) -> Sequence[Phrased]:
+    """The term with its rows, or its parts with theirs; nothing if it holds no word."""
+    if not wanted.phrases[0].tokens:
+        return ()
+    if not allowance.take(wanted):
+        return [wanted._replace(term=wanted.term._replace(cut=True))]
+    counted = _counted(wanted, rows)
+    if counted.term.prefix:
+        allowance.took(counted.term)
+    if not counted.term.rows and wanted.term.parts:
+        parts = [one for part in phrased(wanted.term.parts) for one in _looked_for(part, rows, allowance)]
+        if any(part.term.rows for part in parts):
+            return parts
+    return [counted]
+
+
+def _counted(wanted: Phrased, rows: Callable[[Phrased], int]) -> Phrased:
+    """The term with its rows; as a prefix if it is a rare word that begins others."""
+    term, found = wanted.term, rows(wanted)
+    one = len(wanted.phrases[0].tokens) == 1 and len(term.text) > 2
+    if found < SPARSE and one and not term.prefix and not term.gram:
+        longer = wanted.replace(prefix=True)
+        if (more := rows(longer)) > found:
+            wanted, found = longer, more
+    return wanted._replace(term=wanted.term._replace(rows=found))
+
+
+def idf(rows: int, total: int) -> float:
+    """
+    ln(1 + (N + 50 - n + 0.5) / (n + 0.5)): above 0 also for a term that every chunk holds.
+
+    The form of Robertson and Zaragoza 2009 with the 1 that Lucene adds, and `PRIOR` chunks without the term.
+    """
+    return math.log(1 + (total + PRIOR - rows + 0.5) / (rows + 0.5))
 
 
 # How much of the index one query may read ---------------------------------------

@@ -8,11 +8,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from memory.schema.answer import Scored
-from memory.store import PRIOR, SPARSE
 from memory.store.columns import WEIGHTS
 from memory.store.sqlite.database import Part, reading
 from memory.store.sqlite.rows import broad, listed, read, where, within
-from memory.text.terms import Allowance, folded, forms, phrased
+from memory.text.terms import folded, forms, phrased, weighed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -98,20 +97,10 @@ class SqliteKeywords(Part):
 
     @reading
     def weigh(self, db: apsw.Connection, terms: Sequence[Term]) -> tuple[Term, ...]:
-        total = _total(db)
-        weighed: list[Term] = []
-        seen: set[tuple[tuple[str, ...], bool]] = set()
-        wanted = phrased(terms)
-        allowance = Allowance(lambda token: self._vocabulary.held(db, token))
-        answers = {
-            place: _looked_for(db, wanted[place], self._vocabulary, allowance) for place in allowance.order(wanted)
-        }
-        for term, phrases in (one for place in range(len(terms)) for one in answers[place]):
-            keys = {(tokens, term.prefix) for _, tokens in phrases}
-            if not keys <= seen:
-                weighed.append(term if term.cut else term._replace(weight=idf(term.rows, total)))
-                seen |= keys
-        return tuple(weighed)
+        vocabulary = self._vocabulary
+        return weighed(
+            terms, _total(db), lambda token: vocabulary.held(db, token), lambda term: vocabulary.rows(db, term)
+        )
 
     @reading
     def by_keyword(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
@@ -136,52 +125,9 @@ class SqliteKeywords(Part):
         return {id: "\n".join(filter(None, cells)) for id, *cells in rows}
 
 
-def _looked_for(
-    db: apsw.Connection, wanted: Phrased, vocabulary: Vocabulary, allowance: Allowance
-) -> Sequence[Phrased]:
-    """The term with its rows, or its parts with theirs; nothing if it holds no word."""
-    if not wanted.phrases[0].tokens:
-        return ()
-    if not allowance.take(wanted):
-        return [wanted._replace(term=wanted.term._replace(cut=True))]
-    counted = _counted(db, wanted, vocabulary)
-    if counted.term.prefix:
-        allowance.took(counted.term)
-    if not counted.term.rows and wanted.term.parts:
-        parts = [one for part in phrased(wanted.term.parts) for one in _looked_for(db, part, vocabulary, allowance)]
-        if any(part.term.rows for part in parts):
-            return parts
-    return [counted]
-
-
-def _counted(db: apsw.Connection, wanted: Phrased, vocabulary: Vocabulary) -> Phrased:
-    """The term with its rows; as a prefix if it is a rare word that begins others."""
-    term, rows = wanted.term, vocabulary.rows(db, wanted)
-    if (
-        rows < SPARSE
-        and not term.prefix
-        and not term.gram
-        and len(wanted.phrases[0].tokens) == 1
-        and len(term.text) > 2
-    ):
-        longer = wanted.replace(prefix=True)
-        if (more := vocabulary.rows(db, longer)) > rows:
-            wanted, rows = longer, more
-    return wanted._replace(term=wanted.term._replace(rows=rows))
-
-
 def _total(db: apsw.Connection) -> int:
     found: int = db.execute("select value from counters where name = 'chunks'").get
     return found
-
-
-def idf(rows: int, total: int) -> float:
-    """
-    ln(1 + (N + 50 - n + 0.5) / (n + 0.5)): above 0 also for a term that every chunk holds.
-
-    The form of Robertson and Zaragoza 2009 with the 1 that Lucene adds, and `PRIOR` chunks without the term.
-    """
-    return math.log(1 + (total + PRIOR - rows + 0.5) / (rows + 0.5))
 
 
 def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, vocabulary: Vocabulary) -> Ranking:
