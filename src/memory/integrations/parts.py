@@ -106,9 +106,7 @@ def _server(agent: Agent, paths: tuple[Path, ...], command: Command, *, inside: 
         edit = TomlEdit(agent.keys[0], value)
     else:
         edit = JsonEdit((Server(agent.keys, value, agent.envelope),), comments=agent.form == "jsonc")
-    there = [Part("server", path, edit, inside) for path in paths if path.exists()] or [
-        Part("server", paths[0], edit, inside)
-    ]
+    there = [Part("server", path, edit, inside) for path in [path for path in paths if path.exists()] or paths[:1]]
     return next((part for part in there if len(there) > 1 and _has(part)), there[0])
 
 

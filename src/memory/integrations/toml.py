@@ -62,22 +62,13 @@ class TomlEdit:
 
     def _appended(self, text: str) -> str:
         """At the end, where a table of its own can be put without touching anything."""
-        body = self._body()
+        import tomlkit
+
+        body = tomlkit.dumps({self.key: {NAME: self.value}})
         if blank(text):
             return MARK * text.startswith(MARK) + body
         lines = "\r\n" if "\r\n" in text else "\n"
         return text + lines * (not text.endswith("\n")) + lines + body.replace("\n", lines)
-
-    def _body(self) -> str:
-        import tomlkit
-
-        entry = tomlkit.table()
-        entry.update(self.value)
-        servers = tomlkit.table(is_super_table=True)
-        servers.append(NAME, entry)
-        document = tomlkit.document()
-        document.append(self.key, servers)
-        return document.as_string()
 
     def _edited(self, text: str) -> str:
         """Where it stands, or among the servers."""
