@@ -12,7 +12,7 @@ from memory.cli.options import as_json, named_file, opened, settings, show
 from memory.config.config import FILE, load
 from memory.config.edit import example
 from memory.config.files import write_file
-from memory.schema.errors import ConfigError, Error
+from memory.schema.errors import ConfigError, Error, explained
 
 if TYPE_CHECKING:
     from memory.config.config import Config
@@ -28,10 +28,8 @@ def init(context: click.Context, /, *, as_json: bool) -> None:
         found = engine.maintenance.status()
     written = not file.exists()
     if written:
-        try:
+        with explained(ConfigError, f"cannot write {file}"):
             write_file(os.path.realpath(file), example().encode(), overwrite=False)
-        except OSError as error:
-            raise ConfigError(f"cannot write {file}: {error.strerror}") from error
     if as_json:
         from memory.operations.render import data
 

@@ -11,7 +11,7 @@ import click
 
 from memory.cli.options import PATH, as_json, progress, settings, show, tell
 from memory.config.files import write_file
-from memory.schema.errors import EmbedError, Invalid
+from memory.schema.errors import EmbedError, Invalid, explained
 from memory.schema.limits import printable
 
 if TYPE_CHECKING:
@@ -115,7 +115,5 @@ def _drawn(name: str, *, frontier: bool) -> Path:
 def _draw(found: Evaluation, path: Path) -> None:
     from memory.evaluate.picture import picture
 
-    try:
+    with explained(Invalid, f"cannot write {printable(str(path))}"):
         write_file(os.path.realpath(path), picture(found).encode())
-    except OSError as error:
-        raise Invalid(f"cannot write {printable(str(path))}: {error.strerror}") from error

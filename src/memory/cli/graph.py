@@ -9,7 +9,7 @@ import click
 
 from memory.cli.options import PATH, as_json, encoded, opened, progress, show, standard_input, tell, write_lines
 from memory.config.files import BULK_BYTES, contents, utf8
-from memory.schema.errors import Invalid
+from memory.schema.errors import Invalid, explained
 from memory.schema.limits import printable
 
 if TYPE_CHECKING:
@@ -101,7 +101,5 @@ def _text(path: str) -> str:
     Raises:
         Invalid: It cannot be read, or is not UTF-8 text.
     """
-    try:
+    with explained(Invalid, printable(path)):
         return utf8(standard_input(BULK_BYTES) if path == "-" else contents(path, BULK_BYTES), printable(path))
-    except OSError as error:
-        raise Invalid(f"{printable(path)}: {error.strerror}") from error

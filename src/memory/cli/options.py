@@ -16,7 +16,7 @@ import click
 from memory.config.config import load
 from memory.config.files import TEXT_BYTES, bounded, new_file, utf8
 from memory.engine import Engine
-from memory.schema.errors import Invalid, did_you_mean
+from memory.schema.errors import Invalid, did_you_mean, explained
 from memory.schema.kinds import CATEGORIES, Kind, kind
 from memory.schema.limits import iteration, printable
 from memory.schema.memory import Status
@@ -247,10 +247,8 @@ def standard_input(most: int) -> bytes:
     """
     if sys.stdin is None:
         raise Invalid("standard input is closed")
-    try:
+    with explained(Invalid, "standard input"):
         return bounded(sys.stdin.buffer, most, "standard input")
-    except OSError as error:
-        raise Invalid(f"standard input: {error.strerror}") from error
 
 
 @contextmanager

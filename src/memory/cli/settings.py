@@ -9,7 +9,7 @@ import click
 
 from memory.cli.options import PATH, as_json, named_file, opened, settings, show, tell
 from memory.config.config import FILE, keys, meaning, value, with_setting
-from memory.schema.errors import ConfigError, EmbedError, Invalid, did_you_mean
+from memory.schema.errors import ConfigError, EmbedError, Invalid, did_you_mean, explained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -215,10 +215,8 @@ def _write_settings(context: click.Context, before: Config, changes: dict[str, o
     from memory.config.edit import write_settings
 
     file = _file(context, before)
-    try:
+    with explained(ConfigError, f"cannot make the folder {file.parent}"):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"cannot make the folder {file.parent}: {error.strerror}") from error
     write_settings(str(file), changes)
     return file
 

@@ -13,7 +13,7 @@ from memory.config.files import TEXT_BYTES, contents, utf8
 from memory.operations.render import data
 from memory.operations.render.text import counted
 from memory.operations.sessions.arguments import draft
-from memory.schema.errors import Invalid
+from memory.schema.errors import Invalid, explained
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
 from memory.text.outline import title
 
@@ -87,7 +87,5 @@ def _content(file: str | None, project: str | None, context: click.Context) -> s
         raise click.UsageError("Missing argument 'FILE'; - is standard input.", context)
     if file is None or file == "-":
         return given_text("-", "what is")
-    try:
+    with explained(Invalid, file[:200]):
         return utf8(contents(file, TEXT_BYTES), file, mark=True)
-    except OSError as error:
-        raise Invalid(f"{file[:200]}: {error.strerror}") from error

@@ -26,7 +26,7 @@ from memory.config.files import BULK_BYTES, contents, utf8
 from memory.config.project import project as named, repository
 from memory.schema.answer import Notice
 from memory.schema.draft import Saved
-from memory.schema.errors import Invalid, StoreDamaged, StoreError
+from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
 from memory.schema.kinds import Kind
 from memory.schema.limits import printable
 from memory.schema.query import Scope
@@ -194,10 +194,8 @@ def _grown(engine: Engine, draft: Draft, saved: Saved) -> bool:
 
 
 def _parsed(path: str) -> Iterator[Line]:
-    try:
+    with explained(Invalid, path):
         text = utf8(standard_input(BULK_BYTES) if path == "-" else contents(path, BULK_BYTES), path)
-    except OSError as error:
-        raise Invalid(f"{path}: {error.strerror}") from error
     for number, line in enumerate(text.split("\n"), start=1):  # not splitlines: U+2028 may stand in a text
         if line.strip():
             yield parsed(line, place=f"{path}:{number}")

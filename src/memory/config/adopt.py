@@ -10,7 +10,7 @@ from memory.config.config import keys, tree, value, with_setting
 from memory.config.files import SETTINGS_BYTES, contents, utf8
 from memory.config.settings import variable
 from memory.schema.answer import Notice
-from memory.schema.errors import ConfigError
+from memory.schema.errors import ConfigError, explained
 from memory.schema.limits import printable
 
 if TYPE_CHECKING:
@@ -249,7 +249,5 @@ def _tree(file: str) -> object:
 
 
 def _text(file: str) -> str:
-    try:
+    with explained(ConfigError, f"cannot read {printable(file)}"):
         return utf8(contents(file, SETTINGS_BYTES), printable(file), ConfigError)
-    except OSError as error:
-        raise ConfigError(f"cannot read {printable(file)}: {error.strerror}") from error

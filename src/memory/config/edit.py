@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from memory.config.config import SECTIONS, Config, keys, meaning, tree, value as value_of
 from memory.config.files import SETTINGS_BYTES, contents, read_only, write_file
-from memory.schema.errors import ConfigError
+from memory.schema.errors import ConfigError, explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,20 +59,17 @@ def write_settings(file: str, changes: Mapping[str, object]) -> None:
             unchanged.
     """
     target = os.path.realpath(file)
-    try:
-        with _alone(os.path.dirname(target)):
-            while True:
-                before = _text(target, file)
-                text = example() if before is None else before
-                for key, value in changes.items():
-                    text = changed(text, key, value, file)
-                if text == before:
-                    return
-                with suppress(_Changed):
-                    _put(target, before, text, file)
-                    return
-    except OSError as error:
-        raise ConfigError(f"cannot write {file}: {error.strerror}") from error
+    with explained(ConfigError, f"cannot write {file}"), _alone(os.path.dirname(target)):
+        while True:
+            before = _text(target, file)
+            text = example() if before is None else before
+            for key, value in changes.items():
+                text = changed(text, key, value, file)
+            if text == before:
+                return
+            with suppress(_Changed):
+                _put(target, before, text, file)
+                return
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.config.files import BULK_BYTES, contents, utf8
-from memory.schema.errors import Invalid
+from memory.schema.errors import Invalid, explained
 from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_repr, printable
 from memory.schema.query import QUERY_LIMIT
 
@@ -185,10 +185,9 @@ def _grade(fields: Sequence[str]) -> float | None:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines that are not blank, with their numbers. Only line feeds end one: JSON may hold other separators as they are."""
-    try:
-        text = utf8(contents(path, BULK_BYTES), printable(str(path)))
-    except OSError as error:
-        raise Invalid(f"{printable(str(path))}: {error.strerror}", hint=FORM) from error
+    place = printable(str(path))
+    with explained(Invalid, place, FORM):
+        text = utf8(contents(path, BULK_BYTES), place)
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, line.removesuffix("\r")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memory.config.files import contents, folders, read_only, utf8, write_file
-from memory.schema.errors import ConfigError
+from memory.schema.errors import ConfigError, explained
 
 BACKUP = ".before-memory"
 """What the copy of a file is called that was made before ours came into it."""
@@ -122,11 +122,8 @@ def write(file: Seen, text: str, *, private: bool) -> None:
         ConfigError: It cannot be written, or somebody else changed it since it was read; it was not touched.
     """
     private = private and file.data is None
-    try:
-        with folders(file.target.parent, private=private):
-            write_file(file.target, text.encode(), private=private, check=partial(_check_unchanged, file))
-    except OSError as error:
-        raise ConfigError(f"cannot write {file.path}: {error.strerror}") from error
+    with explained(ConfigError, f"cannot write {file.path}"), folders(file.target.parent, private=private):
+        write_file(file.target, text.encode(), private=private, check=partial(_check_unchanged, file))
 
 
 def remove(file: Seen) -> None:
@@ -135,10 +132,8 @@ def remove(file: Seen) -> None:
         ConfigError: It cannot be removed, or somebody else changed it since it was read.
     """
     _check_unchanged(file)
-    try:
+    with explained(ConfigError, f"cannot remove {file.path}"):
         file.target.unlink()
-    except OSError as error:
-        raise ConfigError(f"cannot remove {file.path}: {error.strerror}") from error
 
 
 def keep(file: Seen) -> Path | None:
@@ -153,10 +148,8 @@ def keep(file: Seen) -> Path | None:
     if file.data is None:
         return None
     copy = backup(file.path)
-    try:
+    with explained(ConfigError, f"cannot write {copy}"):
         write_file(copy, file.data, private=True)
-    except OSError as error:
-        raise ConfigError(f"cannot write {copy}: {error.strerror}") from error
     return copy
 
 

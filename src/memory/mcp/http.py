@@ -19,7 +19,7 @@ from starlette.responses import PlainTextResponse
 
 from memory.config.files import SETTINGS_BYTES, contents, write_file
 from memory.mcp.server import Serving
-from memory.schema.errors import Error, Invalid
+from memory.schema.errors import Error, Invalid, explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -139,21 +139,17 @@ def token(folder: str) -> tuple[str, str]:
     if given := os.environ.get(TOKEN_VARIABLE):
         return _good(given, f"${TOKEN_VARIABLE}"), f"${TOKEN_VARIABLE}"
     file = Path(folder) / TOKEN_FILE
-    try:
+    with explained(Error, f"cannot use {file}"):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):  # it was there, or another process made it meanwhile
             write_file(file, secrets.token_urlsafe(32).encode(), overwrite=False, private=True)
         file.chmod(0o600)
-    except OSError as error:
-        raise Error(f"cannot use {file}: {error.strerror}") from error
     return _good(_read(file), str(file)), str(file)
 
 
 def _read(file: Path) -> str:
-    try:
+    with explained(Error, f"cannot read {file}"):
         return contents(file, SETTINGS_BYTES).decode("ascii", "replace").strip()
-    except OSError as error:
-        raise Error(f"cannot read {file}: {error.strerror}") from error
 
 
 def _good(text: str, place: str) -> str:

@@ -26,10 +26,11 @@ What can go wrong, as types a caller can catch.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Generator, Sequence
 
 
 class Error(Exception):
@@ -168,6 +169,20 @@ class SpaceMismatch(Error):
 
 class DimensionMismatch(SpaceMismatch):
     """The same model, but vectors of another width."""
+
+
+@contextmanager
+def explained(kind: type[Error], what: str, hint: str = "") -> Generator[None]:
+    """
+    An error of the system that is raised inside becomes one of ours.
+
+    Args:
+        what: What cannot be done; why not is added to it.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{what}: {error.strerror or error}", hint=hint) from error
 
 
 def did_you_mean(name: str, known: Collection[str], otherwise: str | None = None) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memory.config.files import TEXT_BYTES, contents, utf8
 from memory.schema.draft import SHARED, Draft
-from memory.schema.errors import Invalid, StoreDamaged, did_you_mean
+from memory.schema.errors import Invalid, StoreDamaged, did_you_mean, explained
 from memory.schema.kinds import GENERAL, Kind, kind
 from memory.schema.limits import TITLE_LIMIT, printable
 from memory.schema.memory import Memory, MemoryId, Revision, Status
@@ -218,10 +218,8 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
     Raises:
         Invalid: It cannot be read, or is not UTF-8 text.
     """
-    try:
+    with explained(Invalid, str(path)):
         text = utf8(contents(path, TEXT_BYTES), str(path), mark=True)
-    except OSError as error:
-        raise Invalid(f"{path}: {error.strerror}") from error
     if not text.removeprefix("\ufeff").strip():
         return None
     try:
