@@ -1,4 +1,4 @@
-"""The library in one object: `Engine` makes the parts that a configuration names and offers the verbs."""
+"""The whole library in one object: `Engine` builds the parts that a configuration names and offers their methods."""
 
 from __future__ import annotations
 
@@ -47,14 +47,15 @@ class Engine:
         ...     engine.save(Draft(title="WAL", what="Readers never block the writer", project="db"))
         ...     engine.search("do readers block").hits[0].memory.title
 
-    Safe to use from several threads, and beside other processes on the same database.
+    Safe to use from several threads, and alongside other processes on the same database.
 
-    It is made of parts: `documents`, `sessions`, `graph`, `runs`, `vectors`, `searches`, `maintenance`. What takes several of
-    them is here; what one of them does is called there, or by the short names at the end of this class.
+    It is made of parts: `documents`, `sessions`, `graph`, `runs`, `vectors`, `searches`, `maintenance`.
+    What needs several of them is here; what one of them does is called there,
+    or by the short names at the end of this class.
 
     Attributes:
-        store, config: What it was made with.
-        now: The clock; whatever is stored, and compared with what is stored, is dated by it.
+        store, config: What it was built with.
+        now: The clock: it dates all that is stored, and all that is compared with what is stored.
     """
 
     def __init__(
@@ -68,12 +69,12 @@ class Engine:
         key: str | None = None,
     ) -> None:
         """
-        Takes a store that is open already; `open` makes one from a configuration.
+        Takes an open store; `open` makes one from a configuration.
 
         Args:
-            embedder: Takes the place of the configured one.
-            key: Of the provider, in place of that in the environment.
-            lasting: Whether there is time for a thread that embeds what waits; a command has none.
+            embedder: Replaces the configured one.
+            key: The provider's key; replaces the one in the environment.
+            lasting: Whether the process lives long enough for a thread that embeds the queue; a command does not.
         """
         self.store, self.config, self.now = store, config, now
         settings = config.search
@@ -96,7 +97,7 @@ class Engine:
 
     @property
     def graph(self) -> Entities:
-        """Its part for entities and what they have to do with each other."""
+        """Its part for entities and their relations."""
         from memory.engine.graph import Entities
 
         return Entities(self.store, self.now, documents=self.documents, search=self._nearby)
@@ -124,9 +125,10 @@ class Engine:
 
         Args:
             config: None loads the user's settings.
-            home: The folder of the database, in place of the configured one.
-            damaged: Open what SQLite refuses as well, to export what can be read.
-            embedder, lasting, key: See `Engine`. If none is given, what `set_embedding_provider` chose comes first.
+            home: The folder of the database; replaces the configured one.
+            damaged: Open even a file that SQLite refuses, to export what can be read.
+            embedder, lasting, key: See `Engine`. If neither embedder nor key is given, the choice of
+                `set_embedding_provider` applies.
 
         Raises:
             ConfigError: The settings cannot be used.
@@ -143,7 +145,7 @@ class Engine:
             raise StoreError(f"cannot make the folder {folder}: {error.strerror}", hint=hint) from error
         store = SqliteStore(config.database, busy_seconds=config.store.busy_seconds, damaged=damaged)
         if embedder is None and key is None and (adapter := sys.modules.get("memory.engine.adapter")) is not None:
-            config, embedder, key = adapter.chosen(config)  # where nobody imported it, nothing was chosen
+            config, embedder, key = adapter.chosen(config)  # if nobody imported it, nothing was chosen
         return cls(store, config, embedder=embedder, lasting=lasting, key=key)
 
     # Keeping -------------------------------------------------------------
@@ -152,15 +154,15 @@ class Engine:
         """
         Keep a draft. When this returns, the memory survives whatever happens to this process.
 
-        The same content in the same kind and scope is not kept twice: the answer then is the one that is known.
+        The same content of the same kind in the same scope is not saved twice; the answer then holds the known memory.
 
         Args:
             supersedes: The memory that no longer holds; it is retired in the same transaction.
-            entities: What it is about, by name or id.
+            entities: The entities it is about, by name or id.
 
         Raises:
-            NotFound, Ambiguous, Invalid: Of `supersedes` or `entities`. Nothing was kept.
-            StoreBusy, StoreFull: Nothing was kept.
+            NotFound, Ambiguous, Invalid: About `supersedes` or `entities`. Nothing was saved.
+            StoreBusy, StoreFull: Nothing was saved.
         """
         old = None if supersedes is None else self.documents.resolve(supersedes)
         about = tuple(one.id for one in self.graph.entities(entities)) if entities else ()
@@ -185,7 +187,7 @@ class Engine:
 
         Args:
             query: A text is asked with the configured limit and mode.
-            limit, project, source: For a text; a `Query` says them itself.
+            limit, project, source: Only for a text; a `Query` has its own.
 
         Raises:
             Invalid: The query is blank or too long.
@@ -233,12 +235,13 @@ class Engine:
     ) -> Context:
         """
         What an agent should read before it starts: what is known about a task, then what is recent. Nothing of a research
-        run is among it, unless the scope names a run or a kind.
+        run is included, unless the scope names a run or a kind.
 
         Args:
-            about: The task; empty takes recent memories alone.
-            semantic: "auto", "always" or "never" use vectors; None does as configured.
-            beside: What is said after the text, by how many more memories there are and the notices: it is to fit too.
+            about: The task; if empty, only recent memories are shown.
+            semantic: Whether to use vectors: "auto", "always" or "never"; None uses the setting.
+            beside: Makes the text that follows, from how many more memories there are and the notices;
+                it counts towards the budget.
         """
         from memory.search.context import Room, context
 
@@ -268,7 +271,7 @@ class Engine:
     ) -> None:
         self.close()
 
-    # What one part does, by a short name -----------------------------------
+    # Methods of one part, under a short name -----------------------------------
 
     update = delegate("documents", Documents.update)
     delete = delegate("documents", Documents.delete)

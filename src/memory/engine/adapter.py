@@ -55,7 +55,7 @@ class EmbeddingProvider:
     """
     An `Embedder` by those names (CAP E8). Vectors have length 1; texts are taken as passages.
 
-    A class of one's own may take it as its base, with its own `generate`, `batch_generate`, `dimensions` and `model_name`.
+    A user's class may derive from it, with its own `generate`, `batch_generate`, `dimensions` and `model_name`.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -109,7 +109,7 @@ class SentenceTransformerProvider(EmbeddingProvider):
 
 
 class Adapted:
-    """An `Embedder` out of an object that generates."""
+    """An `Embedder` made from an object that generates."""
 
     provider = "custom"
     warm = True
@@ -117,7 +117,8 @@ class Adapted:
     def __init__(self, generating: Generating, *, most_tokens: int = 512) -> None:
         """
         Args:
-            most_tokens: What its model reads, by `memory.text.tokens.estimated`; longer texts are given to it in parts.
+            most_tokens: What its model reads, by `memory.text.tokens.estimated`;
+                longer texts are passed to it in parts.
         """
         self._generating, self._most_tokens = generating, most_tokens
 
@@ -137,7 +138,7 @@ class Adapted:
         See `Embedder.embed`.
 
         Raises:
-            Refused, Garbled: It raised something, or what it generated are no vectors of its dimensions.
+            Refused, Garbled: It raised something, or did not return vectors of its dimensions.
         """
         import numpy as np
 
@@ -150,7 +151,7 @@ class Adapted:
 
 
 class Choice(NamedTuple):
-    """What `set_embedding_provider` was told: settings and a key, or an embedder."""
+    """The arguments of `set_embedding_provider`: settings and a key, or an embedder."""
 
     settings: EmbeddingSettings | None = None
     key: str | None = None
@@ -162,7 +163,7 @@ _provider: EmbeddingProvider | None = None
 
 
 def chosen(config: Config) -> tuple[Config, Embedder | None, str | None]:
-    """What `Engine.open` takes in place of what is configured: settings, embedder and key."""
+    """The settings, embedder and key that `Engine.open` uses in place of the configured ones."""
     if (found := _chosen.settings) is not None:
         named = replace(config.embedding, provider=found.provider, model=found.model, dimensions=found.dimensions)
         config = replace(config, embedding=named)
@@ -179,14 +180,15 @@ def set_embedding_provider(
     Choose who embeds for every engine that this process opens from now on.
 
     Args:
-        provider: A name for the setting `embedding.provider`, or an object that generates. None goes back to the settings.
-        model: The provider's name of it; empty is its default.
-        dimensions: Width of the vectors, of models that can shorten theirs.
-        api_key: In place of that in the environment. It is not stored.
+        provider: A name for the setting `embedding.provider`, or an object that generates.
+            None returns to the settings.
+        model: The provider's name for the model; empty is its default.
+        dimensions: Width of the vectors, for models that can shorten theirs.
+        api_key: Replaces the one in the environment. It is not stored.
 
     Returns:
-        The provider by its other names; it is not asked for anything yet. What is asked of this object itself
-        stands in no ledger; what engines ask does.
+        The provider under its other names; nothing has been requested from it yet. Calls on this object are not in the
+        ledger; calls by engines are.
 
     Raises:
         Refused: There is no such provider, or it cannot be used.

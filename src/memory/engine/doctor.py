@@ -1,4 +1,4 @@
-"""Doctor: everything is looked at, the model is asked, and what can be mended is."""
+"""Doctor: checks everything, asks the model, and repairs what can be repaired."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ ANEW = (
     "`memory import FILE`: what is derived is made anew."
 )
 
-NAMED = 5  # of those that hold a secret
+NAMED = 5  # memories with a secret that are named
 
 
 class Finding(NamedTuple):
     """
     Attributes:
-        name: What was looked at.
-        well: Whether it is as it should be, now.
+        name: What was checked.
+        well: Whether it is all right now.
         told: What was found.
-        hint: What would mend it; empty if nothing is to be done.
-        mended: Something was amiss and is not any more.
+        hint: What would repair it; empty if nothing needs to be done.
+        mended: It was not all right and has been repaired.
     """
 
     name: str
@@ -52,7 +52,8 @@ def doctor(
 ) -> tuple[Finding, ...]:
     """
     Args:
-        fix: Rebuild what is derived, take rights from others, ask a server that was left alone, embed what waits.
+        fix: Rebuild derived data, restrict access to the owner, ask a server again that was left alone,
+            embed the queue.
     """
     first = (
         *_looked("database", lambda: [_database(store, config, fix=fix)]),
@@ -69,7 +70,7 @@ def doctor(
 
 
 def _looked(name: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """What was found, until the database could not be read any more; all else is looked at nevertheless."""
+    """Findings until the database becomes unreadable, then that as a finding; other checks still run."""
     try:
         yield from look()
     except (StoreDamaged, StoreReadOnly) as error:
@@ -97,7 +98,7 @@ def _database(store: Store, config: Config, *, fix: bool) -> Finding:
 
 
 def _rights(config: Config, *, fix: bool) -> Iterator[Finding]:
-    """Memories are for their owner's eyes."""
+    """Whether only the owner may open the memories."""
     if os.name != "posix":
         return
     for path, mode in ((Path(config.folder), 0o700), (Path(config.database), 0o600)):
@@ -116,10 +117,10 @@ def _rights(config: Config, *, fix: bool) -> Iterator[Finding]:
 
 
 def _secrets(store: Store, sanitizer: Sanitizer) -> Iterator[Finding]:
-    """What was kept before a rule knew it. Nothing is taken out here: whoever wrote it should know of the leak."""
+    """Secrets saved before a rule knew them. Nothing is removed here: whoever wrote them should learn of the leak."""
     found: dict[int, str] = {}
     try:
-        for whole in every(store, lambda _what: None):  # what cannot be read is said of the database
+        for whole in every(store, lambda _what: None):  # unreadable parts are reported with the database
             if names := sanitizer.secrets(whole):
                 found[whole.memory.id] = names[0]
     except ConfigError as error:
@@ -168,7 +169,7 @@ def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
     except SpaceMismatch as error:
         yield Finding("vectors", False, str(error), error.hint)
     except EmbedError:
-        return  # said of the model already
+        return  # reported with the model already
 
 
 def _queue(store: Store, embedders: Embedders, config: Config, *, fix: bool, able: bool) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Documents: memories with their bodies, kept, changed, read by reference, place and age, and removed; nothing is searched."""
+"""Memories with their bodies: saved, changed, removed, and read by reference, scope and age; no searching."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from memory.write.save import Writer
 
 SCOPED = "scoped"
-"""In place of a tier: nothing was searched for, what is in scope was shown."""
+"""In place of a tier: nothing was searched for; everything in scope was shown."""
 
 UPDATES = 50
-"""How often an update begins anew when others change the memory under its hands."""
+"""How often an update starts over when others change the memory meanwhile."""
 
 
 class Documents:
@@ -46,7 +46,7 @@ class Documents:
 
     @cached_property
     def sanitizer(self) -> Sanitizer:
-        """Takes secrets out of what is kept. Made at first use: a search has none."""
+        """Removes secrets before saving. Made at first use: a search needs none."""
         from memory.write.sanitize import Sanitizer
 
         return Sanitizer(self._config.folder, self._aliases)
@@ -63,18 +63,18 @@ class Documents:
         patient: bool = False,
     ) -> list[Saved]:
         """
-        Keep drafts in one transaction; see `memory.write.save.Writer`.
+        Save drafts in one transaction; see `memory.write.save.Writer`.
 
         Args:
-            supersedes, entities, renews: Of each of them; see `memory.store.Entry`.
-            patient: Embed all of it, however long that takes, where it is to be embedded at once.
+            supersedes, entities, renews: For each draft; see `memory.store.Entry`.
+            patient: Where chunks are embedded at once, embed all of them, however long it takes.
         """
         writer = self._writer(patient=patient)
         entries = [writer.entry(draft, supersedes=supersedes, entities=entities, renews=renews) for draft in drafts]
         return self._written(writer, entries)
 
     def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
-        """Keep what an export says of memories, in one transaction; what is there already is left as it is."""
+        """Save the memories of an export in one transaction; existing ones are left as they are."""
         writer = self._writer(patient=True)
         return self._written(writer, [writer.restored(line) for line in lines])
 
@@ -91,7 +91,7 @@ class Documents:
             changes: Fields of a `Draft` with their new values.
 
         Raises:
-            NotFound, Ambiguous: No such memory.
+            NotFound, Ambiguous: No such memory, or several.
             Invalid: No such field, or a value that a draft does not take.
         """
         from dataclasses import fields
@@ -104,15 +104,15 @@ class Documents:
 
     def revise(self, id: MemoryId, changes: Callable[[Details], Mapping[str, Any]]) -> Saved:
         """
-        Change a memory by what it says now; begin anew if others change it meanwhile.
+        Change a memory depending on its current content; starts over if others change it meanwhile.
 
         Args:
-            changes: Fields of a draft with their new values, given what the memory says now.
+            changes: Gives the fields of a draft with their new values, from the memory's current content.
 
         Raises:
             NotFound: No such memory.
             Invalid: A value that a draft does not take.
-            StoreBusy: Others change it all the time.
+            StoreBusy: Others kept changing it.
         """
         for _ in range(UPDATES):
             if (former := self._store.memories.details(id)) is None:
@@ -144,8 +144,9 @@ class Documents:
         A text without its secrets, as a save would keep it.
 
         Raises:
-            Invalid: A `<redacted>` in it is not closed.
-            ConfigError: A rule of `.memoryignore` cannot be used.
+            Raises:
+                Invalid: A `<redacted>` in it is not closed.
+                ConfigError: A rule of `.memoryignore` cannot be used.
         """
         return self.sanitizer.text(text)
 
@@ -169,11 +170,11 @@ class Documents:
 
         Args:
             days: From 0.
-            kinds: In place of those that belong to a session: all session kinds but the knowledge base.
+            kinds: In place of the default: all kinds that belong to a session, so not the knowledge base.
             dry_run: Only count them.
 
         Raises:
-            Invalid: The days are no such number, or a kind is none.
+            Invalid: The number of days is out of range, or there is no such kind.
         """
         from memory.write.cleanup import cleanup
 
@@ -186,10 +187,10 @@ class Documents:
         The id that a reference means.
 
         Raises:
-            NotFound, Ambiguous: None, or several. A reference is never a pattern.
+            NotFound, Ambiguous: It names no memory, or several. A reference is never a pattern.
         """
         found = list(self._store.memories.resolve(str(reference).strip()))
-        if isinstance(reference, int):  # a number is an id, and never the beginning of a uid
+        if isinstance(reference, int):  # a number is an id, never the beginning of a uid
             found = [(id, uid) for id, uid in found if id == reference]
         match found:
             case []:
@@ -217,7 +218,7 @@ class Documents:
         A memory with its body and its history.
 
         Args:
-            count: Whether this is an access, which the memory remembers.
+            count: Count this as an access of the memory.
 
         Raises:
             NotFound, Ambiguous: It names no memory, or several.
@@ -244,7 +245,7 @@ class Documents:
         try:
             self._store.memories.touch(ids, self._now())
         except StoreReadOnly:
-            return ()  # whoever may only read leaves no trace
+            return ()  # a read-only user leaves no trace
         except StoreError as error:
             return (Notice(f"this access was not counted: {error}", error.hint),)
         return ()
@@ -267,7 +268,7 @@ class Documents:
 
         Raises:
             NotFound: No such chunk.
-            Invalid: One of the numbers is none.
+            Invalid: One of the arguments is not a valid number.
         """
         from memory.search.documents import expand
 
@@ -301,7 +302,7 @@ class Documents:
         Memories in scope, the highest iteration of the session first, then the latest; nothing is searched.
 
         Args:
-            latest_first: False turns the order round.
+            latest_first: False reverses the order.
 
         Raises:
             Invalid: The limit is not 1..10,000.
@@ -328,7 +329,10 @@ class Documents:
     __call__ = listed
 
     def scope(self, scope: Scope) -> Scope:
-        """A scope that knows its kinds, and its projects by all their names; see the setting `project_aliases`."""
+        """
+        A scope with its kinds as `Kind` and its projects under all their names;
+        see the setting `project_aliases`.
+        """
         scope = named_kinds(scope)
         if not (self._aliases and scope.projects):
             return scope

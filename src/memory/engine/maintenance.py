@@ -1,4 +1,4 @@
-"""Maintenance: the state of a memory, which searches there were, what is wrong, and carrying it to another file."""
+"""Maintenance: the state of a memory, its search statistics, what is wrong, and moving it to another file."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class SearchLog:
-    """The searches that were made, remembered without what was asked. `memory.engine.Engine.searches` is one."""
+    """A record of searches, without what was asked. `memory.engine.Engine.searches` is one."""
 
     def __init__(self, store: Store, now: Callable[[], datetime], slow_seconds: float) -> None:
         """
         Args:
-            slow_seconds: What takes longer is warned of, and counted as slow.
+            slow_seconds: A search that takes longer is counted as slow, with a warning.
         """
         self._store, self._now, self._slow_seconds = store, now, slow_seconds
 
@@ -39,7 +39,7 @@ class SearchLog:
         How many searches there were, how long they took and how far they went.
 
         Args:
-            days: How many days back, today (UTC) included; None is all that is remembered, the last 10,000 at most.
+            days: How many days back, including today (UTC); None is everything on record, at most the last 10,000.
         """
         from memory.engine.statistics import statistics
 
@@ -47,8 +47,11 @@ class SearchLog:
         return statistics(self._store.usage.searches(since), self._slow_seconds)
 
     def record(self, one: Searched, steps: Sequence[Step] = (), *, mode: str, outcome: str) -> None:
-        """Keep that there was a search, not what was asked, and warn of a slow one. None of it makes the search fail."""
-        if "logging" in sys.modules:  # else nobody listens
+        """
+        Record a search, without what was asked, and warn if it was slow.
+        A failure here never makes the search fail.
+        """
+        if "logging" in sys.modules:  # otherwise no one can be listening
             from memory.engine.statistics import traced
 
             traced(one, steps, mode=mode, outcome=outcome)
@@ -91,7 +94,7 @@ class Maintenance:
         Look at everything there is, also whether the model answers, and mend what can be mended.
 
         Args:
-            fix: Mend it; else nothing is changed.
+            fix: Repair it; otherwise nothing is changed.
         """
         from memory.engine.doctor import doctor
 
@@ -105,10 +108,10 @@ class Maintenance:
         Every memory with all that belongs to it, oldest first.
 
         Args:
-            lost: Told what of a damaged store cannot be read, a sentence each; what can be is exported.
+            lost: Called with a sentence for each part of a damaged store that cannot be read; the rest is exported.
 
         Raises:
-            StoreDamaged: Something cannot be read, and nobody is told.
+            StoreDamaged: Something cannot be read, and `lost` is None.
         """
         from memory.write.jsonl import exported
 
@@ -118,7 +121,7 @@ class Maintenance:
         """
         Keep what an export brought, in one transaction; what is there already is left as it is.
 
-        See `memory.write.jsonl.parsed`. `link` then says what points to what.
+        See `memory.write.jsonl.parsed`. Afterwards `link` connects them.
         """
         return self._documents.restore(lines)
 

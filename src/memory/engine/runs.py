@@ -1,4 +1,4 @@
-"""Research runs: what several agents find out together. The part of an engine that goes by run."""
+"""Research runs: what several agents find out together. The part of an engine that works by run."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId
     from memory.store import Run, Store
 
-PAGE = 1000  # calls, or memories, at a time
+PAGE = 1000  # calls or memories read or removed at once
 
 
 class Logged(NamedTuple):
-    """A tool call that was kept, by its id."""
+    """A recorded tool call, by its id."""
 
     id: int
     notices: tuple[Notice, ...] = ()
 
 
 class Runs:
-    """What is kept of research runs, and the tools that were used in them. `memory.engine.Engine.runs` makes it."""
+    """The memories and tool calls of research runs. `memory.engine.Engine.runs` makes it."""
 
     def __init__(self, store: Store, now: Callable[[], datetime], *, documents: Documents) -> None:
         self._store, self._now, self._documents = store, now, documents
@@ -51,7 +51,7 @@ class Runs:
         Keep a draft in place of what the same agent said last of this kind in the same run (CAP C21).
 
         Raises:
-            StoreBusy, StoreFull: Nothing was kept.
+            StoreBusy, StoreFull: Nothing was saved.
         """
         return self._documents.keep([draft], renews=BY_AUTHOR)[0]
 
@@ -91,7 +91,7 @@ class Runs:
         What is kept of a run.
 
         Raises:
-            NotFound: Nothing is.
+            NotFound: The run has nothing.
             Invalid: No run can have such a name.
         """
         check_text("run", id, NAME_LIMIT)
@@ -106,7 +106,8 @@ class Runs:
         The name of a run as it is kept.
 
         Raises:
-            Invalid: It is none, or it has the form of a secret: that would be taken out, and nothing be found under it.
+            Invalid: It is not a name, or it looks like a secret, which would be removed,
+                so that nothing could be found under it.
         """
         found = checked_name("the name of the run", given)
         if self._documents.clean(found) != found:
@@ -119,7 +120,7 @@ class Runs:
 
         Args:
             run: None clears all runs.
-            calls: Also the tool calls.
+            calls: Remove the tool calls too.
 
         Raises:
             Invalid: No run can have such a name.
@@ -129,7 +130,7 @@ class Runs:
         while True:
             some = self._store.runs.clear(run, calls=calls, limit=PAGE)
             gone = Cleared(gone.memories + some.memories, gone.calls + some.calls)
-            if max(some) < PAGE:  # all there was: not to run after those who go on keeping
+            if max(some) < PAGE:  # everything found at that time: do not chase those who keep writing
                 return gone
 
     def log(self, **said: Any) -> Logged:
@@ -140,17 +141,18 @@ class Runs:
             said: Fields of a `memory.store.ToolCall`, all but `uid` and `moment`.
 
         Raises:
-            Invalid: One of them is no such thing.
+            Invalid: One of them is not valid.
         """
         call, notices = self.checked(ToolCall(uid=uuid4().hex, moment=self._now(), **said))
         return Logged(self._store.runs.log([call])[0], notices)
 
     def log_all(self, calls: Sequence[ToolCall]) -> Sequence[int]:
         """
-        Keep calls as `log` does, all or none, but with their uids and moments; their ids. A known one is not kept again.
+        Keep calls as `log` does, all or none, but with their uids and moments; their ids.
+        A known one is not kept again.
 
         Raises:
-            Invalid: One of them is no such thing.
+            Invalid: One of them is not valid.
         """
         return self._store.runs.log([self.checked(call)[0] for call in calls])
 
@@ -173,7 +175,7 @@ class Runs:
         A call as it is kept, and what became of it.
 
         Raises:
-            Invalid: It is no such thing.
+            Invalid: It is not valid.
         """
         if call.type not in TOOL_TYPES:
             raise Invalid(f"no tool type {clipped_repr(call.type)}", hint=f"One of {', '.join(TOOL_TYPES)}.")
@@ -193,10 +195,10 @@ class Runs:
         return checked_name(name, self._documents.clean(checked_name(name, value)))
 
     def _cut(self, name: str, text: str, notices: list[Notice]) -> str:
-        """At most `BODY_LIMIT` characters of a text without its secrets; what is cut says so."""
+        """A text without its secrets, cut to `BODY_LIMIT` characters; a mark and a notice say so."""
         check_text(name, text, sys.maxsize)
-        clean = self._documents.sanitizer.quoted(text)  # all of it: half a secret is none that can be seen
-        clean = clean.encode(errors="backslashreplace").decode()  # an escape of JSON that is no character
+        clean = self._documents.sanitizer.quoted(text)  # before cutting: half a secret is not recognised
+        clean = clean.encode(errors="backslashreplace").decode()  # JSON escapes may spell lone surrogates
         if len(clean) <= BODY_LIMIT:
             return clean
         notices.append(Notice(f"{name} of {len(clean):,} characters cut: {BODY_LIMIT:,} were kept"))

@@ -1,4 +1,4 @@
-"""Sessions: what a team of agents works on under one name. The part of an engine that goes by session."""
+"""Sessions: what a team of agents works on under one name. The part of an engine that works by session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Sessions:
         The sessions with the latest activity, latest first, and how many there are.
 
         Args:
-            agent: Counts what this agent wrote alone.
+            agent: Counts only what this agent wrote.
 
         Raises:
             Invalid: The limit is not 1..10,000.
@@ -41,7 +41,7 @@ class Sessions:
         What is kept of a session.
 
         Raises:
-            NotFound: Nothing is.
+            NotFound: The session has nothing.
         """
         if (found := self._store.sessions.summary(id)) is None:
             raise NotFound(
@@ -54,11 +54,11 @@ class Sessions:
         What an agent needs to go on with a session: its latest context, all prompts, recent reports and working memory.
 
         Args:
-            iteration: 1, "1" or "v1": the context is the latest up to this one; None takes the latest of all.
+            iteration: 1, "1" or "v1": the context is the newest up to this iteration; None takes the newest of all.
 
         Raises:
-            NotFound: Nothing is kept of the session.
-            Invalid: The iteration is none.
+            NotFound: The session has nothing.
+            Invalid: The iteration is not a valid number.
         """
         from memory.search.documents import resume
 

@@ -1,4 +1,4 @@
-"""What the searches that are remembered took, added up; and what a log says of one."""
+"""Statistics of recorded searches, and a log line for each."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Searched, Step
 
-BINS = 5  # a decade
+BINS = 5  # per decade
 EDGES = tuple(10 ** (step / BINS) for step in range(-4 * BINS, 2 * BINS + 1))
-"""Bounds of the bins: seconds, from a tenth of a millisecond to 100 seconds, evenly apart on a logarithmic scale."""
+"""Bounds of the bins in seconds, from 0.0001 to 100, evenly spaced on a logarithmic scale."""
 
 
 class OfTier(NamedTuple):
-    """How many searches went so far, and their share of all, 0..1."""
+    """How many searches ended at a tier, and their share of all, 0..1."""
 
     name: str
     searches: int
@@ -31,7 +31,7 @@ class OfType(NamedTuple):
     Attributes:
         p50, p95: In seconds; see `percentile`.
         slow_share: 0..1.
-        results: On average.
+        results: The average number.
     """
 
     name: str
@@ -53,10 +53,10 @@ class Bin(NamedTuple):
 class Statistics(NamedTuple):
     """
     Attributes:
-        since: Moment of the oldest that is counted; None if there is none.
+        since: Moment of the oldest search counted; None if there is none.
         p50, p95: In seconds; see `percentile`.
-        slow: How many took longer than `slow_seconds`, which share of all that is, 0..1.
-        tiers, types: Most searches first, then by name.
+        slow, slow_share: How many took longer than `slow_seconds`, and their share, 0..1.
+        tiers, types: Most searches first; ties by name.
         times: See `bins`.
     """
 
@@ -74,10 +74,10 @@ class Statistics(NamedTuple):
 
 def statistics(found: Sequence[Searched], slow_seconds: float) -> Statistics:
     """
-    Searches added up; of none, all numbers are 0.
+    The statistics of searches; if there are none, all numbers are 0.
 
     Args:
-        slow_seconds: What takes longer is slow.
+        slow_seconds: A search that takes longer is slow.
     """
     taken = [one.seconds for one in found]
     slow = sum(one > slow_seconds for one in taken)
@@ -99,8 +99,9 @@ def statistics(found: Sequence[Searched], slow_seconds: float) -> Statistics:
 
 def percentile(seconds: Iterable[float], percent: int) -> float:
     """
-    The smallest of the values that at least so many percent of them do not exceed (nearest rank: no value is made up
-    between two); 0 if there are none.
+    The smallest value that at least `percent` percent of the values do not exceed; 0 if there are none.
+
+    This is the nearest rank: nothing is interpolated between two values.
 
     Args:
         percent: 1..100.
@@ -112,9 +113,9 @@ def percentile(seconds: Iterable[float], percent: int) -> float:
 
 def bins(seconds: Sequence[float]) -> tuple[Bin, ...]:
     """
-    Times in bins, five a decade: all bins of the decades from that of the shortest time to that of the longest.
+    Times in bins, five per decade: all bins of the decades from the shortest time's to the longest time's.
 
-    The very first bin, from a tenth of a millisecond, and the very last, to 100 seconds, also take what is beyond.
+    The first bin, from 0.0001 seconds, also counts what is shorter, and the last, to 100 seconds, what is longer.
     """
     if not seconds:
         return ()
@@ -124,7 +125,7 @@ def bins(seconds: Sequence[float]) -> tuple[Bin, ...]:
 
 
 def _grouped(found: Sequence[Searched], field: str) -> list[tuple[str, list[Searched]]]:
-    """Searches by what a field says of them, the most first, of equally many by name."""
+    """Searches grouped by a field, largest group first; ties by name."""
     groups: dict[str, list[Searched]] = {}
     for one in found:
         groups.setdefault(getattr(one, field), []).append(one)
@@ -143,16 +144,18 @@ def _of_type(name: str, found: Sequence[Searched], slow_seconds: float) -> OfTyp
     )
 
 
-# One of them ---------------------------------------------------------------
+# A single search -------------------------------------------------------------
 
 CANDIDATES = ("keyword", "distilled", "vector", "fuse")
-"""Steps that give candidates."""
+"""Steps that produce candidates."""
 
 
 def traced(one: Searched, steps: Sequence[Step], *, mode: str, outcome: str) -> None:
     """
-    Say of a search in one line how it went (CAP A46), at level DEBUG of the logger `memory.search`: type, mode, tier, outcome,
-    candidates by step, found, filled up, limit, the names of filters, seconds. Never its text, nor a filter's value.
+    Log one line about a search (CAP A46), at level DEBUG of the logger `memory.search`.
+
+    It has type, mode, tier, outcome, candidates by step, found, filled up, limit, the names of filters, and seconds;
+    never the query's text or a filter's value.
     """
     import logging
 

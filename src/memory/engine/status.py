@@ -1,4 +1,4 @@
-"""Status: how much is kept, which vectors there are, what is wrong and what would mend it."""
+"""Status: how much is saved, which vectors there are, what is wrong and how to repair it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ FAILURES = 5  # memories named whose text the model did not take
 class Status(NamedTuple):
     """
     Attributes:
-        generations: With the number of chunks that have a vector in each.
-        configured: Provider and model that the settings name; empty if it cannot be used.
-        terms: How many have a term vector in the generation that answers; 0 if nothing was learned yet.
-        fit: How well it fits them, -1..1; see `memory.search.term_vectors.learn`.
-        failures: Memories with a chunk that the model did not take, the latest first.
+        generations: Each with the number of chunks that have a vector in it.
+        configured: Provider and model in the settings; empty if the model cannot be used.
+        terms: How many terms have a vector in the active generation; 0 if nothing was learned yet.
+        fit: How well the term vectors fit, -1..1; see `memory.search.term_vectors.learn`.
+        failures: Memories with a chunk that the model did not take, most recent first.
         today: What was spent today (UTC), line by line; see `Store.daily_usage`.
-        problems: What keeps the engine from doing all it could, and what would mend it.
+        problems: What keeps the engine from working fully, and how to repair it.
     """
 
     counts: Counts
@@ -46,7 +46,7 @@ class Status(NamedTuple):
 
 
 def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, moment: datetime) -> Status:
-    """Look at everything; nothing is changed, and no server is asked."""
+    """Look at everything. Nothing is changed, and no server is asked."""
     generations = tuple((found, store.vectors.embedded_count(found.id)) for found in store.generations.every())
     counts = store.counts()
     problems: list[Notice] = []
@@ -87,11 +87,11 @@ def _cut(store: Store) -> list[Notice]:
 
 
 def _halted(store: Store, embedders: Embedders, moment: datetime) -> list[Notice]:
-    """Servers that are left alone at the moment."""
+    """Notices about servers that are left alone at the moment."""
     try:
         hosts = embedders.hosts() if embedders.enabled else ()
     except EmbedError:
-        return []  # said already
+        return []  # reported already
     circuits = [
         circuit for circuit in map(store.usage.circuit, hosts) if circuit is not None and circuit.until > moment
     ]
@@ -105,7 +105,7 @@ def _halted(store: Store, embedders: Embedders, moment: datetime) -> list[Notice
 
 
 def _unfinished(generations: tuple[tuple[Generation, int], ...], embedders: Embedders, counts: Counts) -> list[Notice]:
-    """A reindex that was interrupted, or taken back."""
+    """A notice about a reindex that was interrupted or rolled back, if the settings name its model."""
     building = next(((found, embedded) for found, embedded in generations if found.state is State.BUILDING), None)
     if building is None or not embedders.enabled:
         return []
@@ -113,9 +113,9 @@ def _unfinished(generations: tuple[tuple[Generation, int], ...], embedders: Embe
     try:
         wanted = embedders.named([found]) is not None
     except EmbedError:
-        return []  # said already
+        return []  # reported already
     if not wanted:
-        return []  # begun for a model that the settings do not name any more, or rolled back
+        return []  # begun for a model that the settings no longer name, or rolled back
     said = f"vectors of {found.space} are begun, or were set aside by a rollback: {embedded:,} of {chunks(counts.embeddable)}"
     return [Notice(said, "`memory reindex` goes on with them; until then the former ones answer.")]
 
@@ -131,7 +131,7 @@ def embedding(store: Store, embedders: Embedders, id: MemoryId) -> Embedding:
 
 
 def embeddings(store: Store, embedders: Embedders, memories: Sequence[Memory]) -> dict[MemoryId, Embedding]:
-    """The same of several."""
+    """The same for several memories, by id."""
     if not embedders.enabled:
         return {memory.id: Embedding("none") for memory in memories}
     try:

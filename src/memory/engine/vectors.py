@@ -1,4 +1,7 @@
-"""Vectors: embedding, reindexing, learning from both, the ledger, work in the background. What an engine knows of embedders."""
+"""
+Vectors: embedding, reindexing, learning from vectors, the ledger, background work.
+The engine's side of embedders.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,11 @@ if TYPE_CHECKING:
     from memory.write.reindex import Reindexed, RolledBack
 
 LOOK = 20
-"""Saves after which a lasting engine looks whether its term vectors are due: looking counts all vectors."""
+"""A lasting engine checks after this many saves whether its term vectors are due: the check counts all vectors."""
 
 
 class Vectors:
-    """What is embedded, by whom, and when. `memory.engine.Engine.vectors` is one."""
+    """What is embedded, by which model, and when. `memory.engine.Engine.vectors` is one."""
 
     def __init__(
         self,
@@ -57,13 +60,13 @@ class Vectors:
 
     @cached_property
     def embedders(self) -> Embedders:
-        """Made at first use: a search that keywords answer has none."""
+        """Made at first use: a search that keywords answer needs none."""
         from memory.embed.registry import Embedders
 
         settings, given = self._config.embedding, self._given
         return Embedders(settings, self._store, embedder=given, key=self._key, now=self._now)
 
-    # Making them ---------------------------------------------------------
+    # Making vectors --------------------------------------------------------------
 
     def embed(
         self,
@@ -75,8 +78,8 @@ class Vectors:
         Embed all that waits for a vector, also what failed before.
 
         Args:
-            progress: Told how many chunks of how many are done.
-            memories: Embed these instead, also where they have vectors.
+            progress: Called with how many chunks are done, and of how many.
+            memories: Embed these instead, even if they have vectors.
 
         Raises:
             EmbedError: The model cannot be used; what was embedded is kept.
@@ -90,7 +93,7 @@ class Vectors:
             return reembed(self._store, self.embedders, backfill, memories, progress=progress)
         result = drain(self._store, self.embedders, backfill, of=EMBED, progress=progress)
         if self._learns:
-            with told("learned from"):  # what was embedded is kept
+            with told("learned from"):  # what was embedded is kept whatever happens here
                 self.learn()
         return result
 
@@ -101,11 +104,11 @@ class Vectors:
         Embed what has no vector in the configured model's space, then let that space answer.
 
         Args:
-            progress: Told how many chunks of how many are done.
-            keep: Take no vectors of earlier models away.
+            progress: Called with how many chunks are done, and of how many.
+            keep: Remove no vectors of earlier models.
 
         Raises:
-            EmbedError: The model cannot be used; what was embedded is kept, and the next call goes on there.
+            EmbedError: The model cannot be used; what was embedded is kept, and the next call continues there.
             StoreBusy: Another reindex, to another model, took over.
         """
         from memory.write.reindex import reindex
@@ -147,11 +150,11 @@ class Vectors:
         Learn what the words of this store mean to its model, so that fewer searches need the model (docs/ranking.md).
 
         Args:
-            anew: Also if it is not due.
-            going: Whether to go on; asked now and then.
+            anew: Learn even if it is not due.
+            going: Whether to continue; asked from time to time.
 
         Returns:
-            How it went; None if it was not due, there is too little to learn from, or somebody else was faster.
+            How it went; None if it was not due, there is too little to learn from, or another process was faster.
         """
         from memory.search.term_vectors.learn import learn
 
@@ -178,7 +181,7 @@ class Vectors:
         Ask the configured model for a vector, and say in which space it is.
 
         Raises:
-            EmbedError: It cannot be used; why, and what would help.
+            EmbedError: It cannot be used; the error says why, and what would help.
         """
         from memory.embed import FINGERPRINT_TEXT, space
         from memory.embed.usage import PROBE, purpose
@@ -195,7 +198,7 @@ class Vectors:
         What was embedded, latest first: summed over each day (UTC), or each request.
 
         Args:
-            days: How many days back, today included.
+            days: How many days back, including today.
             each: Every request instead of sums; at most 10,000.
         """
         self.embedders.write()
@@ -215,21 +218,21 @@ class Vectors:
         return embeddings(self._store, self.embedders, memories)
 
     def active(self) -> Generation | None:
-        """The generation that answers; None if nothing was embedded yet."""
+        """The active generation; None if nothing was embedded yet."""
         return active(self._store.generations.every())
 
-    # Vectors that a program brings along -----------------------------------
+    # Vectors that a program supplies ---------------------------------------------
 
     def set_vector(self, id: MemoryId, vector: Rows) -> None:
         """
-        Let one vector stand for all chunks of a memory, until that is changed or embedded anew.
+        Use one vector for all chunks of a memory, until the memory is changed or embedded again.
 
         Args:
             vector: Shape (dimension,), float32, of length 1.
 
         Raises:
-            DimensionMismatch: Of another width than the vectors that are kept.
-            EmbedError: Nothing is embedded yet, and the configured model cannot say in which space it embeds.
+            DimensionMismatch: Its width differs from that of the stored vectors.
+            EmbedError: Nothing is embedded yet, and the configured model cannot tell its space.
         """
         from memory.embed import space
         from memory.schema.space import Window
@@ -240,29 +243,29 @@ class Vectors:
         self._store.vectors.set_vectors(generation.id, vector.reshape(1, -1), windows)
 
     def drop_vectors(self, id: MemoryId) -> None:
-        """Remove the vectors of a memory; it waits for new ones."""
+        """Remove the vectors of a memory; it is queued for new ones."""
         if (generation := self.active()) is not None:
             self._store.vectors.clear(generation.id, [chunk for chunk, _ in self._store.memories.outline(id)])
 
     def similarities(self, vector: Rows, scope: Scope) -> Mapping[MemoryId, float]:
         """
-        The cosines of the memories in scope with a vector, as far as they have one.
+        The cosines of a vector with the memories in scope that have vectors.
 
         Args:
             vector: Shape (dimension,), float32, of length 1.
 
         Raises:
-            DimensionMismatch: Of another width than the vectors that are kept.
+            DimensionMismatch: Its width differs from that of the stored vectors.
         """
         if (generation := self.active()) is None:
             return {}
         _check_width(generation, vector)
         return self._store.vectors.memory_similarities(generation.id, vector, scope)
 
-    # In passing, and in the background -------------------------------------
+    # In passing, and in the background -------------------------------------------
 
     def backfill_policy(self) -> Backfill:
-        """When what is kept is embedded, and for how long in passing."""
+        """When saved memories are embedded, and for how long in passing."""
         from memory.write.backfill import Backfill
 
         settings = self._config.embedding
@@ -276,7 +279,7 @@ class Vectors:
 
     def backfill_queued(self, queued: int) -> Backfilled | None:
         """
-        Embed what waits in passing, while a search does; None if it is more than a search takes on.
+        Embed the queue in passing, during a search; None if it is longer than a search takes on.
 
         Args:
             queued: How many chunks wait.
@@ -296,7 +299,7 @@ class Vectors:
             self._start()
 
     def saved(self, backfill: Backfill, count: int) -> None:
-        """So many memories were saved: embed them, and learn what is due, in the background if that is the way."""
+        """After `count` saves, embed and learn in the background, if that is the policy and it is due."""
         if not self.embedders.enabled:
             return
         self._saves += count
@@ -318,16 +321,16 @@ class Vectors:
                 drain(self._store, self.embedders, backfill, going=going)
         if self._learns and self._saves >= LOOK and going():
             self._saves = 0
-            with told("learned from"):  # also where the model is away: then it is needed most
+            with told("learned from"):  # even without the model: then term vectors are needed most
                 self.learn(going=going)
 
     def rest(self) -> None:
-        """End the work in the background after the batch at hand."""
+        """Stop background work after the current batch."""
         if self._background is not None:
             self._background.close()
 
     def close(self) -> None:
-        """Rest, write down what is still to be noted, and hang up."""
+        """Stop background work, write what is not in the log yet, and hang up."""
         self.rest()
         if "embedders" in self.__dict__:
             self.embedders.close()
@@ -340,7 +343,7 @@ def _check_width(generation: Generation, vector: Rows) -> None:
 
 @contextmanager
 def told(done: str) -> Generator[None]:
-    """Say in the log why something was not done: whoever searches next is told by the search itself."""
+    """Log why something was not done, without raising: the next search tells its caller itself."""
     try:
         yield
     except Error as error:
