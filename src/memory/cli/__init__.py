@@ -37,7 +37,7 @@ COMMANDS = {
     "export": "memory.cli.transfer:export",
     "init": "memory.cli.care:init",
     "embed": "memory.operations.upkeep",
-    "reindex": "memory.cli.reindex:reindex",
+    "reindex": "memory.cli.care:reindex",
     "status": "memory.cli.care:status",
     "stats": "memory.operations.upkeep",
     "eval": "memory.cli.evaluate:evaluate",

@@ -19,8 +19,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from memory.mcp import prompts, resources
-from memory.mcp.progress import Progress
-from memory.mcp.project import client_project
+from memory.mcp.client import Progress, client_project
 from memory.operations.arguments import checked
 from memory.operations.operation import Call
 from memory.operations.render import data, recall

@@ -1,26 +1,32 @@
-"""The server on standard input and output, as agents start it."""
+"""The server on standard input and output, as agents start it; what was asked before the input ended is answered."""
 
 from __future__ import annotations
 
 import gc
 import os
 import signal
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from memory.mcp.ending import answering
 from memory.mcp.server import Serving
 from memory.store import scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Callable, Sequence
     from types import FrameType
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from memory.mcp.keeper import Keeper
     from memory.operations.operation import Operation
+
+GRACE = 10.0  # seconds that a process outlives its input at most, for what was asked
 
 
 def serve(keeper: Keeper, tools: Sequence[Operation], *, structured: bool) -> None:
@@ -70,3 +76,85 @@ def _working() -> Path | None:
         return Path.cwd()
     except FileNotFoundError:
         return None
+
+
+# The end of the input ----------------------------------------------------
+
+
+class _Open:
+    """The client's requests that have no answer yet. Both sides number their own, so each direction is told apart."""
+
+    def __init__(self) -> None:
+        self._ids: set[object] = set()
+        self._changed = anyio.Event()
+
+    def asked(self, item: object) -> None:
+        """Look at what comes from the client."""
+        match item:
+            case SessionMessage(message=JSONRPCRequest(id=id)):
+                self._ids.add(id)
+            case SessionMessage(message=JSONRPCNotification(method="notifications/cancelled", params=dict(params))):
+                self._closed(params.get("requestId"))
+
+    def answered(self, item: object) -> None:
+        """Look at what has gone to the client."""
+        match item:
+            case SessionMessage(message=JSONRPCResponse(id=id) | JSONRPCError(id=id)):
+                self._closed(id)
+
+    def _closed(self, id: object) -> None:
+        self._ids.discard(id)
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    async def none(self) -> None:
+        while self._ids:
+            await self._changed.wait()
+
+
+@asynccontextmanager
+async def answering(
+    read: Any, write: Any, *, late: Callable[[], None]
+) -> AsyncGenerator[tuple[MemoryObjectReceiveStream[Any], MemoryObjectSendStream[Any]]]:
+    """
+    A server's two streams, between it and those of a transport.
+
+    The protocol library drops what it works on when its input ends: whoever pipes requests into the server would not
+    see the last answers.
+
+    Args:
+        late: Called if answers are still missing so long after the end of the input, or nobody takes them.
+    """
+    waiting = _Open()
+    to_server, asked = anyio.create_memory_object_stream[Any](0)
+    answered, from_server = anyio.create_memory_object_stream[Any](0)
+
+    async def pass_on_questions() -> None:
+        async with to_server:
+            async for item in read:
+                waiting.asked(item)
+                await to_server.send(item)
+            with anyio.move_on_after(GRACE) as scope:
+                await waiting.none()
+            if scope.cancelled_caught:
+                late()
+
+    async def pass_on_answers() -> None:
+        async with write:
+            async for item in from_server:
+                await _sent(item, write, late)
+                waiting.answered(item)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pass_on_questions)
+        tasks.start_soon(pass_on_answers)
+        yield asked, answered
+        await answered.aclose()
+
+
+async def _sent(item: object, write: Any, late: Callable[[], None]) -> None:
+    try:
+        await write.send(item)
+    except anyio.BrokenResourceError:  # the transport has noticed that nobody reads before it could cancel us
+        late()
+        raise

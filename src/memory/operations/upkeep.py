@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.operations.arguments import Parameter
 from memory.operations.operation import Option, Result, Shown, command, tool
-from memory.operations.render import care_data, care_text, stats_text
+from memory.operations.render import care_data, care_text
 from memory.operations.render.hints import for_agents
 from memory.operations.render.text import counted, width
 from memory.schema.times import iso
@@ -79,7 +79,7 @@ def stats(call: Call, a: Given) -> Shown:
         "times": [bin._asdict() for bin in found.times],
     }  # times in seconds, shares 0..1; the bins are those of `memory.engine.statistics.bins`
     when = "yet" if a["days"] is None else f"in the last {counted(a['days'], 'day')}"
-    return Shown(values, stats_text.statistics(found, width()) or f"nothing was searched {when}")
+    return Shown(values, care_text.statistics(found, width()) or f"nothing was searched {when}")
 
 
 @command("embed", "Embed what waits for a vector.", progress="embedding")

@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 from memory import Config, Draft, Engine
 from memory.config.config import EmbeddingSettings, SearchSettings
 from memory.engine.statistics import EDGES, bins, percentile, statistics
-from memory.operations.render import stats_text, text
+from memory.operations.render import care_text, text
 from memory.schema.answer import Tier
 from memory.schema.errors import StoreError
 from memory.schema.kinds import Kind
@@ -92,7 +92,7 @@ def test_searches_are_added_up_by_tier_and_type():
 
 def test_of_no_searches_there_is_nothing():
     assert statistics([], 2.0) == (0, None, 0.0, 0.0, 0, 0.0, 2.0, (), (), ())
-    assert stats_text.statistics(statistics([], 2.0), 80) == ""
+    assert care_text.statistics(statistics([], 2.0), 80) == ""
 
 
 # Remembering ------------------------------------------------------------------
@@ -286,7 +286,7 @@ def test_what_a_person_sees():
     taken = (0.003, 0.004, 0.004, 0.004, 0.004, 0.012, 0.012, 0.012, 0.25)
     found = [search(seconds=one, tier="hybrid" if one > 0.2 else "keyword") for one in taken]
 
-    assert click.unstyle(stats_text.statistics(statistics(found, 0.2), 80)) == SHOWN
+    assert click.unstyle(care_text.statistics(statistics(found, 0.2), 80)) == SHOWN
 
 
 @given(
@@ -306,7 +306,7 @@ def test_what_a_person_sees():
     st.integers(1, 166),
 )
 def test_it_fits_into_any_width(found, width, times):
-    shown = click.unstyle(stats_text.statistics(statistics(found * times, 2.0), width))
+    shown = click.unstyle(care_text.statistics(statistics(found * times, 2.0), width))
 
     lines = shown.splitlines()
     assert max(map(len, lines)) <= width

@@ -30,15 +30,12 @@ Name: TypeAlias = "int | str"
 Values: TypeAlias = "dict[str, Any]"
 """JSON values by name."""
 
-
 HINTS = 3
 """Unknown names for which the nearest is looked up."""
-
 
 DIGITS = 4  # of a score (CAP X39)
 STATES = ("generated", "pending", "outdated", "failed", "excluded")
 """Of an entity's vectors; see `status`."""
-
 
 _ENTITY = "id:number uid name entityType:text? embedding_status created_at:real updated_at:real flags:texts"
 _RELATION = record("from to relationType")

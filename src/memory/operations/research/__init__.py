@@ -152,7 +152,7 @@ class ResearchMemory:
     def get_memories_by_type(self, memory_type: str, query_id: Which = THIS, limit: int = MOST) -> list[dict[str, Any]]:
         """All of a type, last said first (CAP C24, X36)."""
         found = find.latest(self.engine, self._run(query_id), memory_type, limit)
-        return [rows.told(document.memory, document.body) for document in found]
+        return [rows.documented(document.memory, document.body) for document in found]
 
     def get_discoveries(self, query_id: Which = THIS) -> list[dict[str, Any]]:
         return self.get_memories_by_type(Kind.DISCOVERY, query_id)

@@ -22,6 +22,20 @@ if TYPE_CHECKING:
     from memory.store import Run, ToolCall
 
 DIGITS = 6  # of a distance
+PAGE = 20_000
+"""Characters of a content that a tool shows; `memory_details` goes on from there."""
+
+SAID = several(
+    record("id memory_id:number query_id type agent:text? content size:number metadata:object created_at flags:texts")
+)
+CALL = (
+    "query_id=run:text? agent_name=agent tool_type=type tool_name=tool parameters result success:number "
+    "timestamp=moment:number"
+)
+NUMBERS = (
+    "query_id=id total_memories=memories:number memory_counts=kinds:object agent_counts=agents:object "
+    "total_tool_calls=calls:number failed_tool_calls=failed_calls:number"
+)
 
 
 def unix(moment: datetime) -> int:
@@ -29,7 +43,7 @@ def unix(moment: datetime) -> int:
     return int(moment.timestamp())
 
 
-def told(memory: Memory, body: str) -> dict[str, Any]:
+def documented(memory: Memory, body: str) -> dict[str, Any]:
     """
     A memory as it is documented (CAP C5), and more.
 
@@ -54,22 +68,12 @@ def found(hit: Hit, body: str) -> dict[str, Any]:
     similarity = None if hit.similarity is None else round(hit.similarity, DIGITS)
     distance = inf if hit.similarity is None else round(1 - hit.similarity, DIGITS)
     numbers = {"relevance": round(hit.relevance, DIGITS), "similarity": similarity, "distance": distance}
-    return told(hit.memory, body) | numbers | {"topup": hit.topup or None}
+    return documented(hit.memory, body) | numbers | {"topup": hit.topup or None}
 
 
 def call(id: int, made: ToolCall) -> dict[str, Any]:
     """A tool that was used (CAP C10)."""
     return {"id": id} | row(made, CALL)
-
-
-CALL = (
-    "query_id=run:text? agent_name=agent tool_type=type tool_name=tool parameters result success:number "
-    "timestamp=moment:number"
-)
-NUMBERS = (
-    "query_id=id total_memories=memories:number memory_counts=kinds:object agent_counts=agents:object "
-    "total_tool_calls=calls:number failed_tool_calls=failed_calls:number"
-)
 
 
 def statistics(run: Run | None, query_id: str) -> dict[str, Any]:
@@ -86,15 +90,6 @@ def statistics(run: Run | None, query_id: str) -> dict[str, Any]:
         return nothing | {"query_id": query_id, "memory_counts": counts, "agent_counts": {}} | times
     times = row(run, "earliest_created=earliest:number latest_created=latest:number")
     return row(run, NUMBERS) | {"query_id": query_id, "memory_counts": counts | dict(run.kinds)} | times
-
-
-PAGE = 20_000
-"""Characters of a content that a tool shows; `memory_details` goes on from there."""
-
-
-SAID = several(
-    record("id memory_id:number query_id type agent:text? content size:number metadata:object created_at flags:texts")
-)
 
 
 def said(memory: Memory, body: str) -> dict[str, Any]:
@@ -154,7 +149,7 @@ def export(
 
 def _exported(documents: Iterable[Document]) -> Iterator[dict[str, Any]]:
     for document in documents:
-        values = told(document.memory, document.body)
+        values = documented(document.memory, document.body)
         values["metadata"] = json.dumps(values["metadata"], ensure_ascii=False)
         values["created_by"] = values["created_by"] or ""
         yield {name: values[name] for name in EXPORTED}

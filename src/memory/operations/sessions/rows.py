@@ -26,12 +26,28 @@ HASH = 16  # hexadecimal digits of a hash that are shown (CAP D9)
 DIGITS = 4  # of a similarity (CAP X39)
 ROOT = "/"  # the path of what stands below no heading (CAP A23)
 
-
 WHERE = "id:number memory_id=id:number uid memory_type=kind agent_id:text? session_id:text? session_iter:number? task_code:text?"
 REST = (
     "title description category:text? tags:texts metadata:object content_hash created_at updated_at accessed_at:text? "
     "access_count:number flags:texts"
 )
+PIECE = (
+    "chunk_id=id:number chunk_index=chunk.index:number content=text chunk_type=chunk.type header_path=chunk.header_path:texts "
+    "level=chunk.level:number"
+)
+DOCUMENT = (
+    "memory_id=memory.id:number title=memory.title memory_type=memory.kind chunk_count=chunks:number verified=whole:flag "
+    "content=body"
+)
+LISTED = "session_id=id agent_id:text? memory_count=memories:number latest_activity=active memory_types=kinds:object"
+SESSION = f"{LISTED} agents:object chunk_count=chunks:number max_session_iter=iteration:number?"
+"""CAP D32; the command shows less of it."""
+
+NUMBERS = (
+    "session_id=id memory_counts=kinds:object agent_counts=agents:object total_memories=memories:number "
+    "total_chunks=chunks:number max_session_iter=iteration:number? earliest_created=earliest latest_created=latest"
+)
+"""How much is kept of a session (CAP D31)."""
 
 
 def whole(document: Document) -> dict[str, Any]:
@@ -131,12 +147,6 @@ def stored(saved: Saved) -> dict[str, Any]:
     return facts | {"chunks_created": saved.chunks if saved.chunks > 1 else 0} | row(saved.memory, "created_at")
 
 
-PIECE = (
-    "chunk_id=id:number chunk_index=chunk.index:number content=text chunk_type=chunk.type header_path=chunk.header_path:texts "
-    "level=chunk.level:number"
-)
-
-
 def expanded(found: Expanded, around: int, headers: Callable[[Sequence[str]], object]) -> dict[str, Any]:
     """
     A chunk with its neighbours (CAP D28).
@@ -153,26 +163,6 @@ def expanded(found: Expanded, around: int, headers: Callable[[Sequence[str]], ob
         "expanded_content": found.text,
         "chunks": pieces,
     }
-
-
-def document(found: Document) -> dict[str, Any]:
-    """A memory's content as it was given (CAP D29)."""
-    return row(found, DOCUMENT)
-
-
-DOCUMENT = (
-    "memory_id=memory.id:number title=memory.title memory_type=memory.kind chunk_count=chunks:number verified=whole:flag "
-    "content=body"
-)
-LISTED = "session_id=id agent_id:text? memory_count=memories:number latest_activity=active memory_types=kinds:object"
-SESSION = f"{LISTED} agents:object chunk_count=chunks:number max_session_iter=iteration:number?"
-"""CAP D32; the command shows less of it."""
-
-NUMBERS = (
-    "session_id=id memory_counts=kinds:object agent_counts=agents:object total_memories=memories:number "
-    "total_chunks=chunks:number max_session_iter=iteration:number? earliest_created=earliest latest_created=latest"
-)
-"""How much is kept of a session (CAP D31)."""
 
 
 def resumed(id: str, found: Resumed, bodies: Mapping[MemoryId, str], said: tuple[Notice, ...]) -> dict[str, Any]:

@@ -162,7 +162,7 @@ class Using:
         found = self.engine.documents.reconstruct(memory_id)
         self.engine.documents.accessed([found.memory.id])
         torn = "" if found.whole else "its chunks do not make it up, so searches may miss parts of it"
-        return rows.document(found) | {"flags": list(found.memory.flags), "message": said((), torn)}
+        return row(found, rows.DOCUMENT) | {"flags": list(found.memory.flags), "message": said((), torn)}
 
     @answers("use", "memory:object?")
     def get_memory_by_id(self, memory_id: int | str) -> Envelope:

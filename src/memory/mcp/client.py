@@ -1,9 +1,11 @@
-"""The project that a client works on: from the roots it names, else from the folder it started the server in."""
+"""What is known of a client: the project that it works on. And what it is told: how far a long work is."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -11,6 +13,10 @@ from memory.config.project import project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from mcp.server.context import ServerRequestContext
+
+PROGRESS_SECONDS = 0.2  # between two words on it
 
 
 def folder(uri: str) -> Path | None:
@@ -45,3 +51,19 @@ def _project_of(found: Path) -> str | None:
         return project(found)
     except (OSError, RuntimeError):  # without rights; too long
         return None
+
+
+class Progress:
+    """Passes on how far a long work is, from its thread to the client, a few times a second."""
+
+    def __init__(self, context: ServerRequestContext[Any, Any], loop: asyncio.AbstractEventLoop) -> None:
+        self._context, self._loop = context, loop
+        self._last = 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        now = monotonic()
+        if self._loop.is_closed() or (done < total and now - self._last < PROGRESS_SECONDS):
+            return
+        self._last = now
+        report = self._context.session.report_progress(done, total)
+        asyncio.run_coroutine_threadsafe(report, self._loop)
