@@ -1,12 +1,12 @@
 """
-Registering the MCP server, the hooks and the skill of `memory` with a coding agent, and undoing it.
+Registers the MCP server, the hooks and the skill of `memory` with a coding agent, and undoes it.
 
     register       one request: worked out, checked, then written
     parts          which files get what, and have it
     agents         the table of agents
-    edits          entries of a JSON file (text: jsontext); toml, prose: of the other kinds
-    files          read, shown, kept beside, replaced
+    edits          entries in JSON files (their text: jsontext); toml, prose: in other files
+    files          read, compared, copied, replaced
     own            Claude Code's own command
-    command        what an agent starts
+    command        the command that an agent starts
     environment    the machine
 """

@@ -1,10 +1,10 @@
 """
-The agents that `memory setup` knows: where each has its files, and what an entry looks like there.
+The agents that `memory setup` knows: where each keeps its files, and what an entry looks like there.
 
-Looked up in November 2026; docs/setup.md has the pages. Only Claude Code is spoken to by its own command: its
-~/.claude.json is also where it keeps its state, and it writes that while it runs. The commands of the others write the
-whole file anew (`gemini mcp add`), know the user's file only (`codex mcp add`), cannot remove (`code --add-mcp`,
-`opencode mcp add`) or are missing (Cursor, Claude Desktop); their files are settings, written by people.
+Looked up in November 2026; docs/setup.md has the pages. Only Claude Code is changed through its own command, because
+~/.claude.json is also its state, which it writes while it runs. The commands of the others rewrite the whole file
+(`gemini mcp add`), know only the user's file (`codex mcp add`), cannot remove (`code --add-mcp`, `opencode mcp add`) or
+do not exist (Cursor, Claude Desktop); their files are settings, written by people.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.integrations.jsontext import Json
 
 START, STOP = "session-start", "session-end"
-"""What `memory hook` takes."""
+"""Arguments of `memory hook`."""
 
 
 class Event(NamedTuple):
@@ -29,9 +29,9 @@ class Event(NamedTuple):
     A moment at which an agent runs commands.
 
     Attributes:
-        name: What the agent calls it.
-        verb: What `memory hook` is asked for.
-        group: What stands beside the list of handlers, where handlers come in groups.
+        name: The agent's name for it.
+        verb: The argument for `memory hook`.
+        group: Members next to the list of handlers, for agents that group handlers.
         handler: The handler, with its command still empty.
     """
 
@@ -44,10 +44,10 @@ class Event(NamedTuple):
 class Hooks(NamedTuple):
     """
     Attributes:
-        file: Where they are registered.
-        agent: What `memory hook --agent` calls the agent.
-        grouped: Whether a list of handlers is a member `hooks` of what stands under the event.
-        version: The file's `version`, where it needs one.
+        file: The file in which they are registered.
+        agent: The agent's name for `memory hook --agent`.
+        grouped: Whether an event holds groups, each with a member `hooks`, a list of handlers.
+        version: The file's `version`, if it needs one.
     """
 
     file: Callable[[Environment], Path]
@@ -73,18 +73,18 @@ def _listed(command: Command) -> dict[str, Json]:
 class Agent:
     """
     Attributes:
-        title: What people call it.
-        user: Candidates for the user's file, best first: one that is there is used, else the first.
+        title: Its name for people.
+        user: Candidates for the user's file, best first: the first that exists is used, else the first.
         project: The same in a project's root; empty if the agent has none.
-        keys: The path of the object of servers.
-        entry: What stands there under our name.
-        signs: Files and folders of which one is there where the agent is installed.
-        programs: Names on PATH of which one is there where the agent is installed.
-        following: What the user does after it was set up.
-        form: "json", "jsonc" (comments are read) or "toml".
+        keys: The path of the object that holds the servers.
+        entry: Makes our entry in that object.
+        signs: Files and folders; if one exists, the agent is installed.
+        programs: Names on PATH; if one exists, the agent is installed.
+        following: What the user does after setup.
+        form: "json", "jsonc" (with comments) or "toml".
         envelope: See `memory.integrations.edits.Server`.
-        skill: Where a skill file of ours goes.
-        note: What the user should know of a project's file.
+        skill: The path for our skill file.
+        note: What the user should know about a project's file.
     """
 
     name: str
@@ -112,7 +112,7 @@ def _claude_state(environment: Environment) -> tuple[Path, ...]:
 
 
 def _claude_desktop(environment: Environment) -> tuple[Path, ...]:
-    """On Windows an app from a package sees a folder of its own in place of %APPDATA% (anthropics/claude-code#26073)."""
+    """On Windows a packaged app sees its own folder in place of %APPDATA% (anthropics/claude-code#26073)."""
     name = "claude_desktop_config.json"
     plain = environment.applications / "Claude" / name
     if environment.platform != "win32":
@@ -139,7 +139,7 @@ def _opencode(environment: Environment) -> Path:
 
 
 def _vscode(environment: Environment) -> tuple[Path, ...]:
-    """The default profile's folder; a portable installation has it beside itself."""
+    """The default profile's folder; a portable installation has its own."""
     portable = environment.env.get("VSCODE_PORTABLE", "")
     if portable:
         return (environment.absolute(portable) / "user-data" / "User",)
@@ -151,14 +151,14 @@ def _there(folders: tuple[Path, ...]) -> Path:
 
 
 def _devin(environment: Environment) -> Path:
-    """Since version 3000.3 servers have a file of their own here (docs.devin.ai, MCP configuration)."""
+    """Since version 3000.3 servers have a separate file here (docs.devin.ai, MCP configuration)."""
     if environment.platform == "win32":
         return environment.applications / "devin"
     return environment.home / ".config" / "devin"
 
 
 def _windsurf(environment: Environment) -> tuple[Path, ...]:
-    """Windsurf is Devin Desktop since June 2026; who still has the old folder alone has the old one."""
+    """Windsurf has been Devin Desktop since June 2026; if only the old folder exists, it is used."""
     new, old = _devin(environment), environment.home / ".codeium" / "windsurf"
     folder = old if old.is_dir() and not new.is_dir() else new
     return (folder / "mcp_config.json",)
@@ -227,7 +227,7 @@ AGENTS = (
         programs=("codex",),
         following="Start a new session of Codex and trust the hook of memory under /hooks; `codex mcp list` shows the server.",
         form="toml",
-        # A hook at the end of a turn spoils the session (openai/codex#20783, #27928).
+        # A hook at the end of a turn breaks the session (openai/codex#20783, #27928).
         hooks=Hooks(
             lambda environment: _codex(environment) / "hooks.json",
             "codex",

@@ -23,26 +23,27 @@ if TYPE_CHECKING:
     from memory.integrations.jsontext import Json
 
 NAME = "memory"
-"""What the server is called in every agent, and what the command is called."""
+"""The name of the server in every agent, and of the command."""
 
 MODULE = ("-m", "memory")
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
-SHOWN = 60  # characters of somebody else's program or host in a message
+SHOWN = 60  # characters of someone else's program or host in a message
 
 OPTIONS = {"--home": "MEMORY_HOME", "--config": "MEMORY_CONFIG"}
-"""What an entry or a hook may have between the program and the subcommand, and the variables that say the same."""
+"""Options between the program and the subcommand, and the variables with the same meaning."""
 
 _THROWAWAY = re.compile(
     r"[/\\](archive-v\d+|builds-v\d+|environments-v\d+|pip-[a-z-]*-[a-z0-9_]{6,}|ephemeral-[^/\\]*)[/\\]"
 )
-"""Folders of `uv run --with`, `uvx` and pip's builds: emptied without asking."""
+"""Folders of `uv run --with`, `uvx` and pip's builds, which are emptied without asking."""
 
 
 class Command(NamedTuple):
     """
     Attributes:
+        argv: What to start, without the subcommand.
         argv: What to start, without the subcommand.
         notices: What the user should know about it.
     """
@@ -55,11 +56,11 @@ class Command(NamedTuple):
         return (*self.argv, "mcp")
 
     def hook(self, verb: str, agent: str, platform: str) -> str:
-        """A line for a shell, which is what agents run hooks with."""
+        """A command line for a shell, which is how agents run hooks."""
         argv = (*self.argv, "hook", verb, "--agent", agent)
         if platform != "win32":
             return shlex.join(argv)
-        # Which shell it is on Windows depends on the agent: with slashes bash, cmd and PowerShell all understand it.
+        # On Windows the shell depends on the agent; bash, cmd and PowerShell all understand slashes.
         return subprocess.list2cmdline([argv[0].replace("\\", "/"), *argv[1:]])
 
 
@@ -72,17 +73,17 @@ def command(
     standing: Mapping[str, str] = NOTHING,
 ) -> Command:
     """
-    How to start this installation, by absolute paths: an agent has neither the user's PATH nor variables.
+    How to start this installation, by absolute paths: an agent has neither the user's PATH nor the user's variables.
 
     Args:
-        home: What `memory --home` was given; the database's folder.
-        config: What `memory --config` was given; the settings file.
-        shared: Whether it goes into a file that others get too: then the bare name, if there is one on PATH, and
-            nothing of the user's own variables.
-        standing: The options of an entry that is there already; they stay if nothing else is asked for.
+        home: The argument of `memory --home`: the database's folder.
+        config: The argument of `memory --config`: the settings file.
+        shared: Whether the file is shared with others: then the bare name, if PATH has it, and none of the user's own
+            variables.
+        standing: The options of an existing entry; they stay unless others are given.
 
     Raises:
-        Invalid: A path is not Unicode, which no settings file can hold.
+        Invalid: A path is not Unicode, so that no settings file can hold it.
     """
     program = _program()
     notices = list(fleeting(program[0], environment))
@@ -136,12 +137,12 @@ def _program() -> tuple[str, ...]:
 
 def _script_folders() -> Iterator[Path]:
     yield Path(sysconfig.get_path("scripts"))
-    if sys.prefix == sys.base_prefix:  # in a virtual environment the user's own folder is another installation's
+    if sys.prefix == sys.base_prefix:  # in a virtual environment, the user's folder belongs to another installation
         yield Path(sysconfig.get_path("scripts", scheme=sysconfig.get_preferred_scheme("user")))
 
 
 def fleeting(program: str, environment: Environment) -> Iterator[str]:
-    """A notice if the program stands where things are cleared away."""
+    """A notice if the program is in a folder that gets cleared."""
     path = os.path.realpath(program)
     folders = [os.path.realpath(tempfile.gettempdir()), environment.env.get("UV_CACHE_DIR", "")]
     if _THROWAWAY.search(path) or any(folder and path.startswith(folder.rstrip("/\\") + os.sep) for folder in folders):
@@ -153,9 +154,9 @@ def fleeting(program: str, environment: Environment) -> Iterator[str]:
 
 def ours(entry: Json) -> bool:
     """
-    Whether an entry of an agent starts this program, of whatever version and place.
+    Whether an entry starts this program, in any version and place.
 
-    By its name alone nothing is ours: others have a server called "memory" too, such as
+    The name alone does not make it ours: others have a server called "memory" too, such as
     `npx @modelcontextprotocol/server-memory`.
     """
     argv = _argv(entry)
@@ -170,7 +171,7 @@ def _named(word: str) -> bool:
 
 
 def options(entry: Json) -> dict[str, str]:
-    """What an entry that is ours has between the program and the subcommand, by the names of the options."""
+    """The options of an entry that is ours, by name."""
     argv = _argv(entry)
     words = argv[: argv.index("mcp", 1)]
     return {flag: words[words.index(flag) + 1] for flag in OPTIONS if flag in words[:-1]}
@@ -178,9 +179,9 @@ def options(entry: Json) -> dict[str, str]:
 
 def our_hook(line: str, tail: Sequence[str]) -> bool:
     """
-    Whether a line for a shell is a hook of ours as `Command.hook` writes it, of whatever version and place.
+    Whether a shell command is a hook of ours as `Command.hook` writes it, in any version and place.
 
-    A line that does anything else besides, such as one that the user wrapped, is not.
+    A command that does anything else as well, such as one that the user wrapped, is not.
 
     Args:
         tail: The subcommand and what follows it.
@@ -209,7 +210,7 @@ _SHELL = re.compile(r"[;&|<>$`\n]")
 
 
 def described(entry: Json) -> str:
-    """The name of the program that an entry starts, or the host that it asks: in all else there may be secrets."""
+    """The program that an entry starts or the host that it uses, without the rest, which may contain secrets."""
     url = entry.get("url", entry.get("httpUrl", entry.get("serverUrl"))) if isinstance(entry, dict) else None
     if url:
         text = _host(str(url))

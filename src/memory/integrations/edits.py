@@ -1,7 +1,7 @@
 """
-What is put into one settings file of an agent, and taken out of it again, as pure functions of its text.
+Edits that put our part into an agent's settings file and take it out again: pure functions of the text.
 
-What is not ours is never changed. Who reads and writes the files is `memory.integrations.files`.
+What is not ours is never changed. `memory.integrations.files` reads and writes the files.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 class Occupied(ConfigError):
-    """Something of somebody else stands where ours should be; nothing was changed."""
+    """Something of someone else is where ours should be; nothing was changed."""
 
 
 def occupied(entry: Json) -> Occupied:
-    """The error for a server of somebody else under our name."""
+    """The error for someone else's server under our name."""
     return Occupied(
         f"there is a server {NAME!r} already that is not ours: {described(entry)}",
         hint="Give it another name, or replace it: --force.",
@@ -43,36 +43,36 @@ def occupied(entry: Json) -> Occupied:
 
 
 class Edit(Protocol):
-    """What is ours in one file. All raise `Fault` for a text that cannot be read."""
+    """Our part of one file. All methods raise `Fault` for a text that cannot be read."""
 
     def install(self, text: str, *, force: bool) -> str:
         """
-        The text with ours in it, as it should be now; the same text if it is so already. An empty text is a new file.
+        The text with our part as it should be now; unchanged if it is so already. An empty text is a new file.
 
         Raises:
-            Occupied: Somebody else's stands there, and `force` is not given.
+            Occupied: Someone else's entry is there, and `force` is False.
         """
 
     def uninstall(self, text: str, before: str | None) -> str:
         """
-        The text without ours; the same text if it has nothing of ours.
+        The text without our part; unchanged if it has none.
 
         Args:
-            before: What the file said before ours came into it, if that is known.
+            before: The file's text before our part was added, if known.
         """
 
     def standing(self, text: str) -> Edit | None:
-        """The edit with the values that the text has, which an older version may have put; None if it has none."""
+        """The edit with the values that the text has, perhaps from an older version; None if it has none of ours."""
 
 
 def snippet(edit: Edit) -> str:
-    """What a person would write into a new file."""
+    """Our part as a person would write it into a new file."""
     return edit.install("", force=False)
 
 
 def presence(edit: Edit, text: str) -> str:
     """
-    What a text has of ours: "yes", "old" (of another version or place), "no", or "other" (somebody else's stands there).
+    Whether a text has our part: "yes", "old" (of another version or place), "no", or "other" (someone else's is there).
 
     Raises:
         Fault: The text cannot be read.
@@ -93,14 +93,14 @@ class Slot(Protocol):
     def found(self, document: Document) -> Slot | None: ...
     @property
     def keys(self) -> tuple[str, ...]:
-        """The path of what holds it, which may have been made for it."""
+        """The path of what contains it, which may have been made for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonEdit:
     """
     Attributes:
-        comments: Whether the agent reads comments in this file; where it does not, one means a broken file.
+        comments: Whether the agent accepts comments in this file; if not, a comment means a broken file.
     """
 
     slots: tuple[Slot, ...]
@@ -122,7 +122,7 @@ class JsonEdit:
         return after if after == text or before is None else self._swept(after, before)
 
     def _swept(self, text: str, before: str) -> str:
-        """Without the empty objects and lists that were not there before."""
+        """The text without empty objects and lists that did not exist before."""
         old = parsed("{}" if blank(before) else before, comments=self.comments)
         paths = [slot.keys[:depth] for slot in self.slots for depth in range(len(slot.keys), 0, -1)]
         for path in paths:
@@ -144,11 +144,11 @@ class JsonEdit:
 
     @property
     def server(self) -> Json:
-        """The server's entry, if this has one."""
+        """The server's entry, if this edit has one."""
         return next((slot.value for slot in self.slots if isinstance(slot, Server)), None)
 
     def foreign(self, text: str) -> tuple[str, ...]:
-        """The events where something of somebody else runs our command, or names it, so that ours is not put there."""
+        """The events in which someone else's command contains ours, so that ours is not added."""
         if blank(text):
             return ()
         document = parsed(text, comments=self.comments)
@@ -162,7 +162,7 @@ class Server:
 
     Attributes:
         keys: The path of that object.
-        envelope: A deeper object that holds the servers in some files: OpenCode 2 has `mcp.servers`, OpenCode 1 `mcp`,
+        envelope: A deeper object that some files have: OpenCode 2 uses `mcp.servers`, OpenCode 1 `mcp`,
             and both read both (anomalyco/opencode, packages/opencode/src/config/v2-compat.ts).
     """
 
@@ -193,7 +193,7 @@ class Server:
         raise occupied(member.node.value)
 
     def _updated(self, document: Document, keys: tuple[str, ...]) -> str:
-        """What is ours in the entry as it should be; what the user added to it stays."""
+        """Update our members of the entry; those that the user added stay."""
         for key, wanted in self.value.items():
             node, _ = descended(document.root, (*keys, NAME))
             member = child(node, key)
@@ -222,7 +222,7 @@ def _wrapped(keys: tuple[str, ...], value: Json) -> Json:
 
 
 class _Handler(NamedTuple):
-    """A hook: what has its `command`, and the member that holds nothing else."""
+    """A hook: the node with its `command`, and the member to remove with it, which holds nothing else."""
 
     node: Node
     parent: Node
@@ -236,8 +236,8 @@ class Hook:
 
     Attributes:
         keys: The path of that list.
-        value: What stands in the list: the handler itself, or a group with `hooks`, a list of handlers.
-        tail: What the command of every version of ours ends with; who else says that has made it his own.
+        value: The list's element: the handler itself, or a group with `hooks`, a list of handlers.
+        tail: The end of our command in every version; a command that has more was changed by someone.
     """
 
     keys: tuple[str, ...]
@@ -275,7 +275,7 @@ class Hook:
         return replace(self, value=value) if isinstance(value, dict) else None
 
     def foreign(self, document: Document) -> bool:
-        """Whether a command of somebody else has ours in it."""
+        """Whether someone else's command contains ours."""
         mark = " ".join(self.tail)
         return any(mark in (_command(one.node) or "") for one in self._all(document) if not self._mine(one.node))
 
@@ -308,7 +308,7 @@ def _command(node: Node) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A member of the whole file that the agent demands; it stays when ours goes."""
+    """A member of the whole file that the agent requires; it stays when ours is removed."""
 
     name: str
     value: Json

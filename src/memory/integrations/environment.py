@@ -1,4 +1,4 @@
-"""What `memory setup` knows of the machine: nothing else of the package reads it, so a test can be any machine."""
+"""The machine as `memory setup` sees it: only this module looks, so a test can simulate any machine."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Environment:
     """
     Attributes:
         home: The user's folder.
-        platform: As `sys.platform` says it; "win32" and "darwin" have places of their own.
-        env: Environment variables. An empty one counts as not set, as the XDG specification has it.
+        platform: A value of `sys.platform`; "win32" and "darwin" have folders of their own.
+        env: Environment variables. An empty one counts as unset, as in the XDG specification.
         cwd: The current folder, absolute.
     """
 
@@ -31,12 +31,12 @@ class Environment:
     cwd: Path
 
     def folder(self, variable: str, default: Path) -> Path:
-        """The folder that a variable names, `~` and relative ones resolved; else the default."""
+        """The folder that a variable names, absolute and with `~` expanded; else the default."""
         named = self.env.get(variable, "").strip()
         return self.absolute(named) if named else default
 
     def absolute(self, name: str) -> Path:
-        """A path as the user wrote it, from the current folder, without following links."""
+        """A path from the user as an absolute one, without following links."""
         if name == "~" or name.startswith(("~/", "~\\")):
             name = str(self.home) + name[1:]
         return Path(os.path.normpath(self.cwd / name))
@@ -48,7 +48,7 @@ class Environment:
 
     @property
     def applications(self) -> Path:
-        """Where programs made with Electron keep their settings."""
+        """Where Electron programs keep their settings."""
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
         if self.platform == "win32":
@@ -63,10 +63,10 @@ class Environment:
 
 def here() -> Environment:
     """
-    The machine that runs it.
+    The current machine.
 
     Raises:
-        Invalid: The current folder is gone, or there is no home, or not by an absolute path.
+        Invalid: The current folder was deleted, or there is no home folder, or its path is not absolute.
     """
     named = os.environ.get("HOME") if sys.platform != "win32" else None
     if named is not None and not Path(named).is_absolute():

@@ -1,6 +1,6 @@
 """
-Settings files of others: read, shown, kept beside, replaced in one step, and never written over what somebody else just
-wrote.
+Other programs' settings files: read, compared, copied and replaced in one step, and never overwritten if someone else
+has just changed them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from memory.config.files import contents, folders, read_only, utf8, write_file
 from memory.schema.errors import ConfigError, explained
 
 BACKUP = ".before-memory"
-"""What the copy of a file is called that was made before ours came into it."""
+"""Suffix of the copy of a file from before ours was added."""
 
 OTHERS_BYTES = 64 << 20
-"""Of another program's file: Claude Code keeps what was said in its own, which has megabytes."""
+"""Limit for another program's file: Claude Code keeps conversations in its file, which grows to megabytes."""
 
 HIDDEN = "…"
 
@@ -33,8 +33,8 @@ class Seen(NamedTuple):
     A file as it was read.
 
     Attributes:
-        path: As the agent knows it; a link stays one.
-        target: What is read and replaced.
+        path: The agent's path; a link stays a link.
+        target: The file that is read and replaced.
         data: None if there is no file.
     """
 
@@ -45,7 +45,7 @@ class Seen(NamedTuple):
     @property
     def text(self) -> str:
         """
-        With byte order mark and line ends; empty if there is no file.
+        Its text with byte order mark and line ends; empty if there is no file.
 
         Raises:
             ConfigError: It is not UTF-8.
@@ -55,11 +55,13 @@ class Seen(NamedTuple):
 
 def seen(path: Path, *, inside: Path | None = None) -> Seen:
     """
+    Read a file.
+
     Args:
-        inside: A folder that links may not lead out of: whoever made a repository has put links into it.
+        inside: A folder that links must not leave: whoever made a repository may have put links into it.
 
     Raises:
-        ConfigError: It is there and cannot be read, or is no ordinary file, or a link leads out of `inside`.
+        ConfigError: It exists but cannot be read, or is not an ordinary file, or a link leads out of `inside`.
     """
     target = Path(os.path.realpath(path))
     if inside is not None and not _within(target, Path(os.path.realpath(inside))):
@@ -69,7 +71,7 @@ def seen(path: Path, *, inside: Path | None = None) -> Seen:
         )
     try:
         mode = target.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a pipe waits for somebody to write
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a pipe would wait for a writer
             raise ConfigError(f"cannot read {path}: it is no ordinary file")
         return Seen(path, target, contents(target, OTHERS_BYTES))
     except FileNotFoundError:
@@ -79,7 +81,7 @@ def seen(path: Path, *, inside: Path | None = None) -> Seen:
 
 
 def _within(target: Path, folder: Path) -> bool:
-    """Whether a path stands in a working tree; what git keeps for itself there is no part of it."""
+    """Whether a path is in a working tree; git's own folder in it does not count."""
     return target.is_relative_to(folder) and ".git" not in target.relative_to(folder).parts
 
 
@@ -88,7 +90,7 @@ def backup(path: Path) -> Path:
 
 
 def before(path: Path) -> str | None:
-    """What the file said before ours came into it, if a copy was kept that can be read; a link is none of ours."""
+    """The file's text before ours was added, if a readable copy was kept; a link in its place is not our copy."""
     copy = backup(path)
     try:
         return contents(copy, OTHERS_BYTES).decode("utf-8") if stat.S_ISREG(copy.lstat().st_mode) else None
@@ -98,7 +100,7 @@ def before(path: Path) -> str | None:
 
 def check_writable(file: Seen) -> None:
     """
-    Say now what writing would only say later, when another file has been changed already.
+    Find out before anything is written whether writing is possible: later, another file has been changed already.
 
     Raises:
         ConfigError: The file or its folder is read-only.
@@ -112,14 +114,14 @@ def check_writable(file: Seen) -> None:
 
 def write(file: Seen, text: str, *, private: bool) -> None:
     """
-    Replace a file, or make it.
+    Replace a file, or create it.
 
     Args:
-        private: Whether a new file and its new folders are for the user alone: 0600 and 0700. A file that is there
-            keeps its mode and owner.
+        private: Give a new file and its new folders to the user alone: 0600 and 0700.
+            An existing file keeps its mode and owner.
 
     Raises:
-        ConfigError: It cannot be written, or somebody else changed it since it was read; it was not touched.
+        ConfigError: It cannot be written, or someone changed it after it was read; it was not touched.
     """
     private = private and file.data is None
     with explained(ConfigError, f"cannot write {file.path}"), folders(file.target.parent, private=private):
@@ -128,8 +130,10 @@ def write(file: Seen, text: str, *, private: bool) -> None:
 
 def remove(file: Seen) -> None:
     """
+    Remove a file.
+
     Raises:
-        ConfigError: It cannot be removed, or somebody else changed it since it was read.
+        ConfigError: It cannot be removed, or someone changed it after it was read.
     """
     _check_unchanged(file)
     with explained(ConfigError, f"cannot remove {file.path}"):
@@ -138,9 +142,9 @@ def remove(file: Seen) -> None:
 
 def keep(file: Seen) -> Path | None:
     """
-    Copy a file beside itself, for its owner only, in place of what stands there. None if there is no file.
+    Copy a file next to itself, for its owner only, replacing an earlier copy. None if there is no file.
 
-    A link that stands in the copy's place goes, and what it leads to stays.
+    A link in the copy's place is replaced; what it leads to stays.
 
     Raises:
         ConfigError: The copy cannot be written.
@@ -163,11 +167,11 @@ def _check_unchanged(file: Seen) -> None:
 
 def diff(before: str, after: str, ours: str, names: tuple[str, str]) -> str:
     """
-    The lines that go and come, as `diff -U0` shows them.
+    The changed lines, as `diff -U0` shows them.
 
     Args:
-        ours: The text of which every word may be shown; of other words the place alone is.
-        names: What the text is called before and after.
+        ours: A text whose words may all be shown; every other word is masked.
+        names: The names of the text before and after.
     """
     known = frozenset(_WORD.findall(ours))
     lines = unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), n=0)

@@ -1,9 +1,8 @@
 """
-What agents call when a session begins and when a turn of it ends: memories at the start, a reminder to save at the end.
+Called by agents when a session begins and when a turn ends: memories at the start, a reminder to save at the end.
 
-Each agent has its own form for the same two things; `FORMS` is all that differs. What an agent says about itself comes
-from outside and is believed only where nothing can be done with it: a session's name becomes a hash, a folder must be
-there.
+Agents have different forms for the same two things; `FORMS` has all differences. What an agent says about itself is
+untrusted input, used only where it can do no harm: a session's name becomes a hash, and a folder must exist.
 
 Sources, of late 2026: https://code.claude.com/docs/en/hooks, https://geminicli.com/docs/hooks/reference,
 https://cursor.com/docs/hooks, https://developers.openai.com/codex/hooks and `codex-rs/hooks` in openai/codex,
@@ -29,11 +28,11 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.search.context import Context
 
-STDIN_LIMIT = 16 << 20  # bytes; an agent sends its last answer too
+STDIN_LIMIT = 16 << 20  # bytes; an agent also sends its last answer
 TEXT_LIMIT = 9_500  # characters: Claude Code and Copilot cut a hook's text at 10,000
-QUIET_SECONDS = 10 * 60  # a session must have lasted so long before its agent is reminded
+QUIET_SECONDS = 10 * 60  # how long a session must last before its agent is reminded
 KEPT_SECONDS = 7 * 24 * 3600  # how long a session is remembered
-BUSY_SECONDS = 2.0  # for a database that somebody else writes to: the agent waits for us
+BUSY_SECONDS = 2.0  # for a database that another process writes to: the agent waits for us
 FOLDER = "hooks"
 REMINDED = ".reminded"
 
@@ -47,11 +46,11 @@ REMINDER = (
 
 class Form(NamedTuple):
     """
-    How one agent is spoken to on standard output.
+    What one agent expects on standard output.
 
     Attributes:
-        context: What makes a text part of a session that begins.
-        reminder: What makes an agent read a text before its turn ends; None where nothing does so safely.
+        context: Makes a text part of a new session.
+        reminder: Makes the agent read a text before its turn ends; None if there is no safe way.
     """
 
     context: Callable[[str], str]
@@ -63,7 +62,7 @@ def _claude(text: str) -> str:
 
 
 def _copilot(text: str) -> str:
-    """For both that read one file: Copilot's form on the outside, that of VS Code's own harness within."""
+    """One file for two readers: Copilot's form outside, and inside it the form of VS Code's own harness."""
     inner = {"hookEventName": "SessionStart", "additionalContext": text}
     return json.dumps({"additionalContext": text, "hookSpecificOutput": inner})
 
@@ -79,8 +78,8 @@ FORMS: Mapping[str, Form] = {
     "cursor": Form(
         lambda text: json.dumps({"additional_context": text}), lambda text: json.dumps({"followup_message": text})
     ),
-    # No reminder: what Codex puts into a session for it spoils the session (openai/codex#20783). Its JSON was refused
-    # by 0.154 (#45999), plain text never.
+    # No reminder: what Codex adds to a session for one breaks the session (openai/codex#20783).
+    # Version 0.154 refused JSON here (#45999), and no version plain text.
     "codex": Form(str),
     "vscode": Form(_copilot, _copilot_stop),
     "plain": Form(str),
@@ -96,12 +95,12 @@ ALIASES: Mapping[str, str] = {
 
 class Call(NamedTuple):
     """
-    What an agent says when it calls.
+    An agent's call.
 
     Attributes:
-        session: Its name for the session, as it came; empty if it has none.
-        folder: Where it works; None if that is not known or not there.
-        ending: Whether its turn ends of itself: it was neither broken off nor does it go on because a hook asked.
+        session: The agent's name for the session, as received; empty if it has none.
+        folder: Where the agent works; None if unknown or missing.
+        ending: Whether the turn ends by itself: it was not interrupted, and does not continue because a hook asked.
     """
 
     session: str
@@ -111,6 +110,8 @@ class Call(NamedTuple):
 
 def form(agent: str) -> Form:
     """
+    The output form of an agent.
+
     Raises:
         Invalid: No such agent.
     """
@@ -123,7 +124,7 @@ def form(agent: str) -> Form:
 
 def call(content: bytes, environment: Mapping[str, str]) -> Call:
     """
-    What an agent says on standard input; where that is nothing, the environment and the current folder speak.
+    Parse an agent's standard input; what it does not say comes from the environment and the current folder.
 
     Raises:
         Invalid: It is too long, or not a JSON object.
@@ -149,7 +150,7 @@ def call(content: bytes, environment: Mapping[str, str]) -> Call:
 
 def _folder(found: Mapping[str, object], environment: Mapping[str, str]) -> Path | None:
     """
-    The folder an agent names; one that is not there is not replaced by another, or it would get another's memories.
+    The agent's folder; None if it does not exist, because another folder would give it another project's memories.
 
     Cursor runs a user's hooks in its own folder and names those of the window; the others name theirs.
     """
@@ -166,9 +167,9 @@ def _folder(found: Mapping[str, object], environment: Mapping[str, str]) -> Path
 
 def begun(call: Call, config: Config) -> str:
     """
-    What an agent should read at the start of a session, fenced as data; empty if nothing is kept about its project.
+    What an agent should read when a session begins, fenced as data; empty if its project has no memories.
 
-    By keyword only. Makes no database, but remembers when the session began.
+    By keyword only. Creates no database, but records when the session began.
 
     Raises:
         StoreError: The database cannot be used.
@@ -201,9 +202,9 @@ def begun(call: Call, config: Config) -> str:
 
 def ended(call: Call, config: Config) -> str:
     """
-    The reminder to save, once in a session; empty if it is not due.
+    The reminder to save, once per session; empty if it is not due.
 
-    It is due when a session has lasted `QUIET_SECONDS` and nothing about its project was kept or corrected meanwhile.
+    It is due when a session has lasted `QUIET_SECONDS` and nothing about its project was saved or corrected meanwhile.
 
     Raises:
         StoreError: The database cannot be used.
@@ -221,13 +222,13 @@ def ended(call: Call, config: Config) -> str:
         return ""
     try:
         mark.rename(_reminded(mark))
-    except OSError:  # another call was faster; or it cannot be remembered, and then it must not be said
+    except OSError:  # another call was faster; or it cannot be recorded, and then it would be repeated
         return ""
     return REMINDER
 
 
 def _kept(project: str, since: float, config: Config) -> bool:
-    """Whether anything about a project was kept or corrected since a moment."""
+    """Whether anything about a project was saved or corrected since a moment."""
     from datetime import UTC, datetime
 
     from memory.engine import Engine
@@ -243,7 +244,7 @@ def _impatient(config: Config) -> Config:
 
 
 def _mark(session: str, home: str) -> Path:
-    """The file that remembers a session. It is empty: it changed last when the session began."""
+    """The file that records a session. It is empty; its modification time is when the session began."""
     from hashlib import sha256
 
     name = sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -251,15 +252,15 @@ def _mark(session: str, home: str) -> Path:
 
 
 def _reminded(mark: Path) -> Path:
-    """What the file is called once the agent was reminded; renaming it is how one call of several wins."""
+    """The file's name after the agent was reminded; of several calls, the one that renames it wins."""
     return mark.with_suffix(REMINDED)
 
 
 def _since(mark: Path) -> float | None:
     """
-    When a session began, in seconds since 1970: now, if it is not known yet.
+    When a session began, in seconds since 1970; now, if it is new.
 
-    None once its agent was reminded, or when nothing can be remembered.
+    None after its agent was reminded, or if nothing can be recorded.
     """
     try:
         if _reminded(mark).exists():
@@ -268,12 +269,12 @@ def _since(mark: Path) -> float | None:
         with suppress(FileExistsError):
             os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         return mark.lstat().st_mtime
-    except OSError:  # a home that is read only: the session goes on without a reminder
+    except OSError:  # a read-only home: the session continues without a reminder
         return None
 
 
 def _sweep(home: str) -> None:
-    """Forget the sessions that began long ago. Only what is named like a mark is one."""
+    """Forget old sessions. Removes only files that are named like a mark."""
     oldest = time.time() - KEPT_SECONDS
     with suppress(OSError), os.scandir(Path(home, FOLDER)) as entries:
         for entry in entries:

@@ -1,8 +1,8 @@
 """
-JSON text that is changed at one place, while every other character stays as it was.
+JSON text that can be changed in one place while every other character stays as it was.
 
-Settings files of agents belong to people: indentation, order of keys, spelling of numbers, line ends and comments are
-theirs. So nothing is written anew; a value is found as a span of the text and text is put in or cut out there.
+Agents' settings files belong to people: indentation, order of keys, spelling of numbers, line ends and comments are
+theirs. So nothing is rewritten; a value is found as a span of the text, and text is inserted or cut there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MARK = "\ufeff"
 _SPACE = re.compile(r"[ \t\r\n]*")
 _GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*(?s:.*?)\*/)*")
 _BESIDE = re.compile(r"(?:[ \t]*/\*[^\r\n]*?\*/)*([ \t]*//[^\r\n]*)?")
-"""Comments on what is left of a line: they belong to what stands before them."""
+"""Comments on the rest of a line, which belong to what precedes them."""
 
 _DECODER = json.JSONDecoder()
 
@@ -52,7 +52,7 @@ class Node(NamedTuple):
 
 
 class Member(NamedTuple):
-    """`text[start:stop]` is a name (None in an array), its value, and the comma behind it if there is one."""
+    """`text[start:stop]` is a name (None in an array), its value, and the comma after it if there is one."""
 
     name: str | None
     start: int
@@ -62,7 +62,7 @@ class Member(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A text and what it says."""
+    """A text and its parsed value."""
 
     text: str
     root: Node
@@ -70,14 +70,14 @@ class Document(NamedTuple):
 
 
 def blank(text: str) -> bool:
-    """Whether a file says nothing yet."""
+    """Whether a file has no content yet."""
     return not text.strip(f"{MARK} \t\r\n")
 
 
 def parsed(text: str, *, comments: bool) -> Document:
     """
     Args:
-        comments: Whether comments and a comma behind the last value are part of the language.
+        comments: Accept comments, and a comma after the last value.
 
     Raises:
         Fault: The text is not JSON.
@@ -119,7 +119,7 @@ class _Reader:
         return self.scalar(at)
 
     def scalar(self, at: int) -> Node:
-        if not re.match(r'["tfn0-9]|-[0-9]', self.text[at : at + 2]):  # Python would take NaN and -Infinity
+        if not re.match(r'["tfn0-9]|-[0-9]', self.text[at : at + 2]):  # Python would accept NaN and -Infinity
             raise Fault("a value should stand here", at)
         try:
             value, stop = _DECODER.raw_decode(self.text, at)
@@ -164,7 +164,7 @@ def child(node: Node, name: str) -> Member | None:
     The member of an object with a name.
 
     Raises:
-        Fault: It is no object, or has the name twice: which of them the agent takes is not ours to guess.
+        Fault: It is not an object, or has the name twice: which of them the agent uses is not ours to guess.
     """
     if not isinstance(node.value, dict):
         raise Fault(f"an object should stand here, which has {name!r}", node.start)
@@ -185,13 +185,16 @@ def descended(node: Node, keys: Sequence[str]) -> tuple[Node, tuple[str, ...]]:
 
 
 def node_at(node: Node, keys: Sequence[str]) -> Node | None:
-    """What stands at the end of a path."""
+    """The node at the end of a path, or None."""
     node, missing = descended(node, keys)
     return None if missing else node
 
 
 def inserted(document: Document, node: Node, name: str | None, value: Json) -> str:
-    """The text with one more member at the end of an object (with a name) or an array, written as its neighbours are."""
+    """
+    The text with one more member at the end of an object (with a name) or an array,
+    in the style of its neighbours.
+    """
     text = document.text
     wide = _wide(document, node)
     last = node.members[-1] if node.members else None
@@ -210,11 +213,11 @@ def inserted(document: Document, node: Node, name: str | None, value: Json) -> s
 
 
 def removed(document: Document, node: Node, member: Member) -> str:
-    """The text without a member; comments beside other members stay."""
+    """The text without a member; comments on other members stay."""
     text, place = document.text, node.members.index(member)
     before = node.members[place - 1] if place else None
     stop = member.stop
-    ends = text[stop : stop + 1] in ("\r", "\n")  # else a comment before would swallow what comes now
+    ends = text[stop : stop + 1] in ("\r", "\n")  # otherwise a comment before would swallow what follows
     start = _beside(document, before.stop if before else node.start + 1, line=not ends)
     if member is not node.members[-1]:
         if before is None and text[stop:].lstrip(" \t")[:1] not in ("", "\r", "\n", "/"):
@@ -230,14 +233,14 @@ def removed(document: Document, node: Node, member: Member) -> str:
 
 
 def replaced(document: Document, node: Node, value: Json) -> str:
-    """The text with another value in place of one."""
+    """The text with one value replaced."""
     text = document.text
     body = rendered(text, value, _indent(text, node.start), wide=_wide(document, node))
     return text[: node.start] + body + text[node.stop :]
 
 
 def rendered(text: str, value: Json, indent: str, *, wide: bool) -> str:
-    """A value as it should look in a text, from the second line on behind an indentation."""
+    """A value in the style of a text; its lines from the second on are indented."""
     line, inner = _newline(text) + indent, indent + _unit(text)
     match value:
         case dict() if wide and value:
@@ -246,7 +249,7 @@ def rendered(text: str, value: Json, indent: str, *, wide: bool) -> str:
         case list() if wide and any(isinstance(item, (dict, list)) for item in value):
             items = [rendered(text, item, inner, wide=True) for item in value]
             brackets = "[]"
-        case _:  # a list of words stays on a line
+        case _:  # a list of words stays on one line
             return json.dumps(value, ensure_ascii=False)
     return brackets[0] + ",".join(_newline(text) + inner + item for item in items) + line + brackets[1]
 
@@ -256,7 +259,7 @@ def _quoted(name: str) -> str:
 
 
 def _wide(document: Document, node: Node) -> bool:
-    """Whether members of a node stand on lines of their own: as they do, or as the rest of the file does."""
+    """Whether members of a node get lines of their own: as they do now, or as in the rest of the file."""
     text = document.text
     if node.members:
         start = node.members[-1].start
@@ -265,7 +268,10 @@ def _wide(document: Document, node: Node) -> bool:
 
 
 def _beside(document: Document, at: int, *, line: bool = False) -> int:
-    """Behind the comments that follow on the same line; with `line`, behind its end too if the last one needs it."""
+    """
+    The position after the comments on the same line; with `line`, after its line end if the last comment needs
+    that.
+    """
     found = _BESIDE.match(document.text, at) if document.comments else None
     if not found:
         return at
@@ -275,13 +281,13 @@ def _beside(document: Document, at: int, *, line: bool = False) -> int:
 
 
 def _indent(text: str, at: int) -> str:
-    """The white space that the line of a position begins with."""
+    """The white space at the beginning of the line of a position."""
     line = text[text.rfind("\n", 0, at) + 1 : at].removeprefix(MARK)
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _unit(text: str) -> str:
-    """One step of indentation: that of the first line that has one."""
+    """One step of indentation: that of the first indented line."""
     found = re.search(r"\n([ \t]+)[^\s]", text)
     return found[1] if found else "  "
 

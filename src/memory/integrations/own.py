@@ -1,4 +1,4 @@
-"""Claude Code's own command for servers: ~/.claude.json is its state, too, and only it may write that while it runs."""
+"""Claude Code's own command for servers: only it may write ~/.claude.json, its state, while it runs."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 PROGRAM = "claude"
 TIMEOUT_SECONDS = 60
-GRACE_SECONDS = 2.0  # between asking a process to end and ending it
+GRACE_SECONDS = 2.0  # between asking a process to end and killing it
 
 WORD_LIMIT = 30_000
 """Characters of one word of a command: Windows takes 32767 in all, Linux 131072 bytes a word."""
 
-SAID_LIMIT = 500  # characters of what the command says, in a message
+SAID_LIMIT = 500  # characters of the command's output in a message
 
 SCOPE = ("--scope", "user")
-"""Last of the options, which stand before the name."""
+"""The last option; options come before the name."""
 
 HIDDEN = "{…}"
 """In place of an entry, whose variables and headers may be secrets."""
@@ -39,8 +39,8 @@ HIDDEN = "{…}"
 class Calls(NamedTuple):
     """
     Attributes:
-        argvs: What is run, one after the other, until one fails.
-        undo: What is run if one did not come to its end and the entry is gone.
+        argvs: The commands to run in order, until one fails.
+        undo: The command to run if one did not finish and the entry is gone.
     """
 
     argvs: tuple[tuple[str, ...], ...]
@@ -49,12 +49,12 @@ class Calls(NamedTuple):
 
 def adding(program: str, entry: Json, server: Sequence[str], old: Json) -> Calls:
     """
-    Add the server for the user.
+    The commands that add the server for the user.
 
     Args:
-        entry: What should stand there.
+        entry: What should be there.
         server: What the entry starts.
-        old: The entry that stands under our name. The command adds none in its place, so it goes first.
+        old: The present entry under our name. It is removed first, because the command does not replace an entry.
 
     Raises:
         ConfigError: An entry is too long for a command.
@@ -73,7 +73,7 @@ def removing(program: str) -> Calls:
 
 
 def masked(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """A command as it may be shown to everybody."""
+    """A command without secrets."""
     return (*argv[:-1], HIDDEN) if "add-json" in argv else argv
 
 
@@ -90,17 +90,19 @@ def run_calls(
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> None:
     """
+    Run commands of the agent.
+
     Args:
-        standing: The entry that stands under our name now.
+        standing: Gives the present entry under our name.
 
     Raises:
-        Error: One of the calls failed; what it said is in the message. If the entry was gone then, it was put back, or
-            the message says why it was not.
+        Error: A command failed; the message has its output. If the entry was gone then, it was put back, or the message
+            says why not.
     """
     try:
         for argv in calls.argvs:
             _run_call(argv, environment, timeout_seconds)
-    except BaseException as error:  # Ctrl-C between the two calls must not cost the entry either
+    except BaseException as error:  # Ctrl-C between two commands must not cost the entry either
         if calls.undo and standing() is None:
             try:
                 _run_call(calls.undo, environment, timeout_seconds)
@@ -126,8 +128,8 @@ def _run_call(argv: tuple[str, ...], environment: Environment, timeout_seconds: 
 
 
 def _outcome(argv: tuple[str, ...], environment: Environment, timeout_seconds: float) -> tuple[int, bytes]:
-    """The exit code and what was said."""
-    process = subprocess.Popen(  # noqa: S603  # the program is the one the user has on PATH
+    """The exit code, and the output for errors or else the ordinary one."""
+    process = subprocess.Popen(  # noqa: S603  # the program is the one that the user has on PATH
         argv,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -146,7 +148,7 @@ def _outcome(argv: tuple[str, ...], environment: Environment, timeout_seconds: f
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and what it started; first it may finish what it writes."""
+    """End a process and those it started, after some time to finish writing."""
     if sys.platform == "win32":
         process.kill()
         return

@@ -1,4 +1,4 @@
-"""Which files of an agent get what, and which of all agents have it; a file that cannot be read stops nothing."""
+"""Which files of an agent get what, and which files of all agents have it; an unreadable file stops nothing here."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Part(NamedTuple):
     One file of an agent.
 
     Attributes:
-        what: What of ours goes into it, for people.
-        inside: The project that it belongs to; None if it is the user's alone.
-        optional: Whether the rest is done even if something of somebody else stands in its place.
+        what: Our part of the file, in words for people.
+        inside: The project that the file belongs to; None if it is the user's alone.
+        optional: Whether the rest is done even if someone else's content is in its place.
     """
 
     what: str
@@ -49,19 +49,21 @@ class Part(NamedTuple):
 
     def seen(self) -> Seen:
         """
+        Read the file.
+
         Raises:
-            ConfigError: As `memory.integrations.files.seen` says.
+            ConfigError: See `memory.integrations.files.seen`.
         """
         return seen(self.path, inside=self.inside)
 
 
 def root(environment: Environment) -> Path:
-    """The project's folder: of the git repository around the current folder, else the current one."""
+    """The project's folder: the root of the git repository around the current folder, else the current folder."""
     return repository(environment.cwd) or environment.cwd
 
 
 def for_user(agent: Agent, environment: Environment, command: Command, *, hooks: bool) -> list[Part]:
-    """The user's files: server, hooks unless they are not wanted, skill."""
+    """The user's files: server, hooks if wanted, skill."""
     server = _server(agent, agent.user(environment), command)
     parts = [server]
     if hooks and agent.hooks:
@@ -79,10 +81,10 @@ def for_user(agent: Agent, environment: Environment, command: Command, *, hooks:
 
 def for_project(agent: Agent, environment: Environment, command: Command) -> list[Part]:
     """
-    The project's file: the server only, since a hook would run on the machines of all who share it.
+    The project's file: the server only, because a hook would run on the machines of all who share it.
 
     Raises:
-        Invalid: The agent has no file in projects, or the project's is the user's own: the current folder is the home.
+        Invalid: The agent has no file in projects, or it would be the user's own: the current folder is the home.
     """
     hint = f"Without --project: memory setup {agent.name}"
     if not agent.project:
@@ -99,7 +101,7 @@ def instructions(environment: Environment) -> list[Part]:
 
 
 def _server(agent: Agent, paths: tuple[Path, ...], command: Command, *, inside: Path | None = None) -> Part:
-    """Of the files that an agent reads, the one with our entry, else one that is there, else the first."""
+    """Of the files that an agent reads, the one with our entry, else one that exists, else the first."""
     value = agent.entry(command)
     edit: Edit
     if agent.form == "toml":
@@ -141,7 +143,7 @@ class Row(NamedTuple):
     """
     Attributes:
         installed: Whether the agent seems to be on this machine.
-        user, project: "unreadable", or what `edits.presence` says.
+        user, project: "unreadable", or the result of `edits.presence`.
     """
 
     name: str
@@ -154,7 +156,7 @@ class Row(NamedTuple):
 
 
 def overview(environment: Environment) -> list[Row]:
-    """Every agent: whether it seems to be here, and whether memory is set up in it."""
+    """Every agent: whether it seems to be installed, and whether memory is set up in it."""
     mine = command(environment, home=None, config=None, shared=False)
     rows = []
     for agent in AGENTS:
@@ -176,7 +178,7 @@ def overview(environment: Environment) -> list[Row]:
 
 
 def _project(agent: Agent, environment: Environment) -> Part | None:
-    """The project's file, if there is one that is not the user's."""
+    """The project's file, if it has one that is not the user's."""
     try:
         return for_project(agent, environment, command(environment, home=None, config=None, shared=True))[0]
     except Invalid:

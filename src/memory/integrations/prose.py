@@ -1,4 +1,4 @@
-"""Instructions for agents in Markdown: a block in a file of the user's, or a file that is ours alone."""
+"""Instructions for agents in Markdown: a block in the user's file, or a file that is ours alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A marked block; what stands around it is the user's."""
+    """A marked block; what surrounds it is the user's."""
 
     body: str
 
@@ -66,8 +66,10 @@ class Block:
     @staticmethod
     def _found(text: str) -> _Span | None:
         """
+        The span of our block; None if there is none.
+
         Raises:
-            Fault: There is a mark that is not alone on its line, or has no other one, or a second block.
+            Fault: A mark is not alone on its line or has no counterpart, or there is a second block.
         """
         marks = [found.start() for found in _MARK.finditer(text)]
         begins = [found.start(1) for found in _BEGIN.finditer(text)]
@@ -77,7 +79,7 @@ class Block:
                 raise Fault("a mark of ours that is damaged or in the wrong place", at)
         if len(marks) % 2:
             raise Fault(f"no {END} follows", marks[-1])
-        if len(marks) > 2:  # the two of a block
+        if len(marks) > 2:  # a block has two
             raise Fault("a second block of ours", marks[2])
         return _Span(marks[0], ends[marks[1]]) if marks else None
 
@@ -87,7 +89,7 @@ _SIGNED = re.compile(r"\n<!-- written by `memory setup`, ([0-9a-f]{12}) -->\n?\Z
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A file that is ours as long as nobody changed it, which a checksum in its last line tells."""
+    """A file that is ours unless someone changed it, which a checksum in its last line shows."""
 
     body: str
 
@@ -111,7 +113,7 @@ class Whole:
 
 
 def _unchanged(text: str) -> bool:
-    text = text.replace("\r\n", "\n")  # what git may have made of it
+    text = text.replace("\r\n", "\n")  # git may have changed the line ends
     found = _SIGNED.search(text)
     return bool(found) and found is not None and _sum(text[: found.start()].strip() + "\n") == found[1]
 

@@ -1,7 +1,7 @@
 """
-One request of `memory setup`, worked out and carried out.
+Works out one request of `memory setup` and carries it out.
 
-Everything is read and worked out before anything is written: a file that cannot be changed safely stops the whole.
+Everything is read and worked out before anything is written: a file that cannot be changed safely stops all of it.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Request:
     """
     Attributes:
         agent: One of `NAMES`.
-        project: Whether the project's file is meant, in place of the user's.
-        force: Whether what somebody else put under our name is replaced.
-        hooks: Whether hooks are registered too; removing removes them in any case.
-        home, config: What `memory --home` and `memory --config` were given.
+        project: Use the project's file instead of the user's.
+        force: Replace what someone else put under our name.
+        hooks: Register hooks too; removing always removes them.
+        home, config: The arguments of `memory --home` and `memory --config`.
 
     Raises:
         Invalid: No agent has the name.
@@ -64,14 +64,15 @@ CHANGING = frozenset({"added", "replaced", "updated", "removed", "unverified"})
 
 class Step(NamedTuple):
     """
-    What became of one file, or will.
+    What was done to one file, or would be.
 
     Attributes:
-        state: "added", "replaced" (somebody else's, by force), "updated", "already" (as it should be), "removed",
-            "absent" (nothing to remove), "other" (nothing to remove; somebody else's stands there), "kept" (changed by
-            somebody, so left alone), "unverified" (the agent's command said yes, but its file does not).
-        calls: What was run in place of writing the file, without secrets.
-        diff: The change, as `memory.integrations.files.diff` shows it; empty if something was run.
+        state: "added", "replaced" (someone else's, by force), "updated", "already" (as it should be), "removed",
+            "absent" (nothing to remove), "other" (nothing to remove; someone else's is there),
+            "kept" (changed by someone, so left alone), "unverified" (the agent's command reported success,
+            but its file does not show it).
+        calls: Commands run instead of writing the file, without secrets.
+        diff: The change, as `memory.integrations.files.diff` shows it; empty if commands were run.
         backup: The copy of the file from before.
     """
 
@@ -99,7 +100,7 @@ class Outcome(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """`after` is None if the file goes; `undone` if the file is as it was before ours, so the copy can go."""
+    """`after` is None if the file is removed; `undone`: the file is as before ours was added, so the copy can go."""
 
     part: Part
     file: Seen
@@ -112,12 +113,12 @@ class _Change(NamedTuple):
 
 def setup(request: Request, environment: Environment, *, dry_run: bool = False) -> Outcome:
     """
-    Register with an agent, or undo it. The same once more changes nothing.
+    Register with an agent, or undo it. Doing it twice changes nothing more.
 
     Raises:
         Invalid: The agent has no file in projects.
-        ConfigError: A file cannot be changed safely, or has somebody else's under our name; nothing was changed.
-        Error: The agent's own command failed; the hint says where what was there before is.
+        ConfigError: A file cannot be changed safely, or has someone else's entry under our name; nothing was changed.
+        Error: The agent's own command failed; the hint says where the former content is.
     """
     agent = next((agent for agent in AGENTS if agent.name == request.agent), None)
     started = _started(agent, request, environment)
@@ -138,13 +139,13 @@ def setup(request: Request, environment: Environment, *, dry_run: bool = False) 
 
 
 def _started(agent: Agent | None, request: Request, environment: Environment) -> Command:
-    """What an entry is to start: as an entry that stands there does, where nothing else is asked for."""
+    """The command for the entry; options of an existing entry stay unless others are given."""
     shared = request.project or agent is None
     standing = NOTHING
     started = command(environment, home=request.home, config=request.config, shared=shared)
     if agent and not request.remove:
         part = _parts(agent, request, environment, started)[0]
-        with suppress(Fault):  # it is told when the change is worked out
+        with suppress(Fault):  # reported when the change is worked out
             found = part.edit.standing(part.seen().text)
             standing = options(found.server) if isinstance(found, (JsonEdit, TomlEdit)) else NOTHING
     return command(environment, home=request.home, config=request.config, shared=shared, standing=standing)
@@ -181,7 +182,7 @@ def _planned(part: Part, request: Request) -> _Change:
 
 
 def _installed(edit: Edit, text: str, *, force: bool) -> tuple[str, str]:
-    """What becomes of something that is not there yet, and the text."""
+    """The state after adding to a text, and the new text."""
     try:
         return "added", edit.install(text, force=False)
     except Occupied:
@@ -191,14 +192,14 @@ def _installed(edit: Edit, text: str, *, force: bool) -> tuple[str, str]:
 
 
 def _without(part: Part, file: Seen, standing: Edit | None) -> _Change:
-    """Without ours: exactly as it was before, if nobody else changed it since; else ours alone is cut out."""
+    """Remove our part: restores the text from before if nothing else changed since, else cuts out only ours."""
     text = file.text
     if standing is None:
         if (part.optional and text) or _foreign(part.edit, text):
             return _Change(part, file, "kept", text)
         return _Change(part, file, "other" if presence(part.edit, text) == "other" else "absent", text)
     before = _before(part)
-    known = before is not None or not part.path.is_symlink()  # a link is the user's, so its file was
+    known = before is not None or not part.path.is_symlink()  # a link is the user's, and so was its file
     with suppress(Fault, Occupied):
         if known and standing.install(before or "", force=True) == text:
             return _Change(part, file, "removed", before, undone=True)
@@ -206,7 +207,7 @@ def _without(part: Part, file: Seen, standing: Edit | None) -> _Change:
 
 
 def _before(part: Part) -> str | None:
-    """What the file said before ours; a copy that is broken, or was made with ours in it already, does not say that."""
+    """The text before ours was added; None if the copy is broken or already contains ours."""
     before = files.before(part.path) if part.private else None
     with suppress(Fault):
         return before if before is None or part.edit.standing(before) is None else None
@@ -228,7 +229,7 @@ def _notices(change: _Change) -> Iterator[str]:
 
 
 def _called(change: _Change, started: Command, environment: Environment) -> _Change:
-    """The change made by the agent's own command, if there is one on PATH."""
+    """The change made by the agent's own command, if that is on PATH."""
     program = environment.program(own.PROGRAM)
     if program is None or not _differs(change):
         return change
@@ -239,7 +240,7 @@ def _called(change: _Change, started: Command, environment: Environment) -> _Cha
 
 
 def _entry(text: str) -> Json:
-    """What stands under our name in Claude Code's file."""
+    """The entry under our name in Claude Code's file."""
     if blank(text):
         return None
     node = node_at(parsed(text, comments=False).root, ("mcpServers", "memory"))
@@ -270,7 +271,7 @@ def _diff(change: _Change) -> str:
 
 
 def _make(change: _Change, environment: Environment) -> _Change:
-    """What became of it."""
+    """Carry out a change; returns it with its final state."""
     if change.calls:
         return _ask(change, change.calls, environment)
     if _differs(change):
@@ -280,7 +281,7 @@ def _make(change: _Change, environment: Environment) -> _Change:
 
 def _ask(change: _Change, calls: Calls, environment: Environment) -> _Change:
     """
-    Have the agent's own command do it, with a copy of the file made before; then see whether the file says so.
+    Let the agent's own command make the change, after copying the file; then check whether the file shows it.
 
     Raises:
         Error: The command failed.
@@ -307,7 +308,7 @@ def _ask(change: _Change, calls: Calls, environment: Environment) -> _Change:
 
 
 def _starts_alike(entry: Json, wanted: Json) -> bool:
-    """Whether an entry starts what it should; the agent's command may put more into it, such as `"env": {}`."""
+    """Whether an entry starts the right command; the agent may add more to it, such as `"env": {}`."""
     if not (isinstance(entry, dict) and isinstance(wanted, dict)):
         return entry is wanted is None
     return all(entry.get(key) == wanted.get(key) for key in ("command", "args"))
@@ -324,5 +325,5 @@ def _write(change: _Change) -> None:
     if change.undone and change.part.private:
         files.backup(path).unlink(missing_ok=True)
     if change.after is None and change.part.what == "skill":
-        with suppress(OSError):  # somebody has put more into the folder
+        with suppress(OSError):  # someone has put more into the folder
             path.parent.rmdir()

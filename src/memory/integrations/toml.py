@@ -1,4 +1,4 @@
-"""The server's entry in a settings file in TOML, whose comments and order stay."""
+"""The server's entry in a TOML settings file, whose comments and order stay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _UNUSUAL = "written in a way that cannot be changed without touching the rest"
 _TOO_DEEP = f"nested more than {DEPTH_LIMIT} deep"
 _DEEP_KEY = re.compile(rf"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{DEPTH_LIMIT}}}")
-"""A key with so many dots takes tomllib memory in the square of them: 100,000, which are 200 KB of text, some 40 GB."""
+"""A key with so many dots. They take tomllib quadratic memory: 100,000, which are 200 KB of text, take about 40 GB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class TomlEdit:
     """
     `[KEY.memory]`, with the members of `value`.
 
-    tomlkit writes and parses. It knows no places of a text, puts a new table among its neighbours, and takes comments
-    behind a table for the table's own; so a table is put at the end, and cut out, as lines. Whatever is tried, the text
-    is used only if it says what it said, but for ours.
+    tomlkit writes and parses. But it has no positions in a text, puts a new table among its neighbours,
+    and takes comments after a table for the table's own; so a table is appended and cut out as lines.
+    Whichever way is tried, the result is used only if its content is the same except for ours.
 
     Attributes:
         key: The table of servers.
@@ -61,7 +61,7 @@ class TomlEdit:
         return _first(text, ways, {**tables, self.key: {**_table(tables, self.key), NAME: value}})
 
     def _appended(self, text: str) -> str:
-        """At the end, where a table of its own can be put without touching anything."""
+        """Append our table, which touches nothing else."""
         import tomlkit
 
         body = tomlkit.dumps({self.key: {NAME: self.value}})
@@ -71,7 +71,7 @@ class TomlEdit:
         return text + lines * (not text.endswith("\n")) + lines + body.replace("\n", lines)
 
     def _edited(self, text: str) -> str:
-        """Where it stands, or among the servers."""
+        """Change our entry in its place, or add it among the servers."""
 
         def change(document: TOMLDocument) -> None:
             servers = cast("Table", document[self.key])
@@ -102,7 +102,7 @@ class TomlEdit:
         return _first(text, ways, {**tables, self.key: rest}, *([] if rest else [without]))
 
     def _cut(self, text: str) -> str:
-        """Without the tables under headers of ours, each up to its last key: comments behind that are the user's."""
+        """Cut out the tables under our headers, each up to its last key: comments after that are the user's."""
         header = re.compile(rf"""\s*\[\s*(["']?){re.escape(self.key)}\1\s*\.\s*(["']?){NAME}\2\s*[.\]]""")
         lines = text.removeprefix(MARK).splitlines(keepends=True)
         left: list[str] = []
@@ -134,7 +134,7 @@ class TomlEdit:
 
 
 def _whole(text: str) -> bool:
-    """Whether a text is TOML; what stands before a line within a string or a list is none."""
+    """Whether a text is valid TOML; text that ends within a string or a list is not."""
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -143,7 +143,12 @@ def _whole(text: str) -> bool:
 
 
 def _end_of_table(lines: list[str], at: int) -> int:
-    """Behind the last line of the table whose header stands at a line that is neither empty nor a comment."""
+    """
+    The index after a table's last line that is neither blank nor a comment.
+
+    Args:
+        at: Index of the table's header.
+    """
     end = at = at + 1
     while at < len(lines) and not (line := lines[at].strip()).startswith("["):
         at += 1
@@ -153,10 +158,11 @@ def _end_of_table(lines: list[str], at: int) -> int:
 
 def _by_library(text: str, change: Callable[[TOMLDocument], None]) -> str:
     """
-    A text changed by tomlkit.
+    Change a text with tomlkit.
 
     Raises:
-        Fault: It cannot read or change it, as tables in an unusual order, which are valid TOML; or a comment has gone.
+        Fault: tomlkit cannot read or change it, such as tables in an unusual order, which are valid TOML; or a comment
+            got lost.
     """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
@@ -178,7 +184,7 @@ def _table(tables: dict[str, Json], key: str) -> dict[str, Json]:
 
 
 def _said(text: str) -> dict[str, Json]:
-    """What a text says; floats as they are spelled, since nan is not even itself."""
+    """The content of a text; floats as they are spelled, because nan does not equal itself."""
     if found := _DEEP_KEY.search(text):
         raise Fault(_TOO_DEEP, found.start())
     try:
@@ -190,7 +196,7 @@ def _said(text: str) -> dict[str, Json]:
 
 
 def _place(text: str, message: str) -> int:
-    """The position that a message of `tomllib` names; Python 3.14 gives it as attributes too."""
+    """The position in a message of `tomllib`, which Python 3.14 also has as attributes."""
     found = re.search(r"line (\d+), column (\d+)", message)
     if not found:
         return len(text)
@@ -200,10 +206,10 @@ def _place(text: str, message: str) -> int:
 
 def _first(text: str, ways: Sequence[Callable[[str], str]], *sayings: dict[str, Json]) -> str:
     """
-    What the first way makes of a text that says one of `sayings` then.
+    The result of the first way whose content is one of `sayings`.
 
     Raises:
-        Fault: None does; the last one's.
+        Fault: None is; the error of the last way.
     """
     fault = Fault(_UNUSUAL, 0)
     for way in ways:
@@ -221,7 +227,7 @@ def _comments(text: str) -> Counter[str]:
 
 
 def _like(text: str, changed: str) -> str:
-    """With the byte order mark and the line ends of the text it comes from."""
+    """The changed text with the byte order mark and the line ends of the original."""
     changed = changed.removeprefix(MARK)
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
         changed = changed.replace("\r\n", "\n").replace("\n", "\r\n")
