@@ -9,6 +9,7 @@ A set is a folder (`memory.evaluate.judged`); its documents become memories of a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.evaluate import judged
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from memory.config.config import Config
     from memory.engine import Engine
-    from memory.evaluate.build import Progress, Watch
+    from memory.evaluate.build import Watch
     from memory.evaluate.judged import Judged, Question
     from memory.evaluate.systems import Asked, System
 
@@ -154,11 +155,15 @@ def _of_set(one: Judged, wanted: Chosen, others: Sequence[_Foreign], plan: Plan,
     embeds = plan.config.embedding.provider != "none" and any(system.embeds for system in systems)
     with opened(one, plan.config, plan.cache, embeds=embeds, watch=watch) as engine:
         with watch(f"{one.name}: asking") as progress:
-            each = _counting(total, progress)
-            answers = {system.name: _asked(engine, one, system, questions, each) for system in systems}
+            done = count(1)
+
+            def each() -> None:
+                progress(next(done), total)
+
+            asked = {system.name: _asked(engine, one, system, questions, each) for system in systems}
             unanswerable = tuple(_unanswerable(engine, one, foreign, each) for foreign in others)
         status = engine.maintenance.status()
-    hybrid = answers.get(HYBRID)
+    hybrid = asked.get(HYBRID)
     return OfSet(
         name=one.name,
         documents=len(one.documents),
@@ -168,9 +173,9 @@ def _of_set(one: Judged, wanted: Chosen, others: Sequence[_Foreign], plan: Plan,
         unknown=one.unknown,
         waiting=status.counts.queued if embeds else 0,
         model=status.configured if embeds else "",
-        lines=tuple(line(system.name, answers[system.name], hybrid) for system in wanted.systems),
+        lines=tuple(line(system.name, asked[system.name], hybrid) for system in wanted.systems),
         frontier=tuple(
-            Point(value, line(system.name, answers[system.name], hybrid))
+            Point(value, line(system.name, asked[system.name], hybrid))
             for value, system in zip(EFFORTS, efforts, strict=False)
         ),
         unanswerable=unanswerable,
@@ -190,14 +195,3 @@ def _unanswerable(engine: Engine, one: Judged, foreign: _Foreign, each: Callable
     questions = judged.grouped(foreign.questions, one.documents)
     names = [str(answer.outcome) for answer, _ in answers(engine, tiered, questions, each)]
     return Unanswerable(foreign.name, len(names), outcomes(names))
-
-
-def _counting(total: int, progress: Progress) -> Callable[[], None]:
-    done = 0
-
-    def each() -> None:
-        nonlocal done
-        done += 1
-        progress(done, total)
-
-    return each

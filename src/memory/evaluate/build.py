@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,6 +18,7 @@ from memory.schema.query import EVERYTHING, MOST
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from memory.evaluate.judged import Document, Judged
     from memory.schema.memory import Memory
@@ -48,7 +48,8 @@ def opened(judged: Judged, config: Config, cache: Path | None, *, embeds: bool, 
         StoreError: The store cannot be made.
         EmbedError: The model cannot be used; what was embedded is kept.
     """
-    with _home(judged, cache) as home:
+    name = f"{judged.name}-{judged.fingerprint}"
+    with TemporaryDirectory(prefix="memory-eval-") if cache is None else nullcontext(cache / name) as home:
         embedding = replace(config.embedding, fill="lazy")  # `settle` embeds, in large batches, and shows how far it is
         own = Config(home=str(home), store=config.store, embedding=embedding, search=config.search)
         with Engine.open(own, lasting=False) as engine:
@@ -73,15 +74,6 @@ def settle(engine: Engine, progress: Progress) -> None:
     else:
         engine.vectors.embed(progress)
         engine.vectors.learn(anew=True)
-
-
-@contextmanager
-def _home(judged: Judged, cache: Path | None) -> Generator[Path]:
-    if cache is None:
-        with TemporaryDirectory(prefix="memory-eval-") as folder:
-            yield Path(folder)
-        return
-    yield cache / f"{judged.name}-{judged.fingerprint}"
 
 
 def _keep(engine: Engine, judged: Judged, watch: Watch) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.evaluate import Evaluation
-    from memory.evaluate.measures import Line, Mean, OfSet, Share, Summary
+    from memory.evaluate.measures import Line, Mean, OfSet, Summary
 
 MEASURES = ("nDCG@10", "Recall@5", "Recall@10", "MRR@10", "hit@5")
 UNKNOWN = "–"
@@ -120,7 +120,7 @@ def _lines(lines: Sequence[Line]) -> str:
             line.system,
             *(_interval(mean) for mean in line.quality),
             _percent(line.relative, 1),
-            UNKNOWN if line.difference is None else _difference(line.difference),
+            UNKNOWN if line.difference is None else _interval(line.difference, "+"),
             _calls(line.calls),
             f"{1000 * line.p50:.1f}",
             f"{1000 * line.p95:.1f}",
@@ -130,12 +130,8 @@ def _lines(lines: Sequence[Line]) -> str:
     return _table(head, rows)
 
 
-def _interval(mean: Mean) -> str:
-    return f"{mean.mean:.3f} ({mean.low:.3f} to {mean.high:.3f})"
-
-
-def _difference(mean: Mean) -> str:
-    return f"{mean.mean:+.3f} ({mean.low:+.3f} to {mean.high:+.3f})"
+def _interval(mean: Mean, sign: str = "") -> str:
+    return f"{mean.mean:{sign}.3f} ({mean.low:{sign}.3f} to {mean.high:{sign}.3f})"
 
 
 def _calls(mean: Mean) -> str:
@@ -153,7 +149,11 @@ def _outcomes(one: OfSet) -> str | None:
         return None
     head = ("tiered: questions of", "asked", *(str(outcome) for outcome in Outcome))
     rows = [
-        (f"{name}, which it {'answers' if own else 'does not answer'}", f"{questions:,}", *_shares(outcomes))
+        (
+            f"{name}, which it {'answers' if own else 'does not answer'}",
+            f"{questions:,}",
+            *(_percent(one.share, 1) for one in outcomes),
+        )
         for name, questions, outcomes, own in (
             (one.name, one.questions, tiered.outcomes, True),
             *((other.other, other.questions, other.outcomes, False) for other in one.unanswerable),
@@ -161,10 +161,6 @@ def _outcomes(one: OfSet) -> str | None:
     ]
     tiers = ", ".join(f"{tier.name} {_percent(tier.share)}" for tier in tiered.tiers)
     return f"{_table(head, rows)}\n\nTiers of its own questions: {tiers}."
-
-
-def _shares(shares: Sequence[Share]) -> tuple[str, ...]:
-    return tuple(_percent(one.share, 1) for one in shares)
 
 
 def _legend(found: Evaluation) -> str:
