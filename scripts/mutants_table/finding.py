@@ -257,6 +257,16 @@ READERS = (
         "while cut + 1 < stop and totals[stop] - totals[cut] > size + 1:",
         "test_chunk.py",
     ),
+    Mutant("stem-takes-away-a-second-l", '"aeioulsz"', '"aeiousz"', "test_stems.py"),
+    Mutant(
+        "word-has-capitals-that-came-later", "bisect(self._capitals, ord(letter)) % 2", "ord(letter)", "test_stems.py"
+    ),
+    Mutant(
+        "rare-word-is-no-beginning",
+        "(more := rows(longer)) > found",
+        "(more := rows(longer)) < found",
+        "test_stores.py",
+    ),
     Mutant("chunk-is-always-a-section", "begins=cut == cuts[0])", "begins=True)", "test_chunk.py"),
 )
 
