@@ -65,7 +65,7 @@ class Graph(Protocol):
         ...
 
     def neighbours(self, ids: Collection[MemoryId], *, besides: Collection[MemoryId] = ()) -> AbstractSet[MemoryId]:
-        """The entities that a relation joins to one of these, whichever way it points, but those `besides`."""
+        """The entities that a relation joins to one of these, whichever way it points, less those `besides`."""
         ...
 
     def attach(self, links: Sequence[Attached]) -> Sequence[bool]:
