@@ -178,3 +178,18 @@ def test_chunks_that_another_program_orphaned_take_all_that_was_learned_along(pa
 
         assert store.check() == ()
         assert store.term_vectors.learned(1) is None
+
+
+def test_which_generation_answers_is_read_without_an_index_that_may_be_damaged(path: Path) -> None:
+    """A search asks it first: it must not fail for a page that no other part of it reads."""
+    with closing(apsw.Connection(str(path))) as db:
+        root = db.execute("select rootpage from sqlite_schema where name = 'one_active_generation'").get
+        size = db.pragma("page_size")
+    content = bytearray(path.read_bytes())
+    content[(root - 1) * size : root * size] = b"\xff" * size
+    path.write_bytes(content)
+
+    with closing(SqliteStore(path)) as store:
+        generation, fit = store.term_vectors.answering()
+
+    assert (generation, fit is None) == (1, False)

@@ -46,7 +46,7 @@ class SqliteTermVectors(Part):
     def answering(self, db: apsw.Connection) -> tuple[int, float | None]:
         row: Row | None = db.execute(
             f"""select g.id, (select fit from lexicons l where l.generation = g.id and {_WHOLE})
-                from generations g where g.state = 'active'"""
+                from generations g where +g.state = 'active'"""  # +: there are few, and an index may be damaged
         ).get
         return (0, None) if row is None else (row[0], row[1])
 
