@@ -167,9 +167,8 @@ class Embedders:
         """
         configured = self.configured()
         active, building = self._living()
-        if active is not None and not any(
-            self._is_of(configured, one.space) for one in (active, building) if one is not None
-        ):
+        spaces = [one.space for one in (active, building) if one is not None]
+        if active is not None and not any(self._is_of(configured, space) for space in spaces):
             raise self._mismatch(active.space, configured)
         return configured
 
@@ -210,27 +209,15 @@ class Embedders:
         return self._spec.names if ours else self.configured().names
 
     def hosts(self) -> tuple[str, ...]:
-        """
-        The servers that the configured model sends texts to; empty if it runs in this process.
-        Refused if unusable.
-        """
+        """The servers that the configured model sends texts to; none if it runs here. Refused if unusable."""
         embedder = self.configured()
         return tuple(filter(None, (embedder.host, embedder.fallback)))
 
     def named(self, generations: Iterable[Generation]) -> Generation | None:
-        """
-        The latest generation that the configured model can continue, without asking it for its width;
-        None if none.
-        """
+        """The latest generation that the configured model can continue, without asking it for its width."""
         own, width = self._names(), self._settings.dimensions
-        return next(
-            (
-                one
-                for one in reversed(list(generations))
-                if one.space[:3] == own and (not width or one.space.dimension == width)
-            ),
-            None,
-        )
+        same = (one for one in reversed(list(generations)) if one.space[:3] == own)
+        return next((one for one in same if width in {0, one.space.dimension}), None)
 
     @property
     def price(self) -> float:
