@@ -1,4 +1,4 @@
-"""Which project a folder belongs to, and by which names it is known."""
+"""Which project a folder belongs to, and by which names a project is known."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def project(folder: Path) -> str | None:
 def repository(folder: Path) -> Path | None:
     """The root of the git work tree around a folder."""
     folder = folder.resolve()
-    # Not `Path.exists`, which raises for a folder that lets nobody look, and for a name that is too long.
+    # Not `Path.exists`, which raises for a folder without permission to look, and for a name that is too long.
     return next((parent for parent in (folder, *folder.parents) if os.path.exists(parent / ".git")), None)
 
 

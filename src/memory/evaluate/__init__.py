@@ -1,5 +1,5 @@
 """
-How good the answers are, and how often they cost a call of the model: measured on sets of judged questions.
+How good the answers are, and how often they cost a call of the model, measured on sets of judged questions.
 
 A set is a folder (`memory.evaluate.judged`); its documents become memories of a store of their own
 (`memory.evaluate.build`); its questions are asked to every system of a table through the engine
@@ -44,20 +44,20 @@ if TYPE_CHECKING:
 __all__ = ["Evaluation", "Plan", "evaluate"]
 
 OF_OTHERS = 200
-"""Questions of each other set that are asked to a set, unless one is named for that."""
+"""How many questions of each other set are put to a set, unless one is named for that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """
-    What is to be measured.
+    What to measure.
 
     Attributes:
-        config: Its embedding and search settings count, nothing else of it.
-        cache: Where stores are kept from one time to the next; None keeps none.
-        most: Questions of a set at most, always the same ones; None asks all.
-        systems: Names of systems, "frontier" among them; None takes all that can be asked with this configuration.
-        frontier: Whether efforts are asked at all.
+        config: Only its embedding and search settings count.
+        cache: Where stores are kept between runs; None keeps none.
+        most: The most questions of a set, always the same ones; None asks all.
+        systems: Names of systems, possibly with "frontier"; None takes all that this configuration can run.
+        frontier: Whether to measure efforts at all.
         against: The folder of a set whose questions no other set can answer; None takes some of every other set.
     """
 
@@ -89,11 +89,11 @@ def evaluate(folders: Sequence[Path], plan: Plan, watch: Watch) -> Evaluation:
     Measure all systems on all sets.
 
     Args:
-        folders: Of judged sets, or folders of such folders.
-        watch: Makes what is told how far the work is.
+        folders: Folders of judged sets, or folders that contain such folders.
+        watch: Makes the progress callback for each piece of work.
 
     Raises:
-        Invalid: A set is not as it should be, or there is no such system.
+        Invalid: A set has errors, or there is no such system.
         EmbedError: The model cannot be used.
         StoreError: A store cannot be made.
     """
@@ -112,6 +112,8 @@ def evaluate(folders: Sequence[Path], plan: Plan, watch: Watch) -> Evaluation:
 
 def _wanted(plan: Plan) -> tuple[Chosen, tuple[Notice, ...]]:
     """
+    The systems to measure, and notices about those left out.
+
     Raises:
         Invalid: There is no system of a name.
     """
@@ -133,7 +135,7 @@ class _Foreign(NamedTuple):
 
 
 def _others(sets: Sequence[Judged], plan: Plan) -> list[list[_Foreign]]:
-    """For each set the questions that its documents do not answer."""
+    """For each set, the questions that its documents do not answer."""
     if plan.against is not None:
         place, name = plan.against.resolve(), judged.name(plan.against)
         if not (questions := judged.questions(plan.against)):

@@ -1,4 +1,4 @@
-"""The store of a judged set: a memory for each document, with all that is derived from it."""
+"""The store of a judged set: a memory for each document, with everything derived from it."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory
 
     Progress: TypeAlias = Callable[[int, int], None]
-    """Told how much of how much is done."""
+    """Called with how much is done, and of how much."""
 
     Watch: TypeAlias = Callable[[str], AbstractContextManager[Progress]]
-    """Makes one for the work that a label names."""
+    """Makes a `Progress` for the work that a label names."""
 
-BATCH = 256  # documents of one transaction
+BATCH = 256  # documents in one transaction
 
 
 @contextmanager
 def opened(judged: Judged, config: Config, cache: Path | None, *, embeds: bool, watch: Watch) -> Generator[Engine]:
     """
-    The engine on a store of the set's documents, never on the user's own.
+    An engine on a store of the set's documents, never on the user's own.
 
     Args:
-        config: Whose model and search settings count; its other settings do not.
-        cache: Holds stores from one time to the next, each in a folder of its own; None builds it anew in a temporary
-            one. What was interrupted goes on where it was.
+        config: Only its model and search settings count.
+        cache: Keeps stores between runs, each in a folder of its own; an interrupted one continues where it was. None
+            builds the store in a temporary folder.
         embeds: Whether vectors are needed.
 
     Raises:
-        Invalid: A document cannot be kept, or the store in the cache is of other documents.
-        StoreError: The store cannot be made.
+        Invalid: A document cannot be saved, or an id looks like a secret.
+        StoreError: The store cannot be made, or the one in the cache has other documents.
         EmbedError: The model cannot be used; what was embedded is kept.
     """
     name = f"{judged.name}-{judged.fingerprint}"
     with TemporaryDirectory(prefix="memory-eval-") if cache is None else nullcontext(cache / name) as home:
-        embedding = replace(config.embedding, fill="lazy")  # `settle` embeds, in large batches, and shows how far it is
+        embedding = replace(config.embedding, fill="lazy")  # `settle` embeds, in large batches and with progress
         own = Config(home=str(home), store=config.store, embedding=embedding, search=config.search)
         with Engine.open(own, lasting=False) as engine:
             _keep(engine, judged, watch)
@@ -63,8 +63,10 @@ def opened(judged: Judged, config: Config, cache: Path | None, *, embeds: bool, 
 
 def settle(engine: Engine, progress: Progress) -> None:
     """
-    Make all that is derived from what is kept, so that no search has to wait for it: what is measured then is a store
-    that was left alone for a while. Where vectors of another model answer, the configured one's come beside them.
+    Make everything that is derived from the memories, so that no search has to wait for it.
+
+    So a store is measured as it is after a while of rest. If vectors of another model are active,
+    those of the configured one are added beside them.
 
     Raises:
         EmbedError: The model cannot be used; what was embedded is kept.
@@ -77,7 +79,7 @@ def settle(engine: Engine, progress: Progress) -> None:
 
 
 def _keep(engine: Engine, judged: Judged, watch: Watch) -> None:
-    """Keep the documents that are not kept yet, in the order of their file."""
+    """Save the documents that are not saved yet, in the order of their file."""
     total, known = len(judged.documents), engine.maintenance.status().counts.memories
     if known >= total:
         return
@@ -88,7 +90,7 @@ def _keep(engine: Engine, judged: Judged, watch: Watch) -> None:
             try:
                 engine.save_all(drafts)
             except Invalid:
-                for document, draft in zip(batch, drafts, strict=True):  # which of them was it?
+                for document, draft in zip(batch, drafts, strict=True):  # find the one to name in the error
                     with _placed(document, judged):
                         engine.save(draft)
                 raise
@@ -96,7 +98,7 @@ def _keep(engine: Engine, judged: Judged, watch: Watch) -> None:
 
 
 def _draft(document: Document, judged: Judged) -> Draft:
-    """A text that is too long for a head becomes details, and its beginning the head."""
+    """The draft of a document. A text too long for a head becomes details, and its beginning the head."""
     long = len(document.text) > LINE_LIMIT
     title = " ".join(document.title.split())[:TITLE_LIMIT]
     with _placed(document, judged):
@@ -120,9 +122,11 @@ def _placed(document: Document, judged: Judged) -> Generator[None]:
 
 def _check(engine: Engine, judged: Judged) -> None:
     """
+    Check that the store has exactly the set's documents.
+
     Raises:
         Invalid: An id was taken for a secret.
-        StoreError: The store in the cache holds something else.
+        StoreError: The store in the cache has other documents.
     """
     known = {name(memory) for memory in _every(engine)}
     missing = next((document for document in judged.documents if document.id not in known), None)
@@ -143,5 +147,5 @@ def _every(engine: Engine) -> Generator[Memory]:
 
 
 def name(memory: Memory) -> str:
-    """The id of the document that a memory was made of."""
+    """The id of the document from which a memory was made."""
     return str(memory.metadata["id"])

@@ -25,14 +25,14 @@ ROWS = {
     QUERIES: 'A line is {"id": "q1", "text": "..."}; "group", a text, may follow.',
     JUDGMENTS: "A line is a query's id, a document's id and a grade, with tabs between them; grades above 0 answer.",
 }
-SEED = 1  # of every sample: the same questions each time
+SEED = 1  # of every sample, so that it has the same questions each time
 
 
 class Document(NamedTuple):
     """
     Attributes:
-        group: Questions of a group are asked among its documents alone.
-        line: Where it stands in its file, from 1.
+        group: Questions of a group are asked only among its documents.
+        line: Its line in the file, from 1.
     """
 
     id: str
@@ -45,7 +45,7 @@ class Document(NamedTuple):
 class Question(NamedTuple):
     """
     Attributes:
-        relevant: The documents that answer it by their ids, with grades above 0; empty if nobody has judged any.
+        relevant: The documents that answer it, by id, with grades above 0; empty if none was judged to.
     """
 
     id: str
@@ -58,8 +58,8 @@ class Judged(NamedTuple):
     """
     Attributes:
         questions: Those that some document of the set answers.
-        skipped: Questions that none does.
-        unknown: Judgments of documents or questions that are not there; they were left out.
+        skipped: How many questions no document answers.
+        unknown: How many judgments name a document or question that does not exist; they were left out.
         fingerprint: Of the documents' file, 12 hexadecimal digits.
     """
 
@@ -74,10 +74,10 @@ class Judged(NamedTuple):
 
 def folders(paths: Sequence[Path]) -> list[Path]:
     """
-    The folders of judged sets among those that are given: each one itself, or what is directly in it.
+    The folders of judged sets: each given folder itself, or those directly in it.
 
     Raises:
-        Invalid: One holds none, or two sets have one name.
+        Invalid: A folder has none, or two sets have the same name.
     """
     found: dict[str, Path] = {}
     for folder in paths:
@@ -97,8 +97,10 @@ def name(folder: Path) -> str:
 
 def read(folder: Path) -> Judged:
     """
+    Read a judged set.
+
     Raises:
-        Invalid: A file is missing, or a line of it is not as it should be; the message begins with its place.
+        Invalid: A file is missing, or one of its lines has an error; the message begins with the place.
     """
     documents = _documents(folder)
     asked = questions(folder)
@@ -120,7 +122,7 @@ def questions(folder: Path) -> tuple[Question, ...]:
     The questions of a set, without judgments.
 
     Raises:
-        Invalid: As of `read`.
+        Invalid: As in `read`.
     """
     found: dict[str, Question] = {}
     for place, _, row in _rows(folder / QUERIES):
@@ -133,12 +135,12 @@ def questions(folder: Path) -> tuple[Question, ...]:
 
 
 def sample(asked: Sequence[Question], most: int | None) -> Sequence[Question]:
-    """So many of the questions at most, always the same; None takes all."""
+    """At most this many of the questions, always the same ones; None takes all."""
     return asked if most is None or len(asked) <= most else Random(SEED).sample(asked, most)  # noqa: S311  # no secret
 
 
 def grouped(foreign: Sequence[Question], documents: Sequence[Document]) -> list[Question]:
-    """Questions of another set as they are asked to these documents: where there are groups, of one after the other."""
+    """Questions of another set for these documents; if the documents have groups, the questions go round them."""
     groups = list(dict.fromkeys(document.group for document in documents))
     return [question._replace(group=groups[number % len(groups)]) for number, question in enumerate(foreign)]
 
@@ -154,7 +156,7 @@ def _documents(folder: Path) -> tuple[Document, ...]:
 
 
 def _judgments(path: Path, asked: set[str], documents: set[str]) -> tuple[dict[str, dict[str, float]], int]:
-    """Grades above 0 by question and document, and how many judgments are of something that is not there."""
+    """Grades above 0 by question and document, and how many judgments name something that does not exist."""
     relevant: dict[str, dict[str, float]] = {}
     unknown = 0
     for number, line in _lines(path):
@@ -162,7 +164,7 @@ def _judgments(path: Path, asked: set[str], documents: set[str]) -> tuple[dict[s
         grade = _grade(fields)
         if grade is None:
             if number == 1 and len(fields) == 3:
-                continue  # the names of the columns
+                continue  # the header
             raise Invalid(
                 f"{printable(str(path))}:{number}: expected two ids and a grade, not {clipped_repr(line)}",
                 hint=ROWS[JUDGMENTS],
@@ -184,7 +186,7 @@ def _grade(fields: Sequence[str]) -> float | None:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines that are not blank, with their numbers. Only line feeds end one: JSON may hold other separators as they are."""
+    """Lines that are not blank, with their numbers. Only line feeds end one: JSON may contain other separators."""
     place = printable(str(path))
     with explained(Invalid, place, FORM):
         text = utf8(contents(path, BULK_BYTES), place)
@@ -194,7 +196,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """JSON objects with their places."""
+    """JSON objects, each with its place and line number."""
     for number, line in _lines(path):
         place = f"{printable(str(path))}:{number}"
         try:

@@ -1,4 +1,4 @@
-"""What a ranking is worth, how sure a mean of that is, and all that was measured added up."""
+"""How good a ranking is, how certain the mean over many is, and the figures of whole sets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Measures(NamedTuple, Generic[T]):
-    """Of one ranking, each 0..1, higher is better; or what became of them over several."""
+    """Measures of one ranking, each 0..1, higher is better; or a figure of each over several rankings."""
 
     ndcg10: T
     recall5: T
@@ -36,7 +36,7 @@ class Measures(NamedTuple, Generic[T]):
 
 
 class Mean(NamedTuple):
-    """A mean with its interval: so it would lie 95 times of 100, were other questions of the same kind asked."""
+    """A mean with its 95 % interval: where it would lie 95 times of 100 with other questions of the same kind."""
 
     mean: float
     low: float
@@ -47,7 +47,7 @@ def measures(ranking: Sequence[str], relevant: Mapping[str, float]) -> Measures[
     """
     Args:
         ranking: Ids of documents, best first, each once.
-        relevant: Grades above 0 of those that answer; at least one.
+        relevant: The answering documents with grades above 0; at least one.
     """
     return Measures(
         ndcg(ranking, relevant, 10),
@@ -69,20 +69,20 @@ def _discounted(gains: Sequence[float]) -> float:
 
 
 def recall(ranking: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
-    """Share of what answers that is among the first k."""
+    """Share of the answering documents that are among the first k."""
     return sum(id in relevant for id in ranking[:k]) / len(relevant)
 
 
 def reciprocal(ranking: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
-    """1 / the place of the first that answers; 0 if it is not among the first k."""
+    """1 / rank of the first answering document; 0 if none is among the first k."""
     return next((1 / rank for rank, id in enumerate(ranking[:k], start=1) if id in relevant), 0.0)
 
 
 def bootstrap(values: Sequence[float]) -> Mean:
     """
-    The mean with its percentile bootstrap interval (Efron 1979): 1,000 resamples of as many values, always the same ones.
+    The mean with its percentile bootstrap interval (Efron 1979), from 1,000 resamples, always the same ones.
 
-    Of differences between two systems at the same questions it is the paired interval.
+    For differences between two systems on the same questions, this is the paired interval.
 
     Args:
         values: At least one.
@@ -97,7 +97,7 @@ def bootstrap(values: Sequence[float]) -> Mean:
 
 @lru_cache(maxsize=2)
 def _weights(count: int) -> NDArray[Any]:
-    """How much each value counts in each resample: shape (RESAMPLES, count), rows that sum to 1."""
+    """The weight of each value in each resample: shape (RESAMPLES, count), rows that sum to 1."""
     import numpy as np
 
     drawn = np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), RESAMPLES)
@@ -108,7 +108,7 @@ def _weights(count: int) -> NDArray[Any]:
 
 
 class Share(NamedTuple):
-    """Of the questions, those with one tier or outcome, 0..1."""
+    """A tier or an outcome, and its share of the questions, 0..1."""
 
     name: str
     share: float
@@ -121,9 +121,9 @@ class Line(NamedTuple):
     Attributes:
         calls: Share of the questions that needed the model.
         p50, p95: Seconds of a whole answer; see `memory.engine.statistics.percentile`.
-        difference: nDCG@10 less that of hybrid minmax, question by question; None if that was not asked.
-        relative: The quotient of both means; None too where hybrid minmax finds nothing.
-        tiers, outcomes: The most questions first.
+        difference: nDCG@10 minus that of hybrid minmax, question by question; None if that was not measured.
+        relative: The quotient of both means; also None if hybrid minmax finds nothing.
+        tiers, outcomes: Most questions first.
     """
 
     system: str
@@ -149,11 +149,11 @@ class Point(NamedTuple):
 
 class Unanswerable(NamedTuple):
     """
-    Questions of another set, asked with the system "tiered" of documents that do not answer them.
+    Questions of another set, put to documents that do not answer them, with the system "tiered".
 
     Attributes:
         other: The set they are from.
-        outcomes: All there are, in their own order.
+        outcomes: All outcomes, in the order of `Outcome`.
     """
 
     other: str
@@ -164,10 +164,10 @@ class Unanswerable(NamedTuple):
 class OfSet(NamedTuple):
     """
     Attributes:
-        questions: That were asked.
-        judged: That could be asked; more if a sample was.
+        questions: How many were asked.
+        judged: How many could be asked; more if only a sample was.
         skipped, unknown: See `memory.evaluate.judged.Judged`.
-        waiting: Chunks that got no vector, since the model did not take them.
+        waiting: Chunks without a vector, because the model did not take them.
         model: Provider and model; empty if none was needed.
     """
 
@@ -189,10 +189,10 @@ class OfSet(NamedTuple):
 
 class Summary(NamedTuple):
     """
-    One system over all sets: means of their means, so that each set counts alike.
+    One system over all sets: means of the sets' means, so that each set counts the same.
 
     Attributes:
-        worst: The least `relative` of a set.
+        worst: The lowest `relative` of a set.
     """
 
     system: str
@@ -230,14 +230,14 @@ def line(system: str, asked: Sequence[Asked], hybrid: Sequence[Asked] | None) ->
 
 
 def shares(names: Iterable[str]) -> tuple[Share, ...]:
-    """The most first, of equally many by name."""
+    """The share of each name, largest first; ties by name."""
     counts = Counter(names)
     ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     return tuple(Share(name, count / counts.total()) for name, count in ordered)
 
 
 def outcomes(names: Sequence[str]) -> tuple[Share, ...]:
-    """Of every outcome there is, in their own order; of no questions, none."""
+    """The share of every outcome, in the order of `Outcome`; empty without questions."""
     return tuple(Share(str(outcome), names.count(str(outcome)) / len(names)) for outcome in Outcome) if names else ()
 
 

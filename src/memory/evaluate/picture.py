@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from memory.evaluate.measures import Line, OfSet
 
 WIDTH, HEIGHT = 760, 440
-LEFT, RIGHT, TOP, BOTTOM = 70, 550, 46, 384  # of the field; the legend stands beside it
+LEFT, RIGHT, TOP, BOTTOM = 70, 550, 46, 384  # of the plot; the legend is to its right
 STEP = 20  # between lines of the legend
 
 INK = "#6e7781"
 COLOURS = ("#1f7ac4", "#c2610c", "#0f8a5f", "#b8479a", "#8a6d00", "#7a62c9", "#c8433f", "#0b8590")
-"""All of them stand out from white and from the darkest grey of a dark page by 3:1 at least, and there is no background."""
+"""Each has a contrast of 3:1 at least with white and with the darkest grey of a dark page; there is no background."""
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
-"""Lines are told apart without their colours too."""
+"""Lines differ in more than their colours."""
 SHAPES = {
     TIERED: '<circle cx="{x:.1f}" cy="{y:.1f}" r="6"{style}/>',
     NO_CALL: '<path d="M{x:.1f} {y:.1f}m0 -7l7 7l-7 7l-7 -7z"{style}/>',
     COUNT: '<path d="M{x:.1f} {y:.1f}m-5 -5h10v10h-10z"{style}/>',
     KEYWORDS: '<path d="M{x:.1f} {y:.1f}m0 -6l6 11h-12z"{style}/>',
 }
-"""Of the systems that are one point each."""
+"""Shapes of the systems that are a single point each."""
 EFFORT = '<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"{style}/>'
 
 
 class _Field(NamedTuple):
-    """Bounds of what is shown, in percent of hybrid minmax, and how far the lines across are apart."""
+    """The range shown, in percent of hybrid minmax, and the distance between horizontal lines."""
 
     low: int
     high: int
@@ -50,7 +50,7 @@ class _Field(NamedTuple):
 
 
 def picture(found: Evaluation) -> str:
-    """A line for each set that was measured beside hybrid minmax; without any, the axes alone."""
+    """A line for each set that was also measured with hybrid minmax; without any, only the axes."""
     drawn = [one for one in found.sets if _shown(one)]
     field = _field([percent for one in drawn for _, percent in _shown(one)])
     styles = list(zip(drawn, cycle(COLOURS), cycle(DASHES), strict=False))
@@ -67,13 +67,13 @@ def picture(found: Evaluation) -> str:
 
 
 def _shown(one: OfSet) -> list[tuple[Line, float]]:
-    """What is drawn of a set, the frontier first, each with its percent of hybrid minmax."""
+    """The points to draw of a set, the frontier first, each with its percent of hybrid minmax."""
     lines = [*(point.line for point in one.frontier), *(line for line in one.lines if line.system in SHAPES)]
     return [(line, 100 * line.relative) for line in lines if line.relative is not None]
 
 
 def _field(percents: Sequence[float]) -> _Field:
-    """Around all points and the hundred, with eight lines across at most."""
+    """A range around all points and 100 %, with at most eight horizontal lines."""
     low, high = min([*percents, 99.0]), max([*percents, 100.0])
     steps = (digit * 10**power for power in count() for digit in (1, 2, 5))
     step = next(step for step in steps if (high - low) / step <= 7)

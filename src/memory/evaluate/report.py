@@ -45,7 +45,7 @@ def _plain(value: Any) -> Any:
 
 
 def text(found: Evaluation) -> str:
-    """All of it: over all sets first, if there are several."""
+    """The whole report; if there are several sets, the summary of all comes first."""
     parts = []
     if len(found.sets) > 1:
         parts += ["## All sets", _summary(found.summary)]
@@ -60,7 +60,7 @@ def text(found: Evaluation) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The first column is of names, the others of numbers."""
+    """A table whose first column is names and whose other columns are numbers."""
     lines = [head, ("---", *("---:",) * (len(head) - 1)), *rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 
@@ -82,7 +82,7 @@ def _summary(summaries: Sequence[Summary]) -> str:
 
 
 def _frontier(found: Evaluation) -> str:
-    """A line an effort: calls, nDCG@10, and how much of hybrid minmax that is."""
+    """A line for each effort: calls, nDCG@10, and how much of hybrid minmax that is."""
     several = len(found.sets) > 1
     head = ["effort", *(f"{one.name}: calls, nDCG@10, of hybrid" for one in found.sets)]
     rows = []
@@ -143,7 +143,7 @@ def _percent(share: float | None, digits: int = 0) -> str:
 
 
 def _outcomes(one: OfSet) -> str | None:
-    """What became of the set's own questions and of others', with the system "tiered"."""
+    """The outcomes of the set's own questions and of other sets' questions, with the system "tiered"."""
     tiered = one.line(TIERED)
     if tiered is None:
         return None

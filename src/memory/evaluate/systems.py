@@ -1,4 +1,4 @@
-"""What is compared: ways to search, each a name for some settings, and what each makes of the questions."""
+"""The systems compared: ways to search, each a name for some settings, and their answers to the questions."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class System(NamedTuple):
     """
     Attributes:
-        mode: None reads the files instead, as grep would.
-        changes: Search settings that are others than the user's, by name.
+        mode: None searches the files, as grep would.
+        changes: Search settings that differ from the user's, by name.
         dense: Whether it cannot answer without a model.
     """
 
@@ -45,7 +45,7 @@ class System(NamedTuple):
 
     @property
     def embeds(self) -> bool:
-        """Whether it may ask a model, or look at what one has made."""
+        """Whether it may call a model, or use what one has made."""
         return self.mode not in (None, Mode.KEYWORD)
 
 
@@ -58,7 +58,7 @@ GREP, KEYWORDS, HYBRID, COUNT, NO_CALL, TIERED = (
     "tiered",
 )
 FRONTIER = "frontier"
-"""In place of a system's name: all efforts, one after the other."""
+"""In place of a system's name: all efforts."""
 
 SYSTEMS = (
     System(GREP, None),
@@ -67,7 +67,7 @@ SYSTEMS = (
     System(HYBRID, Mode.HYBRID, {"merge": "minmax"}),
     System("hybrid max", Mode.HYBRID, {"merge": "max"}),
     System("hybrid rrf", Mode.HYBRID, {"merge": "rrf"}),
-    System(  # as the seed system is documented, whatever the user has set
+    System(  # the seed system as documented, whatever the user has set
         COUNT,
         Mode.TIERED,
         {
@@ -100,10 +100,10 @@ class Chosen(NamedTuple):
 
 def chosen(names: Sequence[str]) -> Chosen:
     """
-    The systems of those names, in the order of the table.
+    The systems with these names, in the order of the table.
 
     Raises:
-        Invalid: None is named, or there is none of a name; the nearest is suggested.
+        Invalid: No name is given, or one does not exist; the error suggests the nearest.
     """
     known = [*(system.name for system in SYSTEMS), FRONTIER]
     if not names:
@@ -116,8 +116,8 @@ def chosen(names: Sequence[str]) -> Chosen:
 
 # Asking them ---------------------------------------------------------------------
 
-LIMIT = 10  # hits: what the measures look at
-CALL = "embed"  # the step of `memory.search.retrievers` that needs the question's vector from the model
+LIMIT = 10  # hits that the measures look at
+CALL = "embed"  # the step of `memory.search.retrievers` that needs the model
 WORD = re.compile(r"\w+")
 
 
@@ -128,7 +128,7 @@ class Asked(NamedTuple):
     Attributes:
         seconds: Of the whole call.
         called: Whether the model was needed for the question's vector.
-        tier, outcome: Empty where no engine answered.
+        tier, outcome: Empty if no engine answered.
     """
 
     measures: Measures[float]
@@ -142,15 +142,15 @@ def answers(
     engine: Engine, system: System, questions: Sequence[Question], each: Callable[[], None]
 ) -> list[tuple[Answer, float]]:
     """
-    What a system answers on an engine's store, with the seconds it took.
+    A system's answers on an engine's store, each with its seconds.
 
-    The store and the loaded model are shared with the other systems, so that none pays for loading them; the vectors of
-    questions are not, so that each system makes those it needs.
+    It shares the store and the loaded model with the other systems, so that none pays for loading them; but not the
+    vectors of questions, so that each system makes those it needs.
 
     Args:
         each: Called after each question.
     """
-    assert system.mode is not None  # noqa: S101  # that one is `grepped`
+    assert system.mode is not None  # noqa: S101  # the system without a mode is `grepped`
     mode, config = system.mode, replace(engine.config, search=system.settings(engine.config.search))
     asked = Engine(engine.store, config, lasting=False)
     asked.vectors.embedders = embedders = engine.vectors.embedders
@@ -160,7 +160,7 @@ def answers(
         return asked.search(Query(question.text, LIMIT, mode=mode, scope=scope))
 
     embedders.forget_queries()
-    answer(questions[0])  # what is made at first use is no part of an answer's time
+    answer(questions[0])  # creates what is made at first use, which is not part of an answer's time
     embedders.forget_queries()
     found = []
     for question in questions:
@@ -190,8 +190,8 @@ def searched(engine: Engine, system: System, questions: Sequence[Question], each
 
 def grepped(documents: Sequence[Document], questions: Sequence[Question], each: Callable[[], None]) -> list[Asked]:
     """
-    The baseline: documents ordered by how many different words of the question their title and text hold as a part of
-    theirs, whatever the case; of equally many, the first of the file.
+    The baseline: documents ordered by how many different words of the question occur in their title and text, ignoring
+    case, also inside other words; ties in the order of the file.
     """
     texts: defaultdict[str | None, list[tuple[str, str]]] = defaultdict(list)
     for document in documents:

@@ -1,4 +1,4 @@
-"""What a caller asks to keep, and what became of it."""
+"""A draft: what a caller asks to save; and the result of saving it."""
 
 from __future__ import annotations
 

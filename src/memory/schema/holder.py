@@ -1,6 +1,6 @@
 """
-Who has begun something: a process, told from every other there ever was, and whether it still runs; and what became of
-the chunks that waited for a vector while others had begun some of them.
+Which process began something, told apart from every other that ever ran, and whether it still runs; and the result of
+embedding queued chunks while others had begun some of them.
 """
 
 from __future__ import annotations
