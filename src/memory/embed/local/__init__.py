@@ -1,1 +1,1 @@
-"""The default model, in this process: its network, its word pieces, its vocabulary; each without what it does not need."""
+"""The default model, in this process: network, word pieces, vocabulary; each imports only what it needs."""

@@ -1,4 +1,4 @@
-"""The default model: all-MiniLM-L6-v2 in numpy, from weights that come with a package, without torch."""
+"""The default model: all-MiniLM-L6-v2 in numpy, with weights from a package, without torch."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
 
 PIECES = POSITIONS - 2  # without [CLS] and [SEP]
-BATCH = POSITIONS  # tokens in one pass: larger ones are no faster, and leave cores idle at the end
-THREADS = 16  # at most: each takes some 5 MB
+BATCH = POSITIONS  # tokens in one pass: larger passes are no faster, and leave cores idle at the end
+THREADS = 16  # at most: each takes about 5 MB
 
 
 class LocalEmbedder:
@@ -46,8 +46,9 @@ class LocalEmbedder:
     ) -> None:
         """
         Args:
-            folder: Holds `model.safetensors` and `vocab.txt`. None is the installed package's.
-            bulk: Loads the network that reads passages, e.g. `memory.embed.local.onnx.quantised`. None is that of queries.
+            folder: Contains `model.safetensors` and `vocab.txt`. None is the installed package's.
+            bulk: Loads the network for passages, e.g. `memory.embed.local.onnx.quantised`.
+                None uses the one for queries.
 
         Raises:
             Refused: The package is not installed, or the folder lacks a file.
@@ -65,7 +66,7 @@ class LocalEmbedder:
         Raises:
             Refused: The vocabulary is damaged.
         """
-        if len(text) <= PIECES and text.isascii():  # no letter of ASCII is two pieces
+        if len(text) <= PIECES and text.isascii():  # no ASCII letter makes two pieces
             return [text]
         return self._tokenizer.windows(text, PIECES)
 
@@ -80,14 +81,14 @@ class LocalEmbedder:
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """
-        One unit vector a text, in order: shape (len(texts), 384). What follows 254 word pieces is not read.
+        One unit vector for each text, in order: shape (len(texts), 384). Anything after 254 word pieces is ignored.
 
         Args:
-            role: Makes no difference but for the network that reads it.
+            role: Only decides which network reads the texts.
 
         Raises:
-            Refused: The weights or the vocabulary are damaged, or what `bulk` needs is not installed.
-            Garbled: The weights give something that is no vector.
+            Refused: The weights or the vocabulary are damaged, or something that `bulk` needs is not installed.
+            Garbled: The weights give something that is not a vector.
         """
         sentences = [[CLS, *self._tokenizer.ids(text, PIECES), SEP] for text in texts]
         batches = list(_batches([len(sentence) for sentence in sentences]))
@@ -137,7 +138,7 @@ def installed() -> Path:
 
 
 def _means(network: Network | Quantised, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[Floats]:
-    """The means of each batch's sentences, in order; of more than one batch in as many threads as there are cores."""
+    """The means of each batch's sentences, in order; several batches run in threads, at most one for each core."""
     if len(batches) <= 1:
         yield from map(network.means, batches)
         return
@@ -153,7 +154,7 @@ def _cores() -> int:
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Texts of at most BATCH tokens together, by number; the longest come first, so that threads end together."""
+    """Indices of texts that have at most BATCH tokens together; longest first, so that threads finish together."""
     batch: list[int] = []
     tokens = 0
     for text in sorted(range(len(lengths)), key=lambda text: -lengths[text]):

@@ -2,10 +2,10 @@
 The network of all-MiniLM-L6-v2 in numpy, on memory-mapped weights: no torch, and no copy of the 90 MB.
 
 It is BERT (Devlin et al. 2019) in the sizes of MiniLM (Wang et al. 2020), on arrays of shape (features, tokens):
-`weights @ tokens` is up to twice as fast as `tokens @ weights.T` for a short query, and a head is a slice of rows. The
-tokens of many texts stand side by side; attention alone looks at one text at a time. So a text's result does not depend
-on the texts beside it, but for the last bits of its sums. All work is done in the calling thread: for more than one
-core, call from several threads.
+`weights @ tokens` is up to twice as fast as `tokens @ weights.T` for a short query, and a head is a slice of rows.
+The tokens of many texts are side by side, and only attention looks at one text at a time. So a text's result does not
+depend on the other texts, except in the last bits of its sums.
+All work is done in the calling thread: to use more cores, call from several threads.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ WIDTH = 384
 WIDE = 4 * WIDTH
 LAYERS = 6
 HEADS = 12
-POSITIONS = 256  # the model's max_seq_length; the weights have 512, which it was not trained on
-BLOCK = 65_536  # numbers that the GELU works on at a time, so that they stay in the cache
+POSITIONS = 256  # the model's max_seq_length; the weights have 512, but it was not trained on them
+BLOCK = 65_536  # numbers that the GELU handles at once, so that they stay in the cache
 
 # OpenBLAS computes a product of fewer multiplications in the calling thread (interface/gemm.c: twice
-# SMP_THRESHOLD_MIN * GEMM_MULTITHREAD_THRESHOLD). A larger one it shares among threads, for one caller at a time, and
-# waits for the slowest: on a busy machine that made a query take 280 ms instead of 7. Products this small, each thread
-# of the caller at its own, keep two cores as busy as OpenBLAS does with large ones (docs/decisions/0008).
+# SMP_THRESHOLD_MIN * GEMM_MULTITHREAD_THRESHOLD). It shares a larger one among threads, for one caller at a time, and
+# waits for the slowest: on a busy machine, that made a query take 280 ms instead of 7. With small products, one in each
+# of the caller's threads, two cores are as busy as with OpenBLAS's large ones (docs/decisions/0008).
 ALONE = 2**19
-TILE = 48  # tokens in one product; a multiple of 16, as whole registers are the fastest
+TILE = 48  # tokens in one product; a multiple of 16, because whole registers are fastest
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class _Layer:
         return self.norm(x + self._wide(x))
 
     def _wide(self, x: Floats) -> Floats:
-        """`narrow(gelu(widen(x)))`, of many tokens by a quarter of the wide features at a time: in taller tiles."""
+        """`narrow(gelu(widen(x)))`; with many tokens, a quarter of the wide features at once, in taller tiles."""
         step = WIDE if x.shape[1] <= TILE else WIDTH
         y: Floats = np.zeros(x.shape, dtype=np.float32)
         for start in range(0, WIDE, step):
@@ -127,7 +127,7 @@ class Network:
     """
     Attributes:
         words: Shape (30522, 384).
-        places: Shape (256, 384): what each position adds, and what a text alone (not a pair) adds.
+        places: Shape (256, 384): what each position adds, plus what a single text (not a pair) adds.
     """
 
     words: Floats
@@ -192,7 +192,7 @@ def _attention(query: Floats, key: Floats, value: Floats) -> Floats:
 
 
 def _greatest(x: Floats) -> Floats:
-    """The same as `x.max(axis=1, keepdims=True)`, which goes row by row and takes three times as long."""
+    """Equal to `x.max(axis=1, keepdims=True)`, which goes row by row and takes three times as long."""
     while x.shape[1] > 1:
         half = -(-x.shape[1] // 2)
         x = np.maximum(x[:, :half], x[:, -half:])
@@ -217,7 +217,7 @@ _ERF_BELOW = (
     -2.13374055278905e-04,
     -1.45660718464996e-05,
 )
-# The same for erf(x / sqrt 2) / 2, so that the GELU needs no step of its own for either factor.
+# The same for erf(x / sqrt 2) / 2, so that the GELU needs no separate step for either factor.
 _ABOVE = tuple(np.float32(a * 0.5 * sqrt(0.5) * 0.5**power) for power, a in enumerate(_ERF_ABOVE))
 _BELOW = tuple(np.float32(b * 0.5**power) for power, b in enumerate(_ERF_BELOW))
 _FLAT = np.float32(4 * sqrt(2))
@@ -286,10 +286,10 @@ class _Weights:
 
 def network(path: Path) -> Network:
     """
-    The network of a `model.safetensors`; only what is used is ever read from it.
+    The network in a `model.safetensors`; only the parts that are used are ever read.
 
     Raises:
-        Refused: The file is damaged, or holds another network.
+        Refused: The file is damaged, or contains another network.
     """
     weights = _Weights(path)
     places = weights.tensor("embeddings.position_embeddings.weight", 512, WIDTH)[:POSITIONS]

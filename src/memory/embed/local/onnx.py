@@ -1,9 +1,10 @@
 """
 The network of all-MiniLM-L6-v2 with 8-bit weights, run by onnxruntime: many passages in less than half the time.
 
-Its vectors are near enough to those of `memory.embed.local.minilm` to stand beside them (docs/decisions/0008). The graph is made
-from the same weights whenever it is loaded, which takes less time than to check a copy. Activations are quantised with one
-scale a run, so a text runs alone: its vector does not depend on the texts beside it.
+Its vectors are close enough to those of `memory.embed.local.minilm` to be mixed with them (docs/decisions/0008).
+The graph is built from the same weights at each load, which takes less time than checking a stored copy.
+Activations are quantised with one scale per run, so each text has its own run:
+its vector does not depend on other texts.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from memory.embed.local.minilm import Dense, Floats, Network, Norm
 
 INSTALL = "Run `pip install onnx onnxruntime`."
-LARGEST = 64  # of 127: a processor without VNNI adds two products in 16 bits, 2 * 255 * 64 at most
+LARGEST = 64  # of 127: a processor without VNNI adds two products in 16 bits, at most 2 * 255 * 64
 OPSET = 17  # the first with LayerNormalization
 
 
 class Quantised:
-    """A network whose products are of 8-bit integers."""
+    """A network that multiplies 8-bit integers."""
 
     def __init__(self, network: Network) -> None:
         """
@@ -39,7 +40,7 @@ class Quantised:
         except ImportError as error:
             raise Refused(f"onnxruntime is not installed: {error}", hint=INSTALL) from error
         options: Any = SessionOptions()
-        options.intra_op_num_threads = 1  # the caller has a thread a core
+        options.intra_op_num_threads = 1  # the caller already has a thread for each core
         self._network = network
         self._session: Any = InferenceSession(_Graph(network).model(), options, providers=["CPUExecutionProvider"])
 
@@ -65,7 +66,7 @@ def quantised(path: Path) -> Quantised:
 
 
 class _Graph:
-    """An ONNX graph that grows by nodes; each method takes the names of values and returns that of its result."""
+    """An ONNX graph under construction; each method takes the names of values and returns the name of its result."""
 
     def __init__(self, network: Network) -> None:
         try:
@@ -78,7 +79,7 @@ class _Graph:
         self._constants: list[Any] = []
 
     def model(self) -> bytes:
-        """Tokens, shape (1, tokens, 384), into the last layer's, of the same shape."""
+        """The graph from tokens, shape (1, tokens, 384), to the last layer's output of the same shape, serialised."""
         helper, kind = self._onnx.helper, self._onnx.TensorProto.FLOAT
         x = self._norm("tokens", self._network.norm)
         for layer in self._network.layers:
@@ -99,7 +100,7 @@ class _Graph:
         return self._node("MultiHeadAttention", names, domain="com.microsoft", num_heads=HEADS)
 
     def _dense(self, x: str, parts: Sequence[Dense]) -> str:
-        """The outputs of all parts, side by side, each with a scale of its own."""
+        """The outputs of all parts side by side, each with its own scale."""
         weight = np.concatenate([part.weight for part in parts])
         bias = np.concatenate([part.bias for part in parts])[:, 0]
         scale = np.abs(weight).max(axis=1) / np.float32(LARGEST)

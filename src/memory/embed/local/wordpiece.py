@@ -1,8 +1,8 @@
 """
-Text into the word pieces of BERT's uncased vocabulary, how many those are, and windows that hold a limited number.
+Text into the word pieces of BERT's uncased vocabulary, their number, and windows of a limited number of them.
 
-The same ids as Hugging Face's `BertNormalizer`, `BertPreTokenizer` and `WordPiece` (crate `tokenizers`), without
-that dependency, with two exceptions: some 500 marks that Unicode added after the crate's tables were made are
+The same ids as from Hugging Face's `BertNormalizer`, `BertPreTokenizer` and `WordPiece` (crate `tokenizers`), without
+that dependency, with two exceptions: about 500 marks that Unicode added after the crate's tables were made are
 classified as this Python knows them; and marks are dropped character by character, so spacing marks that NFD would
 reorder across characters (musical notation, U+302E) keep the order of the text.
 """
@@ -26,12 +26,12 @@ VOCABULARY = "vocab.txt"
 WORDS = 30_522
 UNK, CLS, SEP = 100, 101, 102
 
-LONGEST_WORD = 100  # code points after normalising; longer words are one [UNK], as in BERT
-LONGEST_KEPT = 64  # code points; a longer run is not worth its place in the cache, and it is cut word by word
-CACHE_SIZE = 32_768  # runs, some 20 MB when full
-COUNTS_KEPT = 65_536  # words and characters that `count` knows, at most 20 MB when full
+LONGEST_WORD = 100  # code points after normalising; a longer word is one [UNK], as in BERT
+LONGEST_KEPT = 64  # code points; a longer run is not worth caching, and is cut word by word
+CACHE_SIZE = 32_768  # runs, about 20 MB when full
+COUNTS_KEPT = 65_536  # words and characters that `count` remembers, at most 20 MB when full
 
-# What is left of White_Space once control characters are gone: \x0b, \x0c and \x85 join what they stand between.
+# What remains of White_Space without control characters: \x0b, \x0c and \x85 join the text on both sides.
 _RUN = re.compile("[^ \t\n\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _SPECIAL = re.compile(r"(\[(?:PAD|UNK|CLS|SEP|MASK)\])")
 
@@ -55,8 +55,8 @@ class Pieces:
 
     Attributes:
         ids: Rows of the vocabulary.
-        starts: For each piece, where it begins, in code points of the original text.
-        stops: For each piece, where it ends; at most the text's length.
+        starts: Where each piece begins, in code points of the original text.
+        stops: Where each piece ends; at most the text's length.
     """
 
     ids: tuple[int, ...]
@@ -66,14 +66,14 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """Normalised letters with the place in the text that each came from."""
+    """Normalised letters, each with its position in the text."""
 
     letters: str
     places: tuple[int, ...]
 
 
 class _Signs(dict[int, str]):
-    """For `str.translate`: each character's letters, between blanks if they stand alone."""
+    """For `str.translate`: each character's letters, with spaces around those that are words by themselves."""
 
     def __missing__(self, code: int) -> str:
         if len(self) >= COUNTS_KEPT:
@@ -84,7 +84,7 @@ class _Signs(dict[int, str]):
 
 
 class _Counts(dict[str, int]):
-    """How many pieces each word has."""
+    """The number of pieces of each word."""
 
     def __init__(self, cuts: Callable[[str], list[int]]) -> None:
         self._cuts = cuts
@@ -111,7 +111,7 @@ class WordPiece:
     def __init__(self, vocabulary: Sequence[str]) -> None:
         """
         Args:
-            vocabulary: A piece's place is its id. Holds [UNK].
+            vocabulary: A piece's index is its id. Must contain [UNK].
 
         Raises:
             ValueError: There is no [UNK].
@@ -122,7 +122,7 @@ class WordPiece:
         self._unknown = self._ids["[UNK]"]
         self._longest = max(map(len, vocabulary))
         self._inner = {piece[2:]: number for piece, number in self._ids.items() if piece.startswith("##")}
-        self._reach: dict[str, int] = {}  # by its first two letters, how long such a piece is at most
+        self._reach: dict[str, int] = {}  # by its first two letters: the length of the longest such piece
         for piece in self._inner:
             self._reach[piece[:2]] = max(len(piece), self._reach.get(piece[:2], 1))
         self._cache: dict[str, Pieces] = {}
@@ -143,9 +143,8 @@ class WordPiece:
         """
         How many pieces the text has; about 20 million characters a second.
 
-        A word of more than 100 letters counts as many as it has letters: its pieces are one [UNK], and a line of
-        500,000 letters would pass for a single piece.
-
+        A word of more than 100 letters counts one for each letter: its pieces are one [UNK],
+        and a line of 500,000 letters would pass for a single piece.
         Promises: what `memory.text.chunk` needs of a counter.
         """
         alone = 0
@@ -162,7 +161,7 @@ class WordPiece:
         return alone + sum(map(self._counts.__getitem__, words))
 
     def ids(self, text: str, limit: int) -> list[int]:
-        """The first ids of the text, at most `limit`; what comes after them is not read."""
+        """The first ids of the text, at most `limit`; the rest of the text is not read."""
         ids: list[int] = []
         for _, unit in self._units(text):
             ids += unit.ids
@@ -189,7 +188,7 @@ class WordPiece:
         return [text[start:stop] for start, stop in zip(cuts, [*cuts[1:], len(text)], strict=True)]
 
     def _units(self, text: str) -> Iterator[tuple[int, Pieces]]:
-        """What a window does not divide: (offset, pieces that count from there)."""
+        """What a window does not divide: an offset, and the pieces counted from there."""
         for match in _RUN.finditer(text):
             run = match.group()
             pieces = self._cache.get(run)
@@ -214,7 +213,7 @@ class WordPiece:
         return pieces
 
     def _of_word(self, word: _Word) -> Pieces:
-        """The longest piece that fits, again and again; [UNK] for all of a word with a part that none fits."""
+        """The longest piece that fits, again and again; [UNK] for the whole word if a part fits no piece."""
         letters, places = word.letters, word.places
         cuts = self._cuts(letters) if len(letters) <= LONGEST_WORD else []
         if not cuts:
@@ -228,7 +227,7 @@ class WordPiece:
         )
 
     def _cuts(self, letters: str) -> list[int]:
-        """Where the pieces of a word end; empty if some part of it is none."""
+        """Where the pieces of a word end; empty if some part of it fits no piece."""
         if letters in self._ids:
             return [len(letters)]
         cuts: list[int] = []
@@ -245,7 +244,7 @@ class WordPiece:
 
 
 def _words(run: str) -> Iterator[_Word]:
-    """Words, punctuation marks and special tokens of a run without blanks, in order."""
+    """Words, punctuation marks and special tokens of a run without white space, in order."""
     base = 0
     for part in _SPECIAL.split(run):
         if _SPECIAL.fullmatch(part):
@@ -274,7 +273,10 @@ def _plain_words(part: str, base: int) -> Iterator[_Word]:
 
 @lru_cache(maxsize=16_384)
 def _letters(character: str) -> tuple[tuple[str, bool], ...]:
-    """What the model sees of one character: lower-case letters without accents, each with whether it stands alone."""
+    """
+    What the model sees of a character: lower-case letters without accents,
+    each with whether it is a word by itself.
+    """
     if character == "\ufffd" or unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co"}:
         return ()
     code = ord(character)
@@ -288,20 +290,23 @@ def _letters(character: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _punctuation(letter: str) -> bool:
-    """All of ASCII that is neither letter, digit nor blank counts, e.g. "$" and "~", which Unicode calls symbols."""
+    """
+    Whether BERT takes it for punctuation: in ASCII all but letters and digits, even "$" and "~",
+    Unicode's symbols.
+    """
     if letter.isascii():
         return not letter.isalnum()
     return unicodedata.category(letter).startswith("P")
 
 
-# What `_SIGNS` says of ASCII, for `bytes.translate`: marks are blanks here, and counted by themselves.
+# `_SIGNS` for ASCII, for `bytes.translate`: marks become white space here, and are counted separately.
 _ASCII = [_SIGNS[code] for code in range(128)]
 _ASCII_LETTERS = bytes(ord(sign) if len(sign) == 1 else 32 for sign in _ASCII) + bytes(128)
 _ASCII_DROPPED = bytes(code for code, sign in enumerate(_ASCII) if not sign)
 _ASCII_JOINED = bytes(code for code, sign in enumerate(_ASCII) if len(sign) < 3)
 
 
-# The vocabulary of all-MiniLM-L6-v2: what counts its tokens, without its weights and without numpy.
+# The vocabulary of all-MiniLM-L6-v2, which counts its tokens without weights and without numpy.
 
 
 def installed_folder() -> Path | None:
@@ -316,11 +321,11 @@ def installed_folder() -> Path | None:
 @lru_cache(maxsize=1)
 def tokenizer(folder: Path) -> WordPiece:
     """
-    The tokenizer of the model in a folder, read in some 20 milliseconds; the last one is kept.
+    The tokenizer of the model in a folder, read in about 20 milliseconds; the last one is cached.
 
     Raises:
         OSError: The vocabulary cannot be read.
-        ValueError: It is another one, or damaged.
+        ValueError: It is another vocabulary, or damaged.
     """
     words = (folder / VOCABULARY).read_text(encoding="utf-8").removesuffix("\n").split("\n")
     if len(words) != WORDS or words[UNK : SEP + 1] != ["[UNK]", "[CLS]", "[SEP]"]:

@@ -1,4 +1,4 @@
-"""The providers by name: an embedder as each makes it, and as the engine uses it, with the usage log around it."""
+"""The providers by name: how each makes an embedder, and the usage log around it that the engine needs."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 class ModelSpec(NamedTuple):
     """
-    What an embedder is to be made of.
+    What an embedder is made from.
 
     Attributes:
-        model: The provider's name of it.
+        model: The provider's name for the model.
         profile: Its prefixes and its length.
-        dimension: Width of its vectors, if that is known; 0 if not.
-        key: In place of that in the environment.
-        second: Whether the fallback is meant.
+        dimension: Width of its vectors if known, else 0.
+        key: Replaces the one in the environment.
+        second: Make the fallback.
     """
 
     settings: EmbeddingSettings
@@ -47,7 +47,7 @@ class ModelSpec(NamedTuple):
 
     @property
     def names(self) -> Names:
-        """Of its space."""
+        """The names of its space."""
         return Names(self.settings.provider, self.model, recipe(self.profile.passage_prefix))
 
 
@@ -125,7 +125,7 @@ def _none(_spec: ModelSpec) -> Embedder:
 
 
 def _plugin(spec: ModelSpec) -> Embedder | Remote:
-    """What another package brings, by the entry-point group `memory.embedders`."""
+    """An embedder or a server from another package, through the entry-point group `memory.embedders`."""
     from importlib.metadata import entry_points
 
     from memory.embed.third_party import third_party
@@ -161,7 +161,7 @@ DEFAULTS = {
     "openai": "text-embedding-3-small",
     "hashed": "hashed-256",
 }
-"""The model of a provider if none is named."""
+"""Each provider's default model."""
 
 LASTING = frozenset({"local", "hashed"})
 """Providers whose model cannot change under its name."""
@@ -172,6 +172,8 @@ SERVERS = frozenset({"ollama", "openai"})
 
 def build(spec: ModelSpec) -> Embedder | Remote:
     """
+    Make the embedder or server of a provider.
+
     Raises:
         Refused: There is no such provider, or it cannot be used.
     """
@@ -179,7 +181,7 @@ def build(spec: ModelSpec) -> Embedder | Remote:
 
 
 def spec_of(settings: EmbeddingSettings, key: str | None = None) -> ModelSpec:
-    """What the settings name: with what is known of the model, and what they say instead."""
+    """The model that the settings name: what is known of it, overridden by what they say."""
     from memory.embed.models import ModelProfile, profile
 
     name = settings.model or DEFAULTS.get(settings.provider, "")
@@ -195,9 +197,9 @@ def spec_of(settings: EmbeddingSettings, key: str | None = None) -> ModelSpec:
 
 def token_counter(settings: EmbeddingSettings) -> Callable[[str], int] | None:
     """
-    What counts the tokens that the configured model makes of a text; None if its vocabulary is not here.
+    A counter of the configured model's tokens; None if its vocabulary is not available.
 
-    Reads the vocabulary, and neither numpy nor weights.
+    Reads the vocabulary, but loads neither numpy nor weights.
     """
     if settings.provider != "local" or settings.model not in {"", DEFAULTS["local"]}:
         return None
@@ -206,12 +208,12 @@ def token_counter(settings: EmbeddingSettings) -> Callable[[str], int] | None:
     folder = installed_folder()
     try:
         return None if folder is None else tokenizer(folder).count
-    except (OSError, ValueError):  # whoever embeds with it is told
+    except (OSError, ValueError):  # reported when something is embedded with it
         return None
 
 
 class Maker:
-    """Makes them, and closes what it made."""
+    """Makes embedders, and closes those it made."""
 
     def __init__(self, settings: EmbeddingSettings, log: UsageLog, now: Callable[[], datetime]) -> None:
         self._settings, self._log, self._now = settings, log, now
@@ -219,8 +221,10 @@ class Maker:
 
     def make(self, spec: ModelSpec, check: Check | None = None) -> MeteredEmbedder:
         """
+        Make the embedder that a spec describes.
+
         Args:
-            check: See `Client`; None believes nothing of the model, not even the width in `spec`.
+            check: See `Client`; with None, nothing is assumed about the model, not even the width in `spec`.
 
         Raises:
             Refused: There is no such provider, or it cannot be used.
@@ -230,14 +234,14 @@ class Maker:
             return self.metered(embedder, check=None if provider in LASTING else check)
         first = self._client(cast("Remote", embedder), spec, check)
         if check is None or not spec.settings.fallback or provider not in SERVERS:
-            return first  # what says how a space is must not come from the second server
+            return first  # a second server must not decide what a space is like
         from memory.embed.client import WithFallback
 
         spec = spec._replace(second=True)
         return WithFallback(first, self._client(cast("Remote", build(spec)), spec, check))
 
     def metered(self, embedder: Embedder, *, check: Check | None = None) -> Metered:
-        """One that asks no server itself, or that was made elsewhere."""
+        """Meter an embedder that uses no server itself, or that was made elsewhere."""
         from memory.embed.third_party import Metered
 
         budget, pause_seconds = _budget(self._settings), self._settings.pause_seconds
@@ -266,12 +270,12 @@ class Maker:
         return client
 
     def write(self) -> None:
-        """Record what is not recorded yet."""
+        """Write what is not in the usage log yet."""
         for embedder in self._open:
             embedder.meter.write()
 
     def close(self) -> None:
-        """Record what is not recorded yet, and hang up."""
+        """Write what is not in the usage log yet, and hang up."""
         for embedder in self._open:
             embedder.close()
 

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
 
 _WORD = re.compile(r"\w+")
-_GRAM = 4  # letters: "encrypt" and "encryption" share most of theirs
-_LONGEST = 64  # letters of a word that has parts; a longer one is hardly a word
+_GRAM = 4  # letters: "encrypt" and "encryption" share most of their parts
+_LONGEST = 64  # letters of a word that is divided; a longer one is hardly a word
 
 
 class HashedEmbedder:
     """
     Feature hashing with signs (Weinberger et al. 2009): texts that share words, or parts of words, are close.
 
-    A word weighs as much as all of its 4-letter parts together, and the square root of its count. Synonyms are
-    strangers. Threads may share it.
+    A word weighs as much as all its 4-letter parts together, times the square root of its count. Synonyms are
+    unrelated. Threads may share it.
     """
 
     provider = "hashed"
@@ -33,7 +33,7 @@ class HashedEmbedder:
     def __init__(self, dimension: int = 256) -> None:
         """
         Args:
-            dimension: Width of the vectors, from 1. The smaller, the more unlike words meet in one place.
+            dimension: Width of the vectors, from 1. The smaller it is, the more unrelated words share a place.
 
         Raises:
             ValueError: The dimension is less than 1.
@@ -59,7 +59,7 @@ class HashedEmbedder:
         One unit vector a text, in order: shape (len(texts), dimension). All texts without words have the same one.
 
         Args:
-            role: Makes no difference: both sides are hashed alike.
+            role: Ignored: both sides are hashed in the same way.
         """
         del role
         import numpy as np
@@ -80,7 +80,7 @@ class HashedEmbedder:
 
 @lru_cache(maxsize=16_384)
 def _features(word: str) -> tuple[tuple[int, float], ...]:
-    """Hash and signed weight of the word and of its parts."""
+    """Hash and signed weight of the word and of each of its parts."""
     marked = f"<{word}>"
     places = range(len(marked) - _GRAM + 1) if len(word) <= _LONGEST else ()
     parts = [marked[place : place + _GRAM] for place in places]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from memory.embed.transport import Limits
 
 CONNECT_SECONDS = 2.0
-LISTED = 1_000_000  # bytes that the list of loaded models has at most
-KEY = "OLLAMA_API_KEY"  # of a server behind a proxy; its client sends it
+LISTED = 1_000_000  # most bytes of the list of loaded models
+KEY = "OLLAMA_API_KEY"  # for a server behind a proxy; the client sends it
 INSTALL = "Run `pip install ollama`."
 
 
@@ -52,7 +52,7 @@ class Ollama:
             lambda client: client.embed(
                 self.model,
                 list(texts),
-                truncate=False,  # what does not fit is to be said, not cut
+                truncate=False,  # a text that does not fit must be an error, not cut
                 keep_alive=self._keep_alive,
                 dimensions=self._dimensions,
             ),
@@ -70,11 +70,11 @@ class Ollama:
         return self.model in {name.removesuffix(":latest") for name in names}
 
     def close(self) -> None:
-        """Hang up; the next request connects anew."""
+        """Hang up; the next request connects again."""
         self._connections.close()
 
     def _answer(self, question: Any, seconds: float, most: int) -> Any:
-        """What the client returns; its errors as ours."""
+        """What the client returns; its errors become ours."""
         return self._connections.ask(lambda client: self._call(client, question, seconds), seconds, most)
 
     def _call(self, client: ollama.Client, question: Any, seconds: float) -> Any:
@@ -84,7 +84,7 @@ class Ollama:
         try:
             return question(client)
         except ollama.ResponseError as error:
-            answer = getattr(error.__context__, "response", None)  # the client keeps the words, not the headers
+            answer = getattr(error.__context__, "response", None)  # the client keeps the message, but not the headers
             headers = answer.headers if answer is not None else {}
             hint = f"Is it there? `ollama pull {self.model}` brings it."
             raise failure(
@@ -106,13 +106,13 @@ class Ollama:
             import ollama
         except ImportError as error:
             raise Refused(f"the ollama provider is not installed: {error}", hint=INSTALL) from error
-        secret(os.environ.get(KEY, ""), f"${KEY}")  # the client sends it as it is
+        secret(os.environ.get(KEY, ""), f"${KEY}")  # checked here, because the client sends it unchanged
         return ollama.Client(
             self._url,
             timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
             headers=HEADERS,
             event_hooks={"response": [limits.take]},
-            follow_redirects=False,  # elsewhere than the ledger says: no
+            follow_redirects=False,  # texts must not go anywhere that the ledger does not name
         )
 
 

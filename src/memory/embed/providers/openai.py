@@ -1,4 +1,4 @@
-"""OpenAI, and every server that speaks its protocol, by the official client."""
+"""OpenAI, and every server with its protocol, by the official client."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class OpenAI:
     """
 
     provider = "openai"
-    most_texts = 256  # OpenAI takes 2,048; others less
-    most_tokens = 100_000  # of 300,000 that OpenAI takes
+    most_texts = 256  # OpenAI accepts 2,048; others fewer
+    most_tokens = 100_000  # OpenAI accepts 300,000
 
     def __init__(
         self,
@@ -86,18 +86,20 @@ class OpenAI:
         return Reply([rows[index] for index in range(count)], tokens)
 
     def loaded(self, seconds: float) -> bool:
-        """A server that is asked by many has its model loaded; whether it answers is found out by asking."""
+        """Always True: a shared server has its model loaded; whether it answers shows when it is asked."""
         del seconds
         return True
 
     def close(self) -> None:
-        """Hang up; the next request connects anew."""
+        """Hang up; the next request connects again."""
         self._connections.close()
 
     def _connected(self, seconds: float, limits: Limits) -> openai.OpenAI:
         """
+        Make a client.
+
         Raises:
-            Refused: It is not installed, or there is no key for a server that wants one.
+            Refused: The library is not installed, or a server that needs a key has none.
         """
         try:
             import openai
@@ -107,17 +109,17 @@ class OpenAI:
         if not key and self.host == OPENAI:
             hint = f"`export {self._key_env}=…`, or name another variable in `embedding.openai_key_env`."
             raise Refused(f"there is no key for {self.host} in ${self._key_env}", hint=hint)
-        try:  # servers of one's own often want no key, the client always does
+        try:  # private servers often need no key, but the client always does
             client = openai.OpenAI(
                 api_key=key or "none",
                 base_url=self._url,
                 max_retries=0,
                 timeout=openai.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
                 default_headers=HEADERS,
-                # Elsewhere than the ledger says: no.
+                # Texts must not go anywhere that the ledger does not name.
                 http_client=openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [limits.take]}),
             )
-            assert client.embeddings  # noqa: S101  # imported when it is first looked at: not in a request's time
+            assert client.embeddings  # noqa: S101  # imported when first accessed, which must not count as a request's time
         except (openai.OpenAIError, ValueError) as error:
             hint = "Set `embedding.openai_base_url`."
             raise Refused(f"{self.host} cannot be asked: {self._mask(str(error))}", hint=hint) from error

