@@ -1,4 +1,4 @@
-"""The vector of a query by term vectors, without a model."""
+"""The vector of a query from term vectors, without a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class QueryVector(NamedTuple):
     """
     Attributes:
         vector: Where the query would lie, as far as the term vectors tell: shape (dimension,), length 1.
-        known: Share of the query's weight that has term vectors, 0..1.
+        known: Share of the query's weight whose terms have vectors, 0..1.
     """
 
     vector: Vectors
@@ -31,7 +31,7 @@ class QueryVector(NamedTuple):
 
 
 class TermEmbedder:
-    """Embeds texts by the term vectors of a generation."""
+    """Embeds texts with the term vectors of a generation."""
 
     def __init__(self, store: Store, generation: int) -> None:
         self._store, self._generation = store, generation
@@ -46,8 +46,9 @@ class TermEmbedder:
 
     def direction(self, mentions: Sequence[str]) -> Vectors:
         """
-        Where some terms point from the centre: the sum of their vectors, each (1 + ln n) times for n mentions. Shape
-        (dimension,), float32, of any length; zeros if none is known.
+        The direction of some terms from the centre: the sum of their vectors, each times (1 + ln n) for n mentions.
+
+        Shape (dimension,), float32, of any length; zeros if no term is known.
         """
         counts = Counter(mentions)
         return self._sum(counts, self._store.term_vectors.of_terms(self._generation, list(counts)))
@@ -55,7 +56,7 @@ class TermEmbedder:
     def _sum(self, counts: Mapping[str, int], term_vectors: Mapping[str, TermVector]) -> Vectors:
         import numpy as np
 
-        assert self.learned is not None  # noqa: S101  # asked for before
+        assert self.learned is not None  # noqa: S101  # checked by the caller
         axes = len(self.learned.basis)
         codes = np.frombuffer(b"".join([term_vector.code for term_vector in term_vectors.values()]), np.int8).reshape(
             -1, axes
@@ -68,14 +69,14 @@ class TermEmbedder:
         """
         A vector for a query, without a model.
 
-        Passages lie around the centre of their generation, at about the same distance; so does the query, in the
-        direction that its terms point: v = c + sqrt(1 - |c|²) · d.
+        Passages lie around the centre of their generation, all at about the same distance. So does the query, in the
+        direction of its terms: v = c + sqrt(1 - |c|²) · d.
 
         Args:
-            wanted: What the keyword retriever looks for, with its weight.
+            wanted: The keyword retriever's terms, with their weights.
 
         Returns:
-            None if nothing was learned, or none of the terms is known.
+            None if nothing was learned, or no term is known.
         """
         if self.learned is None:
             return None

@@ -1,4 +1,4 @@
-"""Learning term vectors: what each term of a store stands for, by the vectors of the passages that hold it."""
+"""Learning term vectors: what each term of a store stands for, from the vectors of the passages that hold it."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 LEAST = 200
-"""Passages below which term vectors are not worth asking; see docs/ranking.md for what they are worth by size."""
+"""With fewer passages, term vectors are not worth using; docs/ranking.md says what they are worth by size."""
 
 GROWN = 0.05
-"""Share of passages that came or went since, from which term vectors are learned again."""
+"""They are learned again once this share of the passages has come or gone."""
 
 DRIFT = 0.15
-"""How much worse they may fit new passages than those they were tried on when they were learned."""
+"""They are learned again once they fit new passages worse by this than those they were tested on."""
 
 AXES = 192
-"""Of the model's dimensions, those along which the passages differ most; more changed no judged set."""
+"""Axes kept of the model's dimensions, those along which passages differ most; more changed no judged set."""
 
 MOST_TERMS = 40_000
-"""8 MB. The rarest go first, pairs before words."""
+"""8 MB. The rarest are dropped first, pairs before words."""
 
 MOST_SEEN = 1_000_000
-"""Terms told apart while reading, 200 MB: pairs that come up later are left out, for what is kept is common."""
+"""Different terms held while reading, 200 MB. Pairs first seen later are ignored: only common terms are kept anyway."""
 
 MOST_PASSAGES = 50_000
 MOST_BYTES = 1 << 27
-"""Of vectors held while learning. Of a larger store every n-th passage is read."""
+"""Bytes of vectors held while learning. Of a larger store, every n-th passage is read."""
 
 HELD = 200
-"""Passages at most, and a twentieth of all, that are not learned from, but tried on."""
+"""The most passages held back for testing, and also at most a twentieth of all."""
 
 WEIGHT, STEPS = 0.3, 5
 
@@ -59,11 +59,10 @@ PAGE = 2_000
 
 class _Material(NamedTuple):
     """
-    Attributes:
-        counts: How often which term is in which passage.
-        names: The terms.
-        wanted: What each passage should come to, shape (passages, dimension), the store's centre taken off.
-        last: The highest id.
+    counts: How often each term occurs in each passage.
+    names: The terms.
+    wanted: The target vector of each passage, shape (passages, dimension), minus the store's centre.
+    last: The highest chunk id.
     """
 
     counts: Sparse
@@ -74,10 +73,10 @@ class _Material(NamedTuple):
 
 def due(store: Store, generation: int, passages: int, former: Learned | None) -> bool:
     """
-    Whether term vectors should be learned: there are none, too much came or went since, or they fit what came badly.
+    Whether term vectors should be learned: there are none, too many passages came or went, or they fit new ones badly.
 
     Args:
-        passages: That have a vector now.
+        passages: How many have a vector now.
     """
     if former is None or abs(passages - former.passages) > GROWN * former.passages:
         return True
@@ -96,15 +95,15 @@ def learn(
     going: Callable[[], bool] = lambda: True,
 ) -> Learned | None:
     """
-    Learn the term vectors of a generation from all its vectors, and keep them in place of the former.
+    Learn the term vectors of a generation from all its vectors, replacing the former ones.
 
     Args:
-        if_due: Only then; see `due`.
-        going: Whether to go on; asked now and then.
+        if_due: Only if they are due; see `due`.
+        going: Whether to continue; asked from time to time.
 
     Returns:
-        None if it was not due, there are fewer than `LEAST` passages, it was stopped, the generation is gone, or
-        somebody else has learned meanwhile.
+        None if it was not due, there are fewer than `LEAST` passages, it was stopped, the generation was dropped, or
+        another process learned meanwhile.
     """
     try:
         former, passages = store.term_vectors.learned(generation), store.vectors.embedded_count(generation)
@@ -130,7 +129,7 @@ def _read(store: Store, generation: int, passages: int, centre: Vectors, going: 
 
     most = max(1, min(MOST_PASSAGES, MOST_BYTES // (4 * len(centre))))
     stride = -(-passages // most)
-    ids: defaultdict[str, int] = defaultdict(count().__next__)  # a new term gets the next number
+    ids: defaultdict[str, int] = defaultdict(count().__next__)  # gives a new term the next number
     found, times, lengths = array("i"), array("i"), array("i")
     rows: list[Vectors] = []
     after, place = ChunkId(0), 0
@@ -158,8 +157,9 @@ def _read(store: Store, generation: int, passages: int, centre: Vectors, going: 
 
 def _terms_of(excerpt: Excerpt) -> list[str]:
     """
-    The terms of a passage; those of its title count twice. Without what came before the chunk: a pair over its border would
-    be of two chunks, and stay when they go.
+    The terms of a passage; those of its title count twice.
+
+    Without the text before the chunk: a pair across the border would belong to two chunks, and outlive one of them.
     """
     return [*words(excerpt.title), *terms(passage(excerpt, 0))]
 
@@ -185,21 +185,21 @@ def _solved(material: _Material) -> tuple[float, Vectors, list[TermVector]]:
 
 
 def _kept(material: _Material, trained: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Vectors]:
-    """Which terms are kept, and the inverse document frequency of each."""
+    """Which terms to keep, and the inverse document frequency of each."""
     import numpy as np
 
     counts = material.counts
     of = np.bincount(counts.columns[trained], minlength=counts.shape[1])
     pairs = np.array([" " in name for name in material.names])
     order = np.lexsort((-of, pairs))  # words before pairs, the common ones first
-    order = order[of[order] > pairs[order]][:MOST_TERMS]  # a pair that was said once tells less than its words
+    order = order[of[order] > pairs[order]][:MOST_TERMS]  # a pair that occurs once says less than its words
     kept = np.zeros(len(of), bool)
     kept[order] = True
     return kept, np.log1p(counts.shape[0] / np.maximum(of, 1)).astype(np.float32)
 
 
 def _weighed(counts: Sparse, kept: NDArray[np.bool_], weights: Vectors) -> Sparse:
-    """Rows of tf-idf, (1 + ln n) · ln(1 + N / df), of length 1; columns are the terms that are kept."""
+    """Rows of tf-idf, (1 + ln n) · ln(1 + N / df), of length 1; columns are the terms kept."""
     import numpy as np
 
     inside = kept[counts.columns]
@@ -214,7 +214,7 @@ def _weighed(counts: Sparse, kept: NDArray[np.bool_], weights: Vectors) -> Spars
 
 
 def _rows(matrix: Sparse, wanted: NDArray[np.bool_]) -> Sparse:
-    """Some of the rows, numbered anew."""
+    """Some of the rows, renumbered."""
     import numpy as np
 
     inside = wanted[matrix.rows]
@@ -227,14 +227,16 @@ def _rows(matrix: Sparse, wanted: NDArray[np.bool_]) -> Sparse:
 
 def axes(rows: Vectors, most: int) -> Vectors:
     """
-    Orthonormal axes along which rows differ most, about: two steps of subspace iteration from a fixed random start
-    (Halko, Martinsson and Tropp, SIAM Review 53, 2011). A full decomposition takes minutes at 3,072 dimensions.
+    Orthonormal axes along which rows differ most, approximately.
+
+    Two steps of subspace iteration from a fixed random start (Halko, Martinsson and Tropp, SIAM Review 53, 2011).
+    A full decomposition would take minutes at 3,072 dimensions.
 
     Args:
         rows: Shape (n, dimension), centred.
 
     Returns:
-        Shape (up to most, dimension), float32; fewer where rows differ along fewer, but one at least.
+        Shape (up to most, dimension), float32; fewer if rows differ along fewer, but at least one.
     """
     import numpy as np
 
@@ -248,9 +250,9 @@ def axes(rows: Vectors, most: int) -> Vectors:
 
 def orthonormal(rows: Vectors) -> Vectors:
     """
-    Gram-Schmidt, each row twice; those that depend on the former are left out, and of nothing but zeros one axis remains.
+    Gram-Schmidt, each row twice. Rows that depend on earlier ones are dropped; if all are zero, one axis remains.
 
-    Not LAPACK: it shares work this small among threads, and waits up to a second for a processor that is taken.
+    Not LAPACK, which shares even such small work among threads and then waits up to a second for a busy processor.
     """
     import numpy as np
 
@@ -281,7 +283,7 @@ def _term_vectors(names: Sequence[str], vectors: Vectors) -> list[TermVector]:
 
 
 def _fit(embedder: TermEmbedder, lessons: Sequence[tuple[Excerpt, Vectors]]) -> float:
-    """Mean cosine of passages, embedded by term vectors, with their vectors."""
+    """Mean cosine between the vectors of passages and what term vectors predict for them."""
     import numpy as np
 
     guesses = np.stack([embedder.direction(_terms_of(excerpt)) for excerpt, _ in lessons])
@@ -290,7 +292,7 @@ def _fit(embedder: TermEmbedder, lessons: Sequence[tuple[Excerpt, Vectors]]) -> 
 
 
 def cosines(first: Vectors, second: Vectors) -> Vectors:
-    """Row by row; 0 where either is nothing."""
+    """Row by row; 0 if either row is zero."""
     import numpy as np
 
     lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)

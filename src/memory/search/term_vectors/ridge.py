@@ -1,9 +1,9 @@
 """
 Ridge regression with a sparse matrix, many right-hand sides and numpy alone.
 
-min |X W - Y|² + λ |W|², by conjugate gradients on the normal equations (Hestenes and Stiefel 1952), preconditioned by the
-diagonal of XᵀX + λ (Jacobi). Stopping early is part of the method: it smooths as λ does. On four judged sets five
-preconditioned steps gave better vectors than fifteen plain ones, at a third of the price (docs/ranking.md).
+min |X W - Y|² + λ |W|², by conjugate gradients on the normal equations (Hestenes and Stiefel 1952), preconditioned by
+the diagonal of XᵀX + λ (Jacobi). Stopping early is part of the method: it smooths as λ does. On four judged sets five
+preconditioned steps gave better vectors than fifteen plain ones, in a third of the time (docs/ranking.md).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 ROOM = 4096
-"""Entries multiplied at a time: with 192 columns 3 MB, which a processor's cache holds."""
+"""Entries multiplied at once: with 192 columns 3 MB, which fits a processor's cache."""
 
 
 class Sparse(NamedTuple):
     """
-    A matrix by its entries, of which no two are of one place.
+    A matrix as its entries, no two of them in the same place.
 
     Attributes:
         rows, columns: Of each entry, shape (entries,).
         values: float32, shape (entries,).
-        shape: Rows and columns.
+        shape: Number of rows and of columns.
     """
 
     rows: Indices
@@ -44,7 +44,7 @@ class Sparse(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    """Rows of like length, padded with zeros to the longest."""
+    """Rows of similar length, padded with zeros to the longest."""
 
     rows: Indices  # (b,)
     columns: Indices  # (b, longest)
@@ -52,7 +52,7 @@ class _Batch(NamedTuple):
 
 
 class Product:
-    """A sparse matrix, ready to be multiplied with many dense ones."""
+    """A sparse matrix, prepared for multiplication with many dense ones."""
 
     def __init__(self, matrix: Sparse) -> None:
         order = np.argsort(matrix.rows, kind="stable")
@@ -99,7 +99,7 @@ def ridge(matrix: Sparse, wanted: Vectors, *, weight: float, steps: int) -> Vect
         matrix: X, shape (samples, terms).
         wanted: Y, shape (samples, n), float32.
         weight: λ, above 0.
-        steps: Of conjugate gradients, from 1.
+        steps: Number of conjugate gradient steps, from 1.
 
     Returns:
         W, shape (terms, n), float32.

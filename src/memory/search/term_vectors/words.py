@@ -1,4 +1,4 @@
-"""The terms that have vectors: stems of words, of parts of names, of pairs of characters, and neighbouring stems."""
+"""The terms that have vectors: stems of words, of parts of names, of pairs of characters, and adjacent stems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def words(text: str) -> list[str]:
 
 
 def terms(text: str) -> list[str]:
-    """`words`, and each two that stand together, with a blank between them."""
+    """`words`, and each two adjacent ones, with a space between them."""
     found = words(text)
     return [*found, *(f"{a} {b}" for a, b in pairwise(found))]
 
