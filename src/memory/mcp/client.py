@@ -1,11 +1,11 @@
-"""What is known of a client: the project that it works on. And what it is told: how far a long work is."""
+"""What is known of a client: its name, its folders, its project. And what it is told: how far a long work is."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -17,6 +17,20 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
 PROGRESS_SECONDS = 0.2  # between two words on it
+
+
+class Roots(NamedTuple):
+    """The folders a client named, and until when on the monotonic clock they are believed."""
+
+    uris: tuple[str, ...]
+    until: float
+
+
+def client_name(context: ServerRequestContext[Any, Any]) -> str:
+    """The name that the client's program gives itself, as a source."""
+    params = context.session.client_params
+    name = params.client_info.name if params is not None and params.client_info is not None else ""
+    return " ".join(name.split())[:200]
 
 
 def folder(uri: str) -> Path | None:

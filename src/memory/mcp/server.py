@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from contextvars import copy_context
 from importlib.metadata import version
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import mcp_types as types
 from mcp.server.caching import CacheHint
@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from memory.mcp import prompts, resources
-from memory.mcp.client import Progress, client_project
+from memory.mcp.client import Progress, Roots, client_name, client_project
 from memory.operations.arguments import checked
 from memory.operations.operation import Call
 from memory.operations.render import data, recall
@@ -154,7 +154,7 @@ class Serving:
         told: tuple[Notice, ...],
     ) -> Result:
         progress = Progress(context, asyncio.get_running_loop())
-        client = _client(context)
+        client = client_name(context)
 
         def run(engine: Engine) -> Result:
             return tool.run(Call(lambda: engine, progress, lambda: project, client=client, told=told), arguments)
@@ -281,13 +281,6 @@ class Serving:
         return types.GetPromptResult(description=one.description, messages=[message])
 
 
-class Roots(NamedTuple):
-    """The folders a client named, and until when on the monotonic clock they are believed."""
-
-    uris: tuple[str, ...]
-    until: float
-
-
 def _described(tool: Operation, *, structured: bool) -> types.Tool:
     hints = types.ToolAnnotations(
         title=tool.title,
@@ -333,13 +326,6 @@ def _refused(error: Error) -> types.CallToolResult:
 def _sentence(error: Error) -> str:
     again = " The same call may succeed later." if error.retryable else ""
     return f"{error}. {for_agents(error.hint)}".rstrip() + again if error.hint else f"{error}.{again}"
-
-
-def _client(context: Context) -> str:
-    """The name that the client's program gives itself, as a source."""
-    params = context.session.client_params
-    name = params.client_info.name if params is not None and params.client_info is not None else ""
-    return " ".join(name.split())[:200]
 
 
 async def _asked_for_roots(context: Context) -> tuple[str, ...] | None:
