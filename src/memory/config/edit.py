@@ -55,8 +55,8 @@ def write_settings(file: str, changes: Mapping[str, object]) -> None:
         changes: Values by key ("search.limit"), already checked.
 
     Raises:
-        ConfigError: The file cannot be read or written, is read-only, or cannot be changed line by line; it is
-            unchanged.
+        ConfigError: The file cannot be read or written, is read-only, or cannot be changed line by line.
+            Nothing was changed.
     """
     target = os.path.realpath(file)
     with explained(ConfigError, f"cannot write {file}"), _alone(os.path.dirname(target)):

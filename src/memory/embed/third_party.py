@@ -1,7 +1,4 @@
-"""
-Calls into code that is not ours (a plug-in, a passed embedder, a provider's client): its errors,
-values and costs.
-"""
+"""Calls into code that is not ours (plug-ins, passed embedders, providers' clients): errors, values and costs."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class Connections(Generic[C]):
             answer.exception(seconds)
         except TimeoutError:
             raise limits.late() from None
-        finally:  # also if somebody interrupts
+        finally:  # also when interrupted
             if answer.done():
                 with self._lock:
                     self._idle.setdefault(seconds, []).append((client, limits))
@@ -151,7 +151,7 @@ class Connections(Generic[C]):
         return answer.result()
 
     def _begun(self, call: Callable[[], T]) -> Future[T]:
-        """A call in a thread of its own, which nobody has to wait for: not even the end of the process."""
+        """A call in its own daemon thread: nothing has to wait for it, not even the end of the process."""
         answer: Future[T] = Future()
 
         def run() -> None:

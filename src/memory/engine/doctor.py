@@ -52,8 +52,8 @@ def doctor(
 ) -> tuple[Finding, ...]:
     """
     Args:
-        fix: Rebuild derived data, restrict access to the owner, ask a server again that was left alone,
-            embed the queue.
+        fix: Rebuild derived data, restrict access to the owner, ask servers that were left alone, embed the
+            queue.
     """
     first = (
         *_looked("database", lambda: [_database(store, config, fix=fix)]),

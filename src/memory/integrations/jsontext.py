@@ -214,6 +214,7 @@ def inserted(document: Document, node: Node, name: str | None, value: Json) -> s
 
 def removed(document: Document, node: Node, member: Member) -> str:
     """The text without a member; comments on other members stay."""
+    # Commas and comments belong to what precedes them, so the cut differs for a first, a last and an only member.
     text, place = document.text, node.members.index(member)
     before = node.members[place - 1] if place else None
     stop = member.stop
@@ -268,10 +269,7 @@ def _wide(document: Document, node: Node) -> bool:
 
 
 def _beside(document: Document, at: int, *, line: bool = False) -> int:
-    """
-    The position after the comments on the same line; with `line`, after its line end if the last comment needs
-    that.
-    """
+    """The position after comments on the same line; with `line`, after the line end if the last comment needs it."""
     found = _BESIDE.match(document.text, at) if document.comments else None
     if not found:
         return at

@@ -40,10 +40,7 @@ The margin needed grows with the square of GOOD_FIT / fit: a small store teaches
 """
 
 DISTILLED_COVERAGE = 0.35
-"""
-Share of the query's weight the best candidate must hold then. Below it, only a model can tell whether anything
-fits.
-"""
+"""Share of the query's weight the best candidate must hold then. Below it, only a model can tell what fits."""
 
 
 class GateOptions(NamedTuple):
@@ -76,8 +73,8 @@ def judge(
 
     AUTO goes by what was found, not by how much: nearly every question shares a word with three memories.
     One number decides between all tiers: how far the first keyword result stands out (`first_margin`).
-    It predicts whether the *distilled* answer will do better than that answer itself does (docs/ranking.md,
-    "The gate").
+    It predicts whether the *distilled* answer will do better than that answer itself does
+    (docs/ranking.md, "The gate").
 
     Args:
         terms: The query's terms; the bits of `matched` in the ranking stand for them.
@@ -118,6 +115,7 @@ def _decided(
 def _auto(  # noqa: PLR0911  # one answer a case
     verdict: Verdict, terms: Sequence[Term], top: Ranking, effort: float, fit: float | None
 ) -> tuple[Tier, str]:
+    # From the surest sign to the weakest: the first that applies decides.
     cheap = Tier.KEYWORD if fit is None else Tier.DISTILLED
     if effort >= 1:
         return Tier.HYBRID, "the effort is set to 1"

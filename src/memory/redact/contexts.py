@@ -60,10 +60,7 @@ _PORTS = (":5432:", ":5433:", ":6432:")
 
 
 def _address(match: re.Match[str]) -> Span | None:
-    """
-    A password with a character that ends a host must look generated: the `@` may belong to something after the
-    URL.
-    """
+    """A password with a character that ends a host must look generated: the `@` may come from after the URL."""
     value = match["s"]
     if re.match(_PORT, value) and not _no_port(match, value):
         return None

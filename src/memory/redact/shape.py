@@ -36,8 +36,7 @@ _PAIRS = """
 71039303700433610222401054
 """.split()
 """
-A row for each letter, with a digit for each letter that may follow: 5 + log2(frequency in words / frequency by
-chance).
+A row for each letter, with a digit for each letter that may follow: 5 + log2(frequency in words / by chance).
 
 In whole bits, counted by `scripts/letters.py`.
 """
@@ -264,10 +263,7 @@ def _path(text: str) -> bool:
 
 
 def words(text: str) -> bool:
-    """
-    Whether it is words, versions and numbers, joined: `gpt-4o-2024-08-06`, `user_service_2`, `v1.2.3`,
-    `grant=user`.
-    """
+    """Whether it is words, versions and numbers, joined: `gpt-4o-2024-08-06`, `user_service_2`, `grant=user`."""
     return _known(rf"{_PLAIN}(?:[-_./: =]{_PLAIN})*").fullmatch(text) is not None and not by_chance(text)
 
 

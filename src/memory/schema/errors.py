@@ -174,10 +174,10 @@ class DimensionMismatch(SpaceMismatch):
 @contextmanager
 def explained(kind: type[Error], what: str, hint: str = "") -> Generator[None]:
     """
-    An error of the system that is raised inside becomes one of ours.
+    Turn an operating system error raised inside into one of ours.
 
     Args:
-        what: What cannot be done; why not is added to it.
+        what: What cannot be done; the reason is added.
     """
     try:
         yield
@@ -187,10 +187,10 @@ def explained(kind: type[Error], what: str, hint: str = "") -> Generator[None]:
 
 def did_you_mean(name: str, known: Collection[str], otherwise: str | None = None) -> str:
     """
-    The hint for a name that is not known: the nearest one that is.
+    The hint for an unknown name: the nearest known one.
 
     Args:
-        otherwise: What it says where none is near; None lists all.
+        otherwise: The hint if none is near; None lists all.
     """
     from difflib import get_close_matches
 

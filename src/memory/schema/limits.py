@@ -37,10 +37,10 @@ def check_text(name: str, text: object, limit: int) -> None:
 
 def checked_name(field: str, name: object) -> str:
     """
-    A name that must be given, without blanks around it.
+    A required name, without white space around it.
 
     Raises:
-        Invalid: It is no text, longer than `NAME_LIMIT`, or blank.
+        Invalid: It is not text, is longer than `NAME_LIMIT`, or blank.
     """
     check_text(field, name, NAME_LIMIT)
     if not (found := str(name).strip()):

@@ -181,12 +181,12 @@ class Term(NamedTuple):
         text: A word, or words that must be adjacent.
         prefix: Whether longer words that begin with it count too.
         gram: Whether it is a pair of characters of a script without spaces.
-        rows: Chunks that hold it, in the whole store.
-        weight: Its inverse document frequency, above 0: what finding it is worth.
-        exact: Whether the query means just this: a name of code or a "quoted phrase".
-        other: Another way it is written, which counts as well: "Git Hub" of `GitHub`. Empty if there is none.
-        parts: What a store looks for instead, where no chunk holds it but some chunk one of these.
-        cut: It was not looked for: its words stand in too many places (`memory.text.terms.Allowance`).
+        rows: How many chunks hold it, in the whole store.
+        weight: Its inverse document frequency, above 0: how much finding it says.
+        exact: Whether the query means exactly this: a name in code or a "quoted phrase".
+        other: Another spelling that counts as well: "Git Hub" for `GitHub`. Empty if there is none.
+        parts: What to look for instead if no chunk holds it, but some chunk holds one of these.
+        cut: It was not looked for, because its words occur in too many places (`memory.text.terms.Allowance`).
     """
 
     text: str

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class QueryVector:
-    """The vector of one query; once made, it stands in the trace."""
+    """The vector of one query; once made, it is in the trace."""
 
     def __init__(
         self,

@@ -43,10 +43,7 @@ Seventy more candidates cost a tenth of that.
 """
 
 AHEAD = 2_000
-"""
-Candidates that take hardly longer than a few. One long memory may have hundreds of chunks before the next
-memory's.
-"""
+"""Candidates that take hardly longer than a few. One long memory may fill hundreds of places before the next."""
 
 
 class Evidence(NamedTuple):
@@ -193,10 +190,7 @@ class Retrievers:
         return found[:depth]
 
     def proximity(self, ranking: Ranking) -> Mapping[ChunkId, float]:
-        """
-        For the first chunks of a ranking, the share of the query's weight whose words are adjacent in them,
-        0..1.
-        """
+        """For the first chunks of a ranking: the share of the query's weight whose words are adjacent, 0..1."""
         if not self._pairs:
             return {}
         first = [scored.chunk for scored in ranking[:PROXIMITY_DEPTH]]

@@ -226,10 +226,7 @@ class _Search:
                 return self._tiered(depth)
 
     def _in_time(self, found: _Found) -> _Found:
-        """
-        Corrections before what they correct, and newer memories higher, where the query and the settings ask for
-        that.
-        """
+        """Corrections before what they correct, and newer memories higher, if the query and the settings say so."""
         statuses, half_life = self._query.scope.statuses, self._fusing.half_life
         mixed = not statuses or len(statuses) > 1
         if not found.ranking or not (mixed or half_life):
@@ -278,10 +275,7 @@ class _Search:
         return cheap
 
     def _distilled(self, depth: int, verdict: Verdict | None) -> _Found | None:
-        """
-        Keyword and distilled rankings merged, without a model; None if the term vectors know too little of the
-        query.
-        """
+        """Keyword and distilled rankings merged; None if the term vectors know too little of the query."""
         depth = max(depth, self._fusing.candidates)
         if (vector_ranking := self._retrievers.distilled(depth)) is None:
             return None

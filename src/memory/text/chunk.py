@@ -200,6 +200,7 @@ def _slices(text: _Text, outline: Outline, size: int) -> Iterator[_Slice]:
     for section in _sections(text, outline, [atom.start for atom in atoms]):
         first, stop, heading, bare = section
         cuts = [*_cuts(atoms, totals, first, stop, size=size), stop]
+        # A bare heading waits for the section below it: only with that one's size is it known whether both fit.
         if waiting:
             joined = [*_cuts(atoms, totals, waiting.first, stop, size=size), stop]
             if totals[cuts[1]] - totals[waiting.first] <= size:

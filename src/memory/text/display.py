@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory
 
 _JOINS = "\u034f\u180b-\u180d\u200c-\u200f\u2800\ufe00-\ufe0f"
-"""
-Invisible but part of writing: joiners of Persian and emoji, direction marks, variants of a sign,
-the Braille blank.
-"""
+"""Invisible parts of writing: joiners of Persian and emoji, direction marks, variants of a sign, the Braille blank."""
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

@@ -38,10 +38,7 @@ AT_ONCE = 16
 """The most chunks embedded before they are written: about half a second of the local model."""
 
 TOKENS_AT_ONCE = 7_200
-"""
-The most tokens of those chunks: as many as 16 of the usual size. A chunk of a body that is not cut may have
-thousands.
-"""
+"""The most tokens of those chunks: as many as 16 of the usual size. A chunk that is not cut may have thousands."""
 
 HOPELESS = 3
 """After this many texts in a row that a model does not take, it is asked for one that it must take."""
@@ -71,10 +68,7 @@ class Backfill(NamedTuple):
 
 
 def many(chunks: Sequence[Chunk]) -> bool:
-    """
-    Whether chunks are written first and embedded later: more of them than the local model embeds in half a
-    second.
-    """
+    """Whether chunks are written before they are embedded, because that takes the local model over half a second."""
     return len(chunks) > AT_ONCE or sum(piece.token_count for piece in chunks) > TOKENS_AT_ONCE
 
 

@@ -169,10 +169,7 @@ class _Build(NamedTuple):
         return counts
 
     def embed_missing(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
-        """
-        Embed what has no vector in it; returns how many chunks got one, how many the model does not take,
-        and why.
-        """
+        """Embed what has no vector in it; returns how many chunks got one, how many failed, and why."""
         store, id = self.store, self.generation.id
         total, before = store.counts().embeddable, store.vectors.embedded_count(id)
         done, failed, error = 0, 0, ""

@@ -290,10 +290,7 @@ def _letters(character: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _punctuation(letter: str) -> bool:
-    """
-    Whether BERT takes it for punctuation: in ASCII all but letters and digits, even "$" and "~",
-    Unicode's symbols.
-    """
+    """Whether BERT takes it for punctuation: in ASCII all but letters and digits, even symbols such as "$"."""
     if letter.isascii():
         return not letter.isalnum()
     return unicodedata.category(letter).startswith("P")

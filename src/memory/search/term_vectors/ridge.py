@@ -116,6 +116,7 @@ def ridge(matrix: Sparse, wanted: Vectors, *, weight: float, steps: int) -> Vect
         image += np.float32(weight) * direction
         step = size / np.maximum(np.einsum("ij,ij->j", direction, image), 1e-12)
         solution += step * direction
+        # From here on `image` is only a buffer, so that no step allocates more arrays of this size.
         image *= step
         residual -= image
         np.multiply(scale, residual, out=image)
