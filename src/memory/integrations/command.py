@@ -95,8 +95,11 @@ def command(
     words, more = _options(environment, flags, standing, shared=shared)
     argv = (*program, *words)
     for part in argv:
-        if not _is_text(part):
-            raise Invalid(f"the path {part!r} is not Unicode text", hint="No settings file of an agent can hold it.")
+        try:
+            part.encode()
+        except UnicodeEncodeError as error:
+            hint = "No settings file of an agent can hold it."
+            raise Invalid(f"the path {part!r} is not Unicode text", hint=hint) from error
     return Command(argv, (*notices, *more))
 
 
@@ -117,14 +120,6 @@ def _options(
             words += [flag, standing[flag]]
             notices.append(f"{flag} {standing[flag]} stays, as the entry had it; to be rid of it, --remove first.")
     return words, notices
-
-
-def _is_text(part: str) -> bool:
-    try:
-        part.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _program() -> tuple[str, ...]:

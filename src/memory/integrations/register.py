@@ -93,10 +93,7 @@ class Outcome(NamedTuple):
     steps: tuple[Step, ...]
     notices: tuple[str, ...]
     following: str
-
-    @property
-    def changed(self) -> bool:
-        return any(step.state in CHANGING for step in self.steps)
+    changed: bool
 
 
 class _Change(NamedTuple):
@@ -134,8 +131,9 @@ def setup(request: Request, environment: Environment, *, dry_run: bool = False) 
     notices = [notice for change in changes for notice in _notices(change)]
     if agent and not request.remove:
         notices += [*started.notices, *([agent.note] if request.project and agent.note else [])]
-    outcome = Outcome(steps, tuple(notices), "")
-    return outcome._replace(following=agent.following) if agent and outcome.changed and not request.remove else outcome
+    changed = any(step.state in CHANGING for step in steps)
+    following = agent.following if agent and changed and not request.remove else ""
+    return Outcome(steps, tuple(notices), following, changed)
 
 
 def _started(agent: Agent | None, request: Request, environment: Environment) -> Command:
@@ -259,9 +257,8 @@ def _place(text: str, at: int) -> str:
 def _step(change: _Change) -> Step:
     path = change.part.path
     backup = files.backup(path) if change.keep and change.file.data is not None else None
-    if change.calls:
-        return Step(change.part.what, path, change.state, tuple(map(own.masked, change.calls.argvs)), backup=backup)
-    return Step(change.part.what, path, change.state, diff=_diff(change), backup=backup)
+    calls = tuple(map(own.masked, change.calls.argvs)) if change.calls else ()
+    return Step(change.part.what, path, change.state, calls, "" if calls else _diff(change), backup)
 
 
 def _diff(change: _Change) -> str:
