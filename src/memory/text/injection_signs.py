@@ -44,27 +44,17 @@ _SECRETS = (
 _SHELL = r"(?:curl|wget)\b[^\n|]{0,200}\| ?(?:sudo )?(?:ba|z|da)?sh\b"
 _LINE = r"(?:^|\n)"
 
+_DROPPING = "ignor,disregard,forget,neglect,attention"
+"""The stems of `_DROP`."""
+
 ENGLISH = (
     Sign(
-        (
-            "ignor,disregard,forget,neglect,attention",
-            "instruct,directi,guideline,prompt,programming,training,safeguard,guardrail",
-        ),
+        (_DROPPING, "instruct,directi,guideline,prompt,programming,training,safeguard,guardrail"),
         rf"{_DROP}{_ANY}{_FORMER}(?:[\w-]{{1,20}} ){{0,2}}?{_STRICT}",
     ),
+    Sign((_DROPPING, "rules,orders,conversation"), rf"{_DROP}{_ANY}{_FORMER}(?:[\w-]{{1,20}} )?{_LOOSE}"),
     Sign(
-        (
-            "ignor,disregard,forget,neglect,attention",
-            "rules,orders,conversation",
-        ),
-        rf"{_DROP}{_ANY}{_FORMER}(?:[\w-]{{1,20}} )?{_LOOSE}",
-    ),
-    Sign(
-        (
-            "ignor,disregard,forget,neglect,attention",
-            "all,any,every,your",
-            "rule,order,command,constraint,restriction,message,polic,context",
-        ),
+        (_DROPPING, "all,any,every,your", "rule,order,command,constraint,restriction,message,polic,context"),
         rf"{_DROP}(?:(?:all|any|every) {_ANY}{_FORMER}(?:[\w-]{{1,20}} )?|(?:all )?(?:of )?your (?:{_FORMER})?){_LOOSER}",
     ),
     Sign(
@@ -85,10 +75,7 @@ ENGLISH = (
         ("not follow,n't follow,stop follow",),
         rf"\b(?:do not|don't|stop) follow(?:ing)? {_ANY}{_FORMER}(?:{_STRICT}|{_LOOSE}|{_LOOSER})",
     ),
-    Sign(
-        ("you are now,you're now,you will now be",),
-        rf"\byou(?: are|'re| will) now (?:be )?{_MACHINE}",
-    ),
+    Sign(("you are now,you're now,you will now be",), rf"\byou(?: are|'re| will) now (?:be )?{_MACHINE}"),
     Sign(
         ("you are now,you're now",),
         r"\byou(?: are|'re) now in (?:[\w-]{1,20} )?(?:developer|god|dan|jailbreak|admin|debug) mode\b",
