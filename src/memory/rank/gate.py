@@ -40,7 +40,7 @@ The margin needed grows with the square of GOOD_FIT / fit: a small store teaches
 """
 
 DISTILLED_COVERAGE = 0.35
-"""Share of the query's weight the best candidate must hold then. Below it, only a model can tell what fits."""
+"""Share of the query's weight the best candidate must hold then. Below it, only a model can tell whether it fits."""
 
 
 class GateOptions(NamedTuple):

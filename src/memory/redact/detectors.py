@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Span: TypeAlias = tuple[int, int]
 
 SOLID = 16
-"""The fewest characters of a token without a space."""
+"""A token has at least this many characters, with no space among them."""
 
 START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 r"""Where a token may begin: not after a letter or digit, unless that ends `\n` or `%3D`."""
