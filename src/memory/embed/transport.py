@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import zlib
-from concurrent.futures import Future
 from contextlib import suppress
 from importlib import import_module
 from time import monotonic
@@ -15,6 +14,7 @@ from memory.schema.errors import Error, Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
 HEADERS = {"Accept-Encoding": "gzip"}
 """The only encoding we announce: gzip, which is unpacked here piece by piece."""
@@ -152,6 +152,8 @@ class Connections(Generic[C]):
 
     def _begun(self, call: Callable[[], T]) -> Future[T]:
         """A call in its own daemon thread: nothing has to wait for it, not even the end of the process."""
+        from concurrent.futures import Future  # brings `logging` along, as the clients of servers do when they are made
+
         answer: Future[T] = Future()
 
         def run() -> None:
