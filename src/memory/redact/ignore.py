@@ -112,7 +112,7 @@ def _nested(pattern: str) -> bool:
 
 
 def _slow(pattern: str) -> bool:
-    """Whether a hostile text takes too long: the expression's own characters and words repeated, then a mismatch."""
+    """Whether a hostile text takes too long: the expression's characters, words and pairs repeated, then a mismatch."""
     search = re.compile(pattern).search
     literals = [*dict.fromkeys(re.sub(r"\\[A-Za-z]", "", pattern))]
     letters = [c for c in literals if c.isalnum()][:12]

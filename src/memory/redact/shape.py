@@ -263,7 +263,7 @@ def _path(text: str) -> bool:
 
 
 def words(text: str) -> bool:
-    """Whether it is words, versions and numbers, joined: `gpt-4o-2024-08-06`, `user_service_2`, `grant=user`."""
+    """Whether it is words, versions and numbers, joined: `gpt-4o-2024-08-06`, `user_2`, `v1.2.3`, `grant=user`."""
     return _known(rf"{_PLAIN}(?:[-_./: =]{_PLAIN})*").fullmatch(text) is not None and not by_chance(text)
 
 
