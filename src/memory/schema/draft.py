@@ -17,6 +17,7 @@ from memory.schema.limits import (
     TAGS_LIMIT,
     TITLE_LIMIT,
     check_text,
+    check_texts,
 )
 
 if TYPE_CHECKING:
@@ -127,8 +128,7 @@ NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code",
 
 
 def _check_texts(draft: Draft) -> None:
-    for name, limit in _TEXTS.items():
-        check_text(name, getattr(draft, name), limit)
+    check_texts([(name, getattr(draft, name), limit) for name, limit in _TEXTS.items()])
     if "\n" in draft.title.strip() or "\r" in draft.title.strip():
         raise Invalid("a title is one line", hint="Put the rest into `what` or the details.")
 

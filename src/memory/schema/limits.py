@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from memory.schema.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 TITLE_LIMIT = 200  # characters
 LINE_LIMIT = 10_000  # characters of what, why, impact, description
@@ -33,6 +38,12 @@ def check_text(name: str, text: object, limit: int) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             raise Invalid(f"{name} has a lone surrogate at position {error.start}: it is not valid Unicode") from error
+
+
+def check_texts(texts: Iterable[tuple[str, object, int]]) -> None:
+    """`check_text` for several texts, each with its name and limit."""
+    for name, text, limit in texts:
+        check_text(name, text, limit)
 
 
 def checked_name(field: str, name: object) -> str:
