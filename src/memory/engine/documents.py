@@ -204,10 +204,7 @@ class Documents:
                 raise Ambiguous(str(reference), [f"{uid} (id {id})" for id, uid in several])
 
     def get(self, reference: Reference) -> Memory:
-        """
-        Raises:
-            NotFound, Ambiguous: It names no memory, or several.
-        """
+        """The memory that a reference names. NotFound if there is none, Ambiguous if there are several."""
         id = self.resolve(reference)
         if (found := self._store.memories.by_id([id]).get(id)) is None:
             raise NotFound(f"no memory {clipped_repr(reference)}")

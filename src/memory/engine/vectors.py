@@ -49,10 +49,7 @@ class Vectors:
         key: str | None = None,
         lasting: bool = True,
     ) -> None:
-        """
-        Args:
-            embedder, key, lasting: See `memory.engine.Engine`.
-        """
+        """For `embedder`, `key` and `lasting` see `memory.engine.Engine`."""
         self._store, self._config, self._now = store, config, now
         self._given, self._key, self._lasting = embedder, key, lasting
         self._background: Background | None = None

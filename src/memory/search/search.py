@@ -64,8 +64,7 @@ def search(
         embedders, backfill: Called only if keywords are not enough; many searches need neither.
 
     Raises:
-        EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search answers by keyword instead,
-            with a notice.
+        EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search answers by keyword, with a notice.
         StoreError: The store cannot be read.
     """
     return _Search(query, store, embedders, gate_options, fusing, now=now, backfill=backfill).answer()
