@@ -7,8 +7,8 @@ from mutants_table.mutant import Mutant
 STORE_WRITES = (
     Mutant(
         "write-begins-deferred",
-        'connection.execute("begin immediate")\n            try:\n                self._measure',
-        'connection.execute("begin deferred")\n            try:\n                self._measure',
+        'connection.execute("begin immediate")\n            self._local.writing',
+        'connection.execute("begin deferred")\n            self._local.writing',
         "test_sqlite_store.py test_adversary.py",
     ),
     Mutant(
@@ -28,8 +28,8 @@ STORE_WRITES = (
     ),
     Mutant(
         "update-of-a-former-state",
-        "if (revisions, old.content_hash) != (len(former.history), former.memory.content_hash):",
-        "if revisions < len(former.history):",
+        "if revisions is not None and db.execute(count, (key(id),)).get != revisions:",
+        "if revisions is not None and db.execute(count, (key(id),)).get < revisions:",
         "test_stores.py test_adversary.py",
         "not [ram",
     ),
@@ -42,8 +42,8 @@ STORE_WRITES = (
     ),
     Mutant(
         "vectors-go-after-their-chunks",
-        'generations.forget_memory(db, id)\n        db.execute("delete from chunks where memory_id = ?", (id,))',
-        'db.execute("delete from chunks where memory_id = ?", (id,))\n        generations.forget_memory(db, id)',
+        'generations.forget_memory(db, key(id))\n        db.execute("delete from chunks where memory_id = ?", (key(id),))',
+        'db.execute("delete from chunks where memory_id = ?", (key(id),))\n        generations.forget_memory(db, key(id))',
         "test_stores.py",
         "sqlite",
     ),
@@ -54,6 +54,27 @@ STORE_WRITES = (
         "test_stores.py",
         "sqlite",
     ),
+    Mutant(
+        "caught-failure-is-kept",
+        "self._local.failed = True  # what it wrote",
+        "self._local.failed = False  # what it wrote",
+        "test_stores.py",
+        "sqlite and TestTransactions",
+    ),
+    Mutant(
+        "batch-is-known-as-it-began",
+        "changed = changed or known is None or entry.supersedes is not None",
+        "changed = False",
+        "test_rules.py",
+    ),
+    Mutant(
+        "successor-inherits-no-status",
+        "status, successor = gone[successor].status, gone[successor].superseded_by",
+        "successor = gone[successor].superseded_by",
+        "test_rules.py test_stores.py",
+        "not [ram",
+    ),
+    Mutant("last-changed-is-renewed-first", "return alike or one", "return one or alike", "test_stores.py", "TestOne"),
     Mutant(
         "hash-forgets-the-impact",
         "        draft.impact,\n        draft.description,\n",

@@ -43,8 +43,8 @@ SESSIONS_AND_RUNS = (
     ),
     Mutant(
         "clear-takes-all-of-a-run",
-        'f"select id from memories where {of} and {_RESEARCH} order by +id limit ?"',
-        'f"select id from memories where {of} order by +id limit ?"',
+        "kinds=frozenset(RESEARCH_KINDS), runs=",
+        "runs=",
         "test_stores.py",
         "sqlite and TestRuns",
     ),

@@ -25,6 +25,7 @@ from entries import (
 from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE
 from memory.store import State
+from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -36,8 +37,8 @@ class CareSuite:
 
     def test_of_a_sound_store_everything_can_be_read(self, store: Store) -> None:
         ids = kept(store, note("a", body="one"), note("b"), note("c"))
-        store.memories.replace(ids[0], note("d", body="two"))
-        store.memories.delete(ids[1])
+        replace_memory(store, ids[0], note("d", body="two"))
+        delete_memories(store, [ids[1]])
 
         assert store.ids(MemoryId(0), 9) == [ids[0], ids[2]]
         assert store.ids(ids[0], 9) == [ids[2]]

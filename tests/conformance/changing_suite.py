@@ -18,6 +18,7 @@ from entries import (
     kept,
     note,
     nothing_was_kept,
+    outline,
     queued,
     unit,
     words,
@@ -27,6 +28,7 @@ from entries import (
 from memory.schema.errors import NotFound
 from memory.schema.memory import MemoryId, Revision, Status
 from memory.schema.query import EVERYTHING
+from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -37,7 +39,7 @@ class ChangingSuite:
         plain, flagged = kept(store, note("plain"), note("flagged")._replace(flags=("instructions", "other")))
         assert [store.memories.by_id([id])[id].flags for id in (plain, flagged)] == [(), ("instructions", "other")]
 
-        store.memories.replace(flagged, note("corrected"))
+        replace_memory(store, flagged, note("corrected"))
 
         whole = store.memories.details(flagged)
         assert whole is not None
@@ -48,7 +50,7 @@ class ChangingSuite:
         before = write(store, note("old", body="old body", project="p", uid="ab" * 16)).memory
         store.memories.touch([before.id], at(1))
 
-        after = store.memories.replace(before.id, note("new", body="new", moment=at(9), project="q")).memory
+        after = replace_memory(store, before.id, note("new", body="new", moment=at(9), project="q")).memory
 
         assert store.memories.by_id([before.id]) == {before.id: after}
         assert (after.uid, after.created_at, after.updated_at) == (before.uid, START, at(9))
@@ -64,15 +66,15 @@ class ChangingSuite:
         old = kept(store, note("old"))[0]
         new = write(store, note("new", supersedes=old)).memory.id
 
-        after = store.memories.replace(old, note("old, corrected")).memory
+        after = replace_memory(store, old, note("old, corrected")).memory
 
         assert (after.status, after.superseded_by) == (Status.SUPERSEDED, new)
 
     def test_history_holds_what_was_replaced_latest_first(self, store: Store) -> None:
         metadata = {"a": [1, {"b": None}], "ü": "数"}
         first = write(store, note("one", body="é🦊", tags=("x",), metadata=metadata, related_files=("f",))).memory
-        second = store.memories.replace(first.id, note("two", moment=at(1))).memory
-        store.memories.replace(first.id, note("three", moment=at(2)))
+        second = replace_memory(store, first.id, note("two", moment=at(1))).memory
+        replace_memory(store, first.id, note("three", moment=at(2)))
 
         assert list(store.memories.details(first.id).history) == [
             Revision(at(2), second, ""),
@@ -83,7 +85,7 @@ class ChangingSuite:
         id = kept(store, note("zebra", embedded=embedded([unit(1)])))[0]
         chunk = heads(store, id)[0]
 
-        store.memories.replace(id, note("giraffe", embedded=embedded([unit(0, 1)])))
+        replace_memory(store, id, note("giraffe", embedded=embedded([unit(0, 1)])))
 
         assert found(store.keywords.by_keyword(words("zebra"), EVERYTHING, 10)) == []
         assert found(store.keywords.by_keyword(words("giraffe"), EVERYTHING, 10)) == [id]
@@ -97,7 +99,7 @@ class ChangingSuite:
     def test_a_replaced_memory_without_vectors_is_queued(self, store: Store) -> None:
         id = kept(store, note("a", embedded=embedded([unit(1)])))[0]
 
-        assert queued(store, store.memories.replace(id, note("b", body="c"))) == 2
+        assert queued(store, replace_memory(store, id, note("b", body="c"))) == 2
 
         assert store.counts().queued == 2
 
@@ -106,9 +108,9 @@ class ChangingSuite:
 
         for refused in (MemoryId(id + 1), MemoryId(BEYOND)):
             with pytest.raises(NotFound):
-                store.memories.replace(refused, note("b"))
+                replace_memory(store, refused, note("b"))
         with pytest.raises(NotFound):
-            store.memories.replace(id, note("b", parent_id=MemoryId(99)))
+            replace_memory(store, id, note("b", parent_id=MemoryId(99)))
 
         whole = store.memories.details(id)
         assert whole is not None
@@ -117,10 +119,10 @@ class ChangingSuite:
     def test_deletion_leaves_nothing(self, store: Store) -> None:
         vectors = directions(3)
         id = kept(store, note("zebra", body="ab", size=1, embedded=embedded(vectors)))[0]
-        store.memories.replace(id, note("zebra", body="ab", size=1, embedded=embedded(vectors)))
-        chunks = [chunk for chunk, _ in store.memories.outline(id)]
+        replace_memory(store, id, note("zebra", body="ab", size=1, embedded=embedded(vectors)))
+        chunks = [chunk for chunk, _ in outline(store, id)]
 
-        assert store.memories.delete(id) is True
+        assert delete_memories(store, [id]) == 1
 
         assert nothing_was_kept(store)
         assert store.memories.bodies([id]).get(id) is None
@@ -133,13 +135,13 @@ class ChangingSuite:
         total, count = store.vectors.centre(1)
         assert (count, total.tolist()) == (0, [0] * SPACE.dimension)
         assert store.vectors.embedded_count(1) == 0
-        assert store.memories.delete(id) is False
+        assert delete_memories(store, [id]) == 0
 
     def test_what_a_deleted_memory_superseded_holds_again(self, store: Store) -> None:
         old = kept(store, note("old"))[0]
         new = write(store, note("new", supersedes=old)).memory.id
 
-        store.memories.delete(new)
+        delete_memories(store, [new])
 
         former = store.memories.by_id([old])[old]
         assert (former.status, former.superseded_by) == (Status.ACTIVE, None)
@@ -149,7 +151,7 @@ class ChangingSuite:
         second = write(store, note("second", supersedes=first)).memory.id
         third = write(store, note("third", supersedes=second)).memory.id
 
-        store.memories.delete(second)
+        delete_memories(store, [second])
 
         former = store.memories.by_id([first])[first]
         assert (former.status, former.superseded_by) == (Status.SUPERSEDED, third)
@@ -159,6 +161,6 @@ class ChangingSuite:
         child = kept(store, note("child", parent_id=parent))[0]
         assert store.memories.by_id([child])[child].parent_id == parent
 
-        store.memories.delete(parent)
+        delete_memories(store, [parent])
 
         assert store.memories.by_id([child])[child].parent_id is None

@@ -18,13 +18,14 @@ from memory.schema.space import Embedded, Space, Window
 from memory.schema.usage import Call
 from memory.store import Entry
 from memory.text.bigrams import indexed
+from memory.write.rules import write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from memory.schema.answer import Ranking
     from memory.schema.draft import Saved
-    from memory.schema.memory import ChunkId, Excerpt
+    from memory.schema.memory import ChunkId, Excerpt, Memory
     from memory.schema.space import Vectors
     from memory.store import Store
 
@@ -134,11 +135,11 @@ def search(after: float = 0, **said: Any) -> Searched:
 
 
 def write(store: Store, entry: Entry) -> Saved:
-    return store.memories.write_entries([entry])[0]
+    return write_entries(store, [entry])[0]
 
 
 def kept(store: Store, *entries: Entry) -> list[MemoryId]:
-    return [one.memory.id for one in store.memories.write_entries(entries)]
+    return [one.memory.id for one in write_entries(store, entries)]
 
 
 def waiting(store: Store, limit: int = 9, tried_before: datetime | None = None) -> Sequence[Excerpt]:
@@ -146,9 +147,19 @@ def waiting(store: Store, limit: int = 9, tried_before: datetime | None = None) 
     return store.queue.claim(limit, tried_before, now=START, until=START, by="")
 
 
+def everything(store: Store) -> list[Memory]:
+    """All memories, lowest id first."""
+    return sorted(store.memories.by_id(store.ids(MemoryId(0), 100_000)).values(), key=lambda memory: memory.id)
+
+
+def outline(store: Store, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
+    """The chunks of a memory in order."""
+    return store.memories.outlines([id]).get(id, [])
+
+
 def heads(store: Store, *ids: MemoryId) -> list[ChunkId]:
     """The first chunk of each memory."""
-    return [store.memories.outline(id)[0][0] for id in ids]
+    return [outline(store, id)[0][0] for id in ids]
 
 
 def queued(store: Store, saved: Saved | None) -> int:
@@ -162,4 +173,4 @@ def found(ranking: Ranking) -> list[MemoryId]:
 
 def nothing_was_kept(store: Store) -> bool:
     counts = store.counts()
-    return (counts.memories, counts.chunks, counts.queued) == (0, 0, 0) and not store.memories.page(MemoryId(0), 10)
+    return (counts.memories, counts.chunks, counts.queued) == (0, 0, 0) and not everything(store)

@@ -30,6 +30,7 @@ from memory.schema.memory import ChunkId
 from memory.schema.query import ACTIVE
 from memory.schema.space import Window
 from memory.store import State
+from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -131,7 +132,7 @@ class GenerationsSuite:
         assert store.counts().queued == 2
         assert queued(store, write(store, note("c", embedded=embedded([unit(1)])))) == 1
         assert store.vectors.embedded_count(1) == 3
-        store.memories.delete(second)
+        delete_memories(store, [second])
         assert store.generations.activate(1, instead_of=building.id, former=State.BUILDING) is True
         assert [generation.state for generation in store.generations.every()] == [State.ACTIVE, State.BUILDING]
         assert (store.counts().queued, store.vectors.embedded_count(1)) == (0, 2)
@@ -302,7 +303,7 @@ class GenerationsSuite:
         building = store.generations.begin(OTHER, START)
         store.vectors.set_vectors(building.id, directions(1), [Window(heads(store, id)[0], 0, 0)])
 
-        store.memories.delete(id)
+        delete_memories(store, [id])
 
         for generation in (1, building.id):
             assert store.vectors.embedded_count(generation) == 0

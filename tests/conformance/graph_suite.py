@@ -14,6 +14,8 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId
 from memory.schema.query import EVERYTHING, Scope
 from memory.store import Attached, GraphCounts, Relation
+from memory.write.cleanup import forget_aged
+from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +75,7 @@ class Names:
     def test_a_name_is_free_again_when_its_entity_is_gone(self, store: Store) -> None:
         first, other = entities(store, "Ada", "Bob")
         store.graph.relate([related(first, other)])
-        store.memories.delete(first)
+        delete_memories(store, [first])
         assert store.graph.named(["Ada"]) == {}
 
         again = entities(store, "Ada")[0]
@@ -162,7 +164,7 @@ class Relating:
         a, b, c = entities(store, "a", "b", "c")
         store.graph.relate([related(a, b), related(b, a), related(b, b), related(a, c), related(c, a)])
 
-        store.memories.delete(b)
+        delete_memories(store, [b])
 
         assert store.graph.relations() == [related(a, c), related(c, a)]
 
@@ -171,7 +173,7 @@ class Relating:
         store.graph.relate([related(a, b)])
         store.graph.attach([linked(a, memory)])
 
-        store.memories.replace(a, entity("A", body="observed"))
+        replace_memory(store, a, entity("A", body="observed"))
 
         assert store.graph.named(["a", "A"]) == {"A": a}
         assert (store.graph.relations([a]), store.graph.attached([a])) == ([related(a, b)], [linked(a, memory)])
@@ -351,9 +353,9 @@ class Attaching:
         a, b, x, y = kept(store, entity("a"), entity("b"), note("x"), note("y", moment=at(9)))
         store.graph.attach([linked(a, x), linked(a, y), linked(b, x), linked(b, y)])
 
-        store.memories.delete(a)
+        delete_memories(store, [a])
         assert store.graph.attached() == [linked(b, x), linked(b, y)]
-        store.sessions.forget(Scope(kinds=frozenset({Kind.NOTE})), at(1), 10)
+        forget_aged(store, Scope(kinds=frozenset({Kind.NOTE})), at(1), 10)
         assert store.graph.attached() == [linked(b, y)]
         assert set(store.memories.by_id([a, b, x, y])) == {b, y}
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import pytest
-from entries import BEYOND, found, heads, kept, note, prompt, words, write
+from entries import BEYOND, found, heads, kept, note, outline, prompt, words, write
 from scopes_suite import varied
 
 from memory.schema.kinds import Kind
@@ -200,7 +200,7 @@ class Texts:
             store,
             note("what", title="title", body="ab\ncd", size=3, why="why", tags=("t",), project="p", source="s"),
         )
-        first, second, third = (chunk for chunk, _ in store.memories.outline(id))
+        first, second, third = (chunk for chunk, _ in outline(store, id))
 
         assert store.keywords.texts([third, first, second, first, ChunkId(99), ChunkId(BEYOND)]) == {
             first: "title\nwhat\nwhy",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from entries import BEYOND, START, at, cut, embedded, heads, kept, note, nothing_was_kept, prompt, unit, write
+from entries import BEYOND, START, at, cut, embedded, heads, kept, note, nothing_was_kept, outline, prompt, unit, write
 
 from memory.schema.errors import NotFound
 from memory.schema.memory import OVERLAP, ChunkId, MemoryId, Revision, Status
 from memory.schema.query import ACTIVE, Scope
 from memory.store import Links
+from memory.write.rules import delete_memories, link_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -71,7 +72,7 @@ class Writing:
     def test_ids_count_up_and_are_never_used_again(self, store: Store) -> None:
         first, second = kept(store, note("a"), note("b"))
         chunk = heads(store, second)[0]
-        store.memories.delete(second)
+        delete_memories(store, [second])
 
         third = kept(store, note("c"))[0]
 
@@ -86,11 +87,11 @@ class Writing:
             assert store.memories.bodies([absent]).get(absent) is None
             store.memories.touch([absent], at(1))
             assert store.memories.details(absent) is None
-            assert list(store.memories.outline(absent)) == []
-            assert store.memories.delete(absent) is False
+            assert list(outline(store, absent)) == []
+            assert delete_memories(store, [absent]) == 0
         assert store.memories.excerpts([ChunkId(99), ChunkId(BEYOND)]) == {}
         assert store.memories.by_id([]) == {}
-        assert list(store.memories.write_entries([])) == []
+        assert list(write_entries(store, [])) == []
 
     def test_chunks_come_back_in_order_and_tile_the_body(self, store: Store) -> None:
         body = "0123456789" * 5
@@ -98,20 +99,20 @@ class Writing:
 
         id = write(store, note(body=body, size=7)).memory.id
 
-        outline = store.memories.outline(id)
+        pieces = outline(store, id)
         assert {one: list(run) for one, run in store.memories.outlines([id, MemoryId(10**6)]).items()} == {
-            id: list(outline)
+            id: list(pieces)
         }
-        assert tuple(chunk for _, chunk in outline) == chunks
-        excerpts = store.memories.excerpts([chunk for chunk, _ in outline])
-        assert "".join(excerpts[chunk].text for chunk, _ in outline[1:]) == body
+        assert tuple(chunk for _, chunk in pieces) == chunks
+        excerpts = store.memories.excerpts([chunk for chunk, _ in pieces])
+        assert "".join(excerpts[chunk].text for chunk, _ in pieces[1:]) == body
 
     def test_an_excerpt_is_a_chunk_with_what_stands_around_it(self, store: Store) -> None:
         body = "é" * 150 + "数" * 150 + "tail"
         id = write(
             store, note("the head", body=body, size=300, title="t", why="w", impact="i", tags=("x", "y"))
         ).memory.id
-        head, first, last = (chunk for chunk, _ in store.memories.outline(id))
+        head, first, last = (chunk for chunk, _ in outline(store, id))
 
         excerpts = store.memories.excerpts([last, head, ChunkId(99), first])
 
@@ -136,7 +137,7 @@ class Writing:
         good = note("first", embedded=embedded([unit(1)]))
 
         with pytest.raises(NotFound):
-            store.memories.write_entries([good, note("second", supersedes=MemoryId(99))])
+            write_entries(store, [good, note("second", supersedes=MemoryId(99))])
 
         assert nothing_was_kept(store)
         assert list(store.generations.every()) == []
@@ -144,7 +145,7 @@ class Writing:
     @pytest.mark.parametrize("missing", [0, 99, BEYOND])
     def test_an_entry_that_descends_from_nothing_is_refused(self, store: Store, missing: int) -> None:
         with pytest.raises(NotFound):
-            store.memories.write_entries([note("a"), note("b", parent_id=MemoryId(missing))])
+            write_entries(store, [note("a"), note("b", parent_id=MemoryId(missing))])
 
         assert nothing_was_kept(store)
 
@@ -172,10 +173,10 @@ class Writing:
         first, second, third = kept(store, note("1", uid=a), note("2", uid=b), note("3", uid=c))
         old = write(store, note("4", uid="d" * 32)._replace(restored=_superseded(store, first))).memory.id
 
-        store.memories.link(
-            [Links(b, parent=a), Links("d" * 32, a, c), Links(c, superseded_by=a), Links("e" * 32, a, a)]
+        link_memories(
+            store, [Links(b, parent=a), Links("d" * 32, a, c), Links(c, superseded_by=a), Links("e" * 32, a, a)]
         )
-        store.memories.link([Links(b, parent=c), Links("d" * 32, b, b), Links(a, "f" * 32, None), Links(b)])
+        link_memories(store, [Links(b, parent=c), Links("d" * 32, b, b), Links(a, "f" * 32, None), Links(b)])
 
         memories = store.memories.by_id([first, second, third, old])
         assert [memories[id].parent_id for id in (first, second, third, old)] == [None, first, None, first]
@@ -251,7 +252,7 @@ class Reading:
 
         assert [memory.id for memory in store.memories.recent(ACTIVE, 10)] == [b, d, c, a]
 
-        store.memories.replace(a, note("a", moment=at(20)))
+        replace_memory(store, a, note("a", moment=at(20)))
         assert [memory.id for memory in store.memories.recent(ACTIVE, 2)] == [a, b]
 
     @pytest.mark.parametrize("size", [1, 2, 3, 7])
@@ -271,9 +272,9 @@ class Reading:
     def test_page_goes_by_id(self, store: Store) -> None:
         ids = kept(store, *(note(str(n), moment=at(-n)) for n in range(5)))
 
-        assert [memory.id for memory in store.memories.page(MemoryId(0), 2)] == ids[:2]
-        assert [memory.id for memory in store.memories.page(ids[1], 9)] == ids[2:]
-        assert list(store.memories.page(ids[-1], 9)) == []
+        assert list(store.ids(MemoryId(0), 2)) == ids[:2]
+        assert list(store.ids(ids[1], 9)) == ids[2:]
+        assert list(store.ids(ids[-1], 9)) == []
 
 
 class MemoriesSuite(Writing, Reading):

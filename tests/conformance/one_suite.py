@@ -15,6 +15,7 @@ from entries import (
     heads,
     kept,
     note,
+    outline,
     queued,
     unit,
     waiting,
@@ -27,6 +28,7 @@ from memory.schema.kinds import BY_AUTHOR, Kind
 from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING
 from memory.schema.space import Window
+from memory.write.rules import delete_memories, known_memories, replace_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,7 +151,7 @@ class Naming:
         second = write(store, entity("Python", "- a snake", category="animal"))
 
         assert (second.known, second.memory.id) == (True, first.memory.id)
-        assert store.memories.known([entity("Python"), entity("python")]) == [first.memory.id, None]
+        assert known_memories(store, [entity("Python"), entity("python")]) == [first.memory, None]
         assert store.memories.bodies([first.memory.id]).get(first.memory.id) == "- a language"
 
     def test_another_kind_may_have_the_title(self, store: Store) -> None:
@@ -162,20 +164,20 @@ class Naming:
         python, java = kept(store, entity("Python"), entity("Java"))
 
         with pytest.raises(Invalid, match=r"another entity"):
-            store.memories.replace(java, entity("Python"))
+            replace_memory(store, java, entity("Python"))
 
         assert store.memories.by_id([java])[java].title == "Java"
-        assert store.memories.replace(java, entity("Kotlin")) is not None
-        assert store.memories.replace(python, entity("Java")) is not None
+        assert replace_memory(store, java, entity("Kotlin")) is not None
+        assert replace_memory(store, python, entity("Java")) is not None
 
     def test_it_keeps_its_own_name(self, store: Store) -> None:
         (id,) = kept(store, entity("Python"))
 
-        assert store.memories.replace(id, entity("Python", "- more")) is not None
+        assert replace_memory(store, id, entity("Python", "- more")) is not None
 
     def test_a_name_is_free_again_when_it_was_deleted(self, store: Store) -> None:
         (id,) = kept(store, entity("Python"))
-        store.memories.delete(id)
+        delete_memories(store, [id])
 
         assert not write(store, entity("Python")).known
 
@@ -200,7 +202,7 @@ class Naming:
 
         for id, changed in ((other, entity("Java")), (python, note("x")), (other, feedback("x"))):
             with pytest.raises(Invalid, match="cannot become"):
-                store.memories.replace(id, changed)
+                replace_memory(store, id, changed)
 
     def test_an_entity_is_not_about_another(self, store: Store) -> None:
         (python,) = kept(store, entity("Python"))
@@ -213,7 +215,7 @@ class Naming:
 class Growing:
     def test_what_has_only_grown_leaves_no_history(self, store: Store) -> None:
         id = write(store, entity("Python", "- a")).memory.id
-        after = store.memories.replace(id, entity("Python", "- a\n- b", moment=3)._replace(grown=True))
+        after = replace_memory(store, id, entity("Python", "- a\n- b", moment=3)._replace(grown=True))
 
         assert after is not None
         assert (
@@ -225,18 +227,18 @@ class Growing:
     def test_somebody_who_was_faster_is_noticed_without_a_history(self, store: Store) -> None:
         id = write(store, entity("Python", "- a")).memory.id
         former = store.memories.details(id)
-        store.memories.replace(id, entity("Python", "- a\n- b")._replace(grown=True), former=former)
+        replace_memory(store, id, entity("Python", "- a\n- b")._replace(grown=True), former=former)
 
-        assert store.memories.replace(id, entity("Python", "- a\n- c")._replace(grown=True), former=former) is None
+        assert replace_memory(store, id, entity("Python", "- a\n- c")._replace(grown=True), former=former) is None
         assert store.memories.bodies([id]).get(id) == "- a\n- b"
 
     def test_somebody_who_went_back_is_noticed_by_the_history(self, store: Store) -> None:
         id = write(store, entity("Python", "- a")).memory.id
         former = store.memories.details(id)
-        store.memories.replace(id, entity("Python", "- b"))
-        store.memories.replace(id, entity("Python", "- a"))
+        replace_memory(store, id, entity("Python", "- b"))
+        replace_memory(store, id, entity("Python", "- a"))
 
-        assert store.memories.replace(id, entity("Python", "- c"), former=former) is None
+        assert replace_memory(store, id, entity("Python", "- c"), former=former) is None
 
 
 class About:
@@ -298,9 +300,9 @@ class KeywordOnly:
     def test_a_vector_that_came_too_late_is_not_kept(self, store: Store) -> None:
         id = write(store, note("said", embedded=embedded([unit(1)]))).memory.id
         generation = store.generations.every()[0].id
-        store.memories.replace(id, unsaid("said"))
+        replace_memory(store, id, unsaid("said"))
 
-        named = [chunk for chunk, _ in store.memories.outline(id)]
+        named = [chunk for chunk, _ in outline(store, id)]
         done = store.vectors.set_vectors(
             generation, directions(2), [Window(chunk, 0, row) for row, chunk in enumerate(named)]
         )
@@ -310,14 +312,14 @@ class KeywordOnly:
 
     def test_it_may_be_embedded_later(self, store: Store) -> None:
         id = write(store, unsaid()).memory.id
-        after = store.memories.replace(id, note("said", body="said"))
+        after = replace_memory(store, id, note("said", body="said"))
 
         assert after is not None
         assert (queued(store, after), store.queue.queued(), after.memory.keyword_only) == (2, 2, False)
 
     def test_its_history_says_what_it_was(self, store: Store) -> None:
         id = write(store, unsaid()).memory.id
-        store.memories.replace(id, note("said"))
+        replace_memory(store, id, note("said"))
 
         assert [old.memory.keyword_only for old in store.memories.details(id).history] == [True]
 

@@ -17,6 +17,7 @@ from entries import (
     heads,
     kept,
     note,
+    outline,
     prompt,
     unit,
     waiting,
@@ -26,6 +27,7 @@ from entries import (
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Window
 from memory.store import Claim, State, Waiting
+from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from memory.schema.space import Vectors
@@ -127,7 +129,7 @@ class Waits:
         gone, filled, other = kept(store, note("a"), note("b"), note("c"))
         store.generations.begin(SPACE, START)
         store.vectors.set_vectors(1, directions(1), [Window(heads(store, filled)[0], 0, 0)])
-        store.memories.delete(gone)
+        delete_memories(store, [gone])
 
         assert [excerpt.memory for excerpt in waiting(store, 9)] == [other]
 
@@ -135,7 +137,7 @@ class Waits:
         first, second, done = kept(
             store, note("a", body="bc", size=1), note("d"), note("e", embedded=embedded([unit(1)]))
         )
-        chunks = [chunk for chunk, _ in store.memories.outline(first)]
+        chunks = [chunk for chunk, _ in outline(store, first)]
         store.queue.failed(chunks[:2], "early", at(1))
         store.queue.failed(chunks[:1], "late", at(2))
 
@@ -149,7 +151,7 @@ class Waits:
 
     def test_of_failures_at_one_moment_that_of_the_last_chunk_is_told(self, store: Store) -> None:
         id = kept(store, note("a", body="bc", size=1))[0]
-        a, b, c = (chunk for chunk, _ in store.memories.outline(id))
+        a, b, c = (chunk for chunk, _ in outline(store, id))
 
         for chunk, error in ((b, "of b"), (c, "of c"), (a, "of a")):
             store.queue.failed([chunk], error, at(1))
@@ -160,7 +162,7 @@ class Waits:
         ids = kept(store, *(note(name, body="x", size=1) for name in "abcd"))
         chunks = heads(store, *ids)
         store.queue.failed([chunks[0], chunks[2], chunks[1]], "together", at(1))
-        store.queue.failed([store.memories.outline(ids[1])[1][0]], "later", at(2))
+        store.queue.failed([outline(store, ids[1])[1][0]], "later", at(2))
 
         assert store.queue.failures(9) == [
             Waiting(ids[1], chunks=2, failed=2, last_error="later", tried_at=at(2)),
@@ -182,13 +184,13 @@ class Waits:
 
     def test_memories_that_wait_are_counted(self, store: Store) -> None:
         first, second, _ = kept(store, note("a", body="bc", size=1), note("d"), note("e", embedded=embedded([unit(1)])))
-        store.queue.failed([chunk for chunk, _ in store.memories.outline(first)], "down", at(1))
+        store.queue.failed([chunk for chunk, _ in outline(store, first)], "down", at(1))
 
         counts = store.counts()
         assert (counts.queued, counts.failed, store.queue.queued()) == (4, 3, 4)
         assert (counts.waiting_memories, counts.failed_memories) == (2, 1)
-        store.memories.delete(first)
-        store.memories.delete(second)
+        delete_memories(store, [first])
+        delete_memories(store, [second])
         counts = store.counts()
         assert (counts.waiting_memories, counts.failed_memories) == (0, 0)
 
@@ -260,7 +262,7 @@ class Begun:
 
     def test_it_goes_with_its_chunk(self, store: Store, chunk: ChunkId) -> None:
         store.queue.add_begun(1, chunk, 7, VECTORS[:2], first=0)
-        store.memories.delete(store.memories.excerpts([chunk])[chunk].memory)
+        delete_memories(store, [store.memories.excerpts([chunk])[chunk].memory])
 
         assert there(store, chunk) is None
         assert not store.queue.add_begun(1, chunk, 7, VECTORS, first=0)

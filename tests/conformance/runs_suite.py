@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from entries import SPACE, at, directions, embedded, found, kept, note, prompt, unit, words, write
+from entries import SPACE, at, directions, embedded, everything, found, kept, note, outline, prompt, unit, words, write
 from graph_suite import entity, linked
 
 from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.memory import MemoryId, Status
 from memory.schema.query import EVERYTHING
 from memory.store import Cleared, Run, ToolCall
+from memory.write.cleanup import clear_run
+from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Entry, Store
@@ -31,7 +33,7 @@ def used(moment: float = 0, /, **said: Any) -> ToolCall:
 
 
 def memories(store: Store) -> list[MemoryId]:
-    return [one.id for one in store.memories.page(MemoryId(0), 100_000)]
+    return [one.id for one in everything(store)]
 
 
 def logged(store: Store, **filters: Any) -> list[ToolCall]:
@@ -83,7 +85,7 @@ class OneRun:
         (found,) = kept(store, finding())
         assert store.runs.any()
 
-        store.memories.delete(found)
+        delete_memories(store, [found])
         assert not store.runs.any()
 
     @pytest.mark.parametrize("kind", RESEARCH_KINDS)
@@ -100,7 +102,7 @@ class OneRun:
     def test_what_changed_last_is_its_latest_moment(self, store: Store) -> None:
         first = kept(store, finding("old", 1), finding("other", 5))[0]
 
-        store.memories.replace(first, finding("corrected", 20))
+        replace_memory(store, first, finding("corrected", 20))
 
         run = store.runs.summary("r")
         assert (run.earliest, run.latest) == (at(1), at(20))
@@ -126,7 +128,7 @@ class Latest:
         for limit in (1, 3, 7):
             assert store.runs.latest(limit) == (runs[:limit], 7)
 
-        store.memories.replace(first["d"], finding("corrected", 50, run="d"))
+        replace_memory(store, first["d"], finding("corrected", 50, run="d"))
         assert store.runs.latest(1)[0][0].id == "d"
 
     def test_there_may_be_none(self, store: Store) -> None:
@@ -187,7 +189,7 @@ class Calls:
 
     def test_ids_of_calls_are_never_used_again(self, store: Store) -> None:
         first, second = store.runs.log([used(), used()])
-        store.runs.clear("r", calls=True)
+        clear_run(store, "r", calls=True)
 
         again = store.runs.log([used(), used()])
 
@@ -198,7 +200,7 @@ class Calls:
         id = kept(store, finding())[0]
         store.runs.log([used()])
 
-        store.memories.delete(id)
+        delete_memories(store, [id])
 
         assert store.runs.summary("r") == Run("r", 0, 1, 0, at(0), at(0), (), ())
 
@@ -210,22 +212,22 @@ class Clearing:
         stay.append(write(store, prompt("continue", query_id="r")).memory.id)
         store.runs.log([used(), used(run="s"), used(run=None)])
 
-        assert store.runs.clear("r") == Cleared(7, 0)
+        assert clear_run(store, "r") == Cleared(7, 0)
 
         assert memories(store) == stay
         assert len(logged(store)) == 3
         assert store.runs.summary("r").memories == 0
-        assert store.runs.clear("r") == store.runs.clear("none", calls=True) == Cleared(0, 0)
+        assert clear_run(store, "r") == clear_run(store, "none", calls=True) == Cleared(0, 0)
 
     def test_all_runs_are_cleared_and_nothing_else(self, store: Store) -> None:
         kept(store, finding("x"), finding("x", run="s"), finding("y", run="s", kind=Kind.PLAN))
         stay = kept(store, note("a note", query_id="r"), note("of none"), entity("e"))
         store.runs.log([used(), used(run="s"), used(run=None)])
 
-        assert store.runs.clear(None) == Cleared(3, 0)
+        assert clear_run(store, None) == Cleared(3, 0)
         assert memories(store) == stay
         assert len(logged(store)) == 3
-        assert store.runs.clear(None, calls=True) == Cleared(0, 3)
+        assert clear_run(store, None, calls=True) == Cleared(0, 3)
         assert (logged(store), store.runs.latest(5)) == ([], ([], 0))
 
     def test_at_most_so_many_go_the_lowest_ids_first_and_the_calls_last(self, store: Store) -> None:
@@ -233,19 +235,19 @@ class Clearing:
         of_r = ids[::2]
         store.runs.log([used(n, run="rs"[n % 2]) for n in range(8)])
 
-        assert store.runs.clear("r", calls=True, limit=3) == Cleared(3, 0)
+        assert clear_run(store, "r", calls=True, limit=3) == Cleared(3, 0)
         assert memories(store) == sorted([of_r[3], *ids[1::2]])
-        assert store.runs.clear("r", calls=True, limit=3) == Cleared(1, 3)
+        assert clear_run(store, "r", calls=True, limit=3) == Cleared(1, 3)
         assert [call.moment for call in logged(store, run="r")] == [at(6)]
-        assert store.runs.clear("r", calls=True, limit=3) == Cleared(0, 1)
-        assert store.runs.clear("r", calls=True, limit=3) == Cleared(0, 0)
+        assert clear_run(store, "r", calls=True, limit=3) == Cleared(0, 1)
+        assert clear_run(store, "r", calls=True, limit=3) == Cleared(0, 0)
         assert (memories(store), len(logged(store))) == (ids[1::2], 4)
 
     def test_as_many_as_may_go_are_followed_by_the_calls_at_once(self, store: Store) -> None:
         kept(store, finding("1"), finding("2"))
         store.runs.log([used(), used(), used(run="s")])
 
-        assert store.runs.clear("r", calls=True, limit=2) == Cleared(2, 2)
+        assert clear_run(store, "r", calls=True, limit=2) == Cleared(2, 2)
         assert [call.run for call in logged(store)] == ["s"]
 
     def test_nothing_of_it_is_left(self, store: Store) -> None:
@@ -255,13 +257,13 @@ class Clearing:
             finding("ab", what="zebra", size=1, embedded=embedded(vectors[:2], [0, 1])),
             note("giraffe", embedded=embedded(vectors[2:])),
         )
-        chunks = [chunk for chunk, _ in store.memories.outline(gone)]
-        store.memories.replace(gone, finding("abc", what="zebra", size=1, embedded=embedded(vectors[:2], [0, 1])))
-        chunks += [chunk for chunk, _ in store.memories.outline(gone)]
+        chunks = [chunk for chunk, _ in outline(store, gone)]
+        replace_memory(store, gone, finding("abc", what="zebra", size=1, embedded=embedded(vectors[:2], [0, 1])))
+        chunks += [chunk for chunk, _ in outline(store, gone)]
         other = kept(store, entity("e"))[0]
         store.graph.attach([linked(other, gone), linked(other, stays)])
 
-        assert store.runs.clear("r") == Cleared(1, 0)
+        assert clear_run(store, "r") == Cleared(1, 0)
 
         assert (
             store.memories.bodies([gone]),
@@ -280,7 +282,7 @@ class Clearing:
         old = kept(store, finding("old", run="s"))[0]
         write(store, finding("new")._replace(supersedes=old))
 
-        store.runs.clear("r")
+        clear_run(store, "r")
 
         former = store.memories.by_id([old])[old]
         assert (former.status, former.superseded_by) == (Status.ACTIVE, None)
@@ -289,13 +291,13 @@ class Clearing:
         parent = kept(store, finding())[0]
         child = kept(store, note(parent_id=parent))[0]
 
-        store.runs.clear("r")
+        clear_run(store, "r")
 
         assert store.memories.by_id([child])[child].parent_id is None
 
     def test_ids_of_what_is_cleared_are_never_used_again(self, store: Store) -> None:
         id = kept(store, finding())[0]
-        store.runs.clear(None)
+        clear_run(store, None)
 
         assert kept(store, finding())[0] > id
 

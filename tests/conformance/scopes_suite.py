@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from entries import BEYOND, at, directions, embedded, found, kept, note, prompt, unit, words, write
+from entries import BEYOND, at, directions, embedded, everything, found, kept, note, prompt, unit, words, write
 
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId, Status
@@ -79,7 +79,7 @@ def varied(store: Store) -> None:
         fields |= {"task_code": f"t{n % 3}", "query_id": f"r{n % 4}"}
         entry = note(f"word {'word ' * (n % 4)}{n}", moment=at(n), tags=tags, **fields, embedded=embedded([vectors[n]]))
         if n % 6 == 5:
-            entry = entry._replace(supersedes=store.memories.page(MemoryId(0), 100)[-1].id)
+            entry = entry._replace(supersedes=everything(store)[-1].id)
         write(store, entry)
     write(store, prompt("word of a prompt", project="p0"))
 
@@ -88,9 +88,9 @@ class ScopesSuite:
     @pytest.mark.parametrize("scope", SCOPES, ids=narrowed)
     def test_every_way_to_look_stays_in_scope_and_misses_nothing(self, store: Store, scope: Scope) -> None:
         varied(store)
-        everything = store.memories.page(MemoryId(0), 100)
-        wanted = {memory.id for memory in everything if admitted(memory, scope)}
-        embedded = {memory.id for memory in everything if memory.kind is Kind.NOTE}
+        memories = everything(store)
+        wanted = {memory.id for memory in memories if admitted(memory, scope)}
+        embedded = {memory.id for memory in memories if memory.kind is Kind.NOTE}
 
         assert {memory.id for memory in store.memories.recent(scope, 100)} == wanted
         assert store.memories.count(scope) == len(wanted)

@@ -12,10 +12,12 @@ from entries import (
     at,
     directions,
     embedded,
+    everything,
     found,
     heads,
     kept,
     note,
+    outline,
     prompt,
     unit,
     waiting,
@@ -28,6 +30,8 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId, Status
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.store import Aged
+from memory.write.cleanup import forget_aged
+from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Entry, Store
@@ -73,7 +77,7 @@ class ByIteration:
 
     def test_what_changed_since_stays_in_its_place(self, store: Store) -> None:
         first, second = kept(store, said(1, 1), said(1, 2))
-        store.memories.replace(first, said(1, 9, what="corrected"))
+        replace_memory(store, first, said(1, 9, what="corrected"))
 
         assert ids(store.sessions.by_iteration(OF_S, 9)) == [second, first]
 
@@ -83,9 +87,7 @@ class ByIteration:
 
         found = store.sessions.by_iteration(scope, 100)
 
-        assert set(ids(found)) == {
-            memory.id for memory in store.memories.page(MemoryId(0), 100) if admitted(memory, scope)
-        }
+        assert set(ids(found)) == {memory.id for memory in everything(store) if admitted(memory, scope)}
         assert list(found) == sorted(
             found, key=lambda one: (one.session_iter or 0, one.created_at, one.id), reverse=True
         )
@@ -104,7 +106,7 @@ class Bodies:
 
         assert store.memories.bodies([second, MemoryId(99), first, first]) == {first: "é🦊\r\n\x07", second: ""}
         assert store.memories.bodies([]) == {}
-        store.memories.delete(first)
+        delete_memories(store, [first])
         assert store.memories.bodies([first, MemoryId(1 << 70)]) == {}
 
     def test_several_accesses_are_counted_each_once(self, store: Store) -> None:
@@ -165,7 +167,7 @@ class Sessions:
         )
         assert store.sessions.summary("s").agent_id == "c"
 
-        store.memories.replace(first, said(1, 20, agent_id="a", what="corrected"))
+        replace_memory(store, first, said(1, 20, agent_id="a", what="corrected"))
 
         session = store.sessions.summary("s")
         assert (session.agent_id, session.active, session.latest) == ("a", at(20), at(9))
@@ -181,7 +183,7 @@ class Sessions:
         for limit in (1, 3, 5):
             assert store.sessions.latest(limit) == (sessions[:limit], 5)
 
-        store.memories.replace(first["d"], said(1, 50, session_id="d", what="corrected"))
+        replace_memory(store, first["d"], said(1, 50, session_id="d", what="corrected"))
         assert store.sessions.latest(1)[0][0].id == "d"
 
     def test_sessions_of_an_agent_count_what_it_wrote(self, store: Store) -> None:
@@ -208,36 +210,38 @@ class Sessions:
 
 class Forgetting:
     def test_what_was_made_before_a_moment_is_counted(self, store: Store) -> None:
-        first, *_ = kept(store, said(1, 1, body="ab", size=1), said(1, 5), said(1, 9))
-        store.memories.replace(first, said(1, 50, what="corrected", body="abc", size=1))
+        first, second, third = kept(store, said(1, 1, body="ab", size=1), said(1, 5), said(1, 9))
+        replace_memory(store, first, said(1, 50, what="corrected", body="abc", size=1))
 
         assert [store.sessions.aged(ACTIVE, at(moment)) for moment in (1, 1.001, 5, 6, 100)] == [
-            Aged(0, 0),
-            Aged(1, 4),
-            Aged(1, 4),
-            Aged(2, 5),
-            Aged(3, 6),
+            [],
+            [(first, 4)],
+            [(first, 4)],
+            [(first, 4), (second, 1)],
+            [(first, 4), (second, 1), (third, 1)],
         ]
-        assert store.sessions.aged(ACTIVE, at(6).astimezone(timezone(timedelta(hours=9)))) == Aged(2, 5)
+        elsewhere = at(6).astimezone(timezone(timedelta(hours=9)))
+        assert store.sessions.aged(ACTIVE, elsewhere) == [(first, 4), (second, 1)]
+        assert store.sessions.aged(ACTIVE, elsewhere, 1) == [(first, 4)]
 
     @pytest.mark.parametrize("scope", SCOPES, ids=narrowed)
     def test_only_what_is_in_scope_is_forgotten(self, store: Store, scope: Scope) -> None:
         varied(store)
-        every = store.memories.page(MemoryId(0), 100)
+        every = everything(store)
         wanted = {one.id for one in every if admitted(one, scope) and one.created_at < at(12)}
-        chunks = sum(len(store.memories.outline(id)) for id in wanted)
+        chunks = sum(len(outline(store, id)) for id in wanted)
 
-        assert store.sessions.aged(scope, at(12)) == Aged(len(wanted), chunks)
-        assert store.sessions.forget(scope, at(12), 100) == Aged(len(wanted), chunks)
-        assert set(ids(store.memories.page(MemoryId(0), 100))) == {one.id for one in every} - wanted
+        assert store.sessions.aged(scope, at(12)) == [(id, len(outline(store, id))) for id in sorted(wanted)]
+        assert forget_aged(store, scope, at(12), 100) == Aged(len(wanted), chunks)
+        assert set(ids(everything(store))) == {one.id for one in every} - wanted
 
     def test_at_most_so_many_are_forgotten_the_lowest_ids_first(self, store: Store) -> None:
         every = kept(store, *(said(1, -n, body="x" * n, size=1) for n in range(5)))
 
-        assert store.sessions.forget(ACTIVE, at(9), 2) == Aged(2, 3)
-        assert ids(store.memories.page(MemoryId(0), 9)) == every[2:]
-        assert store.sessions.forget(ACTIVE, at(9), 100) == Aged(3, 12)
-        assert store.sessions.forget(ACTIVE, at(9), 100) == Aged(0, 0)
+        assert forget_aged(store, ACTIVE, at(9), 2) == Aged(2, 3)
+        assert ids(everything(store)) == every[2:]
+        assert forget_aged(store, ACTIVE, at(9), 100) == Aged(3, 12)
+        assert forget_aged(store, ACTIVE, at(9), 100) == Aged(0, 0)
 
     def test_nothing_of_it_is_left(self, store: Store) -> None:
         vectors = directions(4)
@@ -247,15 +251,15 @@ class Forgetting:
             said(1, 5, what="giraffe", embedded=embedded(vectors[3:])),
         )
         kept(store, said(1, 1, what="lion", body="cd", size=1))
-        chunks = [chunk for chunk, _ in store.memories.outline(gone)]
-        store.memories.replace(
-            gone, said(1, 8, what="zebra", body="abc", size=1, embedded=embedded(directions(4, seed=2)))
+        chunks = [chunk for chunk, _ in outline(store, gone)]
+        replace_memory(
+            store, gone, said(1, 8, what="zebra", body="abc", size=1, embedded=embedded(directions(4, seed=2)))
         )
-        chunks += [chunk for chunk, _ in store.memories.outline(gone)]
+        chunks += [chunk for chunk, _ in outline(store, gone)]
 
-        assert store.sessions.forget(OF_S, at(5), 10) == Aged(2, 7)
+        assert forget_aged(store, OF_S, at(5), 10) == Aged(2, 7)
 
-        assert ids(store.memories.page(MemoryId(0), 9)) == [stays]
+        assert ids(everything(store)) == [stays]
         assert (
             store.memories.bodies([gone]),
             store.memories.details(gone),
@@ -275,7 +279,7 @@ class Forgetting:
         old = kept(store, said(1, 9, what="old"))[0]
         write(store, said(1, 1, what="new")._replace(supersedes=old))
 
-        store.sessions.forget(EVERYTHING, at(5), 10)
+        forget_aged(store, EVERYTHING, at(5), 10)
 
         former = store.memories.by_id([old])[old]
         assert (former.status, former.superseded_by) == (Status.ACTIVE, None)
@@ -285,7 +289,7 @@ class Forgetting:
         second = write(store, said(1, 1, what="second")._replace(supersedes=first)).memory.id
         third = write(store, said(1, 9, what="third")._replace(supersedes=second)).memory.id
 
-        store.sessions.forget(EVERYTHING, at(5), 10)
+        forget_aged(store, EVERYTHING, at(5), 10)
 
         former = store.memories.by_id([first])[first]
         assert (former.status, former.superseded_by) == (Status.SUPERSEDED, third)
@@ -294,21 +298,21 @@ class Forgetting:
         first = kept(store, said(1, 1, what="first"))[0]
         write(store, said(1, 2, what="second")._replace(supersedes=first))
 
-        assert store.sessions.forget(EVERYTHING, at(5), 10) == Aged(2, 2)
+        assert forget_aged(store, EVERYTHING, at(5), 10) == Aged(2, 2)
         assert store.counts().memories == 0
 
     def test_children_outlive_a_forgotten_parent(self, store: Store) -> None:
         parent = kept(store, said(1, 1))[0]
         child = kept(store, said(1, 9, parent_id=parent))[0]
 
-        store.sessions.forget(EVERYTHING, at(5), 10)
+        forget_aged(store, EVERYTHING, at(5), 10)
 
         assert store.memories.by_id([child])[child].parent_id is None
 
     def test_ids_of_what_is_forgotten_are_never_used_again(self, store: Store) -> None:
         id = kept(store, said(1, 1))[0]
         chunk = heads(store, id)[0]
-        store.sessions.forget(EVERYTHING, at(5), 10)
+        forget_aged(store, EVERYTHING, at(5), 10)
 
         again = kept(store, said(1, 1))[0]
 
@@ -319,8 +323,8 @@ class Forgetting:
         stays = kept(store, said(1, -9))[0]
         write(store, prompt("continue"))
 
-        assert store.sessions.forget(Scope(kinds=frozenset({Kind.INPUT_PROMPT})), at(1), 10) == Aged(1, 1)
-        assert ids(store.memories.page(MemoryId(0), 9)) == [stays]
+        assert forget_aged(store, Scope(kinds=frozenset({Kind.INPUT_PROMPT})), at(1), 10) == Aged(1, 1)
+        assert ids(everything(store)) == [stays]
 
 
 class SessionsSuite(ByIteration, Bodies, Sessions, Forgetting):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from entries import BEYOND, OTHER, SPACE, START, at, directions, embedded, heads, kept, note
+from entries import BEYOND, OTHER, SPACE, START, at, directions, embedded, heads, kept, note, outline
 from runs_suite import finding
 
 from memory.schema.errors import Invalid, NotFound
@@ -15,6 +15,8 @@ from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
 from memory.store import Learned, TermVector
 from memory.store.neighbours import REACH
+from memory.write.cleanup import clear_run, forget_aged
+from memory.write.rules import delete_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -179,8 +181,8 @@ class Lessons:
             note("two"),
             note("three", embedded=embedded(vectors[3:])),
         )
-        outline = [chunk for chunk, _ in store.memories.outline(ids[0])]
-        expected = {outline[0]: vectors[:2], outline[2]: vectors[2:3], heads(store, ids[2])[0]: vectors[3:]}
+        pieces = [chunk for chunk, _ in outline(store, ids[0])]
+        expected = {pieces[0]: vectors[:2], pieces[2]: vectors[2:3], heads(store, ids[2])[0]: vectors[3:]}
 
         lessons = store.term_vectors.lessons(1, ChunkId(0), 100)
 
@@ -237,7 +239,7 @@ class Forgetting:
         self.taught(store)
         assert known(store, *self.TERMS) == sorted(self.TERMS)
 
-        store.memories.delete(1)
+        delete_memories(store, [1])
 
         assert known(store, *self.TERMS) == ["giraff", "giraff lion", "lion"]
         assert same(store.term_vectors.learned(1), lesson())
@@ -245,13 +247,13 @@ class Forgetting:
     def test_what_a_replacement_says_again_is_known_but_for_pairs(self, store: Store) -> None:
         self.taught(store)
 
-        store.memories.replace(1, note("zebra and giraffe", moment=at(1)))
+        replace_memory(store, 1, note("zebra and giraffe", moment=at(1)))
         assert known(store, *self.TERMS) == sorted({*self.TERMS} - {"zebra giraff"})
 
-        store.memories.replace(2, note("lion", moment=at(1)))
+        replace_memory(store, 2, note("lion", moment=at(1)))
         assert known(store, *self.TERMS) == ["giraff", "lion", "lion zebra", "zebra"]
 
-        store.memories.replace(1, note("nothing", moment=at(2)))
+        replace_memory(store, 1, note("nothing", moment=at(2)))
         assert known(store, *self.TERMS) == ["lion"]
 
     def test_of_every_generation(self, store: Store) -> None:
@@ -259,7 +261,7 @@ class Forgetting:
         store.generations.begin(OTHER, START)
         learn(store, *self.TERMS, generation=2)
 
-        store.memories.delete(2)
+        delete_memories(store, [2])
 
         for generation in (1, 2):
             assert known(store, *self.TERMS, generation=generation) == ["giraff", "zebra", "zebra giraff"]
@@ -269,9 +271,9 @@ class Forgetting:
         store.generations.begin(SPACE, START)
         learn(store, "rhino", "hippo", "zebra")
 
-        store.sessions.forget(EVERYTHING._replace(sessions=frozenset({"s"})), at(1), 10)
+        forget_aged(store, EVERYTHING._replace(sessions=frozenset({"s"})), at(1), 10)
         assert known(store, "rhino", "hippo", "zebra") == ["hippo", "zebra"]
-        store.runs.clear("r")
+        clear_run(store, "r")
         assert known(store, "rhino", "hippo", "zebra") == ["zebra"]
 
     def test_words_of_every_field_count(self, store: Store) -> None:
@@ -283,7 +285,7 @@ class Forgetting:
         learn(store, *terms)
         assert known(store, *terms) == sorted(terms)
 
-        store.memories.delete(1)
+        delete_memories(store, [1])
 
         assert known(store, *terms) == ["a", "last"]
 
@@ -297,7 +299,7 @@ class Forgetting:
         stay = "ant cat, bee cat, bee ant, cat bee, fox bee, bee elk, cat ant, ant, bee, cat, dog, elk, of".split(", ")
         learn(store, *within, *across, *stay)
 
-        store.memories.delete(id)
+        delete_memories(store, [id])
 
         assert known(store, *within, *across, *stay) == sorted(stay)
 
@@ -315,7 +317,7 @@ class Forgetting:
 
     def test_words_that_come_again_are_not_known_again(self, store: Store) -> None:
         self.taught(store)
-        store.memories.delete(1)
+        delete_memories(store, [1])
 
         kept(store, note("zebra"))
 
@@ -325,7 +327,7 @@ class Forgetting:
         self.taught(store)
 
         with pytest.raises(NotFound):
-            store.memories.write_entries([note("lion")._replace(renews=("title",)), note(supersedes=99)])
+            write_entries(store, [note("lion")._replace(renews=("title",)), note(supersedes=99)])
 
         assert known(store, *self.TERMS) == sorted(self.TERMS)
 

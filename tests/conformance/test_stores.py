@@ -19,6 +19,7 @@ from scopes_suite import ScopesSuite
 from sessions_suite import SessionsSuite
 from stores import STORES
 from term_vectors_suite import TermVectorsSuite
+from transaction_suite import TransactionSuite
 from usage_suite import UsageSuite
 from vectors_suite import VectorsSuite
 from walks_suite import WalksSuite
@@ -94,6 +95,10 @@ class TestWalks(WalksSuite):
 
 
 class TestRuns(RunsSuite):
+    pass
+
+
+class TestTransactions(TransactionSuite):
     pass
 
 

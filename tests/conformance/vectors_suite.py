@@ -6,7 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from entries import OTHER, SPACE, START, TOLERANCE, directions, embedded, found, heads, kept, note, queued, unit, write
+from entries import (
+    OTHER,
+    SPACE,
+    START,
+    TOLERANCE,
+    directions,
+    embedded,
+    found,
+    heads,
+    kept,
+    note,
+    outline,
+    queued,
+    unit,
+    write,
+)
 
 from memory.schema.errors import NotFound
 from memory.schema.kinds import Kind
@@ -14,6 +29,7 @@ from memory.schema.memory import ChunkId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Window
 from memory.store import State
+from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -92,9 +108,7 @@ class OfChunks:
         ]
         ids = kept(store, *entries)
         chunks = {
-            chunk: n * each + place
-            for n, id in enumerate(ids)
-            for place, (chunk, _) in enumerate(store.memories.outline(id))
+            chunk: n * each + place for n, id in enumerate(ids) for place, (chunk, _) in enumerate(outline(store, id))
         }
         query = directions(1, seed=9)[0]
         cosines = vectors.astype(np.float64) @ query
@@ -130,7 +144,7 @@ class OfChunks:
         kept(store, note("a", body="bc", size=1, embedded=embedded(vectors[:5], [0, 0, 1, 2, 2])))
         gone = kept(store, note("d", embedded=embedded(vectors[5:7], [0, 0])))[0]
         kept(store, note("e", embedded=embedded(vectors[7:], [0, 0])))
-        store.memories.delete(gone)
+        delete_memories(store, [gone])
 
         total, count = store.vectors.centre(1)
 
@@ -163,7 +177,7 @@ class OfChunks:
         gone, there = kept(store, note("a"), note("b"))
         chunks = heads(store, gone, there)
         generation = store.generations.begin(SPACE, START)
-        store.memories.delete(gone)
+        delete_memories(store, [gone])
 
         windows = [Window(chunks[0], 0, 0), Window(chunks[1], 0, 1)]
         assert store.vectors.set_vectors(generation.id, directions(2), windows) == 1

@@ -31,6 +31,7 @@ from memory.store.sqlite.memories import SqliteMemories
 from memory.store.sqlite.store import SqliteStore
 from memory.write.jsonl import parsed
 from memory.write.reindex import reindex
+from memory.write.rules import write_entries
 
 MOMENT = datetime(2026, 11, 21, tzinfo=UTC)
 NO_MODEL = replace(Config(), embedding=replace(Config().embedding, provider="none"))
@@ -165,12 +166,12 @@ def test_a_reindex_embeds_what_is_kept_at_its_last_moment(tmp_path):
         """Somebody else keeps something after the last batch, right before the new vectors answer."""
 
         def activate(self, generation, **how):
-            SqliteMemories(self._db).write_entries([note("late")])
+            SqliteMemories(self._db).insert(note("late"))
             return super().activate(generation, **how)
 
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
         store.generations = Late(store._db)
-        store.memories.write_entries([note("early")])
+        write_entries(store, [note("early")])
         reindex(store, given(store, HashedEmbedder(32)), moment=MOMENT)
 
         result = reindex(store, given(store, HashedEmbedder(64)), moment=MOMENT)
@@ -201,7 +202,7 @@ def test_who_loses_a_race_of_reindexes_is_told_so(engine):
 def test_many_ties_give_the_same_answer_however_often_it_is_asked(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
     rows = np.eye(8, dtype=np.float32)
-    store.memories.write_entries([note(str(i), embedded=embedded([rows[i % 4]])) for i in range(1500)])
+    write_entries(store, [note(str(i), embedded=embedded([rows[i % 4]])) for i in range(1500)])
     vector = np.asarray([0.5] * 4 + [0] * 4, np.float32)
 
     answers = [[found.chunk for found in store.vectors.by_vector(1, vector, EVERYTHING, 8)] for _ in range(4)]

@@ -18,7 +18,7 @@ from memory.schema.errors import Invalid
 from memory.schema.kinds import kind
 from memory.text.display import escape_invisible
 from oracle.ram import RamStore
-from oracle.ram_runs import RamRuns
+from oracle.ram_memories import RamMemories
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,24 +132,24 @@ def test_an_escape_that_is_no_character_stays_one_beside_a_secret(memory: Resear
 # Clearing ----------------------------------------------------------------
 
 
-class Crowded(RamRuns):
+class Crowded(RamMemories):
     """Whenever something was removed, somebody keeps something new."""
 
     turns = 0
 
-    def clear(self, run, *, calls=False, limit=1000):
+    def delete(self, ids):
         self.turns += 1
         assert self.turns < 5
-        gone = super().clear(run, calls=calls, limit=limit)
+        gone = super().delete(ids)
         self.engine.save(Draft(kind=Kind.DISCOVERY, body=f"new {self.turns}", query_id="run"))
         return gone
 
 
 def test_a_clear_does_not_run_after_those_who_go_on_keeping() -> None:
     store = RamStore()
-    store.runs = Crowded(store.data)
+    store.memories = Crowded(store.data)
     with Engine(store, replace(Config(), embedding=replace(Config().embedding, provider="none"))) as engine:
-        store.runs.engine = engine
+        store.memories.engine = engine
         engine.save_all([Draft(kind=Kind.DISCOVERY, body=f"{n}", query_id="run") for n in range(1500)])
 
         assert engine.runs.clear("run").memories == 1501

@@ -23,6 +23,7 @@ from memory.schema.errors import StoreDamaged
 from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE
 from memory.store.sqlite.store import SqliteStore
+from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -359,7 +360,7 @@ def test_pages_that_stand_in_the_log_need_not_be_in_the_file(tmp_path: Path) -> 
     size = copy.stat().st_size
     with closing(SqliteStore(copy)) as store, closing(apsw.Connection(str(copy))) as plain:
         assert plain.pragma("page_count") * 8192 > size
-        assert store.memories.delete(store.ids(MemoryId(0), 1)[0])
+        assert delete_memories(store, [store.ids(MemoryId(0), 1)[0]])
     with closing(SqliteStore(copy)) as store:
         assert store.check() == ()
         assert store.counts().memories == 299
@@ -384,6 +385,6 @@ def test_a_file_that_was_cut_and_has_a_log_is_left_as_it_is(tmp_path: Path) -> N
     with closing(SqliteStore(copy)) as store:
         assert store.memories.count(ACTIVE) == 101
         with pytest.raises(StoreDamaged, match="is cut: its last "):
-            store.memories.delete(MemoryId(1))
+            delete_memories(store, [MemoryId(1)])
 
     assert copy.read_bytes() == before

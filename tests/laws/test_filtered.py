@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from entries import note, prompt, words
+from entries import note, outline, prompt, words
 from hypothesis import example, given, strategies as st
 from profiles import examples
 
@@ -20,6 +20,7 @@ from memory.schema.memory import Status
 from memory.schema.query import ACTIVE, EVERYTHING
 from memory.schema.space import Embedded, Window
 from memory.store.sqlite.store import SqliteStore
+from memory.write.rules import delete_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,13 +99,13 @@ def made(dice: random.Random, number: int) -> Entry:
 def learn(kept: Kept, entries: Sequence[Entry]) -> list[MemoryId]:
     """Put entries, and remember what a search of them must say."""
     ids = []
-    for entry, saved in zip(entries, kept.store.memories.write_entries(entries), strict=True):
+    for entry, saved in zip(entries, write_entries(kept.store, entries), strict=True):
         memory = saved.memory
         ids.append(memory.id)
         kept.memories[memory.id] = memory
         if entry.supersedes is not None:
             kept.memories[entry.supersedes] = kept.memories[entry.supersedes]._replace(status=Status.SUPERSEDED)
-        chunks = [id for id, _ in kept.store.memories.outline(memory.id)]
+        chunks = [id for id, _ in outline(kept.store, memory.id)]
         assert entry.embedded
         kept.windows.extend(
             (chunks[window.chunk], memory.id, entry.embedded.vectors[window.row]) for window in entry.embedded.windows
@@ -242,12 +243,12 @@ def test_what_was_written_counts_at_once(own) -> None:
     for number in range(3):
         old, gone, changed, *_ = (id for id in dice.sample(sorted(own.memories), 50) if active(own, id))
         learn(own, [made(dice, number * 77)._replace(supersedes=old), made(dice, 7)])
-        own.store.memories.delete(gone)
+        delete_memories(own.store, [gone])
         forget(own, gone)
         del own.memories[gone]
         forget(own, changed)
         entry = made(dice, 70)
-        own.store.memories.replace(changed, entry._replace(embedded=None))
+        replace_memory(own.store, changed, entry._replace(embedded=None))
         own.memories[changed] = own.store.memories.by_id([changed])[changed]
         look()
 

@@ -23,6 +23,8 @@ from memory.schema.query import Scope
 from memory.search import walks
 from memory.store import Relation
 from memory.store.sqlite.store import SqliteStore
+from memory.write.cleanup import forget_aged
+from memory.write.rules import delete_memories, write_entries
 from oracle.ram import RamStore
 
 types = st.sampled_from(["x", "y", "é"])
@@ -135,7 +137,7 @@ class Graphs(RuleBasedStateMachine):
     @rule(data=st.data())
     def delete(self, data) -> None:
         id = self.some(data)
-        self.same(lambda store: store.memories.delete(id))
+        self.same(lambda store: delete_memories(store, [id]))
         if id in self.graph:
             self.graph.remove_node(id)
             self.moments = {key: moment for key, moment in self.moments.items() if id not in key[:2]}
@@ -147,7 +149,7 @@ class Graphs(RuleBasedStateMachine):
         if not gone:
             return
         scope = Scope(kinds=frozenset({Kind.ENTITY}), among=frozenset(gone))
-        self.same(lambda store: store.sessions.forget(scope, at(1), 9))
+        self.same(lambda store: forget_aged(store, scope, at(1), 9))
         self.graph.remove_nodes_from(gone)
         self.moments = {key: moment for key, moment in self.moments.items() if not gone & set(key[:2])}
         self.links = {key: moment for key, moment in self.links.items() if key[0] not in gone}
@@ -232,10 +234,7 @@ def test_what_is_near_and_the_shortest_paths_are_those_of_networkx(shape, data, 
     with tempfile.TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "memory.db")) as sqlite:
         stores = (RamStore(), sqlite)
         for store in stores:
-            ids = [
-                kept.memory.id
-                for kept in store.memories.write_entries([entity(f"e{node}") for node in range(len(shape))])
-            ]
+            ids = [kept.memory.id for kept in write_entries(store, [entity(f"e{node}") for node in range(len(shape))])]
         graph.add_nodes_from(ids)
         for a, b in shape.edges:
             ends = (ids[a], ids[b]) if data.draw(st.booleans()) else (ids[b], ids[a])

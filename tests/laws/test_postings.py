@@ -21,6 +21,7 @@ from memory.store.sqlite.store import SqliteStore
 from memory.text import terms as postings
 from memory.text.stems import stems
 from memory.text.terms import forms, terms
+from memory.write.rules import write_entries
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RamStore,
     ram = RamStore()
     with closing(SqliteStore(tmp_path_factory.mktemp("postings") / "memory.db")) as sqlite:
         for store in (ram, sqlite):
-            store.memories.write_entries([entry._replace(uid=f"{number:032x}") for number, entry in enumerate(entries)])
+            write_entries(store, [entry._replace(uid=f"{number:032x}") for number, entry in enumerate(entries)])
         yield ram, sqlite
 
 
@@ -106,8 +107,8 @@ def test_a_query_of_one_pattern_reads_no_more_the_longer_it_is(
 
 def test_a_short_phrase_is_cut_for_the_places_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     often, once = RamStore(), RamStore()
-    often.memories.write_entries([note("a_b " * 500)])
-    once.memories.write_entries([note("a_b")])
+    write_entries(often, [note("a_b " * 500)])
+    write_entries(once, [note("a_b")])
     monkeypatch.setattr(postings, "POSTINGS", 1_500)
 
     assert [[term.cut for term in store.keywords.weigh(terms("a_b_a_b"))] for store in (often, once)] == [
@@ -145,7 +146,7 @@ def test_a_phrase_that_comes_twice_is_read_once(stores: tuple[RamStore, SqliteSt
 def test_weighing_and_ranking_count_the_chunks_of_a_name_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keywords, "MANY", 0)  # so that ranking looks at how many chunks hold each form
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
-        store.memories.write_entries([note("a_b c_d"), note("c")])
+        write_entries(store, [note("a_b c_d"), note("c")])
 
         told = statements(
             store, lambda: store.keywords.by_keyword(store.keywords.weigh(terms("a_b c_d")), EVERYTHING, 5)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 import tempfile
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
-from entries import OTHER, SPACE, START, at, embedded, note, request, words
+from entries import OTHER, SPACE, START, at, embedded, everything, note, outline, request, words
 from graph_suite import entity, linked, related
 from hypothesis import HealthCheck, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -23,9 +24,11 @@ from memory.schema.memory import ChunkId, MemoryId, Status
 from memory.schema.query import Scope, Term
 from memory.schema.space import Window
 from memory.schema.usage import Budget, OpenCircuit
-from memory.store import Learned, Links, State, TermVector
+from memory.store import Learned, Links, Match, State, TermVector
 from memory.store.sqlite.store import SqliteStore
 from memory.text.stems import stems
+from memory.write.cleanup import clear_run, forget_aged
+from memory.write.rules import delete_memories, known_memories, link_memories, replace_memory, write_entries
 from oracle.ram import RamStore
 
 TOLERANCE = 1e-5  # cosines in 32 bits; bm25 is far closer
@@ -151,30 +154,31 @@ class Stores(RuleBasedStateMachine):
 
     @initialize(data=st.data())
     def begin_with_something(self, data) -> None:
-        self.both("memories.write_entries", data.draw(st.lists(entries(self.uids), max_size=4)))
+        self.both(write_entries, data.draw(st.lists(entries(self.uids), max_size=4)))
 
-    def both(self, name, *args, **options):
-        """The answer of both, or the kind of error of both."""
+    def both(self, what, *args, **options):
+        """The answer of both to a method of a part or to a rule, or the kind of error of both."""
         answers = []
         for store in (self.ram, self.sqlite):
+            asked = attrgetter(what)(store) if isinstance(what, str) else partial(what, store)
             try:
-                answers.append(attrgetter(name)(store)(*args, **options))
+                answers.append(asked(*args, **options))
             except Error as error:
                 answers.append(type(error))
         return answers
 
-    def same(self, name, *args, **options):
-        expected, given = self.both(name, *args, **options)
+    def same(self, what, *args, **options):
+        expected, given = self.both(what, *args, **options)
         if isinstance(expected, list | tuple) and isinstance(given, list | tuple):
             expected, given = list(expected), list(given)
-        assert given == expected, name
+        assert given == expected, what
         return given
 
     def ids(self) -> list[MemoryId]:
-        return [memory.id for memory in self.ram.memories.page(MemoryId(0), 1000)]
+        return [memory.id for memory in everything(self.ram)]
 
     def chunks(self) -> list[ChunkId]:
-        return [chunk for id in self.ids() for chunk, _ in self.ram.memories.outline(id)]
+        return [chunk for id in self.ids() for chunk, _ in outline(self.ram, id)]
 
     def some_id(self, data) -> MemoryId:
         return data.draw(st.sampled_from([*self.ids(), MemoryId(999)]))
@@ -184,36 +188,36 @@ class Stores(RuleBasedStateMachine):
 
     def some_entity(self, data) -> MemoryId:
         """Of others one now and then."""
-        entities = [memory.id for memory in self.ram.memories.page(MemoryId(0), 1000) if memory.kind is Kind.ENTITY]
+        entities = [memory.id for memory in everything(self.ram) if memory.kind is Kind.ENTITY]
         return data.draw(st.sampled_from(entities)) if entities and data.draw(st.integers(0, 4)) else self.some_id(data)
 
     # Changes ---------------------------------------------------------------
 
     @rule(data=st.data())
     def save(self, data) -> None:
-        self.same("memories.write_entries", data.draw(st.lists(entries(self.uids), max_size=3)))
+        self.same(write_entries, data.draw(st.lists(entries(self.uids), max_size=3)))
 
     @rule(data=st.data())
     def supersede(self, data) -> None:
         entry = data.draw(entries(self.uids))._replace(supersedes=self.some_id(data))
-        self.same("memories.write_entries", [data.draw(entries(self.uids)), entry])
+        self.same(write_entries, [data.draw(entries(self.uids)), entry])
 
     @rule(data=st.data())
     def descend(self, data) -> None:
         entry = data.draw(entries(self.uids))
-        self.same("memories.write_entries", [entry._replace(draft=replace(entry.draft, parent_id=self.some_id(data)))])
+        self.same(write_entries, [entry._replace(draft=replace(entry.draft, parent_id=self.some_id(data)))])
 
     @rule(data=st.data())
     def replace_one(self, data) -> None:
         id = self.some_id(data)
         old = self.ram.memories.by_id([id]).get(id)
         made = observed if old is not None and old.kind is Kind.ENTITY else entries  # nothing turns into another kind
-        self.same("memories.replace", id, data.draw(made(self.uids)))
+        self.same(replace_memory, id, data.draw(made(self.uids)))
         self.same("memories.details", id)
 
     @rule(data=st.data())
     def delete(self, data) -> None:
-        self.same("memories.delete", self.some_id(data))
+        self.same(delete_memories, [self.some_id(data), self.some_id(data)])
 
     @rule(data=st.data(), moment=st.integers(0, 20).map(at))
     def access(self, data, moment) -> None:
@@ -226,16 +230,18 @@ class Stores(RuleBasedStateMachine):
     @rule(scope=scopes, before=st.integers(0, 10).map(at), limit=limits)
     def forget(self, scope, before, limit) -> None:
         self.same("sessions.aged", scope, before)
-        self.same("sessions.forget", scope, before, limit)
+        self.same("sessions.aged", scope, before, limit)
+        self.same(forget_aged, scope, before, limit)
 
     @rule(data=st.data())
     def link(self, data) -> None:
-        uids = st.sampled_from([*(memory.uid for memory in self.ram.memories.page(MemoryId(0), 1000)), None, "f" * 32])
-        self.same("memories.link", [Links(data.draw(uids) or "", data.draw(uids), data.draw(uids))])
+        uids = st.sampled_from([*(memory.uid for memory in everything(self.ram)), None, "f" * 32])
+        self.same("memories.superseded", by=[self.some_id(data), self.some_id(data)])
+        self.same(link_memories, [Links(data.draw(uids) or "", data.draw(uids), data.draw(uids))])
 
     @rule(data=st.data())
     def save_entities(self, data) -> None:
-        self.same("memories.write_entries", data.draw(st.lists(observed(self.uids), min_size=1, max_size=3)))
+        self.same(write_entries, data.draw(st.lists(observed(self.uids), min_size=1, max_size=3)))
 
     @rule(data=st.data(), size=st.integers(1, 4))
     def relate(self, data, size) -> None:
@@ -255,7 +261,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(run=runs, calls=st.booleans(), limit=limits)
     def clear_runs(self, run, calls, limit) -> None:
-        self.same("runs.clear", run, calls=calls, limit=limit)
+        self.same(clear_run, run, calls=calls, limit=limit)
 
     @rule(space=st.sampled_from(SPACES))
     def begin(self, space) -> None:
@@ -406,9 +412,21 @@ class Stores(RuleBasedStateMachine):
     def resolve(self, reference) -> None:
         self.same("memories.resolve", reference)
 
+    @rule(data=st.data(), active=st.booleans(), latest=st.booleans())
+    def find(self, data, active, latest) -> None:
+        of = [
+            memory
+            for id in (self.some_id(data), self.some_id(data))
+            for memory in self.ram.memories.by_id([id]).values()
+        ]
+        sets = [("uid",), ("id",), ("kind", "query_id", "agent_id"), ("content_hash", "project"), ("title", "kind")]
+        names = data.draw(st.lists(st.sampled_from(sets), min_size=len(of), max_size=len(of)))
+        fields = [{name: getattr(one, name) for name in some} for one, some in zip(of, names, strict=True)]
+        self.same("memories.find", [Match(one, active=active, latest=latest) for one in fields])
+
     @rule(data=st.data())
     def ask_what_is_known(self, data) -> None:
-        self.same("memories.known", data.draw(st.lists(entries(self.uids), max_size=3)))
+        self.same(known_memories, data.draw(st.lists(entries(self.uids), max_size=3)))
 
     @rule(data=st.data(), limit=limits)
     def ask_what_waits(self, data, limit) -> None:
@@ -443,9 +461,9 @@ class Stores(RuleBasedStateMachine):
     @invariant()
     def hold_the_same(self) -> None:
         ids = self.ids()
-        self.same("memories.page", MemoryId(0), 1000)
+        self.same(everything)
         for id in ids:
-            self.same("memories.outline", id)
+            self.same("memories.outlines", [id])
         self.same("memories.excerpts", self.chunks())
         self.same("keywords.texts", self.chunks())
         assert self.sqlite.counts()._replace(bytes=0) == self.ram.counts()

@@ -34,6 +34,7 @@ class RamStore:
 
     def __init__(self) -> None:
         self.data = Data()
+        self.transaction = self.data.change
         self.memories = RamMemories(self.data)
         self.sessions = RamSessions(self.data)
         self.keywords = RamKeywords(self.data)

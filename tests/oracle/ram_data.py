@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import NotFound
+from memory.schema.errors import NotFound, StoreError
 from memory.schema.query import NONE
 
 if TYPE_CHECKING:
@@ -43,17 +43,29 @@ class Data:
     calls: dict[int, ToolCall] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)  # the last id of each sort
     lock: RLock = field(default_factory=RLock)
+    depth: int = 0  # of transactions inside others
+    failed: bool = False
 
     @contextmanager
     def change(self) -> Generator[Data]:
-        """A transaction: all of it is kept, or nothing."""
+        """A transaction: all of it is kept, or nothing; inside another, a part of that."""
         with self.lock:
             before = {name: dict(value) for name, value in vars(self).items() if isinstance(value, dict)}
+            self.depth += 1
             try:
                 yield self
+                self._check_whole()
             except BaseException:
                 vars(self).update(before)
+                self.failed = True
                 raise
+            finally:
+                self.depth -= 1
+                self.failed = self.failed and self.depth > 0
+
+    def _check_whole(self) -> None:
+        if self.failed and self.depth == 1:
+            raise StoreError("a part of this transaction failed")
 
     def next(self, sort: str) -> int:
         self.used[sort] = self.used.get(sort, 0) + 1

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.schema.kinds import RESEARCH_KINDS
-from memory.store import Cleared, Run
+from memory.store import Run
 from oracle.ram_data import Part, tally
-from oracle.ram_memories import RamMemories
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,15 +63,12 @@ class RamRuns(Part):
             found = self._calls(run)
         return [(id, call) for id, call in found if id > after and agent in (None, call.agent)][:limit]
 
-    def clear(self, run: str | None, *, calls: bool = False, limit: int = 1000) -> Cleared:
+    def forget_calls(self, run: str | None, limit: int) -> int:
         with self.data.change() as data:
-            gone = self._memories(run)[:limit]
-            for one in gone:
-                RamMemories(data).delete(one.id)
-            used = self._calls(run)[:limit] if calls and not self._memories(run) else []
+            used = self._calls(run)[:limit]
             for id, _ in used:
                 del data.calls[id]
-            return Cleared(len(gone), len(used))
+            return len(used)
 
     def _memories(self, run: str | None) -> list[Memory]:
         """Of a research kind, of this run or of any; lowest id first."""

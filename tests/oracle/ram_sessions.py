@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.store import Aged, Session
+from memory.store import Session
 from oracle.ram_data import Part, inside, tally
-from oracle.ram_memories import RamMemories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from memory.schema.memory import Memory
+    from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
 
 
@@ -41,23 +40,13 @@ class RamSessions(Part):
             kept = [one for one in self.data.memories.values() if one.session_id == id]
             return session(id, kept, sum(self._sizes(kept))) if kept else None
 
-    def aged(self, scope: Scope, before: datetime) -> Aged:
+    def aged(self, scope: Scope, before: datetime, limit: int | None = None) -> Sequence[tuple[MemoryId, int]]:
         with self.data.lock:
-            return sum_of(self._sizes(self._aged(scope, before)))
-
-    def forget(self, scope: Scope, before: datetime, limit: int) -> Aged:
-        with self.data.change() as data:
-            gone = self._aged(scope, before)[:limit]
-            counted = sum_of(self._sizes(gone))
-            for one in gone:
-                RamMemories(data).delete(one.id)
-            return counted
+            aged = sorted((one for one in self._all(scope) if one.created_at < before), key=lambda one: one.id)[:limit]
+            return [(one.id, size) for one, size in zip(aged, self._sizes(aged), strict=True)]
 
     def _all(self, scope: Scope) -> list[Memory]:
         return [one for one in self.data.memories.values() if inside(one, scope)]
-
-    def _aged(self, scope: Scope, before: datetime) -> list[Memory]:
-        return sorted((one for one in self._all(scope) if one.created_at < before), key=lambda one: one.id)
 
     def _sizes(self, memories: Iterable[Memory]) -> list[int]:
         """How many chunks each has."""
@@ -84,9 +73,3 @@ def session(id: str, memories: Sequence[Memory], chunks: int) -> Session:
         kinds=tally(one.kind for one in memories),
         agents=tally(one.agent_id for one in written if one.agent_id is not None),
     )
-
-
-def sum_of(found: Iterable[int]) -> Aged:
-    """Of memories by how many chunks each has."""
-    counts = list(found)
-    return Aged(len(counts), sum(counts))

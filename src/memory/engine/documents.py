@@ -159,8 +159,10 @@ class Documents:
         Raises:
             NotFound, Ambiguous: It names no memory, or several.
         """
+        from memory.write.rules import delete_memories
+
         memory = self.get(reference)
-        if not self._store.memories.delete(memory.id):
+        if not delete_memories(self._store, [memory.id]):
             raise NotFound(f"no memory {clipped_repr(reference)}")
         return memory
 
@@ -254,7 +256,8 @@ class Documents:
         Raises:
             NotFound, Ambiguous: It names no memory, or several.
         """
-        return self._store.memories.outline(self.resolve(reference))
+        id = self.resolve(reference)
+        return self._store.memories.outlines([id]).get(id, [])
 
     def expand(self, chunk_id: int | str, around: int = 2) -> Expanded:
         """

@@ -127,4 +127,6 @@ class Maintenance:
 
     def link(self, links: Sequence[Links]) -> None:
         """Point restored memories to their parents and successors."""
-        self._store.memories.link(links)
+        from memory.write.rules import link_memories
+
+        link_memories(self._store, links)

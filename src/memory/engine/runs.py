@@ -125,10 +125,12 @@ class Runs:
         Raises:
             Invalid: No run can have such a name.
         """
+        from memory.write.cleanup import clear_run
+
         check_text("run", run or "", NAME_LIMIT)
         gone = Cleared(0, 0)
         while True:
-            some = self._store.runs.clear(run, calls=calls, limit=PAGE)
+            some = clear_run(self._store, run, calls=calls, limit=PAGE)
             gone = Cleared(gone.memories + some.memories, gone.calls + some.calls)
             if max(some) < PAGE:  # everything found at that time: do not chase those who keep writing
                 return gone

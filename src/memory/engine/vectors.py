@@ -236,13 +236,15 @@ class Vectors:
 
         generation = self.active() or self._store.generations.begin(space(self.embedders.configured()), self._now())
         _check_width(generation, vector)
-        windows = [Window(chunk, 0, 0) for chunk, _ in self._store.memories.outline(id)]
+        windows = [Window(chunk, 0, 0) for chunk, _ in self._store.memories.outlines([id]).get(id, ())]
         self._store.vectors.set_vectors(generation.id, vector.reshape(1, -1), windows)
 
     def drop_vectors(self, id: MemoryId) -> None:
         """Remove the vectors of a memory; it is queued for new ones."""
         if (generation := self.active()) is not None:
-            self._store.vectors.clear(generation.id, [chunk for chunk, _ in self._store.memories.outline(id)])
+            self._store.vectors.clear(
+                generation.id, [chunk for chunk, _ in self._store.memories.outlines([id]).get(id, ())]
+            )
 
     def similarities(self, vector: Rows, scope: Scope) -> Mapping[MemoryId, float]:
         """

@@ -51,7 +51,10 @@ def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
         raise NotFound(
             f"no chunk {clipped_repr(chunk_id)}", hint="`memory search --granularity fine` shows the ids of chunks."
         )
-    outline, details = store.memories.outline(found.memory), store.memories.details(found.memory)
+    outline, details = (
+        store.memories.outlines([found.memory]).get(found.memory, ()),
+        store.memories.details(found.memory),
+    )
     place = next((i for i, (id, _) in enumerate(outline) if id == wanted), None)
     if details is None or place is None:
         raise NotFound(f"chunk {wanted} was removed just now")
@@ -75,7 +78,7 @@ def reconstruct(store: Store, id: MemoryId) -> Document:
     """See `Engine.reconstruct`."""
     if (found := store.memories.details(id)) is None:
         raise NotFound(f"no memory {id}")
-    outline = store.memories.outline(id)
+    outline = store.memories.outlines([id]).get(id, ())
     whole = "".join(found.body[one.start : one.stop] for _, one in outline) == found.body
     return Document(found.memory, found.body, len(outline), whole)
 

@@ -196,7 +196,9 @@ class _Search:
         first = {scored.memory for scored in found.ranking[: SECTIONS_OF * limit]}
         outlines = self._store.memories.outlines(list(first))
         held = sections(
-            found.ranking, lambda memory: outlines.get(memory) or self._store.memories.outline(memory), limit
+            found.ranking,
+            lambda memory: outlines.get(memory) or self._store.memories.outlines([memory]).get(memory, ()),
+            limit,
         )
         if len(held) < limit and not last:
             return []

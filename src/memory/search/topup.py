@@ -73,7 +73,7 @@ def _passage(candidate: _Candidate, size: Granularity, store: Store, taken: set[
         return alone(best, candidate.source)
     from memory.rank.sections import section
 
-    run = section(store.memories.outline(candidate.memory), candidate.chunk, taken)
+    run = section(store.memories.outlines([candidate.memory]).get(candidate.memory, ()), candidate.chunk, taken)
     if not run:
         return None
     ids = tuple(id for id, _ in run)

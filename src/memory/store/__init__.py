@@ -15,6 +15,7 @@ from memory.store.values import (
     GraphCounts,
     Learned,
     Links,
+    Match,
     Relation,
     Run,
     Salvaged,
@@ -28,6 +29,7 @@ from memory.store.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from memory.schema.memory import MemoryId
     from memory.store.generations import Generations
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RESOLVED",
-    "SAME",
     "SEARCHES",
     "UID_PREFIX",
     "Aged",
@@ -56,6 +57,7 @@ __all__ = [
     "GraphCounts",
     "Learned",
     "Links",
+    "Match",
     "Relation",
     "Run",
     "Salvaged",
@@ -77,17 +79,16 @@ UNSEEN = "whether the keyword index is what it should be cannot be found out whe
 RESOLVED = 10  # candidates named for an ambiguous reference
 UID_PREFIX = 8  # characters from which a prefix of a uid is a reference
 
-SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project")
-"""Where the same content is the same memory (CAP X25)."""
-
 
 class Store(Protocol):
     """
     Where memories, their chunks and their vectors live, in parts.
 
     Memories and bodies are the truth; chunks, the keyword index and vectors are derived from them and can be
-    rebuilt. Every method of a part is one transaction: it happens whole or not at all. Calls may come from any thread,
-    and other processes may use the same store.
+    rebuilt. Every method of a part is one transaction: it happens whole or not at all. Several are one inside
+    `transaction`. Calls may come from any thread, and other processes may use the same store.
+
+    A store keeps and finds what it is told to. What is the same, renews or supersedes is said in `memory.write.rules`.
 
     Implementations are checked by the suites in `tests/conformance`.
 
@@ -143,6 +144,20 @@ class Store(Protocol):
     @property
     def usage(self) -> Usage:
         """What was embedded and searched."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """
+        What this thread asks of any part inside happens whole or not at all, and is durable once it is left.
+
+        Others see nothing of it before, and change nothing between what it reads and what it writes. One inside
+        another is a part of that. An exception that leaves it undoes it all, and so does one that a method that writes
+        raised inside, even if it was caught. Nothing is embedded or searched inside and no network is waited for, so
+        that nothing is promised of `usage`.
+
+        Raises:
+            StoreError: A method that writes failed inside.
+        """
         ...
 
     # Care ----------------------------------------------------------------

@@ -9,10 +9,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.schema.document import Details
-    from memory.schema.draft import Saved
-    from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId
+    from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
     from memory.schema.query import Scope
-    from memory.store.values import Entry, Links
+    from memory.store.values import Entry, Match
 
 
 class Memories(Protocol):
@@ -23,53 +22,52 @@ class Memories(Protocol):
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
 
-    def write_entries(self, entries: Sequence[Entry]) -> Sequence[Saved]:
+    def find(self, matches: Sequence[Match]) -> Sequence[Memory | None]:
         """
-        Keep entries, all in one transaction. The first vectors of a store found its active generation.
-
-        An entry whose uid is there is known, whatever it says, and so is one of which its kind has only one. One that
-        renews another says the new in its place, as `replace` does; one that says the same already is renewed first, and
-        keeps no history of that. Vectors of a space that has no living generation
-        are not kept; their chunks are queued.
+        For each the memory that it asks for; None if there is none.
 
         Raises:
-            NotFound: An entry supersedes or descends from a memory, or is about an entity, that is not there.
-            Invalid: It supersedes one that was superseded already, or an entity; or it is an entity about another.
+            StoreDamaged: One of them cannot be read: no default stands for what is lost.
         """
         ...
 
-    def known(self, entries: Sequence[Entry]) -> Sequence[MemoryId | None]:
-        """For each entry the memory that `write_entries` would answer it with instead of keeping it, as things stand now."""
+    def insert(self, entry: Entry) -> Memory:
+        """
+        Keep an entry as a new memory with its history, whatever is there already.
+
+        The first vectors of a store found its active generation. Vectors of a space that has no living generation are
+        not kept; their chunks are queued.
+        """
         ...
 
-    def replace(self, id: MemoryId, entry: Entry, *, former: Details | None = None) -> Saved | None:
+    def rewrite(
+        self, id: MemoryId, entry: Entry, former: Revision | None = None, *, revisions: int | None = None
+    ) -> bool:
         """
-        Put new texts in place of a memory's; id, uid, creation time, status and counts stay, the old texts go to
-        its history, unless the entry has only grown.
+        Put an entry's texts, chunks and vectors in place of a memory's; id, uid, creation time, status and counts stay.
 
         Args:
-            former: What the caller knows of it. If it has another body or more revisions by now, somebody else was
-                faster: nothing is written and the answer is None (compare and set).
+            former: Goes to its history.
+            revisions: If its history has another length, nothing is written and the answer is False (compare and set).
 
         Raises:
-            NotFound: No such memory, or it descends from one that is not there.
-            Invalid: There is another memory of which its kind has only one, or it would become of such a kind.
+            NotFound: No such memory.
         """
         ...
 
-    def link(self, links: Sequence[Links]) -> None:
-        """
-        Point restored memories to their parents and successors.
-
-        What is set already stays; a successor is for superseded memories only. Uids that are not there are skipped.
-        """
+    def set_links(self, memories: Sequence[Memory]) -> None:
+        """Set the status, successor and parent of memories to those of the values; nothing else of them is written."""
         ...
 
-    def delete(self, id: MemoryId) -> bool:
-        """
-        Remove a memory with all that was derived from it.
+    def superseded(self, *, by: Sequence[MemoryId]) -> Sequence[Memory]:
+        """The memories that have one of these for their successor, lowest id first."""
+        ...
 
-        What it superseded inherits its status: it holds again, or belongs to the successor of the one removed.
+    def delete(self, ids: Sequence[MemoryId]) -> int:
+        """
+        Remove memories with all that was derived from them; how many there were.
+
+        Those that descend from one have no parent any more, and those that one superseded no successor.
         """
         ...
 
@@ -109,18 +107,10 @@ class Memories(Protocol):
         """How many memories are in scope."""
         ...
 
-    def page(self, after: MemoryId, limit: int) -> Sequence[Memory]:
-        """Memories whose id is above `after`, lowest first."""
-        ...
-
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
         """Those that are there."""
         ...
 
-    def outline(self, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
-        """All chunks of a memory, in order."""
-        ...
-
     def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
-        """The same of several; those that are there."""
+        """All chunks of each memory that is there, in order."""
         ...

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.store.values import Cleared, Run, ToolCall
+    from memory.store.values import Run, ToolCall
 
 
 class Runs(Protocol):
@@ -45,14 +45,11 @@ class Runs(Protocol):
         """
         ...
 
-    def clear(self, run: str | None, *, calls: bool = False, limit: int = 1000) -> Cleared:
+    def forget_calls(self, run: str | None, limit: int) -> int:
         """
-        Remove memories of the research kinds with everything derived from them, lowest ids first, as `delete` does;
-        what was removed.
+        Remove calls, lowest ids first; how many there were.
 
         Args:
-            run: Of this run; None takes all runs, and calls of none.
-            calls: Once no memories are left, also remove the calls.
-            limit: Of memories, and of calls.
+            run: Of this run; None takes those of all, and of none.
         """
         ...

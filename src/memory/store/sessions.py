@@ -1,4 +1,4 @@
-"""Where memories are read and taken away by session and age: a part of every store."""
+"""Where memories are read by session and age: a part of every store."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from memory.schema.memory import Memory
+    from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
-    from memory.store.values import Aged, Session
+    from memory.store.values import Session
 
 
 class Sessions(Protocol):
     """
-    Where memories are read and taken away by session and age.
+    Where memories are read by session and age.
 
     Raises:
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
@@ -41,10 +41,6 @@ class Sessions(Protocol):
         """What is kept of a session; None if nothing is."""
         ...
 
-    def aged(self, scope: Scope, before: datetime) -> Aged:
-        """How much in scope was made before a moment."""
-        ...
-
-    def forget(self, scope: Scope, before: datetime, limit: int) -> Aged:
-        """Remove what `aged` counts, lowest ids first, at most so many memories, as `delete` does; what was removed."""
+    def aged(self, scope: Scope, before: datetime, limit: int | None = None) -> Sequence[tuple[MemoryId, int]]:
+        """The memories in scope that were made before a moment, lowest id first, and how many chunks each has."""
         ...

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from memory.schema.answer import Notice
@@ -65,6 +65,22 @@ class Links(NamedTuple):
     uid: str
     parent: str | None = None
     superseded_by: str | None = None
+
+
+class Match(NamedTuple):
+    """
+    Which memory is asked for: one whose fields have these values. None is a value like any other.
+
+    Attributes:
+        fields: By the names of `Memory`. Quick are an id, a uid, a content hash beside others, and a kind with the title
+            of an entity or with a `query_id`.
+        active: Only one that is active.
+        latest: Of several the last changed, then the highest id; else the lowest id.
+    """
+
+    fields: Mapping[str, str | int | None]
+    active: bool = False
+    latest: bool = False
 
 
 class Entry(NamedTuple):

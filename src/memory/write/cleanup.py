@@ -1,4 +1,4 @@
-"""Removing memories that are too old."""
+"""Removing memories that are too old, and what a research run found out."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import Invalid, StoreError
-from memory.schema.kinds import RULES, kind
+from memory.schema.kinds import RESEARCH_KINDS, RULES, kind
 from memory.schema.query import EVERYTHING
-from memory.store import Aged
+from memory.store import Aged, Cleared
+from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from memory.schema.memory import MemoryId
+    from memory.schema.query import Scope
     from memory.store import Store
 
 AT_ONCE = 200  # memories removed in one transaction; others can write in between
@@ -31,10 +34,10 @@ def cleanup(store: Store, days: int, kinds: Iterable[str], *, moment: datetime, 
     scope = EVERYTHING._replace(kinds=frozenset(map(kind, kinds)) or SHORT_LIVED)
     before = moment - timedelta(days=days)
     if dry_run:
-        return store.sessions.aged(scope, before)
+        return _sum(store.sessions.aged(scope, before))
     gone = Aged(0, 0)
     try:
-        while (some := store.sessions.forget(scope, before, AT_ONCE)).memories:
+        while (some := forget_aged(store, scope, before, AT_ONCE)).memories:
             gone = Aged(gone.memories + some.memories, gone.chunks + some.chunks)
     except StoreError as error:
         if not gone.memories:
@@ -42,3 +45,31 @@ def cleanup(store: Store, days: int, kinds: Iterable[str], *, moment: datetime, 
         done = f"{gone.memories:,} memories with {gone.chunks:,} chunks were removed before; the same call goes on."
         raise type(error)(str(error), hint=done) from error
     return gone
+
+
+def forget_aged(store: Store, scope: Scope, before: datetime, limit: int) -> Aged:
+    """Remove memories in scope that were made before a moment, lowest ids first; what was removed."""
+    with store.transaction():
+        aged = store.sessions.aged(scope, before, limit)
+        delete_memories(store, [id for id, _ in aged])
+    return _sum(aged)
+
+
+def _sum(aged: Sequence[tuple[MemoryId, int]]) -> Aged:
+    return Aged(len(aged), sum(chunks for _, chunks in aged))
+
+
+def clear_run(store: Store, run: str | None, *, calls: bool = False, limit: int = 1000) -> Cleared:
+    """
+    Remove memories of the research kinds, last changed first; what was removed.
+
+    Args:
+        run: Of this run; None takes all runs, and calls of none.
+        calls: Once no memories are left, also remove the calls.
+        limit: Of memories, and of calls.
+    """
+    scope = EVERYTHING._replace(kinds=frozenset(RESEARCH_KINDS), runs=frozenset() if run is None else frozenset({run}))
+    with store.transaction():
+        found = store.memories.recent(scope, limit + 1)
+        gone = delete_memories(store, [memory.id for memory in found[:limit]])
+        return Cleared(gone, store.runs.forget_calls(run, limit) if calls and len(found) <= limit else 0)

@@ -74,7 +74,7 @@ def _sample(store: Store) -> list[str]:
     ids = [
         id
         for memory in store.memories.recent(Scope(statuses=frozenset()), SAMPLE)
-        for id, _ in store.memories.outline(memory.id)
+        for id, _ in store.memories.outlines([memory.id]).get(memory.id, ())
     ]
     return [passage(excerpt) for excerpt in store.memories.excerpts(ids[: 4 * SAMPLE]).values()]
 

@@ -15,6 +15,7 @@ from memory.schema.space import Embedded, Window
 from memory.text.passage import passage
 from memory.write.backfill import drain, embedded, many
 from memory.write.entry import USUAL, entry, excerpts
+from memory.write.rules import known_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,11 +85,11 @@ class Writer(NamedTuple):
         """
         # Known content is looked up before the transaction only to spare embedding it; `write_entries` decides,
         # under the lock.
-        known = self.store.memories.known(entries)
-        new, failure = _embed([one for one, id in zip(entries, known, strict=True) if id is None], self)
+        known = known_memories(self.store, entries)
+        new, failure = _embed([one for one, there in zip(entries, known, strict=True) if there is None], self)
         fresh = iter(new)
-        saved = self.store.memories.write_entries(
-            [next(fresh) if id is None else one for one, id in zip(entries, known, strict=True)]
+        saved = write_entries(
+            self.store, [next(fresh) if there is None else one for one, there in zip(entries, known, strict=True)]
         )
         notices = failure or _embed_rest(saved, self)
         return [
@@ -120,7 +121,7 @@ class Writer(NamedTuple):
             return Saved(former.memory, known=True, notices=notices)
         made = entry(draft, self.moment, self.cutting)._replace(flags=flags, grown=_grown(texts, draft))
         entries, failure = _embed([made], self)
-        saved = self.store.memories.replace(former.memory.id, entries[0], former=former)
+        saved = replace_memory(self.store, former.memory.id, entries[0], former=former)
         return None if saved is None else replace(saved, notices=notices + (failure or _embed_rest([saved], self)))
 
 

@@ -391,15 +391,15 @@ def test_an_export_takes_the_place_of_the_former(memory: ResearchMemory, tmp_pat
 
 
 class Busy(RamMemories):
-    """Somebody else writes, from the second write on."""
+    """Somebody else writes, from memory 501 on."""
 
     writes = 0
 
-    def write_entries(self, entries):
+    def insert(self, entry):
         self.writes += 1
-        if self.writes > 1:
+        if self.writes > 500:
             raise StoreBusy("somebody else is writing")
-        return super().write_entries(entries)
+        return super().insert(entry)
 
 
 def test_an_interrupted_import_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -411,7 +411,7 @@ def test_an_interrupted_import_goes_on_where_it_was(tmp_path: Path) -> None:
             imported(engine, content, place="x")
         assert stopped.value.hint.startswith("500 of 700 memories were kept")
 
-        store.memories.writes = -10
+        store.memories.writes = -1000
         assert imported(engine, content, place="x")[1:5] == (200, 500, 1, 0)
 
 

@@ -33,6 +33,7 @@ from memory.schema.kinds import RULES, Kind
 from memory.schema.limits import BODY_LIMIT, TITLE_LIMIT, iteration
 from memory.text.display import MARK
 from memory.write import markdown
+from memory.write.rules import write_entries
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -234,7 +235,7 @@ NAMES = (
     | st.sampled_from(["no", "null", "1", "2026-01-01", "---", "x\n---\ny", ": {", "0x1"])
 )
 YAML_PRINTS = re.compile("[\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
-KEPT = RamStore().memories.write_entries([note(body="text")])[0].memory
+KEPT = write_entries(RamStore(), [note(body="text")])[0].memory
 
 
 @example(title="1e3\x7f\x9b", names=("\ufeff", "\ufffe\uffff", "\\", '"'), tags=["0o17", "y"])

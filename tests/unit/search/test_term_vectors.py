@@ -19,6 +19,7 @@ from memory.search.term_vectors.learn import AXES, GROWN, LEAST, due, learn
 from memory.search.term_vectors.words import terms as said, words
 from memory.store.sqlite.store import SqliteStore
 from memory.text.terms import terms
+from memory.write.rules import delete_memories
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ def test_what_was_deleted_while_it_was_learned_is_not_known(store: Store) -> Non
     (id,) = {scored.memory for scored in store.keywords.by_keyword(store.keywords.weigh([Term("hushword")]), ALL, 5)}
 
     def meanwhile() -> bool:
-        store.memories.delete(id)
+        delete_memories(store, [id])
         return True
 
     learn(store, 1, moment=NOW, going=meanwhile)
@@ -262,7 +263,7 @@ def test_texts_without_a_word_are_no_trouble(store: Store) -> None:
 
 def some(store: Store, count: int) -> None:
     for memory in store.memories.recent(ALL, count):
-        store.memories.delete(memory.id)
+        delete_memories(store, [memory.id])
 
 
 @pytest.mark.parametrize(("more", "again"), [(0, False), (int(GROWN * COUNT), False), (int(GROWN * COUNT) + 1, True)])

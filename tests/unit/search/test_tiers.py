@@ -19,6 +19,7 @@ from memory.schema.memory import Status
 from memory.schema.query import EVERYTHING, Granularity
 from memory.search.term_vectors.learn import LEAST
 from memory.store.sqlite.store import SqliteStore
+from memory.write.rules import delete_memories
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -397,7 +398,7 @@ def test_a_notice_of_an_attempt_is_of_no_memory_that_a_later_attempt_does_not_sh
         def listen(_cursor: apsw.Cursor, sql: str, _bindings: object) -> bool:
             for place, id in list(deletions.items())[:1]:
                 if place in sql:
-                    other.memories.delete(id)
+                    delete_memories(other, [id])
                     del deletions[place]
             return True
 

@@ -13,6 +13,7 @@ from graph_suite import entities, related
 from memory.schema.errors import StoreBusy, StoreDamaged
 from memory.search.walks import distances, path
 from memory.store.sqlite.store import SqliteStore
+from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +61,7 @@ def related_in_turn(store: SqliteStore, *ids: MemoryId) -> list[Relation]:
 def test_a_path_is_found_another_way_where_an_entity_on_it_is_deleted(store, other, station, turn) -> None:
     a, b, c, d, e, *more = ids = entities(store, *"abcdevwxy")
     short, long = related_in_turn(store, a, b, c, d, e), related_in_turn(store, a, *more, e)
-    meanwhile(store, turn, lambda: other.memories.delete(ids[station]))
+    meanwhile(store, turn, lambda: delete_memories(other, [ids[station]]))
 
     found = path(store, a, e, 9)
 
@@ -82,7 +83,7 @@ def test_there_is_no_path_where_the_only_one_is_cut(store, other, turn) -> None:
 def test_what_is_behind_a_deleted_entity_is_near_or_is_left_out(store, other, turn) -> None:
     ids = entities(store, *"abcde")
     related_in_turn(store, *ids)
-    meanwhile(store, turn, lambda: other.memories.delete(ids[2]))
+    meanwhile(store, turn, lambda: delete_memories(other, [ids[2]]))
 
     found = distances(store, ids[:1], 9)
 

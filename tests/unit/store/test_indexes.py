@@ -13,6 +13,7 @@ from plans import steps
 from memory.schema.kinds import Kind
 from memory.schema.query import Scope
 from memory.store.sqlite.store import SqliteStore
+from memory.write.rules import write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +58,7 @@ def test_the_latest_of_an_agent_or_a_kind_are_read_and_no_others(store: SqliteSt
     """Steps of SQLite's machine: as many for the latest twenty of 1,600 memories as of 100."""
     worked = {}
     for more in (100, 300, 1200):
-        store.memories.write_entries([note(f"{more} {number}", agent_id="a") for number in range(more)])
+        write_entries(store, [note(f"{more} {number}", agent_id="a") for number in range(more)])
         worked[more] = steps_taken(store, filters)
 
     assert worked[1200] < 1.2 * worked[100]
@@ -83,7 +84,7 @@ def steps_taken(store: SqliteStore, filters: dict[str, str]) -> int:
 def test_what_there_is_one_of_is_looked_up_by_what_names_it(store: SqliteStore) -> None:
     named = steps(store, lambda: store.graph.named(["a", "b"]))
     names = steps(store, lambda: store.graph.named(after="a", limit=5))
-    saved = steps(store, lambda: store.memories.write_entries([entity("c"), feedback("well done")]))
+    saved = steps(store, lambda: write_entries(store, [entity("c"), feedback("well done")]))
 
     assert [step.split(" <- ")[0] for step in (*named, *names)][::2] == [
         "SEARCH memories USING COVERING INDEX one_entity_a_name (title=?)",

@@ -10,6 +10,7 @@ from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING
 from memory.store.sqlite import matrix
 from memory.store.sqlite.store import SqliteStore
+from memory.write.rules import delete_memories, write_entries
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def store(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
     rows = directions(600)
     rows[300] = rows[100]  # ties
-    store.memories.write_entries([note(str(i), embedded=embedded([rows[i]])) for i in range(600)])
+    write_entries(store, [note(str(i), embedded=embedded([rows[i]])) for i in range(600)])
     yield store
     store.close()
 
@@ -47,7 +48,7 @@ def test_ties_go_by_id_with_the_copy_too(store):
 
 
 def test_several_windows_of_a_chunk_count_once(store):
-    store.memories.write_entries([note("many", embedded=embedded([unit(1, i / 1000) for i in range(300)], [0] * 300))])
+    write_entries(store, [note("many", embedded=embedded([unit(1, i / 1000) for i in range(300)], [0] * 300))])
     for _ in range(3):
         found = store.vectors.by_vector(1, unit(1), ACTIVE, 100)
 
@@ -60,12 +61,12 @@ def test_a_change_by_another_process_is_seen_at_once(store):
     assert store.vectors._matrix._held is not None
     other = SqliteStore(store.path)
     vector = directions(1, seed=7)[0]
-    [kept] = other.memories.write_entries([note("new", embedded=embedded([vector]))])
+    [kept] = write_entries(other, [note("new", embedded=embedded([vector]))])
 
     assert asked(store)[0].memory == kept.memory.id
 
     asked(store)
-    other.memories.delete(MemoryId(kept.memory.id))
+    delete_memories(other, [MemoryId(kept.memory.id)])
     other.close()
     assert kept.memory.id not in {scored.memory for scored in asked(store)}
 
@@ -74,7 +75,7 @@ def test_a_single_search_or_one_after_each_change_makes_no_copy(store):
     asked(store)
     assert store.vectors._matrix._held is None
 
-    store.memories.write_entries([note("new", embedded=embedded([unit(1)]))])
+    write_entries(store, [note("new", embedded=embedded([unit(1)]))])
     asked(store)
     assert store.vectors._matrix._held is None
 
@@ -104,10 +105,10 @@ def test_counts_of_words_follow_every_write(store):
         return [found.keywords.weigh(words("zebra"))[0].rows for found in (store, other)]
 
     assert rows() == rows() == [0, 0]
-    id = store.memories.write_entries([note("zebra")])[0].memory.id
+    id = write_entries(store, [note("zebra")])[0].memory.id
     assert rows() == rows() == [1, 1]
-    other.memories.write_entries([note("zebra again")])
+    write_entries(other, [note("zebra again")])
     assert rows() == rows() == [2, 2]
-    other.memories.delete(id)
+    delete_memories(other, [id])
     assert rows() == rows() == [1, 1]
     other.close()

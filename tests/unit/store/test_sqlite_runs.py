@@ -11,33 +11,35 @@ from plans import steps
 from runs_suite import finding, used
 
 from memory.store.sqlite.store import SqliteStore
+from memory.write.cleanup import clear_run
+from memory.write.rules import write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from memory.store.runs import Runs
+    from memory.store import Store
 
-CALLS: dict[str, Callable[[Runs], object]] = {
-    "summary": lambda runs: runs.summary("r"),
-    "latest": lambda runs: runs.latest(5),
-    "log": lambda runs: runs.log([used(), used()]),
-    "calls": lambda runs: runs.calls(after=3),
-    "calls of a run": lambda runs: runs.calls("r"),
-    "calls of an agent": lambda runs: runs.calls(agent="a"),
-    "calls of an agent in a run": lambda runs: runs.calls("r", agent="a"),
-    "clear": lambda runs: runs.clear("r", calls=True),
-    "clear all": lambda runs: runs.clear(None, calls=True),
+CALLS: dict[str, Callable[[Store], object]] = {
+    "summary": lambda store: store.runs.summary("r"),
+    "latest": lambda store: store.runs.latest(5),
+    "log": lambda store: store.runs.log([used(), used()]),
+    "calls": lambda store: store.runs.calls(after=3),
+    "calls of a run": lambda store: store.runs.calls("r"),
+    "calls of an agent": lambda store: store.runs.calls(agent="a"),
+    "calls of an agent in a run": lambda store: store.runs.calls("r", agent="a"),
+    "clear": lambda store: clear_run(store, "r", calls=True),
+    "clear all": lambda store: clear_run(store, None, calls=True),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_sqlite_reads_nothing_but_what_belongs_to_the_runs(tmp_path: Path, name: str) -> None:
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
-        store.memories.write_entries([finding("x"), finding("y", run="s"), note()])
+        write_entries(store, [finding("x"), finding("y", run="s"), note()])
         store.runs.log([used(), used(run="s"), used(run="calls alone")])
 
-        found = steps(store, lambda: CALLS[name](store.runs))
+        found = steps(store, lambda: CALLS[name](store))
 
     whole = [
         step for step in found if step.startswith("SCAN") and not step.startswith(("SCAN kept", "SCAN generations"))

@@ -16,7 +16,21 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 import pytest
-from entries import OTHER, SPACE, START, at, directions, embedded, note, request, unit, waiting, within, words
+from entries import (
+    OTHER,
+    SPACE,
+    START,
+    at,
+    directions,
+    embedded,
+    everything,
+    note,
+    request,
+    unit,
+    waiting,
+    within,
+    words,
+)
 from plans import every_statement, statements, steps
 from sound import sound
 
@@ -29,6 +43,7 @@ from memory.store import Claim, Generation, State
 from memory.store.sqlite.keywords import matched
 from memory.store.sqlite.opening import APPLICATION, LATEST, migrations
 from memory.store.sqlite.store import SqliteStore
+from memory.write.rules import delete_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,8 +60,8 @@ def path(tmp_path: Path) -> Path:
 def filled(path: Path) -> Path:
     """A database of some pages, closed."""
     with closing(SqliteStore(path)) as store:
-        store.memories.write_entries(
-            [note(f"word {n}", body="text " * 200, embedded=embedded(directions(2, n))) for n in range(40)]
+        write_entries(
+            store, [note(f"word {n}", body="text " * 200, embedded=embedded(directions(2, n))) for n in range(40)]
         )
     return path
 
@@ -57,7 +72,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def notes(store: SqliteStore) -> set[str]:
-    return {memory.uid for memory in store.memories.page(MemoryId(0), 100_000)}
+    return {memory.uid for memory in everything(store)}
 
 
 # The file -------------------------------------------------------------------
@@ -65,7 +80,7 @@ def notes(store: SqliteStore) -> set[str]:
 
 def test_only_its_owner_may_read_the_file(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        store.memories.write_entries([note()])
+        write_entries(store, [note()])
 
         modes = {item.name: stat.S_IMODE(item.stat().st_mode) for item in path.parent.iterdir()}
     assert modes == {"memory.db": 0o600, "memory.db-wal": 0o600, "memory.db-shm": 0o600}
@@ -82,7 +97,7 @@ def test_rights_that_the_owner_gave_stay(path: Path) -> None:
 
 def test_what_was_put_is_there_after_opening_again(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        memory = store.memories.write_entries([note("word", embedded=embedded(directions(1)))])[0].memory
+        memory = write_entries(store, [note("word", embedded=embedded(directions(1)))])[0].memory
 
     with closing(SqliteStore(path)) as store:
         assert store.memories.by_id([memory.id]) == {memory.id: memory}
@@ -311,7 +326,7 @@ def test_damage_that_is_met_later_is_said_too(filled: Path) -> None:
     filled.write_bytes(content)
 
     with closing(SqliteStore(filled)) as store:
-        ids = [memory.id for memory in store.memories.page(MemoryId(0), 1000)]
+        ids = [memory.id for memory in everything(store)]
         with pytest.raises(StoreDamaged, match="not a readable database"):
             [store.memories.bodies([id]).get(id) for id in ids]
 
@@ -353,13 +368,13 @@ def mounted(folder: Path, size: str) -> Iterator[Path]:
 def test_a_read_only_folder_is_said(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "4m") as disk:
         with closing(SqliteStore(disk / "memory.db")) as store:
-            store.memories.write_entries([note("word")])
+            write_entries(store, [note("word")])
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
 
         for name in ("memory.db", "new.db"):
             with pytest.raises(StoreError, match=name) as caught:
                 with closing(SqliteStore(disk / name)) as store:
-                    store.memories.write_entries([note("more")])
+                    write_entries(store, [note("more")])
             assert "read-only for you" in caught.value.hint
 
 
@@ -372,7 +387,7 @@ def put_until_full(store: SqliteStore) -> set[str]:
     def put_on() -> None:
         for number in range(10_000):
             entry = note(f"word {number}", body="some text " * 500, embedded=embedded(directions(2, number)))
-            store.memories.write_entries([entry])
+            write_entries(store, [entry])
             acknowledged.add(entry.uid)
 
     with pytest.raises(StoreFull, match="no room") as caught:
@@ -391,7 +406,7 @@ def test_a_full_file_keeps_all_that_was_acknowledged(path: Path) -> None:
         assert len(acknowledged) > 5
         sound(path)
         store._db.connection.pragma("max_page_count", 100_000)
-        store.memories.write_entries([note("room again")])
+        write_entries(store, [note("room again")])
     sound(path)
 
 
@@ -407,7 +422,7 @@ def test_a_full_disk_keeps_all_that_was_acknowledged(tmp_path: Path) -> None:
         subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
         with closing(SqliteStore(path)) as store:
             assert notes(store) == acknowledged
-            store.memories.write_entries([note("room again")])
+            write_entries(store, [note("room again")])
         sound(path)
 
 
@@ -426,7 +441,7 @@ def test_two_threads_lose_nothing(path: Path) -> None:
     def work(thread: int) -> set[str]:
         entries = [note(f"thread {thread} says {n}", embedded=embedded(directions(1, n))) for n in range(25)]
         for entry in entries:
-            store.memories.write_entries([entry])
+            write_entries(store, [entry])
         return {entry.uid for entry in entries}
 
     with closing(SqliteStore(path)) as store:
@@ -450,11 +465,11 @@ def test_who_waits_too_long_for_the_lock_is_told_so(path: Path) -> None:
     with closing(SqliteStore(path)) as holder, closing(SqliteStore(path, busy_seconds=0.05)) as store:
         with holder._db.write():
             with pytest.raises(StoreBusy, match="another process") as caught:
-                store.memories.write_entries([note()])
+                write_entries(store, [note()])
             assert store.counts().memories == 0  # readers need not wait
 
         assert caught.value.retryable
-        store.memories.write_entries([note()])
+        write_entries(store, [note()])
 
 
 def test_what_is_not_worth_waiting_for_is_not_waited_for(path: Path) -> None:
@@ -512,6 +527,7 @@ from memory.schema.usage import Budget
 from memory.schema.memory import ChunkId
 from memory.schema.space import Window
 from memory.store.sqlite.store import SqliteStore
+from memory.write.rules import write_entries
 
 path, count, kind = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 store = SqliteStore(path)
@@ -521,7 +537,7 @@ for number in range(count):
         continue
     vectors = embedded(directions(2, number)) if kind == "put" else None
     entry = note(f"word {number}", body="some text " * 100, embedded=vectors)
-    store.memories.write_entries([entry])
+    write_entries(store, [entry])
     print("put", entry.uid, flush=True)
     if kind == "fill":
         generation = store.generations.begin(vectors.space if vectors else embedded(directions(1)).space, START)
@@ -688,7 +704,7 @@ def test_a_memory_that_lost_a_part_is_told_of(filled: Path, table: str, told: st
 
 def test_repairing_keeps_what_is_known_of_failures(filled: Path) -> None:
     with closing(SqliteStore(filled)) as store:
-        store.memories.write_entries([note("waits"), note("waits too")])
+        write_entries(store, [note("waits"), note("waits too")])
         [first, second] = (excerpt.id for excerpt in waiting(store, 9))
         store.queue.failed([first], "down", at(1))
         before = store.queue.failures(9)
@@ -703,7 +719,7 @@ def test_repairing_keeps_what_is_known_of_failures(filled: Path) -> None:
 
 def test_a_repair_is_noticed_by_those_who_hold_a_copy_of_the_vectors(path: Path) -> None:
     with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
-        store.memories.write_entries([note(str(n), embedded=embedded(directions(1, n))) for n in range(200)])
+        write_entries(store, [note(str(n), embedded=embedded(directions(1, n))) for n in range(200)])
 
         def nearest() -> list[ChunkId]:
             return [scored.chunk for scored in store.vectors.by_vector(1, unit(1), EVERYTHING, 1)]
@@ -780,8 +796,9 @@ def test_an_index_of_sqlite_that_lost_a_row_is_made_anew(filled: Path) -> None:
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     """3,000 memories that all say "word", in an order that has nothing to do with their scores."""
     store = SqliteStore(tmp_path_factory.mktemp("many") / "memory.db")
-    store.memories.write_entries(
-        [note("word " * (1 + n * 7919 % 13) + "x " * (n * 104_729 % 50), project=f"p{n % 50}") for n in range(3_000)]
+    write_entries(
+        store,
+        [note("word " * (1 + n * 7919 % 13) + "x " * (n * 104_729 % 50), project=f"p{n % 50}") for n in range(3_000)],
     )
     yield store
     store.close()
@@ -819,26 +836,24 @@ def test_what_a_row_holds_is_asked_only_of_rows_that_enter_the_best(many: Sqlite
 
 def test_a_write_looks_up_only_what_it_needs(many: SqliteStore) -> None:
     def write() -> None:
-        id = many.memories.write_entries([note("new", unless_known=True, embedded=embedded(directions(1)))])[
-            0
-        ].memory.id
-        many.memories.replace(id, note("newer", embedded=embedded(directions(1))))
-        many.memories.delete(id)
+        id = write_entries(many, [note("new", unless_known=True, embedded=embedded(directions(1)))])[0].memory.id
+        replace_memory(many, id, note("newer", embedded=embedded(directions(1))))
+        delete_memories(many, [id])
 
     found = steps(many, write)
 
     harmless = ("SCAN json_each", "SCAN generations")
     assert not [step for step in found if step.startswith("SCAN") and not step.startswith(harmless)]
-    same = [step for step in found if "content_hash = ?" in step and step.startswith("SEARCH memories")]
-    assert any("USING INDEX memories_by_hash" in step for step in same)
+    same = [step for step in found if "content_hash is value" in step and step.startswith("SEARCH memories")]
+    assert any("USING INDEX memories_by_hash (content_hash=?)" in step for step in same)
 
 
 def test_what_cannot_be_made_again_is_synced_to_disk(path: Path) -> None:
     def write() -> None:
-        id = store.memories.write_entries([note()])[0].memory.id
-        store.memories.replace(id, note("new"))
+        id = write_entries(store, [note()])[0].memory.id
+        replace_memory(store, id, note("new"))
         store.generations.activate(store.generations.begin(SPACE, START).id, instead_of=1)
-        store.memories.delete(id)
+        delete_memories(store, [id])
 
     with closing(SqliteStore(path)) as store:
         found = [sql for sql, _ in every_statement(store, write)]
@@ -875,7 +890,7 @@ def test_asking_for_a_circuit_is_one_look_up(path: Path) -> None:
 
 def test_what_waits_and_what_was_used_is_looked_up_in_an_index(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        id = store.memories.write_entries([note("word")])[0].memory.id
+        id = write_entries(store, [note("word")])[0].memory.id
 
         def ask() -> None:
             waiting(store, 5)

@@ -15,6 +15,7 @@ from term_vectors_suite import known, learn, lesson, same, term_vector
 from memory.schema.memory import ChunkId, MemoryId
 from memory.store.sqlite.opening import APPLICATION, migrations
 from memory.store.sqlite.store import SqliteStore
+from memory.write.rules import delete_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,7 @@ def path(tmp_path: Path) -> Path:
     """A store with a memory and term vectors of it."""
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
-        store.memories.write_entries([note("zebra giraffe")])
+        write_entries(store, [note("zebra giraffe")])
         store.generations.begin(SPACE, START)
         learn(store, "zebra", "zebra giraff")
     return path
@@ -38,8 +39,8 @@ CALLS: dict[str, Callable[[SqliteStore], object]] = {
     "lessons": lambda store: store.term_vectors.lessons(1, ChunkId(0), 5),
     "size": lambda store: store.term_vectors.size(1),
     "texts": lambda store: store.keywords.texts([ChunkId(1)]),
-    "delete": lambda store: store.memories.delete(MemoryId(1)),
-    "replace": lambda store: store.memories.replace(MemoryId(1), note("lion")),
+    "delete": lambda store: delete_memories(store, [MemoryId(1)]),
+    "replace": lambda store: replace_memory(store, MemoryId(1), note("lion")),
 }
 
 
@@ -55,7 +56,7 @@ def test_sqlite_reads_no_table_from_end_to_end(path: Path, name: str) -> None:
 
 def test_words_are_looked_up_in_the_terms_by_both_ends(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        found = [step.split(" <- ")[0] for step in steps(store, lambda: store.memories.delete(MemoryId(1)))]
+        found = [step.split(" <- ")[0] for step in steps(store, lambda: delete_memories(store, [MemoryId(1)]))]
 
     assert {step for step in found if step.startswith("SEARCH t ")} == {
         "SEARCH t USING PRIMARY KEY (generation=? AND term=?)",
@@ -71,14 +72,14 @@ def test_a_store_without_term_vectors_asks_once_and_does_nothing_more(path: Path
         if not learned:
             store.vectors.clear(1)
 
-        told = [sql for sql, _ in statements(store, lambda: store.memories.delete(MemoryId(1)))]
+        told = [sql for sql, _ in statements(store, lambda: delete_memories(store, [MemoryId(1)]))]
 
     assert len([sql for sql in told if "lexicon" in sql]) == (4 if learned else 1)
 
 
 def test_a_save_knows_nothing_of_term_vectors(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        told = [sql for sql, _ in statements(store, lambda: store.memories.write_entries([note("lion")]))]
+        told = [sql for sql, _ in statements(store, lambda: write_entries(store, [note("lion")]))]
 
     assert not [sql for sql in told if "lexicon" in sql]
 
@@ -94,7 +95,7 @@ def test_another_process_forgets_and_learns(path: Path) -> None:
     with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
         learn(other, "giraff", moment=1)
         assert same(store.term_vectors.learned(1), lesson(1))
-        other.memories.delete(MemoryId(1))
+        delete_memories(other, [MemoryId(1)])
 
         assert known(store, "zebra", "giraff") == []
         assert not store.term_vectors.learn(1, lesson(2), [], instead_of=lesson())
@@ -169,7 +170,7 @@ def test_a_repair_leaves_sound_term_vectors(path: Path) -> None:
 
 def test_chunks_that_another_program_orphaned_take_all_that_was_learned_along(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        store.memories.write_entries([note("giraffe or zebra")])  # both words stay
+        write_entries(store, [note("giraffe or zebra")])  # both words stay
     with closing(apsw.Connection(str(path))) as db:
         db.execute("drop trigger memory_removed; delete from memories where id = 1")
 

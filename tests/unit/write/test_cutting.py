@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from counters import pieces
 from doubles import Watched
+from entries import outline
 
 from memory import Draft, Engine
 from memory.config.config import Config
@@ -43,7 +44,7 @@ def report(body: str = BODY, kind: Kind = Kind.REPORT) -> Draft:
 
 
 def kept(made: Engine, draft: Draft) -> list[Chunk]:
-    return [chunk for _, chunk in made.store.memories.outline(made.save(draft).memory.id)]
+    return [chunk for _, chunk in outline(made.store, made.save(draft).memory.id)]
 
 
 def test_the_configured_size_is_the_most_that_a_chunk_has() -> None:
@@ -65,7 +66,7 @@ def test_an_update_is_cut_like_a_save() -> None:
     id = made.save(report(SHORT)).memory.id
     made.update(id, body=BODY)
 
-    found = [chunk for _, chunk in made.store.memories.outline(id)]
+    found = [chunk for _, chunk in outline(made.store, id)]
     assert max(c.token_count for c in found) <= 60
     assert found == kept(made, report())
 

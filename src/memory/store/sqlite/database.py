@@ -23,6 +23,22 @@ if TYPE_CHECKING:
     from memory.store.sqlite.opening import Functions
 
 
+class _OfThread(threading.local):
+    """
+    What a thread has of a database.
+
+    Attributes:
+        frozen: What the connection reads, if the file may not be written.
+        vectors: Whether the connection knows sqlite-vec's functions.
+        writing: Whether a transaction that writes is open.
+        failed: Whether something in it failed, so that nothing of it may be kept.
+    """
+
+    connection: apsw.Connection | None = None
+    frozen: Frozen | None = None
+    vectors = writing = failed = False
+
+
 class Database:
     """A file and its connections: one for each thread, made when first needed."""
 
@@ -48,7 +64,7 @@ class Database:
         """
         self.path = path
         self._busy_seconds, self._functions, self._first_fault = busy_seconds, functions, first_fault
-        self._local = threading.local()
+        self._local = _OfThread()
         self._opened: WeakSet[apsw.Connection] = WeakSet()  # a thread that ends closes its own
         self._closed = self._damaged = self._cut = self._measured = False
         self._frozen: Frozen | None = None
@@ -107,7 +123,7 @@ class Database:
             with self._thawing:
                 if not self._frozen.current:
                     self._freeze()
-        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        connection = self._local.connection
         if connection is None or self._local.frozen is not self._frozen:
             return self._connected(careful=self._cut)
         return connection
@@ -124,7 +140,7 @@ class Database:
     @contextmanager
     def write(self, *, durable: bool = True, patience: float | None = None) -> Generator[apsw.Connection]:
         """
-        A transaction that takes the write lock at once.
+        A transaction that takes the write lock at once; inside another of this thread, a part of that.
 
         Not `with connection`: that begins DEFERRED, where a reader that turns writer fails whatever the busy
         timeout, and apsw waits in it without letting go of the GIL (docs/decisions/0002).
@@ -134,24 +150,23 @@ class Database:
                 transaction still survives the end of the process.
             patience: Seconds to wait for the lock, if not as long as configured.
         """
+        if self._local.writing:
+            try:
+                yield self.connection
+            except BaseException:
+                self._local.failed = True  # what it wrote until then stays in the transaction
+                raise
+            return
         try:
-            connection = self.connection
-            if self._frozen is not None:
-                raise StoreReadOnly(f"{self.path} may only be read", hint=rights(self.path))
-            if self._damaged:
-                raise StoreDamaged(f"{self.path} is damaged: nothing is written to it", hint=SALVAGE)
-            if _identity(self.path) != self._identity:
-                raise StoreError(
-                    f"{self.path} is not the file that was opened: it was removed or replaced meanwhile",
-                    hint="Nothing was kept. Start this program again; before a copy takes the place of a database, end "
-                    "what uses it and remove the -wal and -shm files beside it.",
-                )
+            connection = self._writable()
             connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
             connection.set_busy_timeout(round(1000 * (self._busy_seconds if patience is None else patience)))
             connection.execute("begin immediate")
+            self._local.writing, self._local.failed = True, False
             try:
                 self._measure(connection)
                 yield connection
+                self._check_whole()
                 connection.execute("commit")
             except BaseException as error:
                 if connection.in_transaction:  # a full disk has rolled back by itself
@@ -159,8 +174,36 @@ class Database:
                 if isinstance(error, ODD):
                     self._blame(connection, error)
                 raise
+            finally:
+                self._local.writing = False
         except RAISED as error:
             raise ours(error, self.path) from error
+
+    def _writable(self) -> apsw.Connection:
+        """
+        Raises:
+            StoreError: The file may not be written, is damaged, or was replaced by another.
+        """
+        connection = self.connection
+        if self._frozen is not None:
+            raise StoreReadOnly(f"{self.path} may only be read", hint=rights(self.path))
+        if self._damaged:
+            raise StoreDamaged(f"{self.path} is damaged: nothing is written to it", hint=SALVAGE)
+        if _identity(self.path) != self._identity:
+            raise StoreError(
+                f"{self.path} is not the file that was opened: it was removed or replaced meanwhile",
+                hint="Nothing was kept. Start this program again; before a copy takes the place of a database, end "
+                "what uses it and remove the -wal and -shm files beside it.",
+            )
+        return connection
+
+    def _check_whole(self) -> None:
+        """
+        Raises:
+            StoreError: A part of the transaction failed, and whoever called it went on.
+        """
+        if self._local.failed:
+            raise StoreError("a part of this transaction failed: nothing of it was kept")
 
     def _measure(self, connection: apsw.Connection) -> None:
         """
@@ -190,7 +233,10 @@ class Database:
 
     @contextmanager
     def read(self) -> Generator[apsw.Connection]:
-        """A snapshot: every statement inside sees the same data."""
+        """A snapshot: every statement inside sees the same data. In a transaction that writes, what that has written too."""
+        if self._local.writing:
+            yield self.connection
+            return
         try:
             connection = self.connection
             connection.execute("begin")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.schema.draft import SHARED, Saved
-from memory.schema.errors import Invalid, NotFound
-from memory.schema.kinds import RULES, Kind, check_kind
-from memory.schema.memory import MemoryId, Revision, Status
+from memory.schema.draft import SHARED
+from memory.schema.errors import NotFound
 from memory.schema.times import iso
-from memory.store.sqlite import generations, sameness
-from memory.store.sqlite.rows import MEMORY, body, fetched, key, memory, packed, record
+from memory.store.sqlite import generations
+from memory.store.sqlite.rows import MEMORY, key, listed, memory, packed, record
 from memory.store.sqlite.unlearn import unlearning
 
 if TYPE_CHECKING:
@@ -18,23 +16,13 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.schema.document import Details
-    from memory.schema.memory import Memory
+    from memory.schema.memory import Memory, MemoryId, Revision
     from memory.schema.space import Embedded
-    from memory.store import Entry, Links
+    from memory.store import Entry
 
 
-def write_entry(db: apsw.Connection, entry: Entry) -> Saved:
-    """See `Memories.write_entries`."""
-    if (same := sameness.known(db, entry)) is not None:
-        _around(db, same, entry)
-        return Saved(fetched(db, same), known=True, chunks=len(entry.chunks))
-    _check_parent(db, entry)
-    if (same := sameness.renewed(db, entry)) is not None:
-        _around(db, same, entry)
-        old = fetched(db, same)
-        again = entry._replace(grown=old.content_hash == entry.content_hash)  # the same words need no history
-        return _replaced(db, old, again, renewed=True)
+def insert(db: apsw.Connection, entry: Entry) -> Memory:
+    """See `Memories.insert`."""
     values = _values(entry) | _first(entry)
     new = memory(
         db.execute(
@@ -42,73 +30,39 @@ def write_entry(db: apsw.Connection, entry: Entry) -> Saved:
             tuple(values.values()),
         ).get
     )
-    id = new.id
-    db.execute("insert into bodies (memory_id, body) values (?, ?)", (id, entry.draft.body))
+    db.execute("insert into bodies (memory_id, body) values (?, ?)", (new.id, entry.draft.body))
     for revision in reversed(entry.history):
-        _remember(db, id, revision)
-    _write_chunks(db, id, entry)
-    _around(db, id, entry)
-    return Saved(new, known=False, chunks=len(entry.chunks))
+        _remember(db, new.id, revision)
+    _write_chunks(db, new.id, entry)
+    return new
 
 
-def replace(db: apsw.Connection, id: MemoryId, entry: Entry, former: Details | None) -> Saved | None:
-    """See `Memories.replace`."""
-    old = fetched(db, id)
-    if former is not None:
-        revisions = db.execute("select count(*) from history where memory_id = ?", (id,)).get
-        if (revisions, old.content_hash) != (len(former.history), former.memory.content_hash):
-            return None
-    _check_parent(db, entry)
-    check_kind(old.kind, entry.draft.kind)
-    if (one := RULES[old.kind].one) and (other := sameness.one(db, entry.draft, one)) not in {None, id}:
-        names = ", ".join(f"{name} {getattr(entry.draft, name)!r}" for name in one)
-        raise Invalid(f"there is another {old.kind} of {names}: memory {other}")
-    return _replaced(db, old, entry)
-
-
-def _replaced(db: apsw.Connection, old: Memory, entry: Entry, *, renewed: bool = False) -> Saved:
-    id = old.id
-    if not entry.grown:
-        _remember(db, id, Revision(entry.moment, old, body(db, id) or ""))
+def rewrite(db: apsw.Connection, id: MemoryId, entry: Entry, former: Revision | None, revisions: int | None) -> bool:
+    """See `Memories.rewrite`."""
+    count = "select count(*) from history where memory_id = ?"
+    if revisions is not None and db.execute(count, (key(id),)).get != revisions:
+        return False
     with unlearning(db, [id]):
-        generations.forget_memory(db, id)
-        db.execute("delete from chunks where memory_id = ?", (id,))
+        generations.forget_memory(db, key(id))
+        db.execute("delete from chunks where memory_id = ?", (key(id),))
         values = _values(entry)
-        db.execute(
-            f"update memories set {', '.join(f'{name} = ?' for name in values)} where id = ?", (*values.values(), id)
-        )
+        names = ", ".join(f"{name} = ?" for name in values)
+        if not db.execute(f"update memories set {names} where id = ? returning 1", (*values.values(), key(id))).get:
+            raise NotFound(f"no memory {id}")
+        if former is not None:
+            _remember(db, id, former)
         db.execute("update bodies set body = ? where memory_id = ?", (entry.draft.body, id))
         _write_chunks(db, id, entry)
-    return Saved(fetched(db, id), known=False, chunks=len(entry.chunks), renewed=renewed)
-
-
-def link(db: apsw.Connection, links: Links) -> None:
-    """See `Memories.link`."""
-    db.execute(
-        "update memories set parent_id = (select id from memories where uid = ?) where uid = ? and parent_id is null",
-        (links.parent, links.uid),
-    )
-    db.execute(
-        """update memories set superseded_by = (select id from memories where uid = ?)
-           where uid = ? and superseded_by is null and status = 'superseded'""",
-        (links.superseded_by, links.uid),
-    )
+    return True
 
 
 def delete(db: apsw.Connection, ids: Sequence[MemoryId]) -> int:
-    """Do as `Memories.delete` with each; how many there were."""
+    """See `Memories.delete`."""
     with unlearning(db, ids):
-        return sum(_deleted(db, id) for id in ids)
-
-
-def _deleted(db: apsw.Connection, id: MemoryId) -> bool:
-    generations.forget_memory(db, key(id))
-    db.execute(
-        """update memories set (status, superseded_by) = (select status, superseded_by from memories where id = ?)
-           where superseded_by = ? and id <> ?""",
-        (key(id), key(id), key(id)),
-    )
-    return db.execute("delete from memories where id = ? returning 1", (key(id),)).get is not None
+        for id in ids:
+            generations.forget_memory(db, key(id))
+        gone = "delete from memories where id in (select value from json_each(?)) returning 1"
+        return len(db.execute(gone, (listed(ids),)).fetchall())
 
 
 def _values(entry: Entry) -> dict[str, Any]:
@@ -134,40 +88,11 @@ def _first(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _check_parent(db: apsw.Connection, entry: Entry) -> None:
-    if entry.draft.parent_id is not None:
-        fetched(db, entry.draft.parent_id)
-
-
 def _remember(db: apsw.Connection, id: MemoryId, revision: Revision) -> None:
     db.execute(
         "insert into history (memory_id, replaced_at, record, body) values (?, ?, ?, ?)",
         (id, iso(revision.replaced_at), record(revision.memory._replace(id=id)), revision.body),
     )
-
-
-def _around(db: apsw.Connection, id: MemoryId, entry: Entry) -> None:
-    """What is written of other memories with a memory that is there now."""
-    if entry.supersedes is not None and entry.supersedes != id:
-        _supersede(db, entry.supersedes, by=id)
-    for entity in entry.entities:
-        if entry.draft.kind is Kind.ENTITY:
-            raise Invalid("an entity is not about another", hint="Relate them.")
-        if fetched(db, entity).kind is not Kind.ENTITY:
-            raise NotFound(f"no entity {entity}")
-        db.execute("insert or ignore into entity_memories values (?, ?, ?)", (entity, id, iso(entry.moment)))
-
-
-def _supersede(db: apsw.Connection, id: MemoryId, *, by: MemoryId) -> None:
-    old = fetched(db, id)
-    if old.status is Status.SUPERSEDED and old.superseded_by == by:
-        return  # the same request once more
-    if old.kind is Kind.ENTITY:
-        raise Invalid(f"memory {id} is an entity: it cannot be superseded", hint="Change what it says, or delete it.")
-    if old.status is Status.SUPERSEDED:
-        hint = f"Supersede {old.superseded_by} instead." if old.superseded_by else ""
-        raise Invalid(f"memory {id} was superseded already", hint=hint)
-    db.execute("update memories set status = 'superseded', superseded_by = ? where id = ?", (by, id))
 
 
 def _write_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> None:

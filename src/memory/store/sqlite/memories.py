@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import StoreDamaged
+from memory.schema.kinds import Kind
 from memory.schema.memory import OVERLAP, Excerpt, MemoryId, Revision
 from memory.schema.times import iso
 from memory.store import RESOLVED, UID_PREFIX
@@ -31,10 +34,9 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.schema.document import Details
-    from memory.schema.draft import Saved
     from memory.schema.memory import Chunk, ChunkId, Memory
     from memory.schema.query import Scope
-    from memory.store import Entry, Links
+    from memory.store import Entry, Match
     from memory.store.sqlite.rows import Row
 
 EXCERPT = f"""
@@ -55,38 +57,58 @@ OWNER = """
 class SqliteMemories(Part):
     """See `memory.store.memories.Memories`. What writes is imported when it is asked for: a search does without."""
 
-    @writing()
-    def write_entries(self, db: apsw.Connection, entries: Sequence[Entry]) -> Sequence[Saved]:
-        from memory.store.sqlite.entries import write_entry
+    @reading
+    def find(self, db: apsw.Connection, matches: Sequence[Match]) -> Sequence[Memory | None]:
+        places: dict[str, list[int]] = {}
+        for place, match in enumerate(matches):
+            kind = match.fields.get("kind")
+            sql = _one_with(tuple(match.fields), kind, active=match.active, latest=match.latest)
+            places.setdefault(sql, []).append(place)
+        ids: dict[int, MemoryId] = {}
+        for sql, own in places.items():
+            values = json.dumps([list(matches[place].fields.values()) for place in own], ensure_ascii=False)
+            ids |= {own[row]: id for row, id in db.execute(sql, (values,)) if id is not None}
+        wanted = "m.id in (select value from json_each(?))"
+        found = memories(db, wanted, [listed(ids.values())], strict=True) if ids else []
+        there = {one.id: one for one in found}
+        return [there[ids[place]] if place in ids else None for place in range(len(matches))]
 
-        return [write_entry(db, entry) for entry in entries]
+    @writing()
+    def insert(self, db: apsw.Connection, entry: Entry) -> Memory:
+        from memory.store.sqlite import entries
+
+        return entries.insert(db, entry)
+
+    @writing()
+    def rewrite(
+        self,
+        db: apsw.Connection,
+        id: MemoryId,
+        entry: Entry,
+        former: Revision | None = None,
+        *,
+        revisions: int | None = None,
+    ) -> bool:
+        from memory.store.sqlite import entries
+
+        return entries.rewrite(db, id, entry, former, revisions)
+
+    @writing()
+    def set_links(self, db: apsw.Connection, memories: Sequence[Memory]) -> None:
+        db.executemany(
+            "update memories set status = ?, superseded_by = ?, parent_id = ? where id = ?",
+            [(one.status, one.superseded_by, one.parent_id, key(one.id)) for one in memories],
+        )
 
     @reading
-    def known(self, db: apsw.Connection, entries: Sequence[Entry]) -> Sequence[MemoryId | None]:
-        from memory.store.sqlite import sameness
-
-        return [sameness.known(db, entry) for entry in entries]
+    def superseded(self, db: apsw.Connection, *, by: Sequence[MemoryId]) -> Sequence[Memory]:
+        return memories(db, "m.superseded_by in (select value from json_each(?)) order by m.id", [listed(by)])
 
     @writing()
-    def replace(
-        self, db: apsw.Connection, id: MemoryId, entry: Entry, *, former: Details | None = None
-    ) -> Saved | None:
+    def delete(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> int:
         from memory.store.sqlite import entries
 
-        return entries.replace(db, id, entry, former)
-
-    @writing()
-    def link(self, db: apsw.Connection, links: Sequence[Links]) -> None:
-        from memory.store.sqlite import entries
-
-        for one in links:
-            entries.link(db, one)
-
-    @writing()
-    def delete(self, db: apsw.Connection, id: MemoryId) -> bool:
-        from memory.store.sqlite import entries
-
-        return entries.delete(db, [id]) > 0
+        return entries.delete(db, ids)
 
     @reading
     def resolve(self, db: apsw.Connection, reference: str) -> Sequence[tuple[MemoryId, str]]:
@@ -147,22 +169,36 @@ class SqliteMemories(Part):
         return found
 
     @reading
-    def page(self, db: apsw.Connection, after: MemoryId, limit: int) -> Sequence[Memory]:
-        return memories(db, "m.id > ? order by m.id limit ?", [after, limit])
-
-    @reading
     def excerpts(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
         return excerpts(db, ids)
-
-    @reading
-    def outline(self, db: apsw.Connection, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
-        return outlines(db, [id]).get(id, [])
 
     @reading
     def outlines(
         self, db: apsw.Connection, ids: Sequence[MemoryId]
     ) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
         return outlines(db, ids)
+
+
+@lru_cache
+def _one_with(names: tuple[str, ...], kind: str | int | None, *, active: bool, latest: bool) -> str:
+    """The statement that finds a memory for each row of values of fields of these names."""
+    index = ""
+    # Left to itself, SQLite takes the index that has most of these columns, and reads every note.
+    if "content_hash" in names:
+        index = "indexed by memories_by_hash"
+    elif kind == Kind.ENTITY and "title" in names:
+        index = "indexed by one_entity_a_name"
+    elif "query_id" in names:
+        index = "indexed by memories_by_run"
+    # The kind in plain text: an index of one kind is not taken for a bound value.
+    conditions = [
+        f"kind = '{kind}'" if name == "kind" else f"{name} is value ->> {place}" for place, name in enumerate(names)
+    ]
+    if active:
+        conditions.append("status = 'active'")
+    order = "updated_at desc, id desc" if latest else "id"
+    one = f"select id from memories {index} where {' and '.join(conditions)} order by {order} limit 1"
+    return f"select key, ({one}) from json_each(?)"
 
 
 def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:

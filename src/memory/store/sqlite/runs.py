@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from memory.schema.kinds import RESEARCH_KINDS
 from memory.schema.times import iso
-from memory.store import Cleared, Run, ToolCall
-from memory.store.sqlite import entries, sessions
+from memory.store import Run, ToolCall
+from memory.store.sqlite import sessions
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import moment, packed
 
@@ -86,17 +86,15 @@ class SqliteRuns(Part):
         return [_call(row) for row in rows]
 
     @writing()
-    def clear(self, db: apsw.Connection, run: str | None, *, calls: bool = False, limit: int = 1000) -> Cleared:
-        of = "query_id is not null" if run is None else "query_id = ?"
-        values = () if run is None else (run,)
-        found: Iterable[Row] = db.execute(
-            # +: not by reading every memory there is in the order of the ids.
-            f"select id from memories where {of} and {_RESEARCH} order by +id limit ?",
-            (*values, limit),
-        ).fetchall()
-        removed = entries.delete(db, [id for (id,) in found])
-        left = db.execute(f"select 1 from memories where {of} and {_RESEARCH} limit 1", values).get
-        return Cleared(removed, _remove_calls(db, run, limit) if calls and left is None else 0)
+    def forget_calls(self, db: apsw.Connection, run: str | None, limit: int) -> int:
+        of, values = ("1", (limit,)) if run is None else ("query_id = ?", (run, limit))
+        return len(
+            db.execute(
+                f"""delete from tool_calls where id in (select id from tool_calls where {of} order by id limit ?)
+                    returning 1""",
+                values,
+            ).fetchall()
+        )
 
 
 def _summary(db: apsw.Connection, id: str) -> Run | None:
@@ -134,14 +132,3 @@ def _log(db: apsw.Connection, call: ToolCall) -> int:
 def _call(row: Row) -> tuple[int, ToolCall]:
     id, *values, success, at = row
     return id, ToolCall._make([*values, bool(success), moment(at)])
-
-
-def _remove_calls(db: apsw.Connection, run: str | None, limit: int) -> int:
-    of, values = ("1", (limit,)) if run is None else ("query_id = ?", (run, limit))
-    return len(
-        db.execute(
-            f"""delete from tool_calls where id in (select id from tool_calls where {of} order by id limit ?)
-                returning 1""",
-            values,
-        ).fetchall()
-    )

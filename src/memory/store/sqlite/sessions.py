@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.times import iso
-from memory.store import Aged, Session
-from memory.store.sqlite.database import Part, reading, writing
+from memory.store import Session
+from memory.store.sqlite.database import Part, reading
 from memory.store.sqlite.rows import listed, memories, moment, where
 
 if TYPE_CHECKING:
@@ -57,32 +57,16 @@ class SqliteSessions(Part):
         return None if there is None else _session(db, id, None)
 
     @reading
-    def aged(self, db: apsw.Connection, scope: Scope, before: datetime) -> Aged:
+    def aged(
+        self, db: apsw.Connection, scope: Scope, before: datetime, limit: int | None = None
+    ) -> Sequence[tuple[MemoryId, int]]:
         condition, values = where(scope)
-        return Aged(
-            *db.execute(
-                f"""select count(*), coalesce(sum((select count(*) from chunks c where c.memory_id = m.id)), 0)
-                    from memories m where m.created_at < ? and {condition}""",
-                (iso(before), *values),
-            ).get
+        rows: Iterable[tuple[MemoryId, int]] = db.execute(
+            f"""select m.id, (select count(*) from chunks c where c.memory_id = m.id)
+                from memories m where m.created_at < ? and {condition} order by m.id limit ?""",
+            (iso(before), *values, -1 if limit is None else limit),
         )
-
-    @writing()
-    def forget(self, db: apsw.Connection, scope: Scope, before: datetime, limit: int) -> Aged:
-        from memory.store.sqlite import entries  # and what is written: 2 ms of a command that lists sessions
-
-        condition, values = where(scope)
-        ids: list[MemoryId] = [
-            id
-            for (id,) in db.execute(
-                f"select m.id from memories m where m.created_at < ? and {condition} order by m.id limit ?",
-                (iso(before), *values, limit),
-            )
-        ]
-        chunks: int = db.execute(
-            "select count(*) from chunks where memory_id in (select value from json_each(?))", (listed(ids),)
-        ).get
-        return Aged(entries.delete(db, ids), chunks)
+        return list(rows)
 
 
 def _session(db: apsw.Connection, id: str, agent: str | None) -> Session:

@@ -1,0 +1,261 @@
+"""
+What an entry means for what is kept already: what is the same, what renews, what supersedes, what is about what.
+
+Each rule stands here once, for every store. A function that writes is one transaction of the store's primitives, in
+which nothing is embedded and no network is waited for.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from memory.schema.draft import Saved
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.kinds import RULES, Kind, check_kind
+from memory.schema.memory import Revision, Status
+from memory.store import Attached, Match
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.schema.document import Details
+    from memory.schema.draft import Draft
+    from memory.schema.memory import Memory, MemoryId
+    from memory.store import Entry, Links, Store
+
+SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project")
+"""Where the same content is the same memory (CAP X25)."""
+
+
+# What is there already --------------------------------------------------------
+
+
+def known_memories(store: Store, entries: Sequence[Entry]) -> list[Memory | None]:
+    """
+    For each entry the memory that `write_entries` would answer it with instead of keeping it, as things stand now.
+
+    An entry whose uid is there is known, whatever it says. So is one of which its kind has only one, one that says what
+    an active memory in the same scope says, and one of an export that would renew what was changed since.
+    """
+    matches = [_matches_known(entry) for entry in entries]
+    found = iter(store.memories.find(list(chain.from_iterable(matches))))
+    candidates = [[next(found) for _ in of_entry] for of_entry in matches]
+    return [_known(entry, *of_entry) for entry, of_entry in zip(entries, candidates, strict=True)]
+
+
+def _known(entry: Entry, of_uid: Memory | None, alike: Memory | None = None) -> Memory | None:
+    if of_uid is not None or alike is None or not entry.renews:
+        return of_uid or alike
+    older = entry.restored is None or alike.updated_at < entry.restored.updated_at
+    return None if older else alike
+
+
+def _matches_known(entry: Entry) -> list[Match]:
+    """What an entry is known by: its uid, and one thing more if its kind or whoever saves it says so."""
+    by_uid = Match({"uid": entry.uid})
+    rule = RULES[entry.draft.kind]
+    if entry.renews:
+        return [by_uid, _match_one(entry.draft, entry.renews)] if entry.restored else [by_uid]
+    if rule.one:
+        return [by_uid, _match_one(entry.draft, rule.one)]
+    return [by_uid] if rule.repeats or not entry.unless_known else [by_uid, _match_content(entry)]
+
+
+def _match_one(draft: Draft, names: Sequence[str]) -> Match:
+    """
+    The active memory of a draft's kind that has these fields in common with it, the last changed if there are more.
+    The name of an entity is taken whatever became of it.
+    """
+    fields = {"kind": draft.kind} | {name: getattr(draft, name) for name in names}
+    return Match(fields, active=draft.kind is not Kind.ENTITY, latest=True)
+
+
+def _match_content(entry: Entry) -> Match:
+    """The first active memory that says the same in the same scope."""
+    scope = {name: getattr(entry.draft, name) for name in SAME}
+    return Match({"content_hash": entry.content_hash} | scope, active=True)
+
+
+# Keeping and changing ---------------------------------------------------------
+
+
+def write_entries(store: Store, entries: Sequence[Entry]) -> list[Saved]:
+    """
+    Keep entries, all in one transaction.
+
+    One that is known is not kept; one that renews a memory says the new in its place. Both may supersede a memory and
+    be about entities.
+
+    Raises:
+        NotFound: An entry supersedes or descends from a memory, or is about an entity, that is not there.
+        Invalid: It supersedes one that was superseded already, or an entity; or it is an entity about another.
+    """
+    saved: list[Saved] = []
+    changed = False
+    with store.transaction():
+        for entry, there in zip(entries, known_memories(store, entries), strict=True):
+            # What was written before it may be what it is known by, or was until then.
+            known = known_memories(store, [entry])[0] if changed else there
+            saved.append(_write_entry(store, entry, known))
+            changed = changed or known is None or entry.supersedes is not None
+    return saved
+
+
+def _write_entry(store: Store, entry: Entry, known: Memory | None) -> Saved:
+    if known is not None:
+        _join(store, known.id, entry)
+        return Saved(known, known=True, chunks=len(entry.chunks))
+    _check_parent(store, entry)
+    if (renewed := _renewed(store, entry)) is not None:
+        _join(store, renewed.id, entry)
+        again = entry._replace(grown=renewed.content_hash == entry.content_hash)  # the same words need no history
+        _rewrite(store, renewed, again)
+        return Saved(_memory(store, renewed.id), known=False, chunks=len(entry.chunks), renewed=True)
+    new = store.memories.insert(entry)
+    _join(store, new.id, entry)
+    return Saved(new, known=False, chunks=len(entry.chunks))
+
+
+def _renewed(store: Store, entry: Entry) -> Memory | None:
+    """The memory that an entry says anew: one that says the same, else the last changed that it renews."""
+    if not entry.renews:
+        return None
+    alike, one = store.memories.find([_match_content(entry), _match_one(entry.draft, entry.renews)])
+    return alike or one
+
+
+def replace_memory(store: Store, id: MemoryId, entry: Entry, *, former: Details | None = None) -> Saved | None:
+    """
+    Put new texts in place of a memory's; the old ones go to its history, unless the entry has only grown.
+
+    Args:
+        former: What the caller knows of it. If it has another body or more revisions by now, somebody else was
+            faster: nothing is written and the answer is None (compare and set).
+
+    Raises:
+        NotFound: No such memory, or it descends from one that is not there.
+        Invalid: There is another memory of which its kind has only one, or it would become of such a kind.
+    """
+    with store.transaction():
+        old = _memory(store, id)
+        if former is not None and old.content_hash != former.memory.content_hash:
+            return None
+        _check_parent(store, entry)
+        check_kind(old.kind, entry.draft.kind)
+        _check_one(store, old, entry.draft)
+        if not _rewrite(store, old, entry, None if former is None else len(former.history)):
+            return None
+        return Saved(_memory(store, id), known=False, chunks=len(entry.chunks))
+
+
+def _rewrite(store: Store, old: Memory, entry: Entry, revisions: int | None = None) -> bool:
+    former = None
+    if not entry.grown:
+        former = Revision(entry.moment, old, store.memories.bodies([old.id]).get(old.id, ""))
+    return store.memories.rewrite(old.id, entry, former, revisions=revisions)
+
+
+def _check_parent(store: Store, entry: Entry) -> None:
+    if entry.draft.parent_id is not None:
+        _memory(store, entry.draft.parent_id)
+
+
+def _check_one(store: Store, old: Memory, draft: Draft) -> None:
+    if not (names := RULES[old.kind].one):
+        return
+    (other,) = store.memories.find([_match_one(draft, names)])
+    if other is not None and other.id != old.id:
+        same = ", ".join(f"{name} {getattr(draft, name)!r}" for name in names)
+        raise Invalid(f"there is another {old.kind} of {same}: memory {other.id}")
+
+
+def _memory(store: Store, id: MemoryId) -> Memory:
+    (found,) = store.memories.find([Match({"id": id})])
+    if found is None:
+        raise NotFound(f"no memory {id}")
+    return found
+
+
+# What memories are to each other ----------------------------------------------
+
+
+def _join(store: Store, id: MemoryId, entry: Entry) -> None:
+    """Write what a memory that is there now is to others: the successor of one, and about entities."""
+    if entry.supersedes is not None and entry.supersedes != id:
+        _supersede(store, entry.supersedes, by=id)
+    if entry.entities and entry.draft.kind is Kind.ENTITY:
+        raise Invalid("an entity is not about another", hint="Relate them.")
+    for entity in entry.entities:
+        if _memory(store, entity).kind is not Kind.ENTITY:
+            raise NotFound(f"no entity {entity}")
+    if entry.entities:
+        store.graph.attach([Attached(entity, id, entry.moment) for entity in entry.entities])
+
+
+def _supersede(store: Store, id: MemoryId, *, by: MemoryId) -> None:
+    old = _memory(store, id)
+    if old.status is Status.SUPERSEDED and old.superseded_by == by:
+        return  # the same request once more
+    if old.kind is Kind.ENTITY:
+        raise Invalid(f"memory {id} is an entity: it cannot be superseded", hint="Change what it says, or delete it.")
+    if old.status is Status.SUPERSEDED:
+        hint = f"Supersede {old.superseded_by} instead." if old.superseded_by else ""
+        raise Invalid(f"memory {id} was superseded already", hint=hint)
+    store.memories.set_links([old._replace(status=Status.SUPERSEDED, superseded_by=by)])
+
+
+def link_memories(store: Store, links: Sequence[Links]) -> None:
+    """
+    Point restored memories to their parents and successors.
+
+    What is set already stays; a successor is for superseded memories only. Uids that are not there are skipped.
+    """
+    pointing = [one for one in links if one.parent or one.superseded_by]
+    uids = sorted({uid for one in pointing for uid in one if uid is not None})
+    if not uids:
+        return
+    with store.transaction():
+        found = store.memories.find([Match({"uid": uid}) for uid in uids])
+        there = {one.uid: one for one in found if one is not None}
+        ids = {uid: one.id for uid, one in there.items()}
+        changed = set()
+        for uid, parent, successor in pointing:
+            if uid in there:
+                there[uid] = _linked(there[uid], ids.get(parent or ""), ids.get(successor or ""))
+                changed.add(uid)
+        store.memories.set_links([there[uid] for uid in sorted(changed)])
+
+
+def _linked(memory: Memory, parent: MemoryId | None, successor: MemoryId | None) -> Memory:
+    if memory.parent_id is None:
+        memory = memory._replace(parent_id=parent)
+    if memory.superseded_by is None and memory.status is Status.SUPERSEDED:
+        memory = memory._replace(superseded_by=successor)
+    return memory
+
+
+def delete_memories(store: Store, ids: Sequence[MemoryId]) -> int:
+    """
+    Remove memories with all that was derived from them; how many there were.
+
+    What one of them superseded inherits its status: it holds again, or belongs to the successor of the one removed.
+    """
+    with store.transaction():
+        if superseded := store.memories.superseded(by=ids):
+            gone = store.memories.by_id(ids)
+            store.memories.set_links([_inherited(one, gone) for one in superseded if one.id not in gone])
+        return store.memories.delete(ids)
+
+
+def _inherited(memory: Memory, gone: Mapping[MemoryId, Memory]) -> Memory:
+    """A memory as it is once some are gone, one of which superseded it."""
+    status, successor = memory.status, memory.superseded_by
+    passed: set[MemoryId] = set()
+    while successor is not None and successor in gone:
+        if successor in passed:  # an import may bring a circle
+            successor = None
+            break
+        passed.add(successor)
+        status, successor = gone[successor].status, gone[successor].superseded_by
+    return memory._replace(status=status, superseded_by=successor)
