@@ -1,4 +1,4 @@
-"""What every store promises of memories that are replaced and deleted."""
+"""What the rules say of memories that are replaced and deleted, over every store."""
 
 from __future__ import annotations
 

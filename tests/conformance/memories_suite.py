@@ -269,7 +269,7 @@ class Reading:
         assert pages == [memory.id for memory in store.memories.recent(scope, 100)]
         assert len(pages) == 6
 
-    def test_page_goes_by_id(self, store: Store) -> None:
+    def test_ids_go_up_from_one_on(self, store: Store) -> None:
         ids = kept(store, *(note(str(n), moment=at(-n)) for n in range(5)))
 
         assert list(store.ids(MemoryId(0), 2)) == ids[:2]

@@ -1,4 +1,4 @@
-"""What every store promises of memories of which there is only one, and of those that are never embedded."""
+"""What the rules say of memories of which there is only one, over every store; and of those that are never embedded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every store promises of what is known already, and of what takes the place of another."""
+"""What the rules say of what is known already, and of what takes the place of another, over every store."""
 
 from __future__ import annotations
 

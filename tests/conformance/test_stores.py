@@ -12,6 +12,7 @@ from graph_suite import GraphSuite
 from keywords_suite import KeywordsSuite
 from memories_suite import MemoriesSuite
 from one_suite import OneSuite
+from primitives_suite import PrimitivesSuite
 from queue_suite import QueueSuite
 from runs_suite import RunsSuite
 from same_suite import SameSuite
@@ -39,6 +40,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 class TestMemories(MemoriesSuite):
+    pass
+
+
+class TestPrimitives(PrimitivesSuite):
     pass
 
 
