@@ -10,14 +10,12 @@ from memory.cli.options import as_json, show
 from memory.integrations.agents import INSTRUCTIONS, NAMES
 from memory.integrations.environment import here
 from memory.integrations.own import shown
-from memory.integrations.parts import overview
-from memory.integrations.register import Request, setup as registered
 from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
     from memory.integrations.environment import Environment
     from memory.integrations.parts import Row
-    from memory.integrations.register import Outcome, Step
+    from memory.integrations.register import Outcome, Request, Step
 
 
 @click.command(short_help="Make memory known to a coding agent, or undo it.")
@@ -63,6 +61,8 @@ def setup(
         _list(environment, as_json=as_json)
         return
     home, config = context.find_root().obj
+    from memory.integrations.register import Request, setup as register  # the list does without
+
     request = Request(
         agent=agent,
         project=project,
@@ -72,7 +72,7 @@ def setup(
         home=home,
         config=config,
     )
-    outcome = registered(request, environment, dry_run=dry_run)
+    outcome = register(request, environment, dry_run=dry_run)
     if as_json:
         from memory.operations.render import data
 
@@ -135,6 +135,8 @@ def _data(request: Request, outcome: Outcome, *, dry_run: bool) -> dict[str, Any
 
 
 def _list(environment: Environment, *, as_json: bool) -> None:
+    from memory.integrations.parts import overview
+
     rows = overview(environment)
     if as_json:
         from memory.operations.render import data

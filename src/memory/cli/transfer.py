@@ -33,7 +33,6 @@ from memory.schema.query import Scope
 from memory.store import ToolCall
 from memory.text.observations import observations
 from memory.write.edges import LinkLine, RelationLine
-from memory.write.entry import content_hash
 from memory.write.jsonl import MemoryLine, files, markdown, parsed, same
 
 if TYPE_CHECKING:
@@ -188,6 +187,8 @@ def _grown(engine: Engine, draft: Draft, saved: Saved) -> bool:
         return False
     if draft.keyword_only and not saved.memory.keyword_only:
         engine.documents.update(saved.memory.id, keyword_only=True)
+    from memory.write.entry import content_hash  # it cuts texts too: other commands do without
+
     if saved.memory.content_hash == content_hash(draft):
         return False
     return not engine.graph.observe(saved.memory.id, observations(draft.body)).saved.known

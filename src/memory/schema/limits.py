@@ -1,4 +1,4 @@
-"""How long texts may be, and what counts as text."""
+"""How long texts may be, what counts as text, and bounds of numbers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has
 CLIP = 80  # characters of a wrong value that an error repeats
 DEPTH_LIMIT = 64  # levels of nested metadata
 DISTANCE_LIMIT = 10  # relations: beyond it, proximity is below a thousandth
+AROUND = 100  # chunks on either side of one that is expanded, at most
 
 
 def check_text(name: str, text: object, limit: int) -> None:

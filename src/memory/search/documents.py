@@ -8,7 +8,7 @@ from memory.schema.answer import Notice
 from memory.schema.document import Document, Expanded, Piece, Resumed
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind
-from memory.schema.limits import clipped_repr
+from memory.schema.limits import AROUND, clipped_repr
 from memory.schema.memory import ChunkId, MemoryId, unread
 from memory.schema.query import MOST, Scope
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import Memory
     from memory.store import Store
-
-AROUND = 100  # most chunks on either side
-
 
 LATEST = 5
 """The most reports, observations and working memories, each, that `resume` shows."""

@@ -18,7 +18,6 @@ from memory.schema.kinds import RULES
 from memory.schema.limits import clipped_repr
 from memory.schema.memory import Memory, MemoryId, Status
 from memory.store import ToolCall
-from memory.write.entry import content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -129,6 +128,8 @@ def _uid(*said: object) -> str:
 
 def _memory(values: Mapping[str, Any], reading: Reading) -> tuple[Line, Same]:
     """A memory without its uid, and what it said before secrets were taken out."""
+    from memory.write.entry import content_hash  # it cuts texts too: other commands do without
+
     run, content, author = _run(values, reading), _text(values, "content"), _text(values, "created_by")
     metadata = _metadata(values.get("metadata"))
     metadata.pop("query_id", None)  # the column says it (CAP X35)

@@ -15,11 +15,9 @@ from memory.operations.sessions.tools import KEEPING, MEMORY, NUMBERED, SEARCHIN
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, kind
-from memory.schema.limits import iteration, printable
+from memory.schema.limits import AROUND, iteration, printable
 from memory.schema.query import EVERYTHING, MOST
-from memory.search.documents import AROUND
 from memory.text.display import escape_controls
-from memory.write.cleanup import SHORT_LIVED
 
 if TYPE_CHECKING:
     from memory.operations.operation import Call, Given
@@ -240,6 +238,8 @@ def cleanup(call: Call, a: Given) -> Shown:
         memory cleanup --days 30            says what would go
         memory cleanup --days 30 --delete   deletes it
     """
+    from memory.write.cleanup import SHORT_LIVED  # other commands do without
+
     wanted, dry_run = {kind(name) for name in a["kind"]} or SHORT_LIVED, not a["delete"]
     cleanup = call.engine.documents.cleanup  # each kind by itself, to say how many of each
     gone = {name: cleanup(a["days"], kinds=[name], dry_run=dry_run) for name in RULES if name in wanted}
