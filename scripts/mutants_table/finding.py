@@ -190,9 +190,9 @@ GRAPH = (
         "sqlite and walks",
     ),
     Mutant(
-        "path-ends-where-it-was-cut",
-        "for _ in range(ATTEMPTS):\n        if (levels",
-        "for _ in range(1):\n        if (levels",
+        "path-of-several-moments",
+        "with store.snapshot():\n        if _entities(store, (source, target))",
+        "if True:\n        if _entities(store, (source, target))",
         "test_walks.py",
     ),
     Mutant("proximity-one-further", "0.5**distance", "0.5 ** (distance + 1)", "test_entity_search.py test_graph.py"),

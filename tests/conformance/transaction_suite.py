@@ -7,11 +7,12 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
-from entries import SPACE, START, at, directions, embedded, note, outline
+from entries import SPACE, START, at, directions, embedded, kept, note, outline
 
 from memory.schema.errors import NotFound, StoreError
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId
+from memory.schema.query import EVERYTHING
 from memory.store import Match, Relation
 
 if TYPE_CHECKING:
@@ -162,3 +163,14 @@ class TransactionSuite:
             fail_within(store, lambda: store.graph.relate([Relation(one, other, "x", START)]))
 
         assert store.graph.counts().relations == 0
+
+    def test_what_several_parts_read_in_a_snapshot_is_of_one_moment(self, store: Store) -> None:
+        first = kept(store, note("first"))[0]
+
+        with store.snapshot(), store.snapshot():
+            before = store.memories.count(EVERYTHING), store.memories.by_id([first])
+            with store.snapshot():
+                assert (store.memories.count(EVERYTHING), store.memories.by_id([first])) == before
+        kept(store, note("second"))
+
+        assert store.memories.count(EVERYTHING) == before[0] + 1

@@ -35,6 +35,7 @@ class RamStore:
     def __init__(self) -> None:
         self.data = Data()
         self.transaction = self.data.change
+        self.snapshot = lambda: self.data.lock  # nobody else writes meanwhile
         self.memories = RamMemories(self.data)
         self.sessions = RamSessions(self.data)
         self.keywords = RamKeywords(self.data)

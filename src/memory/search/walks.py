@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import StoreBusy, StoreDamaged
+from memory.schema.errors import StoreDamaged
 from memory.schema.kinds import Kind
 from memory.store import UNSEEN
 
@@ -16,24 +16,21 @@ if TYPE_CHECKING:
     from memory.store import Relation, Store
     from memory.store.graph import Graph
 
-ATTEMPTS = 20
-"""How often a path is looked for that others change meanwhile."""
-
 
 def distances(store: Store, ids: Iterable[MemoryId], most: int) -> Mapping[MemoryId, int]:
     """
     How many relations away each entity is from the nearest of these, of those that are at most `most` away.
 
-    They themselves are 0 away, if they are entities. The store is asked once a step; what is deleted in between may
-    still be among them.
+    They themselves are 0 away, if they are entities. The store is asked once a step, all of them in one snapshot.
     """
-    frontier: AbstractSet[MemoryId] = _entities(store, ids)
-    found = dict.fromkeys(frontier, 0)
-    for step in range(1, most + 1):
-        frontier = store.graph.neighbours(frontier, besides=found)
-        if not frontier:
-            break
-        found |= dict.fromkeys(frontier, step)
+    with store.snapshot():
+        frontier: AbstractSet[MemoryId] = _entities(store, ids)
+        found = dict.fromkeys(frontier, 0)
+        for step in range(1, most + 1):
+            frontier = store.graph.neighbours(frontier, besides=found)
+            if not frontier:
+                break
+            found |= dict.fromkeys(frontier, step)
     return found
 
 
@@ -46,19 +43,16 @@ def path(store: Store, source: MemoryId, target: MemoryId, most: int) -> Sequenc
 
     Raises:
         StoreDamaged: What the store says of its relations does not agree.
-        StoreBusy: Others change them again and again.
     """
-    if _entities(store, (source, target)) < {source, target}:
-        return None
-    for _ in range(ATTEMPTS):
+    with store.snapshot():
+        if _entities(store, (source, target)) < {source, target}:
+            return None
         if (levels := _levels(store.graph, source, target, most)) is None:
             return None
         if (found := _first(store.graph, source, levels)) is not None:
             return found
-        # Somebody took one of its relations away between two questions: it is looked for again.
-    if faults := [fault for fault in store.check() if fault != UNSEEN]:
-        raise StoreDamaged(f"no path can be followed: {faults[0]}", hint="`memory doctor --fix` rebuilds what it can.")
-    raise StoreBusy("others change the relations on the path again and again", hint="Ask again.")
+    fault = next((one for one in store.check() if one != UNSEEN), "its relations and their index do not agree")
+    raise StoreDamaged(f"no path can be followed: {fault}", hint="`memory doctor --fix` rebuilds what it can.")
 
 
 def _entities(store: Store, ids: Iterable[MemoryId]) -> set[MemoryId]:
@@ -94,7 +88,7 @@ def _first(graph: Graph, source: MemoryId, levels: Sequence[AbstractSet[MemoryId
     From each entity on to the lowest of the next level, by the first of the relations that join them.
 
     Returns:
-        None if it ends on the way, which it does only if the graph was changed since the levels were read.
+        None if it ends on the way, as where an index has lost a relation.
     """
     stations = [source]
     for level in levels[1:]:

@@ -160,6 +160,15 @@ class Store(Protocol):
         """
         ...
 
+    def snapshot(self) -> AbstractContextManager[object]:
+        """
+        What this thread reads of any part inside is the state of one moment, whatever others write meanwhile.
+
+        One inside another, or inside a transaction, is a part of that. Nothing is written inside; `usage` may be read
+        as it is now.
+        """
+        ...
+
     # Care ----------------------------------------------------------------
 
     def counts(self) -> Counts: ...

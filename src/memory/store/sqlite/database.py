@@ -30,12 +30,14 @@ class _OfThread(threading.local):
     Attributes:
         frozen: What the connection reads, if the file may not be written.
         vectors: Whether the connection knows sqlite-vec's functions.
+        reading: The connection of the snapshot that is open, if one is.
         writing: Whether a transaction that writes is open.
         failed: Whether something in it failed, so that nothing of it may be kept.
     """
 
     connection: apsw.Connection | None = None
     frozen: Frozen | None = None
+    reading: apsw.Connection | None = None
     vectors = writing = failed = False
 
 
@@ -233,19 +235,24 @@ class Database:
 
     @contextmanager
     def read(self) -> Generator[apsw.Connection]:
-        """A snapshot: every statement inside sees the same data. In a transaction that writes, what that has written too."""
-        if self._local.writing:
-            yield self.connection
+        """
+        A snapshot: every statement inside sees the same data; inside another of this thread, a part of that. In a
+        transaction that writes, what that has written too.
+        """
+        if self._local.writing or self._local.reading:
+            yield self._local.reading or self.connection
             return
         try:
             connection = self.connection
             connection.execute("begin")
+            self._local.reading = connection
             try:
                 yield connection
             except ODD as error:
                 self._blame(connection, error)
                 raise
             finally:
+                self._local.reading = None
                 if connection.in_transaction:
                     connection.execute("rollback")  # as good, and possible after a damaged page was read
         except RAISED as error:

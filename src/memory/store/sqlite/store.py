@@ -49,7 +49,7 @@ class SqliteStore(Part):
             Database(str(path), busy_seconds, functions=functions, first_fault=_first_fault, damaged=damaged)
         )
         self.path = str(path)
-        self.transaction = self._db.write
+        self.transaction, self.snapshot = self._db.write, self._db.read
         self.memories = SqliteMemories(self._db)
         self.keywords = SqliteKeywords(self._db)
         self.term_vectors = SqliteTermVectors(self._db)
