@@ -30,14 +30,14 @@ class _OfThread(threading.local):
     Attributes:
         frozen: What the connection reads, if the file may not be written.
         vectors: Whether the connection knows sqlite-vec's functions.
-        reading: The connection of the snapshot that is open, if one is.
-        writing: Whether a transaction that writes is open.
+        open: The connection, while a transaction is open.
+        writing: Whether that writes.
         failed: Whether something in it failed, so that nothing of it may be kept.
     """
 
     connection: apsw.Connection | None = None
     frozen: Frozen | None = None
-    reading: apsw.Connection | None = None
+    open: apsw.Connection | None = None
     vectors = writing = failed = False
 
 
@@ -116,6 +116,11 @@ class Database:
             former.close()
 
     @property
+    def current(self) -> apsw.Connection | None:
+        """The connection of this thread while it has a transaction open."""
+        return self._local.open
+
+    @property
     def connection(self) -> apsw.Connection:
         if self._closed:
             raise StoreError(f"{self.path} was closed")
@@ -164,7 +169,7 @@ class Database:
             connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
             connection.set_busy_timeout(round(1000 * (self._busy_seconds if patience is None else patience)))
             connection.execute("begin immediate")
-            self._local.writing, self._local.failed = True, False
+            self._local.open, self._local.writing, self._local.failed = connection, True, False
             try:
                 self._measure(connection)
                 yield connection
@@ -177,7 +182,7 @@ class Database:
                     self._blame(connection, error)
                 raise
             finally:
-                self._local.writing = False
+                self._local.open, self._local.writing = None, False
         except RAISED as error:
             raise ours(error, self.path) from error
 
@@ -239,20 +244,20 @@ class Database:
         A snapshot: every statement inside sees the same data; inside another of this thread, a part of that. In a
         transaction that writes, what that has written too.
         """
-        if self._local.writing or self._local.reading:
-            yield self._local.reading or self.connection
+        if self._local.open is not None:
+            yield self._local.open
             return
         try:
             connection = self.connection
             connection.execute("begin")
-            self._local.reading = connection
+            self._local.open = connection
             try:
                 yield connection
             except ODD as error:
                 self._blame(connection, error)
                 raise
             finally:
-                self._local.reading = None
+                self._local.open = None
                 if connection.in_transaction:
                     connection.execute("rollback")  # as good, and possible after a damaged page was read
         except RAISED as error:
@@ -311,6 +316,8 @@ def reading(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable
 
     @wraps(method)
     def read(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if (current := self._db.current) is not None:
+            return method(self, current, *args, **kwargs)
         with self._db.read() as db:
             return method(self, db, *args, **kwargs)
 

@@ -36,12 +36,14 @@ class SqliteGraph(Part):
     def named(
         self, db: apsw.Connection, names: Sequence[str] | None = None, *, after: str = "", limit: int | None = None
     ) -> Mapping[str, MemoryId]:
-        wanted, among = "title > ?2", ""
-        if names is not None:
-            wanted, among = f"title {_AMONG} and +title > ?2", _json([*filter(_encodable, names)])
-        found: Iterable[Row] = db.execute(
-            f"select title, id from {_NAMED} and {wanted} order by title limit ?3", (among, after, _most(limit))
-        )
+        found: Iterable[Row]
+        if names is None:
+            page = f"select title, id from {_NAMED} and title > ? order by title limit ?"
+            found = db.execute(page, (after, _most(limit)))
+        else:  # few, which are quicker sorted here
+            wanted = _json([name for name in names if name.isascii() or _encodable(name)])
+            rows = db.execute(f"select title, id from {_NAMED} and title {_AMONG}", (wanted,))
+            found = sorted(row for row in rows if row[0] > after)[:limit]
         return dict(found)
 
     @writing()
