@@ -7,8 +7,8 @@ from mutants_table.mutant import Mutant
 STORE_WRITES = (
     Mutant(
         "write-begins-deferred",
-        'connection.execute("begin immediate")\n            self._local.writing',
-        'connection.execute("begin deferred")\n            self._local.writing',
+        'connection.execute("begin immediate")\n            self._local.open',
+        'connection.execute("begin deferred")\n            self._local.open',
         "test_sqlite_store.py test_adversary.py",
     ),
     Mutant(

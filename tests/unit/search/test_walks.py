@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import MemoryId
     from memory.store import Relation
 
-TURNS = range(1, 11)  # statements of the longest walk below
+TURNS = range(1, 10)  # statements of the longest walk below
 
 
 @pytest.fixture
