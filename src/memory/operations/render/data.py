@@ -41,41 +41,63 @@ def row(thing: object, fields: str) -> dict[str, Any]:
             "memory_id=memory.id:number" is another attribute than its name. Of a moment a text is ISO 8601, a number the
             seconds since 1970; "texts" is a list, "object" what pairs are, by name.
     """
-    return {name: _value(get(thing), shape) for name, get, shape in _parsed(fields)}
+    return {name: value(get(thing)) for name, get, value in _parsed(fields)}
 
 
 @cache
-def _parsed(fields: str) -> tuple[tuple[str, Callable[[object], Any], str], ...]:
+def _parsed(fields: str) -> tuple[tuple[str, Callable[[object], Any], Callable[[Any], Any]], ...]:
+    """Of each field its name, how its attribute is read, and how that becomes a value."""
     found = []
     for field in fields.split():
         place, _, shape = field.partition(":")
         name, _, attribute = place.partition("=")
-        found.append((name, attrgetter(attribute or name), shape.rstrip("?") or "text"))
+        found.append((name, attrgetter(attribute or name), _VALUES.get(shape.rstrip("?") or "text", _same)))
     return tuple(found)
 
 
-def _text(value: object) -> str:
+def _text(value: object) -> str | None:
     """
     Raises:
         TypeError: It is a number, whose shape was not named.
     """
+    if type(value) is str or value is None:  # nearly always
+        return value
+    if isinstance(value, datetime):
+        return iso(value)
     if isinstance(value, int | float):
         raise TypeError(f"{value!r} is no text")
     return str(value)
 
 
-_VALUES: dict[str, Callable[[Any], object]] = {"text": _text, "number": int, "texts": list, "object": dict}
-_MOMENTS: dict[str, Callable[[datetime], object]] = {
-    "text": iso,
-    "number": lambda moment: int(moment.timestamp()),
-    "real": datetime.timestamp,
+def _number(value: Any) -> int | None:
+    if value is None:
+        return None
+    return int(value.timestamp() if isinstance(value, datetime) else value)
+
+
+def _real(value: Any) -> float | None:
+    return value.timestamp() if isinstance(value, datetime) else value
+
+
+def _texts(value: Any) -> list[str] | None:
+    return None if value is None else list(value)
+
+
+def _object(value: Any) -> dict[str, Any] | None:
+    return None if value is None else dict(value)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_VALUES: dict[str, Callable[[Any], Any]] = {
+    "text": _text,
+    "number": _number,
+    "real": _real,
+    "texts": _texts,
+    "object": _object,
 }
-
-
-def _value(value: Any, shape: str) -> Any:
-    if isinstance(value, datetime):
-        return _MOMENTS[shape](value)
-    return value if value is None or shape not in _VALUES else _VALUES[shape](value)
 
 
 POINTER = (

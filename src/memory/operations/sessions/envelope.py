@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from copy import deepcopy
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias
 
 from memory.operations.sessions.errors import ValidationError, documented
@@ -46,7 +46,7 @@ def answers(
     """
 
     def wrapped(method: Callable[Concatenate[Any, Given], Envelope]) -> Callable[Concatenate[Any, Given], Envelope]:
-        @functools.wraps(method)
+        @wraps(method)
         def answered(self: Answering, /, *args: Given.args, **kwargs: Given.kwargs) -> Envelope:
             envelope = _blank(fields, values)
             try:
@@ -78,11 +78,18 @@ def refusal(method: Callable[..., Envelope], error: Error) -> Envelope:
     return blank | {"success": False, "error": problem.name, "message": str(problem)}
 
 
-def _blank(fields: str, values: Mapping[str, object]) -> Envelope:
-    empty = {"number": 0, "object": {}, "rows": [], "flag": True}
+_EMPTY: Mapping[str, Callable[[], object]] = {"number": int, "object": dict, "rows": list, "flag": lambda: True}
+
+
+@cache
+def _makers(fields: str) -> tuple[tuple[str, Callable[[], object]], ...]:
     named = (field.partition(":") for field in fields.split())
-    blank = {name: empty.get(shape) for name, _, shape in named}
-    return deepcopy({"success": True, **blank, **values, "message": None, "error": None})
+    return tuple((name, _EMPTY.get(shape, lambda: None)) for name, _, shape in named)
+
+
+def _blank(fields: str, values: Mapping[str, object]) -> Envelope:
+    blank = {name: make() for name, make in _makers(fields)}
+    return {"success": True, **blank, **deepcopy(dict(values)), "message": None, "error": None}
 
 
 def said(notices: Iterable[Notice], *first: str) -> str | None:
