@@ -85,7 +85,7 @@ class EmbeddingProvider:
         parts = [self.embedder.windows(text) for text in texts]
         rows = iter(self.embedder.embed([window for some in parts for window in some], "passage"))
         means = [np.mean([next(rows) for _ in some], axis=0) for some in parts]
-        return [mean / (np.linalg.norm(mean) or 1.0) for mean in means]
+        return [(mean / (np.linalg.norm(mean) or 1.0)).astype(np.float32) for mean in means]
 
     def close(self) -> None:
         """Hang up, if it asks a server."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import NotFound
 from memory.schema.times import iso
@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     import apsw
+    import numpy as np
+    from numpy.typing import NDArray
 
     from memory.schema.space import Space, Vectors, Window
+
+    Sums: TypeAlias = NDArray[np.float64]
 
 # An ordinary table: it cascades with its chunks and takes any k, which a vec0 table does not.
 _TABLE = """
@@ -198,7 +202,7 @@ def forget_memory(db: apsw.Connection, memory: int) -> None:
         forget(db, generation.id, ids)
 
 
-def _add(db: apsw.Connection, generation: int, change: Vectors, count: int) -> None:
+def _add(db: apsw.Connection, generation: int, change: Sums, count: int) -> None:
     before, vectors = total(db, generation)
     new = (before + change).astype("<f8").tobytes()
     db.execute(
