@@ -94,7 +94,7 @@ GENERATIONS = (
     Mutant(
         "activate-queues-nothing",
         "        renew(db, generation)\n        return True",
-        "    return True",
+        "        return True",
         "test_stores.py",
         "sqlite",
     ),
