@@ -157,7 +157,7 @@ def test_the_compare_bench_measures_two_revisions_in_turns():
 
 
 def test_the_packing_bench_compares_chunks_as_they_are_with_joined_ones():
-    said = quickly("packing.py", str(BENCH.parent / "docs"), "--most", "2", "--questions", "10")
+    said = quickly("packing.py", str(BENCH.parent / "docs"), "--most", "8", "--questions", "10")
 
     for how in ("as it is", "packed 250", "packed 400"):
         for asked in ("sentences", "headings"):
