@@ -99,7 +99,8 @@ class Entities:
 
     def looked_up(self, names: Sequence[int | str]) -> list[Memory | NotFound | Ambiguous]:
         """For each name, id or uid its entity, or why there is none; see `entities`."""
-        named = self._store.graph.named([name.strip() for name in names if isinstance(name, str)])
+        texts = [name.strip() for name in names if isinstance(name, str)]
+        named = self._store.graph.named(texts) if texts else {}
         ids = [named.get(name.strip()) if isinstance(name, str) else MemoryId(name) for name in names]
         read = self._store.memories.by_id([id for id in ids if id is not None])
         found = {id: one for id, one in read.items() if one.kind is Kind.ENTITY}
