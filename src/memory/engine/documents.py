@@ -144,9 +144,8 @@ class Documents:
         A text without its secrets, as a save would keep it.
 
         Raises:
-            Raises:
-                Invalid: A `<redacted>` in it is not closed.
-                ConfigError: A rule of `.memoryignore` cannot be used.
+            Invalid: A `<redacted>` in it is not closed.
+            ConfigError: A rule of `.memoryignore` cannot be used.
         """
         return self.sanitizer.text(text)
 

@@ -43,7 +43,7 @@ class QueryVector:
             vector, whole = self._embedders.query(embedder, self._text)
             if not whole:
                 self._notice("the query is longer than the model reads: its beginning was embedded")
-            self._trace.made, self._trace.model = (generation, vector), generation.space.model
+            self._trace.made = (generation, vector)
             self._trace.step("embed", 1, str(generation.space))
             self._try_embed_queue()
         return self._trace.made

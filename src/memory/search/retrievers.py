@@ -67,7 +67,6 @@ class Trace:
 
     Attributes:
         made: The generation that is searched, and the query's vector in its space; None if no model was asked.
-        model: The name of that model; empty if none was asked.
         partial: Whether many chunks have no vector yet, so the most similar one may be missing.
     """
 
@@ -75,8 +74,13 @@ class Trace:
         self.steps: list[Step] = []
         self.notices: list[Notice] = []
         self.made: tuple[Generation, Vectors] | None = None
-        self.model, self.partial = "", False
+        self.partial = False
         self.begun = perf_counter()
+
+    @property
+    def model(self) -> str:
+        """Whose vector of the query was made; empty if no model was asked."""
+        return self.made[0].space.model if self.made else ""
 
     def step(self, name: str, found: int, note: str = "") -> None:
         now = perf_counter()
@@ -125,8 +129,8 @@ class Retrievers:
         self._ranked = self._words = None
         self._proximity = {}
         if vector:
-            self._trace.made, self._trace.model = None, ""
-            for name in ("_fit", "_term_embedder", "_query_vector"):
+            self._trace.made = None
+            for name in ("_fit", "_term_embedder"):
                 self.__dict__.pop(name, None)
 
     @cached_property
