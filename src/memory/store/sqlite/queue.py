@@ -79,14 +79,12 @@ class SqliteQueue(Part):
 
     @writing(durable=False)
     def release(self, db: apsw.Connection, ids: Sequence[ChunkId] = (), *, by: Sequence[str] = ()) -> None:
-        for condition, value in (
-            ("chunk_id in (select value from json_each(?))", listed(ids)),
-            (
-                "claimed_until is not null and claimed_by in (select value from json_each(?))",
-                json.dumps(list(by)),
-            ),
-        ):
-            db.execute(f"update embed_queue set claimed_until = null, claimed_by = null where {condition}", (value,))
+        released = "update embed_queue set claimed_until = null, claimed_by = null where"
+        if ids:
+            db.execute(f"{released} chunk_id in (select value from json_each(?))", (listed(ids),))
+        if by:
+            claimed = "claimed_until is not null and claimed_by in (select value from json_each(?))"
+            db.execute(f"{released} {claimed}", (json.dumps(list(by)),))
 
     @writing(durable=False)
     def failed(self, db: apsw.Connection, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
