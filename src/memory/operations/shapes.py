@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memory.operations.render.data import parsed
+
 if TYPE_CHECKING:
     from memory.operations.arguments import Schema
 
@@ -32,12 +34,11 @@ def record(fields: str, **shapes: Schema) -> Schema:
     An object that has all of these fields.
 
     Args:
-        fields: "title tags:texts project:text?": text where no shape is named; "?" may be null.
+        fields: "title tags:texts project:text?", see `memory.operations.render.data.row`.
         shapes: Those that go by names of their own.
     """
     known = _SHAPES | shapes
-    named = (field.partition(":") for field in fields.split())
-    properties = {name: known[shape or "text"] for name, _, shape in named}
+    properties = {name: known[shape] for name, _, shape in parsed(fields)}
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 

@@ -41,18 +41,27 @@ def row(thing: object, fields: str) -> dict[str, Any]:
             "memory_id=memory.id:number" is another attribute than its name. Of a moment a text is ISO 8601, a number the
             seconds since 1970; "texts" is a list, "object" what pairs are, by name.
     """
-    return {name: value(get(thing)) for name, get, value in _parsed(fields)}
+    return {name: value(get(thing)) for name, get, value in _readers(fields)}
 
 
 @cache
-def _parsed(fields: str) -> tuple[tuple[str, Callable[[object], Any], Callable[[Any], Any]], ...]:
-    """Of each field its name, how its attribute is read, and how that becomes a value."""
+def parsed(fields: str) -> tuple[tuple[str, str, str], ...]:
+    """Of each field its name, its attribute and its shape: the language of `row`, of schemas and of empty answers."""
     found = []
     for field in fields.split():
         place, _, shape = field.partition(":")
         name, _, attribute = place.partition("=")
-        found.append((name, attrgetter(attribute or name), _VALUES.get(shape.rstrip("?") or "text", _same)))
+        found.append((name, attribute or name, shape or "text"))
     return tuple(found)
+
+
+@cache
+def _readers(fields: str) -> tuple[tuple[str, Callable[[object], Any], Callable[[Any], Any]], ...]:
+    """Of each field its name, how its attribute is read, and how that becomes a value."""
+    return tuple(
+        (name, attrgetter(attribute), _VALUES.get(shape.rstrip("?"), _same))
+        for name, attribute, shape in parsed(fields)
+    )
 
 
 def _text(value: object) -> str | None:

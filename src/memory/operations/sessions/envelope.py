@@ -6,6 +6,7 @@ from copy import deepcopy
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias
 
+from memory.operations.render.data import parsed
 from memory.operations.sessions.errors import ValidationError, documented
 from memory.operations.shapes import record
 from memory.schema.errors import Error
@@ -83,8 +84,7 @@ _EMPTY: Mapping[str, Callable[[], object]] = {"number": int, "object": dict, "ro
 
 @cache
 def _makers(fields: str) -> tuple[tuple[str, Callable[[], object]], ...]:
-    named = (field.partition(":") for field in fields.split())
-    return tuple((name, _EMPTY.get(shape, lambda: None)) for name, _, shape in named)
+    return tuple((name, _EMPTY.get(shape, lambda: None)) for name, _, shape in parsed(fields))
 
 
 def _blank(fields: str, values: Mapping[str, object]) -> Envelope:
