@@ -16,7 +16,7 @@ import yaml
 from command import COMMAND, Ran, Shell
 
 from memory import Config, Engine
-from memory.operations.sessions.arguments import draft
+from memory.operations.sessions.arguments import Filter, draft
 from memory.schema.kinds import Kind
 from memory.store.sqlite.store import SqliteStore
 
@@ -45,10 +45,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (Kind.WORKING_MEMORY, "cookies expire at midnight", 2, "coder"),
             (Kind.SYSTEM_MEMORY, "run `make test`", None, "coder"),
         ):
-            engine.save(draft(kind, content, session_id="login", session_iter=iteration, agent_id=agent))
+            engine.save(draft(kind, content, Filter(agent, "login", iteration)))
             moments.append(moments[-1] + timedelta(hours=1))
-        engine.save(draft(Kind.REPORT, ODD, session_id="odd", agent_id="reviewer", task_code="T-1", title="Odd"))
-        engine.save(draft(Kind.KNOWLEDGE_BASE, "# Cookies\n\nAll about them."))
+        engine.save(draft(Kind.REPORT, ODD, Filter("reviewer", "odd", task_code="T-1"), title="Odd"))
+        engine.save(draft(Kind.KNOWLEDGE_BASE, "# Cookies\n\nAll about them.", Filter()))
     return shell.home
 
 
@@ -452,7 +452,7 @@ def titled(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     silent = replace(Config().embedding, provider="none")
     with Engine.open(replace(Config(), home=str(shell.home), embedding=silent)) as engine:
         for n, title in enumerate(TITLES):
-            engine.save(draft(Kind.REPORT, f"Text {n}\n", title=title, session_id="s", session_iter=3, agent_id="a"))
+            engine.save(draft(Kind.REPORT, f"Text {n}\n", Filter("a", "s", 3), title=title))
     return shell
 
 

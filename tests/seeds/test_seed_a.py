@@ -26,7 +26,7 @@ from sessions_made import Clock, Compass, cosines, made, owners, session_memory,
 
 from memory.config.config import load
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.operations.sessions.arguments import draft
+from memory.operations.sessions.arguments import Filter, draft
 from memory.rank.relevance import coverage
 from memory.schema.kinds import Kind
 from memory.schema.query import Granularity, Mode, Query, Scope
@@ -246,7 +246,7 @@ def wide(tmp_path_factory) -> Iterator[tuple[SessionMemory, dict[int, dict[str, 
     ]
     texts = [" ".join(dice.choices(THEMES, k=6)) + f" {n}" for n in range(WIDE)]
     saved = memory.engine.save_all(
-        [draft(Kind.REPORT, text, **place) for text, place in zip(texts, places, strict=True)]
+        [draft(Kind.REPORT, text, Filter(**place)) for text, place in zip(texts, places, strict=True)]
     )
     yield memory, {one.memory.id: place for one, place in zip(saved, places, strict=True)}
     memory.engine.close()

@@ -12,7 +12,7 @@ from memory.cli.options import PATH, as_json, given_text, named_project, opened,
 from memory.config.files import TEXT_BYTES, contents, utf8
 from memory.operations.render import data
 from memory.operations.render.text import counted
-from memory.operations.sessions.arguments import draft
+from memory.operations.sessions.arguments import Filter, draft
 from memory.schema.errors import Invalid, explained
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
 from memory.text.outline import title
@@ -54,7 +54,9 @@ def store(context: click.Context, /, kind_name: str, file: str | None, *, as_jso
     content = _content(file, options["project"], context)
     if content.strip() and _lacks(named, "title", {"title": options["title"] or title(content)}):
         raise Invalid(f"{named} needs {NEEDED['title']}, since its text has no first heading")
-    made = draft(named, content, **options | {"project": named_project(options["project"])})
+    where = Filter(**{name: options[name] for name in Filter._fields})
+    project = named_project(options["project"])
+    made = draft(named, content, where, title=options["title"], project=project, source=options["source"])
     with opened(context) as engine:
         result = engine.save(made)
     if as_json:

@@ -24,7 +24,7 @@ from sessions_made import rows, session_memory
 from memory import Draft, Engine
 from memory.config.config import load
 from memory.operations.sessions import SessionMemory, errors, text
-from memory.operations.sessions.arguments import draft
+from memory.operations.sessions.arguments import Filter, draft
 from memory.operations.sessions.errors import documented
 from memory.schema import errors as ours
 from memory.schema.document import Document
@@ -152,10 +152,10 @@ def test_a_damaged_file_is_a_database_error(tmp_path: Path, tool: str, arguments
 
 
 def test_what_is_left_out_of_a_draft_has_its_default() -> None:
-    context = draft(Kind.SESSION_CONTEXT, "state", session_id=" s ", session_iter="v2", task_code=" ")
-    prompt = draft(Kind.INPUT_PROMPT, "# say", session_id="s", session_iter=1, agent_id="planner")
-    known = draft(Kind.KNOWLEDGE_BASE, "# Heading\n\ntext", agent_id="a")
-    named = draft(Kind.KNOWLEDGE_BASE, "# Heading\n\ntext", title="Given", category="c")
+    context = draft(Kind.SESSION_CONTEXT, "state", Filter(session_id=" s ", session_iter="v2", task_code=" "))
+    prompt = draft(Kind.INPUT_PROMPT, "# say", Filter("planner", "s", 1))
+    known = draft(Kind.KNOWLEDGE_BASE, "# Heading\n\ntext", Filter("a"))
+    named = draft(Kind.KNOWLEDGE_BASE, "# Heading\n\ntext", Filter(category="c"), title="Given")
 
     assert (context.agent_id, context.session_id, context.session_iter) == ("main-orchestrator", "s", 2)
     assert (context.task_code, context.title, context.category) == (None, "", None)
@@ -180,7 +180,7 @@ def test_what_is_left_out_of_a_draft_has_its_default() -> None:
     ],
 )
 def test_the_title_of_a_document_is_its_first_heading(content: str, title: str) -> None:
-    assert draft(Kind.REPORT, content, agent_id="a", session_id="s").title == title
+    assert draft(Kind.REPORT, content, Filter("a", "s")).title == title
 
 
 @pytest.mark.parametrize(
@@ -202,8 +202,11 @@ def test_the_title_of_a_document_is_its_first_heading(content: str, title: str) 
     ],
 )
 def test_a_draft_that_lacks_something_is_refused(kind: Kind, given: dict[str, Any], named: str) -> None:
+    content, title = given["content"], given.get("title")
+    where = {name: value for name, value in given.items() if name in Filter._fields}
+
     with pytest.raises(Invalid, match=named):
-        draft(kind, **{"agent_id": "a", "session_id": "s"} | given)
+        draft(kind, content, Filter("a", "s")._replace(**where), title=title)
 
 
 @given(st.integers(1, 2**31 - 1), st.sampled_from(["{}", "v{}", "V{}", " {} ", "00{}", "v0{}"]))
@@ -612,7 +615,7 @@ def shared(tmp_path_factory) -> Iterator[SessionMemory]:
 @pytest.mark.parametrize("kind", [kind for kind in Kind if RULES[kind].chunked and RULES[kind].family == "session"])
 @given(text=MARKDOWN.filter(lambda text: text.strip() and "\0" not in text))
 def test_a_document_is_reconstructed_to_the_last_byte(shared: SessionMemory, kind: Kind, text: str) -> None:
-    wanted = draft(kind, text, agent_id="a", title="T", session_id=None if kind is Kind.KNOWLEDGE_BASE else "s")
+    wanted = draft(kind, text, Filter("a", None if kind is Kind.KNOWLEDGE_BASE else "s"), title="T")
     id = shared.engine.save(wanted).memory.id
     assert shared.engine.get(id).body_size == len(text)
 
@@ -657,7 +660,7 @@ def test_what_is_no_chunk_or_no_number_of_neighbours_is_refused(
 
 def test_cleaning_up_goes_on_until_all_is_gone(memory: SessionMemory) -> None:
     """More than one transaction takes away."""
-    memory.engine.save_all([draft(Kind.INPUT_PROMPT, f"{n}", session_id="s", session_iter=1) for n in range(450)])
+    memory.engine.save_all([draft(Kind.INPUT_PROMPT, f"{n}", Filter(None, "s", 1)) for n in range(450)])
 
     assert memory.cleanup_old_memories(0)["memories_deleted"] == 450
     assert memory.cleanup_old_memories(0, dry_run=False)["memories_deleted"] == 450
@@ -679,7 +682,7 @@ def test_names_are_the_same_with_blanks_around_them(memory: SessionMemory) -> No
 
 def test_a_memory_that_was_superseded_is_no_longer_shown(memory: SessionMemory) -> None:
     id = memory.store_session_context("s", 1, "port 80")["memory_id"]
-    memory.engine.save(draft(Kind.SESSION_CONTEXT, "port 443", session_id="s", session_iter=1), supersedes=id)
+    memory.engine.save(draft(Kind.SESSION_CONTEXT, "port 443", Filter(None, "s", 1)), supersedes=id)
 
     assert [row["content"] for row in memory.search_session_context("s")["results"]] == ["port 443"]
     assert memory.load_session_context_for_task("s", 1)["session_context"]["content"] == "port 443"

@@ -88,13 +88,9 @@ def needed(field: str, value: object) -> str:
 def draft(
     kind: Kind,
     content: str,
+    where: Filter,
     *,
     title: str | None = None,
-    agent_id: str | None = None,
-    session_id: str | None = None,
-    session_iter: int | str | None = None,
-    task_code: str | None = None,
-    category: str | None = None,
     project: str | None = None,
     source: str | None = None,
 ) -> Draft:
@@ -103,7 +99,6 @@ def draft(
 
     Args:
         title: None takes the first heading of the text, of kinds that are documents.
-        session_iter: 1, "1" or "v1".
 
     Raises:
         Invalid: A value that is none, what the kind demands is missing, or the kind belongs to no session.
@@ -117,20 +112,10 @@ def draft(
     if not content.strip():
         raise Invalid(f"{article(kind)} needs content")
     if kind in VERBATIM:
-        agent_id = agent_id or ORCHESTRATOR
-    else:
-        title = titled(content) if title is None else title
+        where = where._replace(agent_id=where.agent_id or ORCHESTRATOR)
+    elif title is None:
+        title = titled(content)
     if kind is Kind.KNOWLEDGE_BASE:
-        category = category or GENERAL
-    return Draft(
-        kind=kind,
-        body=content,
-        title=title or "",
-        agent_id=named("agent_id", agent_id),
-        session_id=named("session_id", session_id),
-        session_iter=iteration(session_iter),
-        task_code=named("task_code", task_code),
-        category=named("category", category),
-        project=project,
-        source=source,
-    )
+        where = where._replace(category=where.category or GENERAL)
+    fields: dict[str, Any] = where.fields()
+    return Draft(kind=kind, body=content, title=title or "", project=project, source=source, **fields)

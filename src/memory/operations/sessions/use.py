@@ -105,8 +105,8 @@ class Using:
         return self._keep(Kind.KNOWLEDGE_BASE, content, filter, title=title)
 
     def _keep(self, kind: Kind, content: str, filter: Filter, *, title: Name = None) -> Envelope:
-        where: dict[str, Any] = {**filter._asdict(), "project": self._project, "source": self._source}
-        saved = self.engine.save(draft(kind, content, title=title, **where))
+        made = draft(kind, content, filter, title=title, project=self._project, source=self._source)
+        saved = self.engine.save(made)
         memory, chunks, facts = saved.memory, saved.chunks, rows.stored(saved)
         if saved.known:
             why = f"the same {memory.kind} is kept here already, as memory {memory.id}: nothing was written"
