@@ -39,7 +39,8 @@ def row(thing: object, fields: str) -> dict[str, Any]:
     Args:
         fields: Its attributes, with the shapes of `memory.operations.shapes`: text where none is named, "?" may be null.
             "memory_id=memory.id:number" is another attribute than its name. Of a moment a text is ISO 8601, a number the
-            seconds since 1970; "texts" is a list, "object" what pairs are, by name.
+            seconds since 1970; "texts" is a list, "object" what pairs are, by name. A "real4" is rounded to four digits,
+            a "real6" to six; "filled" is null where it is empty.
     """
     return {name: value(get(thing)) for name, get, value in _readers(fields)}
 
@@ -84,6 +85,14 @@ def _number(value: Any) -> int | None:
     return int(value.timestamp() if isinstance(value, datetime) else value)
 
 
+def _rounded(digits: int) -> Callable[[float | None], float | None]:
+    return lambda value: None if value is None else round(value, digits)
+
+
+def _filled(value: Any) -> Any:
+    return value or None
+
+
 def _real(value: Any) -> float | None:
     return value.timestamp() if isinstance(value, datetime) else value
 
@@ -104,6 +113,9 @@ _VALUES: dict[str, Callable[[Any], Any]] = {
     "text": _text,
     "number": _number,
     "real": _real,
+    "real4": _rounded(4),
+    "real6": _rounded(6),
+    "filled": _filled,
     "texts": _texts,
     "object": _object,
 }
@@ -117,6 +129,12 @@ WHOLE = (
     f"{POINTER} description related_files:texts metadata:object session_id:text? session_iter:number? task_code:text? "
     "query_id:text? parent_id:number? content_hash updated_at accessed_at:text? access_count:number body_size:number "
     "keyword_only:flag"
+)
+
+HIT = (
+    "relevance:real4 score:real4 coverage:real4 keyword:real cosine:real4 similarity:real4 topup:filled ranks:object "
+    "chunk_id:number chunk_index=chunk.index:number chunk_type=chunk.type header_path=chunk.header_path:texts text "
+    "match_ratio:real"
 )
 
 
@@ -180,31 +198,17 @@ def _portable(memory: Memory) -> dict[str, Any]:
 
 
 def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:
-    verdict = found.verdict
     values: dict[str, Any] = {
-        "query": found.query.text,
-        "tier": str(found.tier),
-        "outcome": str(found.outcome),
-        "worth": found.worth,
-        "verdict": verdict
-        and row(verdict, "tier enough:flag why found:number complete:flag")
-        | {
-            "mass": round(verdict.mass, 4),
-            "coverage": round(verdict.coverage, 4),
-        },
+        **row(found, "query=query.text tier outcome worth"),
+        "verdict": found.verdict
+        and row(found.verdict, "tier enough:flag why found:number complete:flag mass:real4 coverage:real4"),
         "hits": [_hit(hit, rank, headings(found, hit)) for rank, hit in enumerate(found.hits, start=1)],
-        "seconds": round(found.seconds, 6),
+        **row(found, "seconds:real6"),
         "notices": notices(found.notices),
     }
     if explain:
-        values["terms"] = [
-            {"text": term.text, "prefix": term.prefix, "rows": term.rows, "weight": round(term.weight, 4)}
-            for term in found.terms
-        ]
-        values["steps"] = [
-            {"name": step.name, "found": step.found, "seconds": round(step.seconds, 6), "note": step.note}
-            for step in found.steps
-        ]
+        values["terms"] = [row(term, "text prefix:flag rows:number weight:real4") for term in found.terms]
+        values["steps"] = [row(step, "name found:number seconds:real6 note") for step in found.steps]
     return document("search", values)
 
 
@@ -214,23 +218,8 @@ def headings(found: Answer, hit: Hit) -> tuple[str, ...]:
 
 
 def _hit(hit: Hit, rank: int, headers: Sequence[str]) -> dict[str, Any]:
-    return pointer(hit.memory) | {
-        "rank": rank,
-        "relevance": round(hit.relevance, 4),
-        "score": round(hit.score, 4),
-        "coverage": round(hit.coverage, 4),
-        "keyword": hit.keyword if hit.keyword is None else float(f"{hit.keyword:.4g}"),
-        "cosine": hit.cosine if hit.cosine is None else round(hit.cosine, 4),
-        "similarity": hit.similarity if hit.similarity is None else round(hit.similarity, 4),
-        "topup": hit.topup or None,
-        "ranks": dict(hit.ranks),
-        "chunk_id": hit.chunk_id,
-        "chunk_index": hit.chunk.index,
-        "chunk_type": str(hit.chunk.type),
-        "header_path": list(headers),
-        "text": hit.text,
-        "match_ratio": hit.match_ratio,
-    }
+    keyword = hit.keyword if hit.keyword is None else float(f"{hit.keyword:.4g}")
+    return {**pointer(hit.memory), "rank": rank, **row(hit, HIT), "keyword": keyword, "header_path": list(headers)}
 
 
 def listing(memories: list[Memory], told: tuple[Notice, ...]) -> dict[str, Any]:
@@ -238,28 +227,12 @@ def listing(memories: list[Memory], told: tuple[Notice, ...]) -> dict[str, Any]:
 
 
 def context(found: Context) -> dict[str, Any]:
-    return document(
-        "context",
-        {
-            "text": found.text,
-            "tokens": found.tokens,
-            "omitted": found.omitted,
-            "more": found.more,
-            "tier": str(found.answer.tier) if found.answer else None,
-            "outcome": str(found.answer.outcome) if found.answer else None,
-            "memories": [pointer(memory) for memory in found.memories],
-            "notices": notices(found.notices),
-        },
-    )
+    values = row(found, "text tokens:number omitted:number more:number")
+    values |= row(found.answer, "tier outcome") if found.answer else {"tier": None, "outcome": None}
+    memories = [pointer(memory) for memory in found.memories]
+    return document("context", values | {"memories": memories, "notices": notices(found.notices)})
 
 
 def error(problem: Error) -> dict[str, Any]:
-    return document(
-        "error",
-        {
-            "error": type(problem).__name__,
-            "message": str(problem),
-            "hint": problem.hint,
-            "retryable": problem.retryable,
-        },
-    )
+    values = {"error": type(problem).__name__, "message": str(problem)}
+    return document("error", values | row(problem, "hint retryable:flag"))

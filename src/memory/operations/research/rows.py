@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory
     from memory.store import Run, ToolCall
 
-DIGITS = 6  # of a distance
 PAGE = 20_000
 """Characters of a content that a tool shows; `memory_details` goes on from there."""
 
@@ -65,10 +64,9 @@ def found(hit: Hit, body: str) -> dict[str, Any]:
     `distance < 0.3` says no and what is not known comes last. `similarity` is the cosine, and None there. `topup` says whence a
     row fills up the answer, "distilled" or "recent"; None if it was found.
     """
-    similarity = None if hit.similarity is None else round(hit.similarity, DIGITS)
-    distance = inf if hit.similarity is None else round(1 - hit.similarity, DIGITS)
-    numbers = {"relevance": round(hit.relevance, DIGITS), "similarity": similarity, "distance": distance}
-    return documented(hit.memory, body) | numbers | {"topup": hit.topup or None}
+    distance = inf if hit.similarity is None else round(1 - hit.similarity, 6)
+    numbers = row(hit, "relevance:real6 similarity:real6 distance=similarity:real6 topup:filled")
+    return documented(hit.memory, body) | numbers | {"distance": distance}
 
 
 def call(id: int, made: ToolCall) -> dict[str, Any]:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from memory.operations.arguments import Parameter
 from memory.operations.operation import Option, Shown, command, group
-from memory.operations.render.data import pointer, row, whole
+from memory.operations.render.data import notices, pointer, row, whole
 from memory.operations.render.text import counted, first, notice
 from memory.operations.sessions import rows, text
 from memory.operations.sessions.tools import KEEPING, MEMORY, NUMBERED, SEARCHING, SESSION, limit, reading, tool
-from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, kind
 from memory.schema.limits import AROUND, iteration, printable
@@ -61,12 +60,13 @@ def context(call: Call, a: Given) -> Shown:
     """
     documents, found = call.engine.documents, call.engine.sessions.resume(a["id"], a["iter"])
     heads = [*found.reports, *found.observations, *found.working] if call.as_json else []
-    read, notices = documents.read([*filter(None, [found.context]), *found.prompts, *heads])
+    read, uncounted = documents.read([*filter(None, [found.context]), *found.prompts, *heads])
     bodies = {one.memory.id: one.body for one in read}
-    data = rows.resumed(a["id"], found, bodies, notices)
+    data = rows.resumed(found, lambda memory: whole(memory) | {"content": bodies.get(memory.id, "")})
+    data = {"session_id": a["id"], **data, "notices": notices(uncounted)}
     page = escape_controls(text.context(a["id"], found, bodies))
     missing = [] if page else ["this session has no context, prompts, reports or working memory to go on with"]
-    return Shown(data, page, [*missing, *map(notice, notices)], ends=False)
+    return Shown(data, page, [*missing, *map(notice, uncounted)], ends=False)
 
 
 @reading(
@@ -120,19 +120,19 @@ def reconstruct(call: Call, a: Given) -> Shown:
         memory reconstruct 12 -o audit.md
     """
     found = call.engine.documents.reconstruct(a["id"])
-    notices = call.engine.documents.accessed([found.memory.id])
+    id = found.memory.id
+    notes = [*map(notice, call.engine.documents.accessed([id]))]
     if not found.whole:
-        why = "its chunks, put together, are not its text any more: searches may miss some of it; this is the text"
-        notices = (*notices, Notice(why))
+        notes.append(
+            "its chunks, put together, are not its text any more: searches may miss some of it; this is the text"
+        )
     if not found.body:
-        why = f"memory {found.memory.id} has no text beside its title and its fields"
-        notices = (*notices, Notice(why, hint=f"`memory details {found.memory.id}` shows them."))
-    notes = [*map(notice, notices)]
+        notes.append(f"memory {id} has no text beside its title and its fields. `memory details {id}` shows them.")
     if a["output"] in (None, "-"):
         body = escape_controls(found.body) if sys.stdout.isatty() else found.body.encode()
         return Shown(row(found, rows.DOCUMENT), body, notes, ends=False)
     written = _written(found, a, call.engine.config.folder)
-    place = {"memory_id": found.memory.id, "file_path": str(written.path), "bytes_written": written.size}
+    place = {"memory_id": id, "file_path": str(written.path), "bytes_written": written.size}
     done = f"{counted(written.size, 'byte')} in {escape_controls(printable(str(written.path)))}"
     return Shown(place | {"verified": found.whole}, done, notes)
 

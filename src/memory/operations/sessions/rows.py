@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.operations.render import data
 from memory.operations.render.data import row
 from memory.schema.kinds import Kind
 from memory.schema.times import iso
@@ -13,22 +12,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from memory.schema.answer import Hit, Notice
+    from memory.schema.answer import Hit
     from memory.schema.document import Document, Expanded, Resumed
     from memory.schema.draft import Saved
-    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.memory import Memory
     from memory.store import Aged
 
 SCOPED = 2.0
 """The similarity of what was not searched for but is in scope (CAP A33, X16)."""
 
 HASH = 16  # hexadecimal digits of a hash that are shown (CAP D9)
-DIGITS = 4  # of a similarity (CAP X39)
 ROOT = "/"  # the path of what stands below no heading (CAP A23)
 
 WHERE = "id:number memory_id=id:number uid memory_type=kind agent_id:text? session_id:text? session_iter:number? task_code:text?"
 REST = (
-    "title description category:text? tags:texts metadata:object content_hash created_at updated_at accessed_at:text? "
+    "title:filled description:filled category:text? tags:texts metadata:object content_hash created_at updated_at accessed_at:text? "
     "access_count:number flags:texts"
 )
 PIECE = (
@@ -39,6 +37,22 @@ DOCUMENT = (
     "memory_id=memory.id:number title=memory.title memory_type=memory.kind chunk_count=chunks:number verified=whole:flag "
     "content=body"
 )
+CHUNK = (
+    "chunk_id:number chunk_index=chunk.index:number chunk_content=text chunk_type=chunk.type "
+    "header_path=chunk.header_path:texts headers=chunk.header_path:texts level=chunk.level:number "
+    "title=memory.title:filled flags=memory.flags:texts"
+)
+SECTION = (
+    "section_header=chunk.section:texts section_content=text header_path=chunk.section:texts headers=chunk.section:texts "
+    "chunks_in_section=chunks:number matched_chunks=matched:number match_ratio:real4 auto_merged:flag "
+    "title=memory.title:filled flags=memory.flags:texts"
+)
+SCORES = "relevance:real4 similarity:real4 topup:filled score:real4 cosine:real4"
+"""
+What the rows are in the order of (`relevance`, 0..1), how near the row is by meaning (`similarity`, the cosine, -1..1, None
+where no vector was compared), and whence it fills up the answer (`topup`, None if it was found). Four digits (CAP X39).
+"""
+
 LISTED = "session_id=id agent_id:text? memory_count=memories:number latest_activity=active memory_types=kinds:object"
 SESSION = f"{LISTED} agents:object chunk_count=chunks:number max_session_iter=iteration:number?"
 """CAP D32; the command shows less of it."""
@@ -58,8 +72,6 @@ def whole(document: Document) -> dict[str, Any]:
         **row(memory, WHERE),
         "content": document.body,
         **row(memory, REST),
-        "title": memory.title or None,
-        "description": memory.description or None,
         "metadata": dict(memory.metadata) | named,
         "content_hash": memory.content_hash[:HASH],
     }
@@ -72,67 +84,21 @@ def scoped(document: Document) -> dict[str, Any]:
 def ranked(document: Document, hit: Hit) -> dict[str, Any]:
     """A memory that was searched for, by its best chunk; or one that fills up the answer."""
     sort = "topup" if hit.topup else "ranked"
-    return whole(document) | _scores(hit) | {"source_type": sort, "granularity": "coarse"}
-
-
-def _scores(hit: Hit) -> dict[str, Any]:
-    """
-    What the rows are in the order of (`relevance`, 0..1), how near the row is by meaning (`similarity`, the cosine, -1..1,
-    None where no vector was compared), and whence it fills up the answer (`topup`, None if it was found).
-    """
-    return {
-        "relevance": round(hit.relevance, DIGITS),
-        "similarity": _digits(hit.similarity),
-        "topup": hit.topup or None,
-        "score": round(hit.score, DIGITS),
-        "cosine": _digits(hit.cosine),
-    }
-
-
-def _digits(cosine: float | None) -> float | None:
-    return None if cosine is None else round(cosine, DIGITS)
+    return whole(document) | row(hit, SCORES) | {"source_type": sort, "granularity": "coarse"}
 
 
 def chunk(hit: Hit) -> dict[str, Any]:
     """A chunk (CAP A20)."""
-    return (
-        row(hit.memory, WHERE)
-        | {
-            "chunk_id": hit.chunk_id,
-            "chunk_index": hit.chunk.index,
-            "chunk_content": hit.text,
-            "chunk_type": str(hit.chunk.type),
-            "header_path": path(hit.chunk.header_path),
-            "headers": list(hit.chunk.header_path),
-            "level": hit.chunk.level,
-            "title": hit.memory.title or None,
-            "flags": list(hit.memory.flags),
-        }
-        | _scores(hit)
-        | {"source": "chunk", "granularity": "fine"}
-    )
+    sort = {"header_path": path(hit.chunk.header_path), "source": "chunk", "granularity": "fine"}
+    return row(hit.memory, WHERE) | row(hit, CHUNK) | row(hit, SCORES) | sort
 
 
 def section(hit: Hit) -> dict[str, Any]:
     """A section (CAP A30)."""
     headers = hit.chunk.section
-    return (
-        row(hit.memory, WHERE)
-        | {
-            "section_header": " > ".join(header.lstrip("#").strip() for header in headers) or ROOT,
-            "section_content": hit.text,
-            "header_path": path(headers),
-            "headers": list(headers),
-            "chunks_in_section": hit.chunks,
-            "matched_chunks": hit.matched,
-            "match_ratio": round(hit.match_ratio, DIGITS),
-            "auto_merged": hit.auto_merged,
-            "title": hit.memory.title or None,
-            "flags": list(hit.memory.flags),
-        }
-        | _scores(hit)
-        | {"source": "expanded_section", "granularity": "medium"}
-    )
+    titles = [header.lstrip("#").strip() for header in headers]
+    sort = {"header_path": path(headers), "source": "expanded_section", "granularity": "medium"}
+    return row(hit.memory, WHERE) | row(hit, SECTION) | row(hit, SCORES) | sort | {"section_header": path(titles)}
 
 
 def path(headers: Sequence[str]) -> str:
@@ -165,21 +131,21 @@ def expanded(found: Expanded, around: int, headers: Callable[[Sequence[str]], ob
     }
 
 
-def resumed(id: str, found: Resumed, bodies: Mapping[MemoryId, str], said: tuple[Notice, ...]) -> dict[str, Any]:
-    """CAP D27."""
+def resumed(found: Resumed, shown: Callable[[Memory], dict[str, Any] | None]) -> dict[str, Any]:
+    """
+    What an agent goes on with (CAP D27).
 
-    def full(memory: Memory) -> dict[str, Any]:
-        return data.whole(memory) | {"content": bodies.get(memory.id, "")}
-
-    return {
-        "session_id": id,
-        "session_context": full(found.context) if found.context else None,
-        "input_prompts": [full(memory) for memory in found.prompts],
-        "recent_reports": [full(memory) for memory in found.reports],
-        "recent_report_observations": [full(memory) for memory in found.observations],
-        "recent_working_memory": [full(memory) for memory in found.working],
-        "notices": data.notices(said),
+    Args:
+        shown: A memory as a row; what it has none of is left out.
+    """
+    lists = {
+        "input_prompts": found.prompts,
+        "recent_reports": found.reports,
+        "recent_report_observations": found.observations,
+        "recent_working_memory": found.working,
     }
+    groups = {name: list(filter(None, map(shown, memories))) for name, memories in lists.items()}
+    return {"session_context": found.context and shown(found.context), **groups}
 
 
 def cleaned(gone: Mapping[Kind, Aged], before: datetime, *, dry_run: bool) -> dict[str, Any]:

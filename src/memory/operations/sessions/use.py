@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memory.operations.render.data import row
 from memory.operations.sessions import rows
@@ -13,13 +13,10 @@ from memory.schema.kinds import GENERAL, SESSION_KINDS, Kind
 from memory.schema.limits import iteration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from memory.engine import Engine
     from memory.operations.sessions.envelope import Envelope, Iteration, Name
-    from memory.schema.answer import Notice
-    from memory.schema.memory import Memory
 
 STORED = (
     "memory_id:number? memory_type:text? agent_id:text? session_id:text? content_hash:text? chunks_created:number? "
@@ -127,28 +124,15 @@ class Using:
             found = self.engine.sessions.resume(needed("session_id", session_id), number)
         except NotFound as error:
             return {"message": said((), str(error))}
-        contexts, told = self._rows([found.context] if found.context else [])
-        prompts, more = self._rows(found.prompts)
-        reports, _ = self._rows(found.reports)
-        remarks, _ = self._rows(found.observations)
-        working, _ = self._rows(found.working)
+        prose = (*found.reports, *found.observations, *found.working)
+        read, notices = self.engine.documents.read([*filter(None, [found.context]), *found.prompts, *prose])
+        whole = {one.memory.id: rows.whole(one) for one in read}
         why = ""
         if found.context is None:
             why = f"no session_context of iteration {number} or before"
         elif found.context.session_iter != number:
             why = f"the latest session_context is of iteration {found.context.session_iter}"
-        return {
-            "session_context": contexts[0] if contexts else None,
-            "input_prompts": prompts,
-            "recent_reports": reports,
-            "recent_report_observations": remarks,
-            "recent_working_memory": working,
-            "message": said(dict.fromkeys((*told, *more)), why),
-        }
-
-    def _rows(self, memories: Iterable[Memory]) -> tuple[list[dict[str, Any]], Sequence[Notice]]:
-        read, notices = self.engine.documents.read(list(memories))
-        return [rows.whole(one) for one in read], notices
+        return rows.resumed(found, lambda memory: whole.get(memory.id)) | {"message": said(notices, why)}
 
     @answers("use", EXPANDED)
     def expand_chunk_context(self, chunk_id: int | str, surrounding_chunks: int = 2) -> Envelope:
@@ -167,11 +151,10 @@ class Using:
     @answers("use", "memory:object?")
     def get_memory_by_id(self, memory_id: int | str) -> Envelope:
         """One memory whole (CAP D30)."""
-        found = self.engine.documents.get(memory_id)
-        memories, notices = self._rows([found])
-        if not memories:
+        found, notices = self.engine.documents.read([self.engine.documents.get(memory_id)])
+        if not found:
             raise NotFound(f"memory {memory_id} was removed just now")
-        return {"memory": memories[0], "message": said(notices)}
+        return {"memory": rows.whole(found[0]), "message": said(notices)}
 
     @answers("use", COUNTED)
     def get_session_stats(self, session_id: str) -> Envelope:
