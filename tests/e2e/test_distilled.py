@@ -104,7 +104,7 @@ def test_an_answer_by_keyword_imports_no_numpy_though_there_are_term_vectors(tau
     )
     names = {line.split("|")[-1].strip() for line in run.stderr.splitlines() if line.startswith("import time")}
 
-    assert "memory.rank.gate" in names
+    assert "memory.rank.match" in names
     assert not [name for name in names if name.startswith(("numpy", "memory.search.term_vectors", "memory.evaluate"))]
 
 

@@ -13,8 +13,8 @@ from notes_made import drafts
 from memory import Config, Draft, Engine, Mode, Query
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine.vectors import LOOK
-from memory.rank.confidence import ANSWERED_MIN_COSINE, CALIBRATED_MODELS, LONG_QUERY, WEAK_MIN_COSINE, confidence
-from memory.rank.order import aged
+from memory.rank.fuse import aged
+from memory.rank.hits import ANSWERED_MIN_COSINE, CALIBRATED_MODELS, LONG_QUERY, WEAK_MIN_COSINE, confidence
 from memory.schema.answer import Hit, Outcome, Scored, Tier
 from memory.schema.memory import ChunkId, MemoryId
 from memory.search.term_vectors.learn import LEAST, learn

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory import Config, Draft, Engine
-from memory.rank.confidence import (
+from memory.rank.hits import (
     ANSWERED_MIN,
     ANSWERED_MIN_COSINE,
     ANSWERED_MIN_COVERAGE,

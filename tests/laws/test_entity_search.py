@@ -18,7 +18,7 @@ from hypothesis import example, given, strategies as st
 from memory import Config, Engine, Kind, Query
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.operations.graph import EntityGraph
-from memory.rank.graph_distance import distance_score, relevance
+from memory.rank.fuse import distance_score, relevance
 from memory.schema.limits import LINE_LIMIT
 from memory.search import near as entity_search
 from memory.search.near import ENTITIES, Wanted

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.rank.gate import (
+from memory.rank.match import (
     DEPTH,
     DISTILLED_COVERAGE,
     DISTILLED_MARGIN,
@@ -14,12 +14,14 @@ from memory.rank.gate import (
     KEYWORD_COVERAGE,
     KEYWORD_MARGIN,
     LEAST_FIT,
+    NEIGHBOURS,
     SHORT_QUERY,
     GateOptions,
+    coverage,
     first_margin,
+    held_by_memory,
     judge,
 )
-from memory.rank.relevance import NEIGHBOURS, coverage, held_by_memory
 from memory.schema.answer import Scored, Tier
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Gate, Term

@@ -15,8 +15,7 @@ from memory import Granularity, Kind, Mode, Query
 from memory.config.config import load
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.rank.fuse import fuse
-from memory.rank.relevance import by_words, relevances
-from memory.rank.rollup import Passage
+from memory.rank.hits import Passage, by_words, relevances
 from memory.schema.answer import Scored, Tier
 from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from memory.rank.order import aged, corrected
+from memory.rank.fuse import aged, corrected
 from memory.schema.answer import Scored
 from memory.schema.memory import ChunkId, MemoryId
 

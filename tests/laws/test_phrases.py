@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.rank.relevance import KEYWORD_SHARE, PROXIMITY_DEPTH as DEPTH, lifted, neighbours, proximities
+from memory.rank.match import KEYWORD_SHARE, PROXIMITY_DEPTH as DEPTH, lifted, neighbours, proximities
 from memory.schema.answer import Scored
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Term

@@ -8,8 +8,8 @@ from hypothesis import assume, given, strategies as st
 from profiles import examples
 
 from memory.rank.fuse import RRF_K, centred, fuse
-from memory.rank.relevance import NEIGHBOURS as TOGETHER
-from memory.rank.rollup import rollup
+from memory.rank.hits import rollup
+from memory.rank.match import NEIGHBOURS as TOGETHER
 from memory.rank.sections import NEIGHBOURS, section, sections, shown
 from memory.schema.answer import Scored
 from memory.schema.memory import Chunk, ChunkId, ChunkType, MemoryId

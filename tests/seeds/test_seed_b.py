@@ -22,7 +22,7 @@ from doubles import Down, Renamed, Watched
 from memory import Config, Draft, Engine, Mode, Query, Scope, Tier
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.operations.render import data, text
-from memory.rank.gate import GateOptions
+from memory.rank.match import GateOptions
 from memory.schema.errors import DimensionMismatch, Unreachable
 from memory.schema.query import Gate
 from memory.search.term_vectors.learn import LEAST

@@ -14,7 +14,7 @@ from memory.engine.maintenance import Maintenance, SearchLog
 from memory.engine.sessions import Sessions
 from memory.engine.vectors import Vectors
 from memory.rank.fuse import Fusing
-from memory.rank.gate import GateOptions
+from memory.rank.match import GateOptions
 from memory.schema.delegate import delegate
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.query import ACTIVE, Gate, Merge, Mode, Query, Scope

@@ -1,20 +1,24 @@
-"""Merging two rankings into one."""
+"""Several signals as one score: two rankings merged, age and corrections, meaning with distance in a graph."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.relevance import RRF_K, coverage, match_strength
+from memory.rank.match import coverage, match_strength
 from memory.schema.query import Merge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from memory.schema.answer import Ranking, Scored
-    from memory.schema.memory import ChunkId
+    from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.query import Term
     from memory.schema.space import Vectors
+
+RRF_K = 60
+"""The constant of reciprocal rank fusion; Cormack, Clarke and Büttcher, SIGIR 2009, found 60 best."""
 
 SHRINK = 50
 """The centre of n vectors is their sum over n + SHRINK, because the mean of a few vectors is mostly those vectors."""
@@ -27,9 +31,9 @@ class Fusing(NamedTuple):
     Attributes:
         candidates: Chunks to take from each retriever, at least.
         deepen: Take more if those cover fewer memories or sections than the query asks for.
-        neighbours: Whether adjacent words of the query count (`memory.rank.relevance`).
+        neighbours: Whether adjacent words of the query count (`memory.rank.match`).
         distilled: Whether the distilled tier may answer.
-        half_life: Days after which a memory's score counts for three quarters (`memory.rank.order`); 0 ignores age.
+        half_life: Days after which a memory's score counts for three quarters (`aged`); 0 ignores age.
     """
 
     weights: tuple[float, float] = (0.3, 0.7)
@@ -59,26 +63,17 @@ def fuse(
         terms: The keyword retriever's terms; the bits of `matched` stand for them.
         weights: Of keywords and vectors.
         proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1 (see
-            `memory.rank.relevance`).
+            `memory.rank.match`).
 
     Returns:
         The candidates with new scores, best first; 0..1 if the weights sum to 1.
-        MINMAX: `w0 · (2 · coverage + BM25 / best BM25 + 0.65 · proximity) / 3.65 + w1 · (n + 1) / (best n + 1)`,
-        where n is the similarity: each retriever counts from its theoretical minimum
-        (Bruch, Gai and Ingber, TOIS 2023).
-        BM25 / best BM25 is 1 for the best however poor it is, so coverage weighs twice as much.
-        A chunk without a vector gets n = 0, neither like the query nor unlike it:
-        waiting for a vector must not make it the worst.
+        MINMAX: see `_from_minimum`.
         MAX: each score divided by the best, a missing one 0 (the seed's rule).
         RRF: `w / (60 + rank)`, summed over the retrievers.
     """
     match merge:
         case Merge.MINMAX:
-            held = {matched: coverage(terms, matched) for matched in {item.matched for item in pool}}
-            parts = [
-                (match_strength(held[item.matched], keyword, proximity.get(item.chunk, 0.0)), vector)
-                for item, (keyword, vector) in zip(pool, _relative(pool, similarities, floor=-1.0), strict=True)
-            ]
+            parts = _from_minimum(pool, similarities, terms, proximity)
         # MAX and RRF score a missing vector 0, as their sources do; only MINMAX knows a neutral value.
         case Merge.MAX:
             parts = _relative(pool, similarities, floor=0.0)
@@ -97,6 +92,26 @@ def shrunk(total: Vectors, count: int) -> Vectors:
         total: The sum of the vectors, shape (dimension,).
     """
     return (total / (count + SHRINK)).astype("float32")
+
+
+def _from_minimum(
+    pool: Sequence[Scored],
+    similarities: Mapping[ChunkId, float],
+    terms: Sequence[Term],
+    proximity: Mapping[ChunkId, float],
+) -> list[tuple[float, float]]:
+    """
+    `(2 · coverage + BM25 / best BM25 + 0.65 · proximity) / 3.65` and `(n + 1) / (best n + 1)`, n being the similarity.
+
+    Each retriever counts from its theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 / best BM25 is 1 for the
+    best however poor it is, so coverage weighs twice as much. A chunk without a vector gets n = 0, neither like the
+    query nor unlike it: waiting for a vector must not make it the worst.
+    """
+    held = {matched: coverage(terms, matched) for matched in {item.matched for item in pool}}
+    return [
+        (match_strength(held[item.matched], keyword, proximity.get(item.chunk, 0.0)), vector)
+        for item, (keyword, vector) in zip(pool, _relative(pool, similarities, floor=-1.0), strict=True)
+    ]
 
 
 def _relative(
@@ -127,7 +142,6 @@ def centred(cosine: float, query_centre: float, chunk_centre: float, centre_leng
 
     Args:
         cosine: q · x, for the query q and a chunk x.
-        cosine: q · x.
         query_centre: q · m, for the centre m.
         chunk_centre: x · m.
         centre_length: m · m.
@@ -135,3 +149,90 @@ def centred(cosine: float, query_centre: float, chunk_centre: float, centre_leng
     numerator = cosine - query_centre - chunk_centre + centre_length
     squares = (1 - 2 * query_centre + centre_length) * (1 - 2 * chunk_centre + centre_length)
     return max(-1.0, min(1.0, numerator / squares**0.5)) if squares > 1e-12 else 0.0
+
+
+# What time does to a ranking: a correction comes before what it corrects, and newer memories may weigh more ------
+
+
+def corrected(ranking: Ranking, successors: Mapping[MemoryId, MemoryId]) -> Ranking:
+    """
+    A ranking in which every memory comes after its successor, if both are ranked.
+
+    The successor's best chunk moves right before the memory, with at least its score; nothing else moves.
+
+    Args:
+        successors: For each superseded memory, the one that replaced it.
+    """
+    best: dict[MemoryId, Scored] = {}
+    for scored in ranking:
+        best.setdefault(scored.memory, scored)
+    done: set[MemoryId] = set()
+    found: list[Scored] = []
+    for scored in ranking:
+        if scored.memory in done:
+            if scored is not best[scored.memory]:
+                found.append(scored)
+            continue
+        for memory in _line(scored.memory, successors):
+            if memory in best and memory not in done:
+                done.add(memory)
+                found.append(best[memory]._replace(score=max(best[memory].score, scored.score)))
+    return tuple(found)
+
+
+def _line(memory: MemoryId, successors: Mapping[MemoryId, MemoryId]) -> list[MemoryId]:
+    """A memory and its successors, newest first."""
+    line = [memory]
+    while (later := successors.get(line[-1])) is not None and later not in line:
+        line.append(later)
+    return line[::-1]
+
+
+def aged(ranking: Ranking, changed: Mapping[MemoryId, datetime], moment: datetime, half_life: float) -> Ranking:
+    """
+    A ranking in which newer memories weigh more: score · (1 + 0.5^(age / half life)) / 2.
+
+    Age never takes more than half. A negative score, which a cosine may be, drops by the same amount.
+
+    Args:
+        changed: When each memory was last changed; a memory that is missing here counts as new.
+        half_life: Days, above 0.
+    """
+
+    def weighed(scored: Scored) -> Scored:
+        days = max(0.0, (moment - changed.get(scored.memory, moment)).total_seconds() / 86_400)
+        return scored._replace(score=scored.score - abs(scored.score) * (1 - 0.5 ** (days / half_life)) / 2)
+
+    return tuple(sorted(map(weighed, ranking), key=lambda scored: (-scored.score, scored.chunk)))
+
+
+# Entities: meaning and distance in the graph -----------------------------------
+
+
+def distance_score(distance: int | None) -> float:
+    """1 / 2^distance (CAP E17), 0..1; 0 if the distance is None."""
+    return 0.0 if distance is None else 0.5**distance
+
+
+def relevance(
+    similarity: float,
+    distance: int | None,
+    keyword: float = 0.0,
+    *,
+    vector_weight: float = 0.5,
+    keyword_weight: float = 0.0,
+) -> float:
+    """
+    Similarity, graph distance and keywords as one score, 0..1.
+
+    w · similarity + (1 - w) / 2^distance (CAP E17), blended with the keyword score by its weight (CAP X47).
+
+    Args:
+        similarity: Similarity in meaning, 0..1.
+        distance: Relations between the entity and the closest entity of the context; None if it is too far away.
+        keyword: Keyword score, 0..1.
+        vector_weight: 0 uses the graph alone, 1 the meaning alone.
+        keyword_weight: 0 ignores keywords, 1 uses nothing else.
+    """
+    score = vector_weight * similarity + (1 - vector_weight) * distance_score(distance)
+    return (1 - keyword_weight) * score + keyword_weight * keyword

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
-from memory.rank.relevance import similarity
-from memory.rank.rollup import SECTIONS_OF, Passage
+from memory.rank.hits import SECTIONS_OF, Passage
+from memory.rank.match import coverage
 from memory.schema.memory import ChunkType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memory.rank.rollup import Outline
     from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import Chunk, ChunkId, MemoryId
     from memory.schema.query import Term
+
+    Outline: TypeAlias = Sequence[tuple[ChunkId, Chunk]]
+    """All chunks of a memory, in order."""
 
 NEIGHBOURS = 3
 """Chunks shown on either side where a body has no headings (CAP X13)."""
@@ -23,23 +25,7 @@ MATCHING_SHARE = 0.5
 """A chunk matches if its similarity is at least this share of the highest, 0..1."""
 
 
-class Section(NamedTuple):
-    """
-    A run of adjacent chunks.
-
-    Attributes:
-        best: The highest-ranked chunk.
-        chunks: All its chunks, in order.
-        start, stop: Code points into the body.
-    """
-
-    best: Scored
-    chunks: tuple[ChunkId, ...]
-    start: int
-    stop: int
-
-
-def sections(ranking: Ranking, outline: Callable[[MemoryId], Outline], limit: int) -> list[Section]:
+def sections(ranking: Ranking, outline: Callable[[MemoryId], Outline], limit: int) -> list[Passage]:
     """
     The sections of the first `SECTIONS_OF` · limit chunks, and of further chunks until there are `limit` sections.
 
@@ -49,7 +35,7 @@ def sections(ranking: Ranking, outline: Callable[[MemoryId], Outline], limit: in
         outline: Gives the chunks of a memory; empty if it was deleted.
     """
     taken: set[ChunkId] = set()
-    found: list[Section] = []
+    found: list[Passage] = []
     for place, scored in enumerate(ranking):
         if place >= SECTIONS_OF * limit and len(found) >= limit:
             break
@@ -60,7 +46,7 @@ def sections(ranking: Ranking, outline: Callable[[MemoryId], Outline], limit: in
             continue  # deleted since it was ranked
         chunks = tuple(id for id, _ in run)
         taken.update(chunks)
-        found.append(Section(scored, chunks, run[0][1].start, run[-1][1].stop))
+        found.append(Passage(scored, 0.0, (), chunks, run[0][1].start, run[-1][1].stop))
     return found
 
 
@@ -108,7 +94,7 @@ def _key(chunk: Chunk) -> tuple[bool, tuple[str, ...]]:
 
 
 def shown(
-    found: Sequence[Section], scores: Mapping[ChunkId, Scored], terms: Sequence[Term], ranking: Ranking, limit: int
+    found: Sequence[Passage], scores: Mapping[ChunkId, Scored], terms: Sequence[Term], ranking: Ranking, limit: int
 ) -> list[Passage]:
     """
     Sections, ordered by the mean score of their matching chunks (CAP A28, A29).
@@ -124,7 +110,7 @@ def shown(
         limit: Sections requested; all of `found` are ranked.
     """
     first = {scored.chunk for scored in ranking[: SECTIONS_OF * limit]}
-    bound = MATCHING_SHARE * max((similarity(terms, scored) for scored in ranking), default=0.0)
+    bound = MATCHING_SHARE * max((_similarity(terms, scored) for scored in ranking), default=0.0)
     passages = []
     for one in found:
         known = [scores[id] for id in one.chunks if id in scores]
@@ -132,9 +118,20 @@ def shown(
             scored
             for scored in known
             if scored.chunk == one.best.chunk
-            or similarity(terms, scored) >= bound > 0
+            or _similarity(terms, scored) >= bound > 0
             or (scored.matched and scored.chunk in first)
         )
         score = sum(scored.score for scored in matching) / len(matching)
-        passages.append(Passage(one.best, score, matching, one.chunks, one.start, one.stop))
+        passages.append(one._replace(score=score, matching=matching))
     return sorted(passages, key=lambda passage: -passage.score)
+
+
+def _similarity(terms: Sequence[Term], scored: Scored) -> float:
+    """
+    How similar a chunk is to the query, 0..1: its cosine, or 0 if that is negative (CAP A13, X17).
+
+    Without a known cosine, the share of the query's weight that it holds.
+    """
+    if scored.cosine is None:
+        return coverage(terms, scored.matched)
+    return min(1.0, max(0.0, scored.cosine))

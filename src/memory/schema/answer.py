@@ -110,11 +110,11 @@ class Hit(NamedTuple):
     Attributes:
         chunk: The best chunk, which made this a hit.
         text: What is shown: the slice of the chunk (FINE), its section (MEDIUM), or the best passage (COARSE).
-        score: Tier keyword: the keyword part of a merge, 0..1 (see `memory.rank.relevance.by_words`); vector:
+        score: Tier keyword: the keyword part of a merge, 0..1 (see `memory.rank.hits.by_words`); vector:
             the cosine;
             hybrid, distilled: the merged score, 0..1. MEDIUM: its mean over the matching chunks.
         relevance: The number that the hits are sorted by, comparable within their answer, 0..1; see
-            `memory.rank.relevance`.
+            `memory.rank.hits.relevances`.
         similarity: Cosine with the query, -1..1; MEDIUM: its mean over the matching chunks, or that of `chunk` if none
             matches. None if the query has no vector, or the chunk has none.
         coverage: Share of the query's weight that the memory's found chunks hold, 0..1.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.confidence import confidence
-from memory.rank.graph_distance import relevance
-from memory.rank.relevance import coverage, held_by_memory
+from memory.rank.fuse import relevance
+from memory.rank.hits import confidence
+from memory.rank.match import coverage, held_by_memory
 from memory.schema.answer import Notice, Outcome, Searched, Tier
 from memory.schema.errors import EmbedError, Invalid, NotFound, SpaceMismatch
 from memory.schema.kinds import Kind
@@ -46,7 +46,7 @@ ENTITIES = Scope(kinds=frozenset({Kind.ENTITY}))
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """
-    What is looked for, and around what; see `memory.rank.graph_distance.relevance` for the weights.
+    What is looked for, and around what; see `memory.rank.fuse.relevance` for the weights.
 
     Attributes:
         around: The entities of the context; if empty, the graph does not count.
@@ -78,7 +78,7 @@ class EntityHit(NamedTuple):
     One entity of an answer.
 
     Attributes:
-        score: See `memory.rank.graph_distance.relevance`, 0..1. Without vectors,
+        score: See `memory.rank.fuse.relevance`, 0..1. Without vectors,
             the share of the query's weight that the entity holds replaces the similarity.
         cosine: With the query, -1..1; None if no vector was compared.
         distance: Relations to the closest entity of the context; None if that is beyond the distance that counts.

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import centred, fuse, shrunk
-from memory.rank.relevance import PROXIMITY_DEPTH, lifted, neighbours, proximities
+from memory.rank.match import PROXIMITY_DEPTH, lifted, neighbours, proximities
 from memory.schema.answer import Notice, Scored, Step
 from memory.schema.query import EVERYTHING, Merge
 from memory.text.terms import terms

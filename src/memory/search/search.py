@@ -5,10 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.confidence import confidence
-from memory.rank.gate import DEPTH, GateOptions, judge
-from memory.rank.relevance import by_words, coverage, held_by_memory, relevances
-from memory.rank.rollup import SECTIONS_OF, rollup
+from memory.rank.hits import SECTIONS_OF, by_words, confidence, relevances, rollup
+from memory.rank.match import DEPTH, GateOptions, coverage, held_by_memory, judge
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier, Verdict
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
 from memory.schema.query import Gate, Granularity, Mode
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
     from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
-    from memory.rank.rollup import Passage
+    from memory.rank.hits import Passage
     from memory.schema.answer import Ranking
     from memory.schema.holder import Backfilled
     from memory.schema.memory import ChunkId, MemoryId
@@ -232,7 +230,7 @@ class _Search:
         mixed = not statuses or len(statuses) > 1
         if not found.ranking or not (mixed or half_life):
             return found
-        from memory.rank.order import aged, corrected
+        from memory.rank.fuse import aged, corrected
 
         ranking = found.ranking
         memories = self._store.memories.by_id(list({scored.memory for scored in ranking}))
@@ -344,8 +342,8 @@ class _Search:
 
 
 def _corrected(passages: Sequence[Passage], later: Mapping[MemoryId, MemoryId]) -> list[Passage]:
-    """`memory.rank.order.corrected` for sections, which have an order and scores of their own."""
-    from memory.rank.order import corrected
+    """`memory.rank.fuse.corrected` for sections, which have an order and scores of their own."""
+    from memory.rank.fuse import corrected
 
     sections = {passage.best.chunk: passage for passage in passages}
     ranking = corrected(tuple(passage.best._replace(score=passage.score) for passage in passages), later)

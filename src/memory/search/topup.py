@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.rollup import SECTIONS_OF, Passage, alone
+from memory.rank.hits import SECTIONS_OF, Passage, alone
 from memory.schema.answer import Scored
 from memory.schema.query import Granularity
 

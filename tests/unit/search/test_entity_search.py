@@ -12,7 +12,7 @@ from sessions_made import Compass
 
 from memory import Draft, Query
 from memory.operations.graph import hybrid_relevance
-from memory.rank.graph_distance import distance_score, relevance
+from memory.rank.fuse import distance_score, relevance
 from memory.schema.errors import Invalid
 from memory.search.near import ENTITIES, Wanted
 

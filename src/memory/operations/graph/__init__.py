@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations.graph.find import Finding
 from memory.operations.graph.keep import Keeping
-from memory.rank.graph_distance import relevance
+from memory.rank.fuse import relevance
 from memory.schema.delegate import delegate
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class EntityGraph:
 
 
 def hybrid_relevance(vector_score: float, graph_distance: int | None, vector_weight: float = 0.5) -> float:
-    """The documented name (CAP E17) of `memory.rank.graph_distance.relevance`."""
+    """The documented name (CAP E17) of `memory.rank.fuse.relevance`."""
     return relevance(vector_score, graph_distance, vector_weight=vector_weight)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from memory.rank.graph_distance import relevance
+from memory.rank.fuse import relevance
 from memory.schema.errors import Invalid
 from memory.schema.limits import check_distance
 from memory.schema.query import MOST, check_limit

@@ -1,21 +1,136 @@
-"""The gate: how far a tiered search goes, and whether it pays for an embedding."""
+"""
+How well chunks match the words of a query, and whether that is enough: the gate.
+
+A chunk matches by the share of the query's words it holds (coverage) and by the share that is adjacent in it
+(proximity).
+"""
 
 from __future__ import annotations
 
 import math
+import re
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.relevance import NEIGHBOURS, coverage, held_by_memory, strengths
 from memory.schema.answer import Tier, Verdict
 from memory.schema.query import Gate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.schema.answer import Ranking
-    from memory.schema.memory import ChunkId
+    from memory.schema.answer import Ranking, Scored
+    from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.query import Term
+
+NEIGHBOURS = 0.65
+"""Weight of proximity in the keyword part, where BM25 has 1."""
+
+
+def coverage(terms: Sequence[Term], matched: int) -> float:
+    """Share of the query's weight held by the terms whose bits are set in `matched`, 0..1."""
+    total = sum(term.weight for term in terms)
+    held = sum(term.weight for i, term in enumerate(terms) if matched >> i & 1)
+    return held / total if total else 0.0
+
+
+def match_strength(coverage: float, keyword: float, proximity: float) -> float:
+    """
+    How well a chunk matches the words of a query, 0..1.
+
+    Args:
+        coverage: Share of the query's weight that it holds, 0..1.
+        keyword: BM25 over the best BM25, 0..1.
+        proximity: Share of the query's weight whose words are adjacent in it, 0..1.
+    """
+    return (2 * coverage + keyword + NEIGHBOURS * proximity) / (3 + NEIGHBOURS)
+
+
+def strengths(
+    terms: Sequence[Term], chunks: Sequence[Scored], *, best: float, proximity: Mapping[ChunkId, float]
+) -> list[float]:
+    """
+    `match_strength` of each chunk.
+
+    Args:
+        best: The best BM25 of all results.
+        proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1.
+    """
+    held = {bits: coverage(terms, bits) for bits in {one.matched for one in chunks}}
+    return [
+        match_strength(held[one.matched], (one.keyword or 0.0) / (best or 1.0), proximity.get(one.chunk, 0.0))
+        for one in chunks
+    ]
+
+
+def held_by_memory(ranking: Ranking) -> Mapping[MemoryId, int]:
+    """For each memory, best first: the terms that its chunks hold between them, as bits like `Scored.matched`."""
+    held: dict[MemoryId, int] = {}
+    for scored in ranking:
+        held[scored.memory] = held.get(scored.memory, 0) | scored.matched
+    return held
+
+
+# Adjacent words: evidence for the same phrase, which BM25 does not see ----------
+
+PROXIMITY_DEPTH = 30
+"""Chunks to look at: reading a hundred changed no judged set by more than 0.0001 of nDCG@10."""
+
+KEYWORD_SHARE = 0.4
+"""What a chunk that has all pairs of a query gains in the keyword ranking, as a share of the best BM25."""
+
+_WORD = re.compile(r"\w+")
+
+
+def neighbours(text: str, terms: Sequence[Term]) -> Mapping[str, float]:
+    """
+    The pairs of adjacent words in a query, as ` a b `, each with its share of the query's weight.
+
+    A pair weighs the mean of its words' weights. Stop words weigh nothing,
+    so "is the" is dropped and "in memory" counts a little.
+    """
+    weights: dict[str, float] = {}
+    for term in terms:
+        words = _WORD.findall(term.text.lower())
+        for word in words:
+            weights[word] = max(weights.get(word, 0.0), term.weight / len(words))
+    total = sum(term.weight for term in terms) or 1.0
+    words = _WORD.findall(text.lower())
+    pairs = {f" {a} {b} ": (weights.get(a, 0.0) + weights.get(b, 0.0)) / 2 / total for a, b in pairwise(words)}
+    return {pair: share for pair, share in pairs.items() if share > 0}
+
+
+def proximities(pairs: Mapping[str, float], texts: Mapping[ChunkId, str]) -> Mapping[ChunkId, float]:
+    """
+    For each text, the share of the query's weight whose pairs it has, 0..1; the first and last word count half,
+    so it stays below 1.
+
+    Words must be equal but for case: matching inflected forms too gained nothing on the judged sets.
+    """
+    found = {}
+    for chunk, text in texts.items():
+        plain = f" {' '.join(_WORD.findall(text.lower()))} "
+        found[chunk] = min(1.0, sum(share for pair, share in pairs.items() if pair in plain))
+    return found
+
+
+def lifted(ranking: Ranking, proximity: Mapping[ChunkId, float]) -> Ranking:
+    """
+    A keyword ranking with the bonus for adjacent words: score = BM25 + 0.4 · best BM25 · share.
+
+    Only the first `PROXIMITY_DEPTH` are rescored; the others stay behind them in their order.
+    """
+    if not ranking or not proximity:
+        return ranking
+    best = max(scored.score for scored in ranking)
+    first = [
+        scored._replace(score=scored.score + KEYWORD_SHARE * best * proximity.get(scored.chunk, 0.0))
+        for scored in ranking[:PROXIMITY_DEPTH]
+    ]
+    return (*sorted(first, key=lambda scored: (-scored.score, scored.chunk)), *ranking[PROXIMITY_DEPTH:])
+
+
+# The gate: how far a tiered search goes, and whether it pays for an embedding ---
 
 DEPTH = 30
 """Chunks the gate looks at. More would hardly change its verdicts and would slow down every search."""

@@ -1,14 +1,115 @@
-"""Confidence: whether the hits are likely to be what the query asked for."""
+"""From a ranking to hits: passages of the requested size, their scores, and how far an answer can be trusted."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from memory.rank.fuse import RRF_K
+from memory.rank.match import strengths
 from memory.schema.answer import Outcome, Tier
+from memory.schema.query import Granularity, Merge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from memory.schema.answer import Ranking, Scored
+    from memory.schema.memory import ChunkId, MemoryId
+    from memory.schema.query import Term
+
+SECTIONS_OF = 5
+"""Chunks to rank for each section requested (CAP A22)."""
+
+
+class Passage(NamedTuple):
+    """
+    What one hit shows.
+
+    Attributes:
+        best: Its best chunk.
+        score: What it is ranked by: the score of its best chunk, or the mean of the matching ones.
+        matching: Its matching chunks, with their scores; empty if it only fills up an answer.
+        chunks: All its chunks, in order.
+        start, stop: Code points into the body; equal if only the chunk is shown.
+        topup: See `memory.schema.answer.Hit`.
+    """
+
+    best: Scored
+    score: float
+    matching: tuple[Scored, ...]
+    chunks: tuple[ChunkId, ...]
+    start: int = 0
+    stop: int = 0
+    topup: str = ""
+
+
+def alone(scored: Scored, topup: str = "") -> Passage:
+    """A passage of one chunk."""
+    return Passage(scored, scored.score, () if topup else (scored,), (scored.chunk,), topup=topup)
+
+
+def rollup(ranking: Ranking, granularity: Granularity, limit: int) -> list[Passage]:
+    """At most `limit` chunks (FINE), or the best chunk of each memory (COARSE), best first."""
+    if granularity is Granularity.FINE:
+        best = list(ranking[:limit])
+    else:
+        firsts: dict[MemoryId, Scored] = {}
+        for scored in ranking:
+            firsts.setdefault(scored.memory, scored)
+        best = list(firsts.values())[:limit]
+    return [alone(scored) for scored in best]
+
+
+def by_words(
+    passages: Sequence[Passage], terms: Sequence[Term], *, best: float, proximity: Mapping[ChunkId, float]
+) -> list[float]:
+    """
+    How well passages found by keyword alone match the query, 0..1, best first.
+
+    The mean `match_strength` of the chunks that match, as in the merge. BM25 itself says nothing in a small store,
+    where it is 0.000001.
+    BM25 decides the order, so no passage scores above the one before it. One without a matching chunk scores 0.
+
+    Args:
+        passages: Best first.
+        best: The best BM25 of all results.
+        proximity: See `match_strength`.
+    """
+    scores: list[float] = []
+    for passage in passages:
+        parts = strengths(terms, passage.matching, best=best, proximity=proximity)
+        mean = sum(parts) / len(parts) if parts else 0.0
+        scores.append(min(mean, scores[-1] if scores else 1.0))
+    return scores
+
+
+def relevances(
+    scores: Sequence[float], tier: Tier, *, coverage: float, weights: tuple[float, float], merge: Merge
+) -> list[float]:
+    """
+    The scores of one answer as shares of the best possible score, 0..1, in the same order.
+
+    KEYWORD: the first hit gets its coverage, the others proportionally less. VECTOR: the cosine,
+    or 0 if that is negative.
+    HYBRID, DISTILLED: the merged score divided by the sum of the weights; with RRF,
+    by what ranking first in both gives.
+
+    Args:
+        scores: Highest first.
+        coverage: Share of the query's weight that the first hit holds, 0..1.
+        weights, merge: See `memory.rank.fuse.fuse`.
+    """
+    match tier:
+        case Tier.KEYWORD:
+            scale = coverage / scores[0] if scores and scores[0] > 0 else 0.0
+        case Tier.VECTOR:
+            scale = 1.0
+        case Tier.HYBRID | Tier.DISTILLED:
+            scale = (RRF_K + 1 if merge is Merge.RRF else 1) / (sum(weights) or 1.0)
+    return [min(1.0, max(0.0, score * scale)) for score in scores]
+
+
+# Confidence: whether the hits are likely to be what the query asked for --------
 
 CALIBRATED_MODELS = ("all-minilm-l6-v2", "all-minilm")
 """Models whose cosines the thresholds below fit; names without the part before a slash or after a colon."""
