@@ -42,8 +42,8 @@ STORE_WRITES = (
     ),
     Mutant(
         "vectors-go-after-their-chunks",
-        'generations.forget_memory(db, key(id))\n        db.execute("delete from chunks where memory_id = ?", (key(id),))',
-        'db.execute("delete from chunks where memory_id = ?", (key(id),))\n        generations.forget_memory(db, key(id))',
+        'generations.forget_memory(db, key(id))\n            db.execute("delete from chunks where memory_id = ?", (key(id),))',
+        'db.execute("delete from chunks where memory_id = ?", (key(id),))\n            generations.forget_memory(db, key(id))',
         "test_stores.py",
         "sqlite",
     ),

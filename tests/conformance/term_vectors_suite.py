@@ -14,7 +14,7 @@ from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
 from memory.store import Learned, TermVector
-from memory.store.neighbours import REACH
+from memory.store.vectors import REACH
 from memory.write.cleanup import clear_run, forget_aged
 from memory.write.rules import delete_memories, replace_memory, write_entries
 

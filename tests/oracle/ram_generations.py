@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RamGenerations(Part):
-    """See `memory.store.generations.Generations`."""
+    """See `memory.store.vectors.Generations`."""
 
     def every(self) -> Sequence[Generation]:
         with self.data.lock:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from memory.schema.answer import Scored
-from memory.store.columns import WEIGHTS
+from memory.store import WEIGHTS
 from memory.text.stems import stems
 from memory.text.terms import folded, forms, weighed
 from oracle.ram_chunks import columns
@@ -27,7 +27,7 @@ FLOOR = 1e-6  # its idf of a term that more than half of all rows hold
 
 
 class RamKeywords(Part):
-    """See `memory.store.keywords.Keywords`."""
+    """See `memory.store.memories.Keywords`."""
 
     def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
         with self.data.lock:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RamRuns(Part):
-    """See `memory.store.runs.Runs`."""
+    """See `memory.store.memories.Runs`."""
 
     def latest(self, limit: int) -> tuple[Sequence[Run], int]:
         with self.data.lock:

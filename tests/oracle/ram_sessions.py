@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RamSessions(Part):
-    """See `memory.store.sessions.Sessions`."""
+    """See `memory.store.memories.Sessions`."""
 
     def by_iteration(self, scope: Scope, limit: int, *, latest_first: bool = True) -> Sequence[Memory]:
         with self.data.lock:

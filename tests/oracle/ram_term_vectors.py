@@ -8,7 +8,7 @@ import numpy as np
 
 from memory.schema.errors import Invalid
 from memory.store import State
-from memory.store.neighbours import neighbours
+from memory.store.vectors import neighbours
 from oracle.ram_chunks import excerpt, vectors_of
 from oracle.ram_data import Part
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RamTermVectors(Part):
-    """See `memory.store.term_vectors.TermVectors`."""
+    """See `memory.store.vectors.TermVectors`."""
 
     def learned(self, generation: int) -> Learned | None:
         with self.data.lock:

@@ -29,7 +29,7 @@ Check: TypeAlias = "Callable[[MeteredEmbedder, Vectors], None]"
 
 
 class Generations(Protocol):
-    """What embedders read and write of generations; see `memory.store.generations.Generations`."""
+    """What embedders read and write of generations; see `memory.store.vectors.Generations`."""
 
     def every(self) -> Sequence[Generation]: ...
 

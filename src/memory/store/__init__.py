@@ -32,21 +32,16 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from memory.schema.memory import MemoryId
-    from memory.store.generations import Generations
     from memory.store.graph import Graph
-    from memory.store.keywords import Keywords
-    from memory.store.memories import Memories
-    from memory.store.queue import Queue
-    from memory.store.runs import Runs
-    from memory.store.sessions import Sessions
-    from memory.store.term_vectors import TermVectors
+    from memory.store.memories import Keywords, Memories, Runs, Sessions
     from memory.store.usage import Usage
-    from memory.store.vectors import VectorIndex
+    from memory.store.vectors import Generations, Queue, TermVectors, VectorIndex
 
 __all__ = [
     "RESOLVED",
     "SEARCHES",
     "UID_PREFIX",
+    "WEIGHTS",
     "Aged",
     "Attached",
     "Claim",
@@ -78,6 +73,26 @@ UNSEEN = "whether the keyword index is what it should be cannot be found out whe
 
 RESOLVED = 10  # candidates named for an ambiguous reference
 UID_PREFIX = 8  # characters from which a prefix of a uid is a reference
+
+WEIGHTS = {
+    "title": 3.0,
+    "heading": 1.5,
+    "text": 1.0,
+    "why": 1.0,
+    "impact": 1.0,
+    "tags": 1.5,
+    "category": 0.5,
+    "project": 0.5,
+    "source": 0.5,
+    "files": 1.0,
+    "grams": 1.0,
+}
+"""
+BM25 weights of the columns, in the order of the index.
+
+Title, heading, text and grams are those of every chunk. The others are facts about the whole memory and stand with
+its first chunk only, so that a long memory does not look like many that agree.
+"""
 
 
 class Store(Protocol):

@@ -1,4 +1,4 @@
-"""Where memories, their bodies and their chunks are kept: a part of every store."""
+"""Where memories are kept and found: parts of every store."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from memory.schema.answer import Ranking
     from memory.schema.document import Details
     from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
-    from memory.schema.query import Scope
-    from memory.store.values import Entry, Match
+    from memory.schema.query import Scope, Term
+    from memory.store.values import Entry, Match, Run, Session, ToolCall
 
 
 class Memories(Protocol):
@@ -113,4 +114,114 @@ class Memories(Protocol):
 
     def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
         """All chunks of each memory that is there, in order."""
+        ...
+
+
+class Keywords(Protocol):
+    """
+    The keyword index over the chunks.
+
+    Raises:
+        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+    """
+
+    def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
+        """
+        The terms with what the store knows of them; of those that mean the same to it, in all their forms, the first.
+
+        A word of at least 3 characters that hardly a chunk holds becomes a prefix, if that finds more. In place of a
+        term that no chunk holds in any form stand its parts, if a chunk holds one of them. The rarest are looked for
+        first, as long as `memory.text.terms.Allowance` allows; those that would read more are `cut`. The rule is
+        `memory.text.terms.weighed`: a store counts.
+        """
+        ...
+
+    def by_keyword(self, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
+        """The best k chunks in scope that hold any of the terms, by BM25. `terms` come from `weigh`."""
+        ...
+
+    def keyword_scores(self, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
+        """The same scores for given chunks; those that hold no term are left out."""
+        ...
+
+    def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
+        """What is indexed of chunks in words: title, heading, text, why, impact, a line each; those that are there."""
+        ...
+
+
+class Sessions(Protocol):
+    """
+    Where memories are read by session and age.
+
+    Raises:
+        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+    """
+
+    def by_iteration(self, scope: Scope, limit: int, *, latest_first: bool = True) -> Sequence[Memory]:
+        """
+        Memories in scope by iteration, then by creation, then by id, highest first; those of no iteration count as the
+        lowest. The other way round if not `latest_first`.
+        """
+        ...
+
+    def latest(self, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
+        """
+        The sessions with the latest activity, latest first, of those at one moment by name; and how many there are.
+
+        Args:
+            agent: Counts the memories of this agent alone.
+        """
+        ...
+
+    def summary(self, id: str) -> Session | None:
+        """What is kept of a session; None if nothing is."""
+        ...
+
+    def aged(self, scope: Scope, before: datetime, limit: int | None = None) -> Sequence[tuple[MemoryId, int]]:
+        """The memories in scope that were made before a moment, lowest id first, and how many chunks each has."""
+        ...
+
+
+class Runs(Protocol):
+    """
+    Research runs, and the tools used in them. A run is there as long as a memory of a research kind or a call names it.
+
+    Raises:
+        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+    """
+
+    def latest(self, limit: int) -> tuple[Sequence[Run], int]:
+        """The runs with the latest activity, latest first, of those at one moment by name; and how many there are."""
+        ...
+
+    def any(self) -> bool:
+        """Whether there is a memory of a research kind."""
+        ...
+
+    def summary(self, id: str) -> Run | None:
+        """What is kept of a run; None if nothing is."""
+        ...
+
+    def log(self, calls: Sequence[ToolCall]) -> Sequence[int]:
+        """Keep calls, all in one transaction; their ids. One whose uid is there is not kept again."""
+        ...
+
+    def calls(
+        self, run: str | None = None, *, agent: str | None = None, after: int = 0, limit: int = 1000
+    ) -> Sequence[tuple[int, ToolCall]]:
+        """
+        Calls with an id above `after`, lowest first, with their ids.
+
+        Args:
+            run, agent: Only of this run, of this agent; None takes those of all, and of none.
+        """
+        ...
+
+    def forget_calls(self, run: str | None, limit: int) -> int:
+        """
+        Remove calls, lowest ids first; how many there were.
+
+        Args:
+            run: Of this run; None takes those of all, and of none.
+        """
         ...

@@ -1,16 +1,67 @@
-"""Where the vectors of chunks are kept and compared: a part of every store."""
+"""Where vectors are kept, of chunks and of terms, and what waits for one: parts of every store."""
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import TYPE_CHECKING, Protocol
 
+from memory.store.values import State
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.query import Scope
-    from memory.schema.space import Vectors, Window
+    from memory.schema.space import Space, Vectors, Window
+    from memory.store.values import Claim, Generation, Learned, TermVector, Waiting
+
+
+class Generations(Protocol):
+    """
+    Generations of vectors. At most one is active: it answers. One that is gone is NotFound, where nothing else is said.
+
+    Raises:
+        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+    """
+
+    def every(self) -> Sequence[Generation]:
+        """Oldest first."""
+        ...
+
+    def begin(self, space: Space, moment: datetime) -> Generation:
+        """
+        The living (active, else building) generation of a space, made if there is none: active if no other is,
+        else building. Only one is being built: another that was begun is dropped. A retired generation of the
+        space, the latest, is taken up again with its vectors and its fingerprint instead of making one.
+        """
+        ...
+
+    def activate(self, generation: int, *, instead_of: int | None, former: State = State.RETIRED) -> bool:
+        """
+        Let a generation answer, if the active one is still the one named (compare and set).
+
+        Chunks that have no vector in it are queued; what failed for another generation has not failed for this.
+        To activate the active one changes nothing.
+
+        Args:
+            former: What becomes of the one that answered until now: RETIRED, or BUILDING, so that it can be taken
+                up again; another that was being built is then dropped.
+        """
+        ...
+
+    def fingerprint(self, generation: int) -> Vectors | None:
+        """How the model answered a fixed text when the generation was new, shape (dimension,); None if not known."""
+        ...
+
+    def mark(self, generation: int, fingerprint: Vectors) -> None:
+        """Remember it, unless there is one already or the generation is gone."""
+        ...
+
+    def drop(self, generation: int) -> None:
+        """Remove a generation with its vectors; the active one stays, one that is gone is no matter."""
+        ...
 
 
 class VectorIndex(Protocol):
@@ -76,3 +127,163 @@ class VectorIndex(Protocol):
     def centre(self, generation: int) -> tuple[Vectors, int]:
         """The sum of all vectors of a generation, shape (dimension,), float64, and how many there are."""
         ...
+
+
+class Queue(Protocol):
+    """
+    Chunks that wait for a vector in the active generation, who embeds them at the moment, and the first windows of chunks
+    that have too many to be embedded at once. Those answer no search: a chunk has the vectors of all its windows, or none.
+    They go with the chunk, with the generation, and when `VectorIndex.set_vectors` gives the chunk its vectors.
+
+    Raises:
+        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+    """
+
+    def queued(self) -> int:
+        """How many chunks are in the queue."""
+        ...
+
+    def claim(
+        self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime, by: str
+    ) -> Sequence[Excerpt]:
+        """
+        Chunks in the queue that nobody claims `now`, those with the fewest failures first, of these the lowest id. They
+        are claimed `until` then, so that two who backfill do not both embed them; a vector, a failure or `release` ends
+        a claim.
+
+        Args:
+            tried_before: Leaves out those that failed at this moment or later; None takes only those never tried.
+            by: Who claims them, as `claims` says it again.
+        """
+        ...
+
+    def claims(self, now: datetime) -> Sequence[Claim]:
+        """What is claimed `now`: a line for each holder, in their order; the nameless one, of a former version, first."""
+        ...
+
+    def release(self, ids: Sequence[ChunkId] = (), *, by: Sequence[str] = ()) -> None:
+        """Give up the claims of some chunks, and all claims of some holders; others are skipped."""
+        ...
+
+    def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
+        """Note on queued chunks that embedding them failed; others are skipped."""
+        ...
+
+    def unembedded(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Waiting]:
+        """Of these memories those that have a chunk in the queue."""
+        ...
+
+    def failures(self, limit: int) -> Sequence[Waiting]:
+        """Memories with a chunk whose embedding failed, the latest failure first, of those at one moment the lowest id."""
+        ...
+
+    def begun(self, generation: int, chunk: ChunkId, stamp: int) -> Vectors | None:
+        """
+        The vectors that are there so far of a chunk that is not embedded to its end, shape (windows, dimension), in their order; None if that is nothing.
+
+        Args:
+            stamp: Of the text that is embedded: what is there of another does not count.
+        """
+        ...
+
+    def add_begun(self, generation: int, chunk: ChunkId, stamp: int, vectors: Vectors, *, first: int) -> bool:
+        """
+        Keep the vectors of further windows. What is there of another text goes.
+
+        Args:
+            first: Number of the first window, from 0.
+
+        Returns:
+            Whether they are kept: not if the generation or the chunk is gone, or if `first` is not how many are there,
+            for then somebody else goes on with it.
+        """
+        ...
+
+
+class TermVectors(Protocol):
+    """
+    A vector for each term of a store, learned from the vectors of one generation; asked instead of the model. A term is
+    one stem, or two with a blank between them. A generation that is cleared or dropped takes its term vectors along.
+
+    Nothing of a text that is removed or replaced stays in them. In the same transaction, and of every generation, those
+    go whose term holds a word which no chunk holds any more, and those of two words that stood together in a chunk which
+    was removed (`neighbours`), wherever else they do: only the next learning knows.
+
+    Raises:
+        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+    """
+
+    def learned(self, generation: int) -> Learned | None:
+        """How its term vectors were learned; None if it has none or is gone."""
+        ...
+
+    def answering(self) -> tuple[int, float | None]:
+        """
+        The active generation, 0 if there is none, and how well its term vectors fit, as `learned` says; None if it has
+        none.
+        """
+        ...
+
+    def learn(
+        self, generation: int, learned: Learned, term_vectors: Sequence[TermVector], *, instead_of: Learned | None
+    ) -> bool:
+        """
+        Keep term vectors in place of those there were. A term with a word that no chunk holds, perhaps not any more, is
+        left out.
+
+        Args:
+            term_vectors: Of each term one.
+            instead_of: How the former were learned, known by its time, if there were any: if somebody else has learned or
+                forgotten meanwhile, nothing is written (compare and set).
+
+        Returns:
+            Whether it is kept; False also if the generation is gone.
+
+        Raises:
+            Invalid: The basis is not as wide as the vectors, or a code not as long as the basis has rows.
+        """
+        ...
+
+    def of_terms(self, generation: int, terms: Sequence[str]) -> Mapping[str, TermVector]:
+        """Those that are known."""
+        ...
+
+    def lessons(self, generation: int, after: ChunkId, limit: int) -> Sequence[tuple[Excerpt, Vectors]]:
+        """
+        Chunks with vectors in the generation whose id is above `after`, lowest first; the vectors of each, of shape
+        (windows, dimension).
+
+        Raises:
+            NotFound: The generation is gone.
+        """
+        ...
+
+    def size(self, generation: int) -> int:
+        """How many terms are known; 0 if it is gone."""
+        ...
+
+
+REACH = 8
+"""
+How far a word may stand behind another, in words. Whoever learns leaves out words such as "of the", in between. (Of prose
+and code none was found that stood farther away. Any two words of a chunk would be four to eight times as many terms.)
+"""
+
+
+def neighbours(columns: Sequence[Sequence[str]]) -> Iterator[str]:
+    """
+    Any two words that stand within `REACH` of each other, with a blank between them.
+
+    Args:
+        columns: The words of each column of the index. Any of them may follow any other.
+    """
+    texts = [column for column in columns if column]
+    for column in texts:
+        yield from _following(column)
+    for former, latter in permutations(texts, 2):
+        yield from (f"{first} {second}" for first in former[-REACH:] for second in latter[:REACH])
+
+
+def _following(column: Sequence[str]) -> Iterator[str]:
+    for place, first in enumerate(column):
+        yield from (f"{first} {second}" for second in column[place + 1 : place + 1 + REACH])

@@ -174,7 +174,7 @@ def weighed(
     terms: Sequence[Term], total: int, held: Callable[[str], tuple[int, int]], rows: Callable[[Phrased], int]
 ) -> tuple[Term, ...]:
     """
-    See `memory.store.keywords.Keywords.weigh`, which this is, given what an index can count.
+    See `memory.store.memories.Keywords.weigh`, which this is, given what an index can count.
 
     Args:
         total: Chunks.

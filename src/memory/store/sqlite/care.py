@@ -1,18 +1,19 @@
-"""What is wrong with a database, and how what is derived in it is made anew."""
+"""How much there is in a database, what is wrong with it, and how what is derived in it is made anew."""
 
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from memory.schema.errors import StoreDamaged, StoreReadOnly
-from memory.store import UNSEEN
-from memory.store.sqlite import damage, generations, unlearn
+from memory.store import UNSEEN, Counts
+from memory.store.sqlite import damage, generations
+from memory.store.sqlite.rows import read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -29,6 +30,40 @@ TOLD = 20  # texts that cannot be read that are named
 NAMED = 3  # faults of the file that are quoted
 
 
+def counts(db: apsw.Connection) -> Counts:
+    """See `Store.counts`."""
+
+    def one(sql: str) -> Any:
+        return db.execute(sql).get
+
+    memories, superseded = one("select count(*), count(*) filter (where status = 'superseded') from memories")
+    queued, failed = one("select count(*), count(*) filter (where attempts > 0) from embed_queue")
+    waiting_memories, failed_memories = one(
+        """select count(distinct c.memory_id), count(distinct c.memory_id) filter (where q.attempts > 0)
+           from embed_queue q cross join chunks c on c.id = q.chunk_id"""
+    )
+    latest = "where tried_at is not null order by tried_at desc, chunk_id desc limit 1"
+    kinds: Iterable[Row] = read(db, "select kind, count(*) from memories group by kind order by 2 desc, 1")
+    projects: Iterable[Row] = read(
+        db,
+        "select project, count(*) from memories where project is not null group by project order by 2 desc, 1 limit 20",
+    )
+    return Counts(
+        memories=memories,
+        superseded=superseded,
+        chunks=one("select value from counters where name = 'chunks'"),
+        keyword_only=one(f"select count(*) from ({generations.KEYWORD_ONLY})"),
+        queued=queued,
+        failed=failed,
+        last_error=one(f"select last_error from embed_queue {latest}") or "",
+        waiting_memories=waiting_memories,
+        failed_memories=failed_memories,
+        kinds=tuple((name, count) for name, count in kinds),
+        projects=tuple((name, count) for name, count in projects),
+        bytes=one("pragma page_count") * one("pragma page_size"),
+    )
+
+
 def check(database: Database) -> tuple[str, ...]:
     """
     See `Store.check`. Of a file that is damaged nothing else is said.
@@ -43,7 +78,7 @@ def check(database: Database) -> tuple[str, ...]:
         found = [*_orphans(db), *_incomplete(db), *_miscounted(db)]
         for generation in generations.every(db):
             found += _generation_faults(db, generation)
-        found += [f"the lexicon of generation {id} {what}" for id, what in unlearn.faults(db)]
+        found += [f"the lexicon of generation {id} {what}" for id, what in generations.term_faults(db)]
         found += [f"the table {name} belongs to no generation" for name in _stray(db)]
         found += _misqueued(db)
     try:
@@ -192,8 +227,8 @@ def repair(db: apsw.Connection, path: str) -> None:
         _sum_anew(db, generation)
     generations.renew(db, generations.active(db))
     db.execute("insert into passages_fts (passages_fts) values ('rebuild')")
-    for id, _ in unlearn.faults(db):
-        unlearn.forget(db, id)
+    for id, _ in generations.term_faults(db):
+        generations.forget_terms(db, id)
     for name in [name for (name,) in db.execute("select name from counters")]:
         db.execute(f"update counters set value = (select count(*) from {name}) where name = ?", (name,))
 

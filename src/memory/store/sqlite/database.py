@@ -12,7 +12,7 @@ from weakref import WeakSet
 import apsw
 
 from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
-from memory.store.sqlite.opening import LATEST, create, logged, migrate, missing, prepared, version
+from memory.store.sqlite.opening import LATEST, create, load_vectors, logged, migrate, missing, prepared, version
 from memory.store.sqlite.rows import ODD
 from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, ours, rights, translated
 
@@ -268,9 +268,7 @@ class Database:
         """A snapshot on a connection that knows sqlite-vec's functions."""
         with self.read() as connection:
             if not self._local.vectors:
-                from memory.store.sqlite.extension import load
-
-                load(connection)
+                load_vectors(connection)
                 self._local.vectors = True
             yield connection
 

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from memory.schema.answer import Scored
-from memory.store.columns import WEIGHTS
+from memory.store import WEIGHTS
 from memory.store.sqlite.database import Part, reading
 from memory.store.sqlite.rows import broad, listed, read, where, within
 from memory.text.terms import folded, forms, phrased, weighed
@@ -89,7 +89,7 @@ class Vocabulary(threading.local):
 
 
 class SqliteKeywords(Part):
-    """See `memory.store.keywords.Keywords`."""
+    """See `memory.store.memories.Keywords`."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

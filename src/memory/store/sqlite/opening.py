@@ -22,13 +22,6 @@ MAP_BYTES = 1 << 30
 Functions: TypeAlias = "Mapping[str, Callable[..., apsw.SQLiteValue]]"
 
 
-def missing(connection: apsw.Connection, path: str) -> int:
-    """How many bytes are missing at the end of a file that was cut."""
-    from memory.store.sqlite import length  # a search does without
-
-    return length.missing(connection, path)
-
-
 def create(path: str) -> None:
     """An empty file that only its owner reads; SQLite gives its companions the same rights."""
     try:
@@ -143,3 +136,62 @@ def version(connection: apsw.Connection, path: str) -> int:
             hint="Install the newer version here too.",
         )
     return format
+
+
+# Whether a file is as long as it says: one that was cut is not written to -----
+
+_HEADER, _FRAME = 32, 24  # bytes of the log's header, and of that before each page (https://sqlite.org/fileformat.html)
+
+
+def missing(db: apsw.Connection, path: str) -> int:
+    """
+    How many bytes the file lacks, as SQLite sees it after it has recovered its log. A page that stands in the log need not
+    be in the file yet.
+    """
+    if db.in_transaction:
+        return _missing(db, path)
+    db.execute("begin")  # keeps the log from being begun anew meanwhile
+    try:
+        return _missing(db, path)
+    finally:
+        db.execute("commit")
+
+
+def _missing(db: apsw.Connection, path: str) -> int:
+    size, pages = int(db.pragma("page_size")), int(db.pragma("page_count"))
+    there = os.path.getsize(path)
+    if there >= pages * size:
+        return 0
+    logged = _logged(f"{path}-wal", size)
+    lacking = [page for page in range(there // size + 1, pages + 1) if page not in logged]
+    return max(lacking) * size - there if lacking else 0
+
+
+def _logged(log: str, size: int) -> set[int]:
+    """The pages that stand in the log. Frames with other salts than the header's are of a former round of it."""
+    found: set[int] = set()
+    try:
+        with open(log, "rb") as file:
+            salts = file.read(_HEADER)[16:24]
+            while len(frame := file.read(_FRAME)) == _FRAME and frame[8:16] == salts:
+                found.add(int.from_bytes(frame[:4], "big"))
+                file.seek(size, os.SEEK_CUR)
+    except FileNotFoundError:
+        return set()
+    return found
+
+
+def load_vectors(connection: apsw.Connection) -> None:
+    """Give a connection sqlite-vec's functions."""
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    # Found, not imported: `import sqlite_vec` imports numpy.
+    package = find_spec("sqlite_vec")
+    if package is None or package.origin is None:
+        raise StoreError("sqlite-vec is not installed", hint="pip install sqlite-vec")
+    connection.enable_load_extension(True)
+    try:
+        connection.load_extension(str(Path(package.origin).with_name("vec0")))
+    finally:
+        connection.enable_load_extension(False)

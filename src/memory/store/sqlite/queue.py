@@ -30,7 +30,7 @@ _WAITING = """
 
 
 class SqliteQueue(Part):
-    """See `memory.store.queue.Queue`. None of it needs to survive a power cut: what is lost is done again."""
+    """See `memory.store.vectors.Queue`. None of it needs to survive a power cut: what is lost is done again."""
 
     @reading
     def queued(self, db: apsw.Connection) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from memory.store.sqlite.database import Database, Part, reading, writing
 from memory.store.sqlite.keywords import SqliteKeywords, matched
 from memory.store.sqlite.memories import SqliteMemories
+from memory.store.sqlite.opening import missing
 from memory.store.sqlite.term_vectors import SqliteTermVectors
 from memory.store.sqlite.usage import SqliteUsage
 
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from memory.store.sqlite.generations import SqliteGenerations
     from memory.store.sqlite.graph import SqliteGraph
     from memory.store.sqlite.queue import SqliteQueue
-    from memory.store.sqlite.runs import SqliteRuns
-    from memory.store.sqlite.sessions import SqliteSessions
+    from memory.store.sqlite.sessions import SqliteRuns, SqliteSessions
     from memory.store.sqlite.vectors import SqliteVectors
 
 
@@ -31,7 +31,7 @@ class SqliteStore(Part):
     """
     The store in one SQLite file. Every method's promise stands in `memory.store.Store`, those of its parts beside it.
 
-    What a keyword search does without is imported when it is asked for.
+    The parts that a keyword search does without are imported when they are asked for.
     """
 
     def __init__(self, path: str | Path, *, busy_seconds: float = 30.0, damaged: bool = False) -> None:
@@ -87,7 +87,7 @@ class SqliteStore(Part):
 
     @cached_property
     def runs(self) -> SqliteRuns:
-        from memory.store.sqlite.runs import SqliteRuns
+        from memory.store.sqlite.sessions import SqliteRuns
 
         return SqliteRuns(self._db)
 
@@ -95,9 +95,9 @@ class SqliteStore(Part):
 
     @reading
     def counts(self, db: apsw.Connection) -> Counts:
-        from memory.store.sqlite import counts
+        from memory.store.sqlite import care
 
-        return counts.counts(db)
+        return care.counts(db)
 
     def check(self) -> Sequence[str]:
         from memory.store.sqlite import care
@@ -106,9 +106,7 @@ class SqliteStore(Part):
 
     @reading
     def lacking(self, db: apsw.Connection) -> int:
-        from memory.store.sqlite import length
-
-        return length.missing(db, self.path)
+        return missing(db, self.path)
 
     @writing()
     def repair(self, db: apsw.Connection) -> None:

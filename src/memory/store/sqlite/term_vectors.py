@@ -11,7 +11,6 @@ from memory.store.sqlite import generations, memories
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import key, moment, packed
 from memory.store.sqlite.translate import translated
-from memory.store.sqlite.unlearn import forget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +28,7 @@ _SOUND = f"generation = ? and {_WHOLE}"
 
 
 class SqliteTermVectors(Part):
-    """See `memory.store.term_vectors.TermVectors`."""
+    """See `memory.store.vectors.TermVectors`."""
 
     @reading
     def learned(self, db: apsw.Connection, generation: int) -> Learned | None:
@@ -95,7 +94,7 @@ class SqliteTermVectors(Part):
 
 
 def _write(db: apsw.Connection, generation: int, learned: Learned, term_vectors: Sequence[TermVector]) -> None:
-    forget(db, generation)
+    generations.forget_terms(db, generation)
     db.execute(
         "insert into lexicons (generation, passages, last, fit, learned_at, axes, basis) values (?, ?, ?, ?, ?, ?, ?)",
         (generation, *learned[:3], iso(learned.learned_at), len(learned.basis), learned.basis.astype("<f4").tobytes()),

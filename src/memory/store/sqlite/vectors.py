@@ -12,7 +12,6 @@ from memory.store.sqlite.generations import need
 from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.memories import EXCERPT, OWNER, excerpts_of
 from memory.store.sqlite.rows import broad, listed, read, where, within
-from memory.store.sqlite.unlearn import forget as forget_term_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -81,7 +80,7 @@ class SqliteVectors(Part):
         else:
             db.execute(f"delete from vectors_{generation}")
             generations.forget_begun(db, generation)
-            forget_term_vectors(db, generation)
+            generations.forget_terms(db, generation)
             db.execute(
                 """update generations set total = zeroblob(8 * dimension), vectors = 0, changes = changes + 1,
                        fingerprint = null where id = ?""",
