@@ -3,7 +3,7 @@ How much of the index the questions of judged sets read, beside what a query may
 
     python bench/cut.py DATASETS ...      each folder a judged set, or one of them; ends with 1 if a question is cut
 
-A query may read `memory.text.terms.POSTINGS` places of the keyword index; one that would read more is cut short and
+A query may read `memory.text.lookup.POSTINGS` places of the keyword index; one that would read more is cut short and
 says so. No honest question should be: this looks at all of some sets, in stores made of their documents.
 """
 
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from memory import Config
 from memory.evaluate.build import opened
 from memory.evaluate.judged import folders, read
-from memory.text.stems import stems
-from memory.text.terms import POSTINGS, cost, forms, terms
+from memory.text.lookup import POSTINGS, cost, forms, stems
+from memory.text.terms import terms
 
 if TYPE_CHECKING:
     from memory import Engine

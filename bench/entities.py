@@ -30,7 +30,7 @@ from memory.schema.kinds import Kind
 from memory.schema.limits import TITLE_LIMIT
 from memory.schema.memory import ChunkId, Excerpt, MemoryId
 from memory.text.observations import listed
-from memory.text.passage import passage
+from memory.text.tokens import passage
 from memory.write.entry import chunked
 from report import setting
 

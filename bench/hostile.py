@@ -27,9 +27,8 @@ from memory.schema.query import ACTIVE
 from memory.store.sqlite.store import SqliteStore
 from memory.text.chunk import chunk
 from memory.text.display import escape_invisible
-from memory.text.identifiers import parts, split
 from memory.text.injection import orders
-from memory.text.terms import terms
+from memory.text.terms import parts, split, terms
 from memory.text.tokens import tokens
 from report import Figure, barred, keep, setting, table
 

@@ -17,7 +17,7 @@ from memory.schema.query import Term
 from memory.schema.space import Embedded, Space, Window
 from memory.schema.usage import Call
 from memory.store import Entry
-from memory.text.bigrams import indexed
+from memory.text.terms import indexed
 from memory.write.rules import write_entries
 
 if TYPE_CHECKING:

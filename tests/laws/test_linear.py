@@ -11,13 +11,11 @@ from work import guarded, is_linear, over_and_over
 
 from memory.schema.limits import BODY_LIMIT
 from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, MemoryId
-from memory.text import chunk as cutting, outline as outlining, passage as passages, tokens as counting
-from memory.text.bigrams import indexed
+from memory.text import chunk as cutting, outline as outlining, tokens as counting
 from memory.text.chunk import MANY, SIZE_LEAST, chunk
-from memory.text.identifiers import parts
 from memory.text.outline import LINE, outline
-from memory.text.passage import passage
-from memory.text.tokens import tokens
+from memory.text.terms import indexed, parts
+from memory.text.tokens import passage, tokens
 
 PIECES = ["# a\n", "#\n", "###### b\n", "a\n===\n", "---\n", "- ", "1. ", "> ", "```\n", "~~~", "    x\n", "|a|b|\n"]
 PIECES += [
@@ -80,7 +78,7 @@ def test_a_passage_is_linear_in_its_chunk(part: str, overlap: int) -> None:
         return passage(Excerpt(ChunkId(1), MemoryId(1), whole, text, text[:2000], "t", "", "", "", ()), overlap)
 
     with guarded():
-        is_linear(act, part, passages, counting)
+        is_linear(act, part, counting)
 
 
 @pytest.mark.parametrize("part", ["# a\n", "## b\n# a\n", "a\n===\n", "- # a\n", "aB1_", "a. "])

@@ -16,10 +16,9 @@ from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Query, Term
 from memory.store.sqlite.keywords import expression
-from memory.text import identifiers
-from memory.text.identifiers import named, other, parts, pieces, split
-from memory.text.stems import stems
-from memory.text.terms import folded, forms, terms
+from memory.text import terms as names
+from memory.text.lookup import folded, forms, stems
+from memory.text.terms import named, other, parts, pieces, split, terms
 
 WORDS = ["get", "set", "user", "name", "value", "index", "key", "list", "by", "from"]
 spoken = st.lists(st.sampled_from(WORDS), min_size=2, max_size=4)
@@ -241,7 +240,7 @@ def test_either_form_counts_for_its_term(asked: list[tuple[bool, bool]], data: s
 def test_each_character_of_the_longest_text_is_read_for_one_name(text: str) -> None:
     text = (text * 500_000)[:500_000]
 
-    assert sum(map(len, identifiers._names(text))) <= len(text)
+    assert sum(map(len, names._names(text))) <= len(text)
     assert sum(map(len, parts(text))) <= len(text)
 
 

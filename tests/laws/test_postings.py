@@ -18,9 +18,9 @@ from memory.schema.query import EVERYTHING, Mode, Term
 from memory.search import retrievers
 from memory.store.sqlite import keywords
 from memory.store.sqlite.store import SqliteStore
-from memory.text import terms as postings
-from memory.text.stems import stems
-from memory.text.terms import forms, terms
+from memory.text import lookup as postings
+from memory.text.lookup import forms, stems
+from memory.text.terms import terms
 from memory.write.rules import write_entries
 from oracle.ram import RamStore
 

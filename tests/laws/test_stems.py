@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from hostile import hostile
-from memory.text.stems import stem, stems
+from memory.text.lookup import stem, stems
 from memory.text.unicode61 import REMEMBERED, Letters
 
 if TYPE_CHECKING:

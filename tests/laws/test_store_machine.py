@@ -26,7 +26,7 @@ from memory.schema.space import Window
 from memory.schema.usage import Budget, OpenCircuit
 from memory.store import Learned, Links, Match, State, TermVector
 from memory.store.sqlite.store import SqliteStore
-from memory.text.stems import stems
+from memory.text.lookup import stems
 from memory.write.cleanup import clear_run, forget_aged
 from memory.write.rules import delete_memories, known_memories, link_memories, replace_memory, write_entries
 from oracle.ram import RamStore

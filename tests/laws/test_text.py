@@ -16,11 +16,9 @@ from work import guarded, is_linear, over_and_over
 from hostile import HOSTILE, Index, hostile
 from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, MemoryId
 from memory.store.sqlite.keywords import expression
-from memory.text import bigrams, identifiers, terms as questions
-from memory.text.bigrams import indexed, pairs, unspaced
-from memory.text.passage import passage
-from memory.text.terms import STOP, terms
-from memory.text.tokens import tokens
+from memory.text import terms as questions
+from memory.text.terms import STOP, indexed, pairs, terms, unspaced
+from memory.text.tokens import passage, tokens
 
 UNSPACED = "東京都人工知能研究所々〇ひらがなカタカナーｱｲｳภาษาไทยກາລາວខ្មែរမြန်မာစာ\U00020000\U0002a6d6"
 
@@ -108,8 +106,8 @@ HARD = ['"', '"a', "a.", "_", "\u0e31", "a_b_", "aB", "a/", '" ']
 
 @pytest.mark.parametrize("part", HARD)
 def test_a_longer_query_costs_a_character_the_same(part: str) -> None:
-    is_linear(terms, part, questions, identifiers, bigrams)
-    is_linear(lambda text: terms('"' + text), part, questions, identifiers, bigrams)
+    is_linear(terms, part, questions)
+    is_linear(lambda text: terms('"' + text), part, questions)
 
 
 @pytest.mark.parametrize("part", HARD)

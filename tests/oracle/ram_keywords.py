@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from memory.schema.answer import Scored
 from memory.store import WEIGHTS
-from memory.text.stems import stems
-from memory.text.terms import folded, forms, weighed
+from memory.text.lookup import folded, forms, stems, weighed
 from oracle.ram_chunks import columns
 from oracle.ram_data import Part, inside
 

@@ -8,7 +8,7 @@ from memory.schema.document import Details
 from memory.schema.draft import SHARED
 from memory.schema.memory import ChunkId, Memory, MemoryId, Revision, Status
 from memory.store import RESOLVED, UID_PREFIX
-from memory.text.stems import stems
+from memory.text.lookup import stems
 from oracle.ram_chunks import Piece, columns, excerpt
 from oracle.ram_data import Part, inside
 from oracle.ram_generations import RamGenerations, living

@@ -6,9 +6,7 @@ import apsw
 from hypothesis import strategies as st
 
 from memory.store.sqlite.keywords import expression
-from memory.text.bigrams import indexed
-from memory.text.identifiers import parts
-from memory.text.terms import terms
+from memory.text.terms import indexed, parts, terms
 
 # Whatever FTS5 or a tokenizer gives a meaning to, or has ever stumbled over.
 OPERATORS = [*"\"'()*^:{}+-.,;?!%_\\/|&<>=~`@#$[] \t\n\r\0", '""', '"*', "NEAR(", "NEAR(a b, 2)", "AND", "OR", "NOT"]

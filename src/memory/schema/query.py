@@ -186,7 +186,7 @@ class Term(NamedTuple):
         exact: Whether the query means exactly this: a name in code or a "quoted phrase".
         other: Another spelling that counts as well: "Git Hub" for `GitHub`. Empty if there is none.
         parts: What to look for instead if no chunk holds it, but some chunk holds one of these.
-        cut: It was not looked for, because its words occur in too many places (`memory.text.terms.Allowance`).
+        cut: It was not looked for, because its words occur in too many places (`memory.text.lookup.Allowance`).
     """
 
     text: str

@@ -33,7 +33,7 @@ class Space(NamedTuple):
 
 
 RECIPE = 2
-"""Version of `memory.text.passage`. Vectors of different recipes do not compare, so a change makes a new space."""
+"""Version of `memory.text.tokens.passage`. Vectors of different recipes do not compare, so a change makes a new space."""
 
 
 def recipe(prefix: str) -> int:

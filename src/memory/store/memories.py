@@ -131,8 +131,8 @@ class Keywords(Protocol):
 
         A word of at least 3 characters that hardly a chunk holds becomes a prefix, if that finds more. In place of a
         term that no chunk holds in any form stand its parts, if a chunk holds one of them. The rarest are looked for
-        first, as long as `memory.text.terms.Allowance` allows; those that would read more are `cut`. The rule is
-        `memory.text.terms.weighed`: a store counts.
+        first, as long as `memory.text.lookup.Allowance` allows; those that would read more are `cut`. The rule is
+        `memory.text.lookup.weighed`: a store counts.
         """
         ...
 

@@ -1,25 +1,22 @@
 """
-Turns a question in plain words into the terms that the keyword retriever looks for. Any text is a query.
+The words of a text and of a query: names in code, scripts without spaces, and the terms to look for. Any text is a query.
 
-What a term is looked for by, and how much of an index that may read, is the same in every store: a store only counts.
+FTS5's `unicode61` splits at every sign between letters, also at the underscore, and takes `getUserName` as one token,
+and a whole sentence of Chinese, Japanese, Thai, Lao, Khmer or Burmese too. So the parts of such names and overlapping
+pairs of such characters are indexed beside the text, and a query looks for both.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from memory.schema.query import Term
-from memory.text import identifiers
-from memory.text.bigrams import pairs, split, unspaced
-from memory.text.stems import stems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from memory.schema.answer import Ranking
+    from collections.abc import Iterator
 
 STOP = frozenset(
     """
@@ -33,7 +30,6 @@ STOP = frozenset(
 )
 """Words that shape a question but are not what it is about, including fragments of contractions ("don't")."""
 
-_WORD = re.compile(r"\w")
 _PART = re.compile(r'"([^"]*)"|(\w+(?:(?:\.|/|::)\w+)*)(\*?)')
 
 
@@ -59,7 +55,7 @@ def _found(text: str) -> Iterator[Term]:
             yield from _unspaced(phrase or word, together=not word)
         elif word:
             yield from _words(word, prefix=bool(part[3]))
-        elif _WORD.search(phrase):
+        elif re.search(r"\w", phrase):
             yield Term(phrase, exact=True)
 
 
@@ -74,16 +70,16 @@ def _words(word: str, *, prefix: bool) -> Iterator[Term]:
 def _term(word: str, *, prefix: bool = False) -> Term:
     if word.isalpha() and (word[1:].islower() or word.isupper()):  # most words; spares the costlier test below
         return Term(word, prefix)
-    if not identifiers.named(word):
+    if not named(word):
         return Term(word, prefix)
-    return Term(word, prefix, exact=True, other=identifiers.other(word), parts=_parts(word, prefix=prefix))
+    return Term(word, prefix, exact=True, other=other(word), parts=_parts(word, prefix=prefix))
 
 
 def _parts(name: str, *, prefix: bool) -> tuple[Term, ...]:
     """What to look for if no text has the name; without numbers and single letters, which say nothing."""
-    if len(pieces := identifiers.pieces(name)) < 2:
+    if len(found := pieces(name)) < 2:
         return ()
-    made = [_term(piece, prefix=prefix and n == len(pieces)) for n, piece in enumerate(pieces, start=1)]
+    made = [_term(piece, prefix=prefix and n == len(found)) for n, piece in enumerate(found, start=1)]
     worth = (part for part in made if len(part.text) > 1 and not part.text.isdigit() and part.text.lower() not in STOP)
     return tuple(part._replace(exact=False) for part in worth)
 
@@ -97,7 +93,7 @@ def _with_marks(text: str) -> str:
 
 def _unspaced(text: str, *, together: bool) -> Iterator[Term]:
     """The words in it, and the pairs of each run; as one phrase if they must be adjacent."""
-    runs, others = split(text)
+    runs, others = _runs_and_words(text)
     yield from (Term(other) for other in others)
     for run in runs:
         grams = pairs(run)
@@ -105,196 +101,153 @@ def _unspaced(text: str, *, together: bool) -> Iterator[Term]:
             yield Term(gram, prefix=len(gram) == 1, gram=True)
 
 
-# What a term is looked for by --------------------------------------------------
+# Names in code: `getUserName`, `user_id`, `os.path.join`, `SHA256` ---------------
+
+# Letters of all other scripts, and their marks, count as small: they have no capitals, or hardly any names in code.
+_LARGE = "A-Z\u00c0-\u00d6\u00d8-\u00de\u0391-\u03ab\u0400-\u042f"
+_SMALL = rf"[^\W\d_{_LARGE}]"
+_OTHER = rf"[^\d_./:{_LARGE}]"
+
+_NAME_PART = re.compile(
+    rf"[{_LARGE}]{{2,}}s(?!{_OTHER})"  # APIs
+    rf"|[{_LARGE}]+(?!{_OTHER})"  # HTTP, also in HTTPServer
+    rf"|[{_LARGE}]?{_OTHER}+"
+    r"|\d+"
+)
+
+# Where a part begins inside a word, and the rest of the word. It looks back because capitals and digits are rare:
+# three times as fast as searching every word.
+_BORDER = re.compile(
+    rf"[\d{_LARGE}](?:(?<={_SMALL}[{_LARGE}])|(?<=[^\W\d_]\d)|(?<=[{_LARGE}]{{2}})(?={_SMALL})(?!s(?!{_SMALL})))\w*"
+)
+
+_SEPARATORS = ("/", "::", ".", "_")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+_COUNTED = re.compile(r"\d+[^\W\d_]{1,2}")  # 10th, 90s, 5pm, 20kB: not names
 
 
-class Phrase(NamedTuple):
-    """One form of a term, with its words."""
-
-    form: Term
-    tokens: tuple[str, ...]
-
-
-class Phrased(NamedTuple):
-    """A term with its forms: as it is, and its other form if it has one."""
-
-    term: Term
-    phrases: tuple[Phrase, ...]
-
-    def replace(self, *, prefix: bool) -> Phrased:
-        """The same as the beginning of words, or as words."""
-        longer = tuple(Phrase(form._replace(prefix=prefix), tokens) for form, tokens in self.phrases)
-        return Phrased(self.term._replace(prefix=prefix), longer)
-
-
-def phrased(terms: Sequence[Term]) -> list[Phrased]:
-    """Terms as a keyword index reads them."""
-    return [Phrased(term, tuple([Phrase(form, _tokens(form.text)) for form in forms([term])])) for term in terms]
-
-
-@lru_cache(maxsize=256)  # a search asks for them at each of its steps
-def _tokens(text: str) -> tuple[str, ...]:
-    return stems(text)
-
-
-def forms(terms: Sequence[Term]) -> tuple[Term, ...]:
-    """The terms, and behind them the other forms of those that have one; all as terms of one form."""
-    return (
-        *(term._replace(other="") for term in terms),
-        *(Term(term.other, term.prefix) for term in terms if term.other),
-    )
-
-
-def folded(ranking: Ranking, terms: Sequence[Term]) -> Ranking:
-    """A ranking whose `matched` speaks of the forms of terms, so that it speaks of the terms."""
-    owners = [place for place, term in enumerate(terms) if term.other]
-    if not owners:
-        return ranking
-    own = (1 << len(terms)) - 1
-
-    def fold(bits: int) -> int:
-        held = bits & own
-        for number, place in enumerate(owners, start=len(terms)):
-            held |= (bits >> number & 1) << place
-        return held
-
-    return tuple(one._replace(matched=fold(one.matched)) for one in ranking)
-
-
-# What an index knows of terms --------------------------------------------------
-
-SPARSE = 3
-"""Fewer chunks than this holding a word make it a prefix: "auth" then also finds "authentication"."""
-
-PRIOR = 50
-"""Chunks without any word that are thought beside those that are there: of three chunks, which words are rare is chance."""
-
-
-def weighed(
-    terms: Sequence[Term], total: int, held: Callable[[str], tuple[int, int]], rows: Callable[[Phrased], int]
-) -> tuple[Term, ...]:
+def split(name: str) -> list[str]:
     """
-    See `memory.store.memories.Keywords.weigh`, which this is, given what an index can count.
+    The parts of a name, in order: split at separators, capitals and digits.
 
-    Args:
-        total: Chunks.
-        held: How many chunks hold a token, and how often they do together.
-        rows: How many chunks hold a term in any of its forms.
+    `getUserName` is get, User, Name; `HTTPServerError` is HTTP, Server, Error; `parseJSON2` is parse, JSON, 2;
+    `userIDs` is user, IDs. Joined, they are the name without its separators.
     """
-    wanted = phrased(terms)
-    allowance = Allowance(held)
-    answers = {place: _looked_for(wanted[place], rows, allowance) for place in allowance.order(wanted)}
-    found: list[Term] = []
-    seen: set[tuple[tuple[str, ...], bool]] = set()
-    for term, phrases in (one for place in range(len(terms)) for one in answers[place]):
-        keys = {(tokens, term.prefix) for _, tokens in phrases}
-        if not keys <= seen:
-            found.append(term if term.cut else term._replace(weight=idf(term.rows, total)))
-            seen |= keys
-    return tuple(found)
+    return _NAME_PART.findall(name)
 
 
-def _looked_for(wanted: Phrased, rows: Callable[[Phrased], int], allowance: Allowance) -> Sequence[Phrased]:
-    """The term with its rows, or its parts with theirs; nothing if it holds no word."""
-    if not wanted.phrases[0].tokens:
-        return ()
-    if not allowance.take(wanted):
-        return [wanted._replace(term=wanted.term._replace(cut=True))]
-    counted = _counted(wanted, rows)
-    if counted.term.prefix:
-        allowance.took(counted.term)
-    if not counted.term.rows and wanted.term.parts:
-        parts = [one for part in phrased(wanted.term.parts) for one in _looked_for(part, rows, allowance)]
-        if any(part.term.rows for part in parts):
-            return parts
-    return [counted]
-
-
-def _counted(wanted: Phrased, rows: Callable[[Phrased], int]) -> Phrased:
-    """The term with its rows; as a prefix if it is a rare word that begins others."""
-    term, found = wanted.term, rows(wanted)
-    one = len(wanted.phrases[0].tokens) == 1 and len(term.text) > 2
-    if found < SPARSE and one and not term.prefix and not term.gram:
-        longer = wanted.replace(prefix=True)
-        if (more := rows(longer)) > found:
-            wanted, found = longer, more
-    return wanted._replace(term=wanted.term._replace(rows=found))
-
-
-def idf(rows: int, total: int) -> float:
+def parts(text: str) -> list[str]:
     """
-    ln(1 + (N + 50 - n + 0.5) / (n + 0.5)): above 0 also for a term that every chunk holds.
+    The parts, in lower case, of all names in a text that have capitals or digits inside.
 
-    The form of Robertson and Zaragoza 2009 with the 1 that Lucene adds, and `PRIOR` chunks without the term.
+    Each name counts once; its parts stay in order, so that a phrase finds them. A name that would fall into single
+    characters, as digests and keys do, is left out.
     """
-    return math.log(1 + (total + PRIOR - rows + 0.5) / (rows + 0.5))
+    found = {name.lower(): name for name in _names(text)}
+    apart = ((name, split(name)) for name in found.values())
+    return [part.lower() for name, own in apart if len(own) <= len(name) / 2 + 1 for part in own]
 
 
-# How much of the index one query may read ---------------------------------------
-
-POSTINGS = 16_000_000
-"""
-What a query's terms may read together, a word of a phrase at a time: see `cost`. To count the chunks that hold a phrase
-and to rank them takes SQLite 15 to 25 ns for each, so 0.4 s. A store of 60,000 chunks of prose has no 64 words that
-cost more.
-"""
-
-CHUNK = 3
-"""What a chunk that holds a word costs beside its occurrences there: a row to be scored."""
-
-COUNTING = 8
-"""How many times as many occurrences may be counted as read: to count them takes a fourteenth of the time."""
-
-PREFIX = 8
-"""Of each chunk that holds a word which begins so: it may hold several, and each has entries of its own."""
+def _names(text: str) -> Iterator[str]:
+    for border in _BORDER.finditer(text):
+        start = border.start()
+        while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+            start -= 1
+        yield text[start : border.end()]
 
 
-def cost(chunks: int, occurrences: int) -> int:
-    """What it takes to read and rank a word: FTS5 goes through the places of a word for a phrase, and for BM25."""
-    return CHUNK * chunks + occurrences
+def named(word: str) -> bool:
+    """
+    Whether a word of a query is a name in code: separators, capitals inside, or letters mixed with digits.
 
-
-class Allowance:
-    """What is left to one query. A term that would take more is not looked for: what is to be read is known before."""
-
-    def __init__(self, held: Callable[[str], tuple[int, int]]) -> None:
-        """
-        Args:
-            held: How many chunks hold a token, and how often they do together.
-        """
-        self._held, self._known, self._taken = held, dict[str, int](), set[tuple[object, ...]]()
-        self._left, self._uncounted = POSTINGS, COUNTING * POSTINGS
-
-    def order(self, terms: Sequence[Phrased]) -> list[int]:
-        """Places of terms, the cheapest first: where not all fit, the commonest are cut. Beginnings of words last."""
-        return sorted(range(len(terms)), key=lambda place: (terms[place].term.prefix, self._needed(terms[place])))
-
-    def take(self, term: Phrased) -> bool:
-        """Whether a term may be looked for, in all its forms; then what it reads is taken off, once in a query."""
-        key = (term.term.prefix, *(tokens for _, tokens in term.phrases))
-        if key in self._taken:
-            return True
-        needed = self._needed(term)
-        if not 0 < self._left >= needed:
-            return False
-        self._left -= int(needed)
-        self._taken.add(key)
+    Not numbers, abbreviations ("e.g") or counts ("10th").
+    """
+    if any(sign in word for sign in ("_", "::", "/")):
         return True
+    if "." in word:
+        return _LETTERS.search(word) is not None or (word.count(".") > 1 and any(map(str.isdigit, word)))
+    return len(split(word)) > 1 and _COUNTED.fullmatch(word) is None
 
-    def took(self, term: Term) -> None:
-        """What a beginning of words has read, which is known afterwards only."""
-        self._left -= PREFIX * term.rows
 
-    def _needed(self, term: Phrased) -> float:
-        """Infinite if it is more than any query may read, or its words cannot be counted any more."""
-        needed = 0
-        for token in (token for _, tokens in term.phrases for token in tokens):
-            if token not in self._known:
-                if self._uncounted <= 0:
-                    return math.inf
-                self._known[token] = cost(*self._held(token))
-                self._uncounted -= self._known[token]
-            needed += self._known[token]
-            if needed > POSTINGS:
-                return math.inf
-        return needed
+def pieces(name: str) -> list[str]:
+    """A name split once, at its loosest separator; the name itself if it has one part."""
+    for separator in _SEPARATORS:
+        if len(found := [piece for piece in name.split(separator) if piece]) > 1:
+            return found
+    return split(name)
+
+
+def other(name: str) -> str:
+    """
+    How else a name may be written, for an index that splits at separators only; empty if there is no other way.
+
+    `getUserName` as "get User Name", which also matches `get_user_name`; `user_id` as "userid",
+    which also matches `userId`.
+    """
+    words = [word for word in re.split(r"[_./:]+", name) if word]
+    all_parts = split(name)
+    if len(all_parts) > len(words):
+        return " ".join(all_parts)
+    return "".join(words) if len(words) > 1 and not any(sign in name for sign in "./:") else ""
+
+
+# Scripts without spaces between words -------------------------------------------
+
+# Pairs of characters need no dictionary; Nie, Gao, Zhang and Zhou (2000) found them as good as words for Chinese.
+RANGES = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f"  # Burmese
+    "\u1780-\u17ff"  # Khmer
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Japanese
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+)
+"""Their characters, for a character class of a regular expression."""
+
+
+@cache  # compiling these at start-up would take longer than most searches
+def _run() -> re.Pattern[str]:
+    return re.compile(f"[{RANGES}]+")
+
+
+@cache
+def _mixed() -> re.Pattern[str]:
+    return re.compile(rf"\w*[{RANGES}][\w{RANGES}]*")
+
+
+def unspaced(text: str) -> bool:
+    """Whether the text has characters of a script without spaces."""
+    return not text.isascii() and _run().search(text) is not None
+
+
+def indexed(text: str) -> str:
+    """
+    What is indexed for a text in addition to the text itself; empty if all of it has spaces between words.
+
+    The pairs of each run; its last character alone, so that a token begins at every character;
+    and words of other scripts
+    that are attached to it: "Python入門" gives "Python", "入門", "門".
+    """
+    if not unspaced(text):
+        return ""
+    return " ".join(gram for mixed in _mixed().findall(text) for gram in _grams(mixed))
+
+
+def _grams(mixed: str) -> Iterator[str]:
+    yield from (word for word in re.findall(r"\w+", _run().sub(" ", mixed)))
+    for run in _run().findall(mixed):
+        yield from (letters := pairs(run))
+        if last := [c for c in run if c.isalnum()][-1:]:
+            yield from () if letters == last else last
+
+
+def pairs(run: str) -> list[str]:
+    """The overlapping pairs of letters in a run, or its only letter. Combining marks do not count."""
+    letters = [c for c in run if c.isalnum()]  # unicode61 cuts a token at a combining mark
+    if len(letters) < 2:
+        return letters
+    return [a + b for a, b in pairwise(letters)]
+
+
+def _runs_and_words(word: str) -> tuple[list[str], list[str]]:
+    """The runs of scripts without spaces in a word of a query, and the words between them."""
+    return _run().findall(word), re.findall(r"\w+", _run().sub(" ", word))

@@ -1,4 +1,4 @@
-"""How many tokens a text takes, without loading a model; slices of a text that fit a model."""
+"""What a model reads: how many tokens a text takes, without loading it; slices that fit; the passage of a chunk."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from memory.schema.memory import ChunkType
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from memory.schema.memory import Excerpt
 
 # Every part of a piece is a piece, and the longest match is taken: so the count is minimal, and hence subadditive.
 _PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[^\s\ufeff]")
@@ -114,3 +118,46 @@ def _cuts(text: str, limit: int) -> Iterator[int]:
             count, before = 0, 0
         count += size
         stop = piece.end()
+
+
+# The passage of a chunk ----------------------------------------------------------
+
+
+def passage(excerpt: Excerpt, overlap: int = 50) -> str:
+    """
+    The text that is embedded for a chunk: its place, a little of the text before it, then its text.
+
+    For the head of a note: its title, what, why, impact and tags. If what it says changes,
+    `memory.schema.space.RECIPE` must be raised.
+
+    Args:
+        overlap: The most tokens of the text before, by `tokens`; 0..400.
+    """
+    if excerpt.chunk.type is ChunkType.HEAD:
+        texts = (excerpt.title, excerpt.what, excerpt.why, excerpt.impact, " ".join(excerpt.tags))
+        return "\n".join(text.strip() for text in texts if text.strip())
+    place = " › ".join((excerpt.title, *(header.lstrip("# ") for header in excerpt.chunk.header_path)))
+    return f"{place}\n{_overlap(excerpt, overlap)}{excerpt.text}".strip()
+
+
+def _overlap(excerpt: Excerpt, most: int) -> str:
+    """The last whole words before a chunk: half a word would be another word."""
+    before = excerpt.before
+    starts = [found.start() for found in _word().finditer(before)]
+    if len(before) < excerpt.chunk.start:
+        starts = starts[1:]  # the first may be half a word
+    cut = len(before)
+    for start in reversed(starts):
+        most -= tokens(before[start:cut])
+        if most < 0:
+            break
+        cut = start
+    return before[cut:]
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    """A word, or a single character of a script without spaces."""
+    from memory.text.terms import RANGES
+
+    return re.compile(rf"[{RANGES}]|[^\s{RANGES}]+")

@@ -15,7 +15,7 @@ from memory.schema.holder import Backfilled, Fate, Held
 from memory.schema.limits import printable
 from memory.schema.space import Embedded, Space, Window
 from memory.store import active
-from memory.text.passage import passage
+from memory.text.tokens import passage
 from memory.write.gradual import SHARE, embed_on, shares
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Backfill(NamedTuple):
         seconds: The most time to spend in passing; None works until all is done.
         threshold: The most chunks that a search takes on.
         batch: Chunks embedded and committed together.
-        overlap: The most tokens of preceding text embedded with a chunk; see `memory.text.passage`.
+        overlap: The most tokens of preceding text embedded with a chunk; see `memory.text.tokens.passage`.
     """
 
     policy: str = "eager"

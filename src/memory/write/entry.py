@@ -14,9 +14,8 @@ from memory.schema.kinds import RULES, Kind
 from memory.schema.limits import WHAT_OF_BODY
 from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, MemoryId
 from memory.store import Entry
-from memory.text.bigrams import indexed
 from memory.text.chunk import chunk
-from memory.text.identifiers import parts
+from memory.text.terms import indexed, parts
 from memory.text.tokens import letters, tokens
 
 if TYPE_CHECKING:

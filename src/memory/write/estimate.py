@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.embed.usage import PROBE, purpose
 from memory.schema.query import Scope
 from memory.store import active
-from memory.text.passage import passage
-from memory.text.tokens import estimated_sum
+from memory.text.tokens import estimated_sum, passage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

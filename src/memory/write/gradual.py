@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from memory.schema.space import Window
-from memory.text.passage import passage
+from memory.text.tokens import passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

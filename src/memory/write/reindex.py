@@ -61,7 +61,7 @@ def reindex(
 
     Args:
         batch: Chunks embedded and committed together.
-        overlap: The most tokens of preceding text embedded with a chunk; see `memory.text.passage`.
+        overlap: The most tokens of preceding text embedded with a chunk; see `memory.text.tokens.passage`.
         keep: Remove no generation, however old.
         progress: Called after each batch with how many chunks, and of how many, have a vector.
 

@@ -12,7 +12,7 @@ from memory.schema.errors import EmbedError, SpaceMismatch, StoreBusy
 from memory.schema.kinds import Kind
 from memory.schema.limits import WHAT_OF_BODY, clipped_repr
 from memory.schema.space import Embedded, Window
-from memory.text.passage import passage
+from memory.text.tokens import passage
 from memory.write.backfill import drain, embedded, many
 from memory.write.entry import USUAL, entry, excerpts
 from memory.write.rules import known_memories, replace_memory, write_entries

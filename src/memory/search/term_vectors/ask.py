@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import shrunk
 from memory.search.term_vectors.words import terms
-from memory.text.stems import stems
+from memory.text.lookup import stems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

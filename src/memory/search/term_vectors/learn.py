@@ -13,7 +13,7 @@ from memory.schema.memory import ChunkId
 from memory.search.term_vectors.ask import TermEmbedder
 from memory.search.term_vectors.words import terms, words
 from memory.store import Learned, TermVector
-from memory.text.passage import passage
+from memory.text.tokens import passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import cache
 from itertools import pairwise
 
-from memory.text.bigrams import indexed
-from memory.text.identifiers import parts
-from memory.text.stems import stems
-from memory.text.terms import STOP
+from memory.text.lookup import stems
+from memory.text.terms import STOP, indexed, parts
 
 
 def words(text: str) -> list[str]:

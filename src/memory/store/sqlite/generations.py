@@ -10,7 +10,7 @@ from memory.schema.times import iso
 from memory.store import WEIGHTS, Generation, State
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import key, listed, packed
-from memory.text.stems import stems
+from memory.text.lookup import stems
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Sequence

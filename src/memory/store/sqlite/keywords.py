@@ -11,7 +11,7 @@ from memory.schema.answer import Scored
 from memory.store import WEIGHTS
 from memory.store.sqlite.database import Part, reading
 from memory.store.sqlite.rows import broad, listed, read, where, within
-from memory.text.terms import folded, forms, phrased, weighed
+from memory.text.lookup import folded, forms, phrased, weighed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memory.schema.query import Scope, Term
     from memory.store.sqlite.database import Database
     from memory.store.sqlite.rows import Row, Values
-    from memory.text.terms import Phrase, Phrased
+    from memory.text.lookup import Phrase, Phrased
 
 BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS.values()))})"
 

@@ -1,0 +1,323 @@
+"""
+What a term is looked for by in a keyword index: its stems, its weight, and how much of the index that may read.
+
+It is the same in every store; a store only counts. A text's words are those of `porter unicode61 remove_diacritics 2` of
+FTS5, without SQLite: what these tokenizers do is in SQLite's ext/fts5/fts5_tokenize.c and fts5_unicode2.c, and a law
+compares with them.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.schema.query import Term
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from memory.schema.answer import Ranking
+
+
+class Phrase(NamedTuple):
+    """One form of a term, with its words."""
+
+    form: Term
+    tokens: tuple[str, ...]
+
+
+class Phrased(NamedTuple):
+    """A term with its forms: as it is, and its other form if it has one."""
+
+    term: Term
+    phrases: tuple[Phrase, ...]
+
+    def replace(self, *, prefix: bool) -> Phrased:
+        """The same as the beginning of words, or as words."""
+        longer = tuple(Phrase(form._replace(prefix=prefix), tokens) for form, tokens in self.phrases)
+        return Phrased(self.term._replace(prefix=prefix), longer)
+
+
+def phrased(terms: Sequence[Term]) -> list[Phrased]:
+    """Terms as a keyword index reads them."""
+    return [Phrased(term, tuple([Phrase(form, _tokens(form.text)) for form in forms([term])])) for term in terms]
+
+
+@lru_cache(maxsize=256)  # a search asks for them at each of its steps
+def _tokens(text: str) -> tuple[str, ...]:
+    return stems(text)
+
+
+def forms(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """The terms, and behind them the other forms of those that have one; all as terms of one form."""
+    return (
+        *(term._replace(other="") for term in terms),
+        *(Term(term.other, term.prefix) for term in terms if term.other),
+    )
+
+
+def folded(ranking: Ranking, terms: Sequence[Term]) -> Ranking:
+    """A ranking whose `matched` speaks of the forms of terms, so that it speaks of the terms."""
+    owners = [place for place, term in enumerate(terms) if term.other]
+    if not owners:
+        return ranking
+    own = (1 << len(terms)) - 1
+
+    def fold(bits: int) -> int:
+        held = bits & own
+        for number, place in enumerate(owners, start=len(terms)):
+            held |= (bits >> number & 1) << place
+        return held
+
+    return tuple(one._replace(matched=fold(one.matched)) for one in ranking)
+
+
+# What an index knows of terms --------------------------------------------------
+
+SPARSE = 3
+"""Fewer chunks than this holding a word make it a prefix: "auth" then also finds "authentication"."""
+
+PRIOR = 50
+"""Chunks without any word that are thought beside those that are there: of three chunks, which words are rare is chance."""
+
+
+def weighed(
+    terms: Sequence[Term], total: int, held: Callable[[str], tuple[int, int]], rows: Callable[[Phrased], int]
+) -> tuple[Term, ...]:
+    """
+    See `memory.store.memories.Keywords.weigh`, which this is, given what an index can count.
+
+    Args:
+        total: Chunks.
+        held: How many chunks hold a token, and how often they do together.
+        rows: How many chunks hold a term in any of its forms.
+    """
+    wanted = phrased(terms)
+    allowance = Allowance(held)
+    answers = {place: _looked_for(wanted[place], rows, allowance) for place in allowance.order(wanted)}
+    found: list[Term] = []
+    seen: set[tuple[tuple[str, ...], bool]] = set()
+    for term, phrases in (one for place in range(len(terms)) for one in answers[place]):
+        keys = {(tokens, term.prefix) for _, tokens in phrases}
+        if not keys <= seen:
+            found.append(term if term.cut else term._replace(weight=idf(term.rows, total)))
+            seen |= keys
+    return tuple(found)
+
+
+def _looked_for(wanted: Phrased, rows: Callable[[Phrased], int], allowance: Allowance) -> Sequence[Phrased]:
+    """The term with its rows, or its parts with theirs; nothing if it holds no word."""
+    if not wanted.phrases[0].tokens:
+        return ()
+    if not allowance.take(wanted):
+        return [wanted._replace(term=wanted.term._replace(cut=True))]
+    counted = _counted(wanted, rows)
+    if counted.term.prefix:
+        allowance.took(counted.term)
+    if not counted.term.rows and wanted.term.parts:
+        parts = [one for part in phrased(wanted.term.parts) for one in _looked_for(part, rows, allowance)]
+        if any(part.term.rows for part in parts):
+            return parts
+    return [counted]
+
+
+def _counted(wanted: Phrased, rows: Callable[[Phrased], int]) -> Phrased:
+    """The term with its rows; as a prefix if it is a rare word that begins others."""
+    term, found = wanted.term, rows(wanted)
+    one = len(wanted.phrases[0].tokens) == 1 and len(term.text) > 2
+    if found < SPARSE and one and not term.prefix and not term.gram:
+        longer = wanted.replace(prefix=True)
+        if (more := rows(longer)) > found:
+            wanted, found = longer, more
+    return wanted._replace(term=wanted.term._replace(rows=found))
+
+
+def idf(rows: int, total: int) -> float:
+    """
+    ln(1 + (N + 50 - n + 0.5) / (n + 0.5)): above 0 also for a term that every chunk holds.
+
+    The form of Robertson and Zaragoza 2009 with the 1 that Lucene adds, and `PRIOR` chunks without the term.
+    """
+    return math.log(1 + (total + PRIOR - rows + 0.5) / (rows + 0.5))
+
+
+# How much of the index one query may read ---------------------------------------
+
+POSTINGS = 16_000_000
+"""
+What a query's terms may read together, a word of a phrase at a time: see `cost`. To count the chunks that hold a phrase
+and to rank them takes SQLite 15 to 25 ns for each, so 0.4 s. A store of 60,000 chunks of prose has no 64 words that
+cost more.
+"""
+
+CHUNK = 3
+"""What a chunk that holds a word costs beside its occurrences there: a row to be scored."""
+
+COUNTING = 8
+"""How many times as many occurrences may be counted as read: to count them takes a fourteenth of the time."""
+
+PREFIX = 8
+"""Of each chunk that holds a word which begins so: it may hold several, and each has entries of its own."""
+
+
+def cost(chunks: int, occurrences: int) -> int:
+    """What it takes to read and rank a word: FTS5 goes through the places of a word for a phrase, and for BM25."""
+    return CHUNK * chunks + occurrences
+
+
+class Allowance:
+    """What is left to one query. A term that would take more is not looked for: what is to be read is known before."""
+
+    def __init__(self, held: Callable[[str], tuple[int, int]]) -> None:
+        """
+        Args:
+            held: How many chunks hold a token, and how often they do together.
+        """
+        self._held, self._known, self._taken = held, dict[str, int](), set[tuple[object, ...]]()
+        self._left, self._uncounted = POSTINGS, COUNTING * POSTINGS
+
+    def order(self, terms: Sequence[Phrased]) -> list[int]:
+        """Places of terms, the cheapest first: where not all fit, the commonest are cut. Beginnings of words last."""
+        return sorted(range(len(terms)), key=lambda place: (terms[place].term.prefix, self._needed(terms[place])))
+
+    def take(self, term: Phrased) -> bool:
+        """Whether a term may be looked for, in all its forms; then what it reads is taken off, once in a query."""
+        key = (term.term.prefix, *(tokens for _, tokens in term.phrases))
+        if key in self._taken:
+            return True
+        needed = self._needed(term)
+        if not 0 < self._left >= needed:
+            return False
+        self._left -= int(needed)
+        self._taken.add(key)
+        return True
+
+    def took(self, term: Term) -> None:
+        """What a beginning of words has read, which is known afterwards only."""
+        self._left -= PREFIX * term.rows
+
+    def _needed(self, term: Phrased) -> float:
+        """Infinite if it is more than any query may read, or its words cannot be counted any more."""
+        needed = 0
+        for token in (token for _, tokens in term.phrases for token in tokens):
+            if token not in self._known:
+                if self._uncounted <= 0:
+                    return math.inf
+                self._known[token] = cost(*self._held(token))
+                self._uncounted -= self._known[token]
+            needed += self._known[token]
+            if needed > POSTINGS:
+                return math.inf
+        return needed
+
+
+# Stems ---------------------------------------------------------------------------
+
+_ASCII = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
+
+SHORTEST, LONGEST = 3, 64
+"""Bytes of UTF-8 of the words that have a stem; others are their own."""
+
+
+def stems(text: str) -> tuple[str, ...]:
+    """The tokens of a text, in order: words in small letters, without diacritics, each its stem."""
+    words = text.translate(_ASCII if text.isascii() else _letters()).split()
+    return tuple([stem(word) if len(word) <= LONGEST else word for word in words])
+
+
+@cache
+def _letters() -> Mapping[int, str]:
+    from memory.text.unicode61 import Letters  # most texts do without
+
+    return Letters()
+
+
+@lru_cache(maxsize=1 << 15)
+def stem(word: str) -> str:
+    """The stem of a word in small letters."""
+    if word.isascii():
+        return _stem(word) if SHORTEST <= len(word) <= LONGEST else word
+    # FTS5 goes by bytes, of which none above 127 is a vowel. Where two equal ones end a stem it takes one away, and what
+    # is left is no UTF-8: this is how SQLite's readers show it.
+    octets = word.encode()
+    return (
+        _stem(octets.decode("latin-1")).encode("latin-1").decode(errors="replace") if len(octets) <= LONGEST else word
+    )
+
+
+# An algorithm for suffix stripping: Porter, Program 14 (1980); with `bli` and `logi`, which its author added later ------
+
+
+def _rules(text: str) -> dict[str, str]:
+    return dict(rule.split(":") for rule in text.split())
+
+
+_SECOND = _rules(
+    "ational:ate tional:tion enci:ence anci:ance izer:ize logi:log bli:ble alli:al entli:ent eli:e ousli:ous ization:ize"
+    " ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous aliti:al iviti:ive biliti:ble"
+)
+_THIRD = _rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:")
+_FOURTH = _rules("al: ance: ence: er: ic: able: ible: ant: ement: ment: ent: ion: ou: ism: ate: iti: ous: ive: ize:")
+
+
+_SHAPES = "".join("v" if chr(byte) in "aeiou" else "y" if chr(byte) == "y" else "c" for byte in range(256))
+
+
+def _stem(word: str) -> str:
+    word = _first(word)
+    if word.endswith("y") and "v" in _shape(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replaced(_replaced(word, _SECOND, 1), _THIRD, 1)
+    if not word.endswith("ion") or word.endswith(("sion", "tion")):
+        word = _replaced(word, _FOURTH, 2)
+    if word.endswith("e"):
+        measure = (shape := _shape(word[:-1])).count("vc")
+        if measure > 1 or (measure == 1 and not _short(word[:-1], shape)):
+            word = word[:-1]
+    if word.endswith("ll") and _shape(word[:-1]).count("vc") > 1:
+        word = word[:-1]
+    return word
+
+
+def _first(word: str) -> str:
+    """The word without the endings of a plural and of -ed and -ing."""
+    if word.endswith("s") and word[-2] != "s":
+        longer = (word.endswith("sses") and len(word) > 4) or (word.endswith("ies") and len(word) > 3)
+        word = word[: -2 if longer else -1]
+    if word.endswith("eed") and len(word) > 3:
+        return word[:-1] if "vc" in _shape(word[:-3]) else word
+    root = word[:-2] if word.endswith("ed") else word[:-3] if word.endswith("ing") else ""
+    if "v" not in (shape := _shape(root)):
+        return word
+    if len(root) > 2 and root.endswith(("at", "bl", "iz")):
+        return root + "e"
+    if root[-1] == root[-2:-1] and root[-1] not in "aeioulsz":
+        return root[:-1]
+    return root + "e" if shape.count("vc") == 1 and _short(root, shape) else root
+
+
+def _replaced(word: str, rules: dict[str, str], least: int) -> str:
+    """The word with its longest ending that has a rule replaced, if what is before it measures enough."""
+    for length in range(min(7, len(word) - 1), 1, -1):
+        if (other := rules.get(word[-length:])) is not None:
+            root = word[:-length]
+            return root + other if _shape(root).count("vc") >= least else word
+    return word
+
+
+def _shape(word: str) -> str:
+    """
+    A v for each vowel, a c for each consonant; `y` is a vowel behind a consonant.
+
+    Porter's measure m of a word is how often "vc" is in it.
+    """
+    shape = word.translate(_SHAPES)
+    while (place := shape.find("y")) >= 0:
+        shape = shape[:place] + ("v" if shape[place - 1 : place] == "c" else "c") + shape[place + 1 :]
+    return shape
+
+
+def _short(word: str, shape: str) -> bool:
+    """Whether a word ends as "hop" does, which is neither "how" nor "hoop"."""
+    return shape.endswith("cvc") and word[-1] not in "wxy"
