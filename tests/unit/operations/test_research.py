@@ -15,8 +15,8 @@ from sessions_made import START, Clock
 
 from memory import Config, Engine
 from memory.operations.research import ResearchMemory, briefing
-from memory.operations.research.arguments import draft
 from memory.operations.research.briefing import LEAST, Room
+from memory.operations.research.memories import draft
 from memory.operations.research.transfer import imported
 from memory.schema.errors import Invalid, StoreBusy
 from memory.schema.kinds import RESEARCH_KINDS, Kind

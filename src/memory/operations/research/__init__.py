@@ -6,20 +6,20 @@ import json
 from typing import TYPE_CHECKING, Any, Self
 
 from memory.engine import Engine
-from memory.operations.research import arguments, briefing, find, rows, transfer
-from memory.operations.research.arguments import THIS
+from memory.operations.research import briefing, memories, rows, transfer
 from memory.operations.research.briefing import Room
+from memory.operations.research.memories import LIMIT, THIS
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.limits import checked_name
-from memory.schema.query import MOST, Mode
+from memory.schema.query import MOST, Mode, Query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
     from types import TracebackType
 
-    from memory.operations.research.arguments import Here, Which
+    from memory.operations.research.memories import Here, Which
     from memory.operations.research.transfer import Imported
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Json
@@ -108,7 +108,7 @@ class ResearchMemory:
 
     def _draft(self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None) -> Draft:
         named: dict[str, Any] = {"run": self.query_id, "project": self._project, "source": self._source}
-        return arguments.draft(memory_type, content, created_by, metadata=metadata, **named)
+        return memories.draft(memory_type, content, created_by, metadata=metadata, **named)
 
     def _kept(self, saved: Saved) -> int:
         for notice in saved.notices:
@@ -120,7 +120,7 @@ class ResearchMemory:
     def search_memories(
         self,
         query: str,
-        limit: int = find.LIMIT,
+        limit: int = LIMIT,
         query_id: Which = THIS,
         memory_type: str | None = None,
         *,
@@ -145,13 +145,14 @@ class ResearchMemory:
         chosen = self.engine.config.search.mode if mode is None else mode
         if chosen not in list(Mode):
             raise Invalid(f"no mode {chosen!r}", hint=f"There are: {', '.join(Mode)}.")
-        where = arguments.scope(self._run(query_id), memory_type)
-        answer, bodies = find.search(self.engine, query, limit, where, Mode(chosen))
+        scope = memories.scope(self._run(query_id), memory_type)
+        answer = self.engine.search(Query(query, limit, mode=Mode(chosen), scope=scope, compared=True, topup=True))
+        bodies = self.engine.runs.bodies([hit.memory for hit in answer.hits])
         return [rows.found(hit, bodies[hit.memory.id]) for hit in answer.hits if hit.memory.id in bodies]
 
     def get_memories_by_type(self, memory_type: str, query_id: Which = THIS, limit: int = MOST) -> list[dict[str, Any]]:
         """All of a type, last said first (CAP C24, X36)."""
-        found = find.latest(self.engine, self._run(query_id), memory_type, limit)
+        found = memories.latest(self.engine, self._run(query_id), memory_type, limit)
         return [rows.documented(document.memory, document.body) for document in found]
 
     def get_discoveries(self, query_id: Which = THIS) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.operations.research.find import every, latest
+from memory.operations.research.memories import every, latest
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind
 from memory.schema.memory import INSTRUCTIONS

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.operations.research.arguments import draft
+from memory.operations.research.memories import draft
 from memory.operations.research.rows import unix
 from memory.schema.draft import SHARED
 from memory.schema.errors import Invalid
@@ -20,97 +20,64 @@ from memory.schema.memory import Memory, MemoryId, Status
 from memory.store import ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Generator, Hashable, Mapping
 
+    from memory.engine import Engine
     from memory.schema.draft import Draft
-    from memory.schema.kinds import Kind
 
 NOBODY = "nobody"  # until it is left out: an export writes an empty name for who is not known
 LAST = 253_402_300_799  # seconds: the last one of the year 9999
 
 
-class Same(NamedTuple):
-    """What makes a memory the same as another; when it was said only of kinds that may be kept twice."""
-
-    kind: Kind
-    run: str | None
-    agent: str | None
-    body: str
-    second: int | None
-
-
-def same(memory: Memory, body: str) -> Same:
-    second = unix(memory.updated_at) if RULES[memory.kind].repeats else None
-    return Same(memory.kind, memory.query_id, memory.agent_id, body, second)
-
-
-class Line(NamedTuple):
-    """A memory of a file: what to keep, and what to bring back with it."""
-
-    draft: Draft
-    memory: Memory
-
-
 class RunFile(NamedTuple):
     """
+    What stands in a file. It has no uids: they are made of what is said, so that they are the same each time.
+
     Attributes:
         runs: Those of its memories and calls, by name.
         memories: None of them twice; `repeated` is how many more the file had.
     """
 
     runs: tuple[str, ...]
-    memories: tuple[Line, ...]
+    memories: tuple[tuple[Draft, Memory], ...]
     repeated: int
     calls: tuple[ToolCall, ...]
 
 
-class Reading(NamedTuple):
+def said(memory: Memory, body: str) -> Hashable:
+    """What makes a memory the same as another; when it was said only of kinds that may be kept twice."""
+    second = unix(memory.updated_at) if RULES[memory.kind].repeats else None
+    return (memory.kind, memory.query_id, memory.agent_id, body, second)
+
+
+def document(engine: Engine, content: bytes, *, place: str) -> RunFile:
     """
-    Attributes:
-        clean: Takes secrets out of a text.
-        checked: Gives a call as it is kept.
-        run: Of what names none itself.
-    """
-
-    clean: Callable[[str], str]
-    checked: Callable[[ToolCall], ToolCall]
-    run: object = None
-
-
-def document(content: bytes, reading: Reading, *, place: str) -> RunFile:
-    """
-    What stands in a file.
-
-    The file has no uids: they are made of what is said, so that they are the same each time.
-
-    Args:
-        place: Where it comes from; each error begins with it.
-
     Raises:
-        Invalid: It is no such file; the sentence names the place in it.
+        Invalid: It is no such file; the sentence begins with `place` and names the place in it.
     """
     with _at(place):
         values = _object(_json(content))
-        reading = reading._replace(run=values.get("query_id"))
+        usual = values.get("query_id")
         memories, calls = _list(values, "memories"), _list(values, "tool_calls")
-    lines: dict[str, Line] = {}
-    times: Counter[Same] = Counter()
+    found: dict[str, tuple[Draft, Memory]] = {}
+    times: Counter[Hashable] = Counter()
     for number, one in enumerate(memories):
         with _at(f"{place}: memories[{number}]"):
-            line, said = _memory(_object(one), reading)
-        times[said] += RULES[said.kind].repeats
-        lines.setdefault(uid := _uid(said, times[said]), line._replace(memory=line.memory._replace(uid=uid)))
-    made: list[ToolCall] = []
+            made, memory, key = _memory(engine, _object(one), usual)
+        times[key] += RULES[memory.kind].repeats
+        uid = _uid(key, times[key])
+        found.setdefault(uid, (made, memory._replace(uid=uid)))
     used: Counter[ToolCall] = Counter()
+    checked: list[ToolCall] = []
     for number, one in enumerate(calls):
         with _at(f"{place}: tool_calls[{number}]"):
-            call = _call(_object(one), reading)
+            call = _call(_object(one), usual)
             used[call] += 1
             uid = _uid(call[:-1], unix(call.moment), used[call])
-            made.append(reading.checked(call._replace(uid=uid)))
-    runs = {line.memory.query_id for line in lines.values()} | {call.run for call in made}
+            checked.append(engine.runs.checked(call._replace(uid=uid))[0])
+    runs = {memory.query_id for _, memory in found.values()} | {call.run for call in checked}
     named = tuple(sorted(filter(None, runs)))
-    return RunFile(named, tuple(lines.values()), len(memories) - len(lines), tuple(made))
+    return RunFile(named, tuple(found.values()), len(memories) - len(found), tuple(checked))
 
 
 @contextmanager
@@ -126,14 +93,20 @@ def _uid(*said: object) -> str:
     return hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:32]
 
 
-def _memory(values: Mapping[str, Any], reading: Reading) -> tuple[Line, Same]:
-    """A memory without its uid, and what it said before secrets were taken out."""
+def _memory(engine: Engine, values: Mapping[str, Any], usual: object) -> tuple[Draft, Memory, Hashable]:
+    """
+    A memory without its uid, and what it said before secrets were taken out.
+
+    Args:
+        usual: The run of what names none itself.
+    """
     from memory.write.entry import content_hash  # it cuts texts too: other commands do without
 
-    run, content, author = _run(values, reading), _text(values, "content"), _text(values, "created_by")
+    run, content, author = _run(values, usual), _text(values, "content"), _text(values, "created_by")
     metadata = _metadata(values.get("metadata"))
     metadata.pop("query_id", None)  # the column says it (CAP X35)
-    made = draft(_text(values, "memory_type"), reading.clean(content), author or NOBODY, run=run, metadata=metadata)
+    clean = engine.documents.clean(content)
+    made = draft(_text(values, "memory_type"), clean, author or NOBODY, run=run, metadata=metadata)
     made = made if author else replace(made, agent_id=None)
     moment = _moment(values, "created_at")
     memory = Memory(
@@ -149,17 +122,17 @@ def _memory(values: Mapping[str, Any], reading: Reading) -> tuple[Line, Same]:
         access_count=0,
         body_size=len(made.body),
     )
-    return Line(made, memory), same(memory, content)
+    return made, memory, said(memory, content)
 
 
-def _call(values: Mapping[str, Any], reading: Reading) -> ToolCall:
+def _call(values: Mapping[str, Any], usual: object) -> ToolCall:
     """A call without its uid, as it stands there."""
     success = values.get("success")
     if not isinstance(success, int) or success not in {0, 1}:
         raise Invalid(f"success is 1 or 0, not {clipped_repr(success)}")
     return ToolCall(
         uid="",
-        run=_run(values, reading),
+        run=_run(values, usual),
         agent=_text(values, "agent_name"),
         type=_text(values, "tool_type"),
         tool=_text(values, "tool_name"),
@@ -170,9 +143,9 @@ def _call(values: Mapping[str, Any], reading: Reading) -> ToolCall:
     )
 
 
-def _run(values: Mapping[str, Any], reading: Reading) -> str:
+def _run(values: Mapping[str, Any], usual: object) -> str:
     named = values.get("query_id")
-    return _text({"query_id": reading.run if named is None else named}, "query_id")
+    return _text({"query_id": usual if named is None else named}, "query_id")
 
 
 def _json(content: bytes) -> object:

@@ -8,8 +8,8 @@ from memory.operations.operation import Option, Shown, command, group
 from memory.operations.render import data
 from memory.operations.render.text import first, notice
 from memory.operations.research import rows, text, transfer
-from memory.operations.research.arguments import draft, scope
 from memory.operations.research.briefing import Room, briefing
+from memory.operations.research.memories import draft, scope
 from memory.operations.research.tools import OPERATIONS
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid

@@ -9,7 +9,7 @@ from memory.operations import daily, notes, shapes, upkeep
 from memory.operations.arguments import Parameter
 from memory.operations.operation import Operation, Result, but, told, tool
 from memory.operations.render import data, recall
-from memory.operations.research import arguments, find, rows, text as shown
+from memory.operations.research import memories, rows, text as shown
 from memory.operations.research.briefing import LEAST, Room, briefing
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, NotFound
@@ -114,7 +114,7 @@ def memory_store(call: Call, given: Given) -> Result:
     matters. For who leads: plan, the strategy and who does what; feedback, which takes the place of what you said
     before. The same is not kept twice. Known forms of secrets are taken out.
     """
-    draft = arguments.draft(
+    draft = memories.draft(
         given["type"],
         given["content"],
         given["agent"],
@@ -183,7 +183,7 @@ def memory_search(call: Call, given: Given) -> Result:
     settings = call.engine.config.search
     query = Query(
         given["query"],
-        given.get("limit", settings.limit if run is None else find.LIMIT),
+        given.get("limit", settings.limit if run is None else memories.LIMIT),
         Granularity(given.get("granularity", Granularity.COARSE)),
         Mode(given.get("mode", settings.mode)),
         _scope(call, given, run),
@@ -228,7 +228,7 @@ def _getter(wanted: Kind, title: str, usual: int = 100) -> Callable[[Callable[[]
 
     def get(call: Call, given: Given) -> Result:
         run, limit = _one_run(call, given), given.get("limit", usual)
-        found = find.latest(call.engine, run, wanted, limit + 1)
+        found = memories.latest(call.engine, run, wanted, limit + 1)
         more, found = len(found) > limit, found[:limit]
         values = rows.listed(run, found, more=more) | {"about": INTRODUCTION}
         text = shown.said(run, found, shown.SHOWN if usual > 1 else shown.WHOLE)

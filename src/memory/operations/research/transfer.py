@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memory.config.files import BULK_BYTES, contents, write_file
 from memory.operations.research import rows
-from memory.operations.research.document import Reading, document, same
-from memory.operations.research.find import every
+from memory.operations.research.document import document, said
+from memory.operations.research.memories import every
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.kinds import BY_AUTHOR, RULES
 from memory.schema.limits import printable
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.operations.research.document import RunFile
     from memory.schema.answer import Notice
-    from memory.schema.draft import Draft
     from memory.store import ToolCall
 
 AT_ONCE = 500  # memories that are kept in one transaction
@@ -138,8 +137,7 @@ def imported(engine: Engine, content: bytes, *, place: str) -> Imported:
     Args:
         place: Where it comes from, for the error.
     """
-    reading = Reading(engine.documents.clean, lambda call: engine.runs.checked(call)[0])
-    found = document(content, reading, place=place)
+    found = document(engine, content, place=place)
     memories = list(_new_memories(engine, found))
     calls = list(_new_calls(engine, found))
     notices: list[Notice] = []
@@ -166,19 +164,16 @@ def imported(engine: Engine, content: bytes, *, place: str) -> Imported:
 
 def _new_memories(engine: Engine, found: RunFile) -> Iterator[MemoryLine]:
     """What is to be kept: what is not there by its uid or by what it says; of an author's feedback the last alone."""
-    there = [(one.memory.uid, same(one.memory, one.body)) for run in found.runs for one in every(engine, run)]
-    lines = sorted(found.memories, key=lambda line: line.memory.updated_at)
-    last = {_author(line.draft): line for line in lines}
-    wanted = [
-        line for line in found.memories if not RULES[line.draft.kind].renewed or line is last[_author(line.draft)]
-    ]
-    for line in _missing([(line.memory.uid, same(line.memory, line.draft.body), line) for line in wanted], there):
-        renews = BY_AUTHOR if RULES[line.draft.kind].renewed else ()
-        yield MemoryLine(line.draft, line.memory, renews=renews)
-
-
-def _author(draft: Draft) -> Hashable:
-    return (draft.kind, draft.query_id, draft.agent_id)
+    there = [(one.memory.uid, said(one.memory, one.body)) for run in found.runs for one in every(engine, run)]
+    in_time = sorted((memory for _, memory in found.memories), key=lambda memory: memory.updated_at)
+    last = {(memory.kind, memory.query_id, memory.agent_id): memory.uid for memory in in_time}
+    wanted = []
+    for made, memory in found.memories:
+        renewed = RULES[memory.kind].renewed
+        if not renewed or memory.uid == last[memory.kind, memory.query_id, memory.agent_id]:
+            line = MemoryLine(made, memory, renews=BY_AUTHOR if renewed else ())
+            wanted.append((memory.uid, said(memory, made.body), line))
+    return _missing(wanted, there)
 
 
 def _new_calls(engine: Engine, found: RunFile) -> Iterable[ToolCall]:

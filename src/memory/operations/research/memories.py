@@ -1,4 +1,4 @@
-"""What is asked of a run, as the engine takes it: drafts, scopes, names."""
+"""The memories of a run as the engine takes and gives them: drafts and scopes, what was said last, all there is."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from memory.schema.document import Document
 from memory.schema.draft import Draft, article
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RESEARCH_KINDS, Kind, kind as named_kind
 from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, checked_name, clipped_repr
-from memory.schema.query import Scope
+from memory.schema.query import MOST, Scope
 
 if TYPE_CHECKING:
-    from memory.schema.memory import Json
+    from collections.abc import Iterator, Sequence
+
+    from memory.engine import Engine
+    from memory.schema.memory import Json, Memory
+
+
+LIMIT = 10
+"""Hits of a search unless somebody says another number (CAP C28)."""
 
 
 class Here(Enum):
@@ -94,3 +102,31 @@ def research_kind(name: str) -> Kind:
     if (found := named_kind(name, RESEARCH_KINDS)) in RESEARCH_KINDS:
         return found
     raise Invalid(f"a {found} belongs to no research run", hint=f"Of a run there are: {', '.join(RESEARCH_KINDS)}.")
+
+
+def latest(engine: Engine, run: str | None, memory_type: str | None = None, limit: int = MOST) -> list[Document]:
+    """
+    What was said last, first.
+
+    Args:
+        run: None takes all runs.
+
+    Raises:
+        Invalid: No such type, or the limit is not 1..10,000.
+    """
+    kinds = RESEARCH_KINDS if memory_type is None else (research_kind(memory_type),)
+    return _read(engine, engine.runs.memories(run, kinds, limit))
+
+
+def every(engine: Engine, run: str, memory_type: str | None = None, *, at_once: int = MOST) -> Iterator[Document]:
+    """All of a run, last said first, read so many at once."""
+    where = scope(run, memory_type)
+    page = engine.documents.recent(where, at_once)
+    while page:
+        yield from _read(engine, page)
+        page = engine.documents.recent(where, at_once, after=page[-1])
+
+
+def _read(engine: Engine, memories: Sequence[Memory]) -> list[Document]:
+    bodies = engine.runs.bodies(memories)
+    return [Document(memory, bodies[memory.id]) for memory in memories if memory.id in bodies]
