@@ -31,7 +31,7 @@ COMMANDS = {
     "context": "memory.cli.find:context",
     "session": "memory.operations.sessions.operations",
     "run": "memory.operations.research.operations",
-    "graph": "memory.operations.graph.operations",
+    "graph": "memory.operations.graph",
     "import": "memory.cli.transfer:import_",
     "watch": "memory.cli.watch:watch",
     "export": "memory.cli.transfer:export",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from memory.operations.arguments import described
-from memory.operations.shapes import answer
+from memory.operations.arguments import answer_record, described
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -242,19 +241,22 @@ def tool(
     Declare a tool by what it runs, whose name it has, and whose docstring is its description.
 
     Args:
-        returns: The fields of its answer, see `memory.operations.shapes.record`.
+        returns: The fields of its answer, see `memory.operations.arguments.record`.
         more: See `Operation`.
     """
 
     def declared(run: Callable[[Call, Given], Result]) -> Operation:
-        return Operation(run.__name__, title, told(run), parameters, answer(returns), toolset=toolset, run=run, **more)
+        return Operation(
+            run.__name__, title, told(run), parameters, answer_record(returns), toolset=toolset, run=run, **more
+        )
 
     return declared
 
 
 def told(function: Callable[..., object]) -> str:
-    """The docstring of a function as a paragraph."""
-    return " ".join((function.__doc__ or "").split())
+    """What an agent is told of a function: the first paragraph of its docstring, as a line."""
+    first, _, _ = (function.__doc__ or "").strip().partition("\n\n")
+    return " ".join(first.split())
 
 
 def but(declared: Declared, **changes: object) -> Declared:

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from memory.operations.operation import Operation
 
 ALL = TOOLSETS[-1]
-_HOMES = dict(
-    zip(TOOLSETS, ("daily", "upkeep", "sessions.operations", "research.operations", "graph.operations"), strict=False)
-)
+_HOMES = dict(zip(TOOLSETS, ("daily", "upkeep", "sessions.operations", "research.operations", "graph"), strict=False))
 """The module of each toolset's tools: only those that are wanted are imported, with the faces they stand on."""
 
 

@@ -16,7 +16,8 @@ from secrets_made import ALPHABETS
 
 from memory import Draft, Kind, Query, Scope
 from memory.engine.graph import Edge
-from memory.operations.graph import carry, given, text as graph_text
+from memory.operations.graph import carry, text as graph_text
+from memory.operations.graph.rows import BATCH
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.limits import LINE_LIMIT, NAME_LIMIT, TITLE_LIMIT
 from memory.schema.memory import INSTRUCTIONS
@@ -132,7 +133,7 @@ def test_what_is_no_list_is_refused(graph, rows) -> None:
 
 def test_too_many_at_a_time_are_refused(graph) -> None:
     with pytest.raises(Invalid, match="at most 1,000"):
-        graph.create_entities([{"name": str(n)} for n in range(given.BATCH + 1)])
+        graph.create_entities([{"name": str(n)} for n in range(BATCH + 1)])
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from command import Shell
 
 from memory.cli import COMMANDS, INNER
+from memory.operations.arguments import extended, record
 from memory.operations.operation import Command, Option, command, tool
 from memory.operations.render.data import row
-from memory.operations.shapes import more, record
 from memory.operations.toolsets import ALL, chosen
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def test_a_schema_is_made_of_a_line():
 
     assert schema["required"] == list(schema["properties"]) == ["title", "tags", "project"]
     assert schema["properties"]["project"] == {"type": ["string", "null"]}
-    assert more(schema, "run:object?")["required"] == ["title", "tags", "project", "run"]
+    assert extended(schema, "run:object?")["required"] == ["title", "tags", "project", "run"]
     with pytest.raises(KeyError):
         record("title:word")
 

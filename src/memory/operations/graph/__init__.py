@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.operations.graph.find import Finding
-from memory.operations.graph.keep import Keeping
+from memory.operations.graph import find, keep, relate
+from memory.operations.graph.declare import DECLARED, Graph
+from memory.operations.operation import group
 from memory.rank.fuse import relevance
-from memory.schema.delegate import delegate
 
 if TYPE_CHECKING:
-    from memory.engine import Engine
     from memory.operations.graph.vectors import ContextSearch, SQLiteVectorStore, VectorContextSearch, VectorStore
 
 __all__ = [
@@ -23,7 +22,7 @@ __all__ = [
 ]
 
 
-class EntityGraph:
+class EntityGraph(Graph):
     """
     The documented tools over an engine (CAP E12 to E15), and those of other memory servers.
 
@@ -34,45 +33,54 @@ class EntityGraph:
         ...     graph.create_relations([{"from": "CPython", "to": "Python", "relationType": "runs"}])
         ...     graph.search_hybrid("programming language", context_nodes=["CPython"])["entities"]
 
+    Of an entity is given its `name`, `entityType`, `observations` and `embed`; of a relation `from`, `to` (names or ids) and
+    `relationType`; of what is to be added `entityName` and `contents`, of what is to be removed also `observations`.
     Answers are JSON values; what cannot be done raises an error of `memory.schema.errors`. Safe to use from several threads.
     """
 
-    def __init__(self, engine: Engine, *, source: str | None = None, agent: str | None = None) -> None:
-        """
-        Args:
-            source: The program that keeps, e.g. "claude-code".
-            agent: The agent that does.
-        """
-        self._engine = engine
-        self._keeping = Keeping(engine, source=source, agent=agent)
-        self._finding = Finding(engine)
+    create_entities = keep.create_entities
+    create_relations = relate.create_relations
+    add_observations = keep.add_observations
+    rename_entity = keep.rename_entity
+    link_memories = relate.link_memories
+    unlink_memories = relate.unlink_memories
+    delete_entities = keep.delete_entities
+    delete_observations = keep.delete_observations
+    delete_relations = relate.delete_relations
+    generate_embeddings = keep.generate_embeddings
+    create_described = keep.create_described
 
-    @property
-    def engine(self) -> Engine:
-        """What it stands on."""
-        return self._engine
+    search_nodes = find.search_nodes
+    search_entities_semantic = find.search_entities_semantic
+    search_hybrid = find.search_hybrid
+    search_near = relate.search_near
+    open_nodes = find.open_nodes
+    read_graph = find.read_graph
+    find_path = relate.find_path
+    entity_memories = relate.entity_memories
+    get_stats = find.get_stats
 
-    create_entities = delegate("_keeping", Keeping.create_entities)
-    create_described = delegate("_keeping", Keeping.create_described)
-    create_relations = delegate("_keeping", Keeping.create_relations)
-    delete_relations = delegate("_keeping", Keeping.delete_relations)
-    add_observations = delegate("_keeping", Keeping.add_observations)
-    delete_observations = delegate("_keeping", Keeping.delete_observations)
-    delete_entities = delegate("_keeping", Keeping.delete_entities)
-    rename_entity = delegate("_keeping", Keeping.rename_entity)
-    link_memories = delegate("_keeping", Keeping.link_memories)
-    unlink_memories = delegate("_keeping", Keeping.unlink_memories)
-    generate_embeddings = delegate("_keeping", Keeping.generate_embeddings)
 
-    open_nodes = delegate("_finding", Finding.open_nodes)
-    read_graph = delegate("_finding", Finding.read_graph)
-    search_nodes = delegate("_finding", Finding.search_nodes)
-    search_entities_semantic = delegate("_finding", Finding.search_entities_semantic)
-    search_hybrid = delegate("_finding", Finding.search_hybrid)
-    search_near = delegate("_finding", Finding.search_near)
-    find_path = delegate("_finding", Finding.find_path)
-    entity_memories = delegate("_finding", Finding.entity_memories)
-    get_stats = delegate("_finding", Finding.get_stats)
+@group("graph", "stats", "Entities, what is known of them, how they are related.")
+def graph() -> None:
+    """
+    Entities, what is known of them, how they are related, and which memories are about them.
+
+    \b
+        memory graph add Redis --type database --observation "holds sessions"
+        memory graph link checkout-api uses Redis
+        memory graph search "where are sessions kept" --near checkout-api
+        memory graph export --format dot | dot -Tsvg > graph.svg
+
+    NAME is an entity's name, its id, its uid, or the first 8 characters of that; names come first.
+    """
+
+
+OPERATIONS = tuple(DECLARED[name] for name in vars(EntityGraph) if name in DECLARED)
+COMMANDS = (
+    *(graph, keep.add, keep.observe, keep.forget, relate.link, relate.unlink, keep.rename, keep.delete, relate.about),
+    *(find.show, find.search, relate.path, find.stats),
+)
 
 
 def hybrid_relevance(vector_score: float, graph_distance: int | None, vector_weight: float = 0.5) -> float:

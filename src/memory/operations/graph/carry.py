@@ -12,7 +12,8 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.engine.graph import Edge
-from memory.operations.graph import given
+from memory.operations.graph import rows
+from memory.operations.graph.keep import create_described
 from memory.operations.graph.rows import paged
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, NotFound, StoreError
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from memory.engine import Engine
-    from memory.operations.graph import EntityGraph
-    from memory.operations.graph.given import Described
+    from memory.operations.arguments import Parameter
+    from memory.operations.graph.declare import Graph
+    from memory.operations.graph.rows import Described
     from memory.schema.memory import MemoryId
 
 PAGE = 500
@@ -104,9 +106,9 @@ def parsed(text: str) -> Carried:
         try:
             match sort:
                 case "entity":
-                    entities += given.entities([_fields(row, given.NAME, given.TYPE, given.OBSERVATIONS, given.EMBED)])
+                    entities += rows.described([_known(row, rows.ENTITIES)])
                 case "relation":
-                    edges += given.relations([_fields(row, given.SOURCE, given.TARGET, given.RELATION)])
+                    edges += rows.edges([_known(row, rows.RELATIONS)])
                 case "link":
                     links.append(_link(row))
         except Invalid as error:
@@ -123,9 +125,9 @@ def _link(row: Mapping[str, Any]) -> Link:
     return Link(entity, memory)
 
 
-def _fields(row: Mapping[str, Any], *fields: tuple[str, ...]) -> dict[str, Any]:
-    """Those that are known; others add to a line what is theirs."""
-    return {name: row[name] for names in fields for name in names if name in row}
+def _known(row: Mapping[str, Any], taken: Parameter) -> dict[str, Any]:
+    """The fields that are known; others add to a line what is theirs."""
+    return {name: row[name] for one in taken.fields for name in (one.name, *one.also) if name in row}
 
 
 def _records(text: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -136,8 +138,8 @@ def _records(text: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         whole = None
     if isinstance(whole, dict) and whole.get("type") not in SORTS and whole.keys() & {"entities", "relations"}:
         for name, sort in (("entities", "entity"), ("relations", "relation")):
-            rows = [] if whole.get(name) is None else whole[name]
-            for number, row in enumerate(rows if isinstance(rows, list) else [rows]):
+            found = [] if whole.get(name) is None else whole[name]
+            for number, row in enumerate(found if isinstance(found, list) else [found]):
                 place = f"{name}[{number}]"
                 yield place, sort, _untyped(sort, _object(place, row))
         return
@@ -148,7 +150,7 @@ def _records(text: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
 
 def _untyped(sort: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
     """A row without what it is, which earlier versions of the reference server say besides what a relation is called."""
-    said = row.get("type") == sort and any(row.get(name) is not None for name in given.RELATION if name != "type")
+    said = row.get("type") == sort and any(row.get(name) is not None for name in ("relationType", "relation"))
     return {name: value for name, value in row.items() if not (said and name == "type")}
 
 
@@ -170,7 +172,7 @@ def _object(place: str, row: object) -> Mapping[str, Any]:
 
 
 def imported(
-    graph: EntityGraph, said: Carried, progress: Callable[[int, int], None] = lambda _done, _total: None
+    graph: Graph, said: Carried, progress: Callable[[int, int], None] = lambda _done, _total: None
 ) -> Imported:
     """
     Keep what a file says, some hundreds in a transaction; nothing is kept twice, so it may be done again.
@@ -194,12 +196,12 @@ def imported(
         raise type(error)(str(error), hint=hint) from error
 
 
-def _imported(graph: EntityGraph, said: Carried, progress: Callable[[int, int], None]) -> Imported:
+def _imported(graph: Graph, said: Carried, progress: Callable[[int, int], None]) -> Imported:
     notices: list[Notice] = []
     made = observed = related = linked = known = 0
     total = len(said.entities) + len(said.edges)
     for start in range(0, len(said.entities), PAGE):
-        found = graph.create_described(said.entities[start : start + PAGE])
+        found = create_described(graph, said.entities[start : start + PAGE])
         made, known = made + len(found.created), known + len(found.known)
         observed += sum(len(one.changed) for one in found.known)
         notices += found.notices

@@ -1,24 +1,27 @@
-"""What reads the graph."""
+"""What reads the graph: searches, pages, numbers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.operations.graph import given
-from memory.operations.graph.rows import STATES, Rows, paged, scores, stats
+from memory.operations.arguments import Parameter
+from memory.operations.graph import rows
+from memory.operations.graph.declare import PAGE, QUERY, command, distance, limit, reading
+from memory.operations.graph.rows import entity_rows, relation_rows
+from memory.operations.operation import Option
 from memory.operations.render import data
 from memory.schema.answer import Notice, Outcome, Tier
-from memory.schema.errors import Ambiguous, Invalid, NotFound
+from memory.schema.errors import Invalid
 from memory.schema.limits import clipped_repr
-from memory.schema.query import Mode, Query, Scope, check_limit
+from memory.schema.query import MOST, Mode, Query, check_limit
 from memory.search.near import ENTITIES, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.engine import Engine
+    from memory.operations.graph.declare import Graph
     from memory.operations.graph.rows import Name, Values
-    from memory.schema.memory import Memory
+    from memory.operations.operation import Given
     from memory.search.near import EntityAnswer, EntityHit
     from memory.store import Relation
 
@@ -26,228 +29,174 @@ RELATIONS = 1000
 """Relations of one answer: an entity may have 10,000."""
 
 FURTHEST = 1_000_000_000  # offset of a page
+DIGITS = 4  # of a score (CAP X39)
 
 HALF = 0.5
 """Share of the most similar one's similarity from which another one fits too, if that one does."""
 
 
-class Finding:
-    """Of `memory.operations.graph.EntityGraph`."""
+@reading("Search entities", "query tier outcome worth entities:found relations:relations", QUERY, limit(10))
+def search_nodes(graph: Graph, query: str, limit: int | None = None) -> Values:
+    """
+    Find entities by name, type or what is known of them: words first, meaning if they are not enough. The answer has
+    the relations among them too.
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine, self._rows = engine, Rows(engine)
+    Raises:
+        Invalid: The query is blank or too long, or the limit not 1..10,000.
+    """
+    engine, settings = graph.engine, graph.engine.config
+    limit = settings.graph.limit if limit is None else limit
+    found = engine.search(Query(query, limit, mode=Mode(settings.search.mode), scope=ENTITIES))
+    memories = [hit.memory for hit in found.hits]
+    relations = engine.graph.relations([one.id for one in memories], inside=True)
+    pairs = zip(entity_rows(engine, memories), found.hits, strict=True)
+    return {
+        "query": query,
+        "tier": str(found.tier),
+        "outcome": str(found.outcome),
+        "worth": found.worth,
+        "entities": [row | {"score": round(hit.score, DIGITS)} for row, hit in pairs],
+        "relations": relation_rows(engine, relations[:RELATIONS]),
+        "notices": [*data.notices(found.notices), *_cut(relations)],
+    }
 
-    def open_nodes(self, names: Sequence[Name]) -> Values:
-        """Entities by name or id, with their observations and all relations they have; unknown names are reported."""
-        wanted = given.references("names", names)
-        entities: dict[int, Memory] = {}
-        unknown = []
-        for name, one in zip(wanted, self.engine.graph.looked_up(wanted), strict=True):
-            match one:
-                case NotFound():
-                    unknown.append(name)
-                case Ambiguous():
-                    raise one
-                case _:
-                    entities[one.id] = one
-        found = list(entities.values())
-        relations = self.engine.graph.relations([one.id for one in found])
-        return {
-            "entities": self._rows.entities(found),
-            **self._most(relations, len(relations)),
-            "unknown": unknown,
-            "notices": [*self._rows.unknown(unknown), *_cut(relations)],
-        }
 
-    def read_graph(self, limit: int = 100, offset: int = 0) -> Values:
-        """
-        A page of the graph: entities by name, and the relations that begin at one of them. All pages are the graph.
+@command(
+    "search",
+    "Find entities.",
+    Option("TEXT..."),
+    Option("--near NAME", "An entity that it should be near to; may be repeated.", several=True),
+    Option("--distance N", "Relations that count as near; usually 3.", takes=(0, 10)),
+    Option("--vector-weight W", "0 is the graph alone, 1 the meaning alone.", takes=float),
+    Option("--keyword-weight W", "Share of words in the score.", takes=float),
+    Option("-n --limit N", "At most; usually as configured (graph.limit).", takes=(1, MOST)),
+)
+def search(graph: Graph, a: Given) -> Values:
+    """
+    Find entities: by words first, by meaning if they are not enough.
 
-        Raises:
-            Invalid: The limit is not 1..10,000, or the offset not 0..1,000,000,000.
-        """
-        check_limit(limit)
-        if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset <= FURTHEST:
-            raise Invalid(f"offset is a whole number from 0 to {FURTHEST:,}, not {clipped_repr(offset)}")
-        graph, counts = self.engine.graph, self.engine.graph.counts()
-        entities = graph.some(offset, limit)
-        ids = {one.id for one in entities}
-        relations = [one for one in graph.relations(list(ids)) if one.source in ids]
-        return {
-            "entities": self._rows.entities(entities),
-            **self._most(relations, counts.relations),
-            "total_entities": counts.entities,
-            "offset": offset,
-            "notices": _cut(relations),
-        }
+    With --near, or a weight, always by meaning, and by how few relations there are to those named.
+    """
+    words, weights = " ".join(a["text"]), {name: a[name] for name in ("vector_weight", "keyword_weight")}
+    if a["near"] or a["distance"] is not None or any(weight is not None for weight in weights.values()):
+        return search_hybrid(graph, words, a["near"], a["distance"], limit=a["limit"], **weights)
+    return search_nodes(graph, words, a["limit"])
 
-    def _most(self, relations: Sequence[Relation], total: int) -> Values:
-        return {"relations": self._rows.relations(relations[:RELATIONS]), "total_relations": total}
 
-    # Searching -----------------------------------------------------------
+@reading(
+    "Search entities by meaning",
+    "query tier threshold:real? outcome:text? worth entities:alike",
+    QUERY,
+    limit(10),
+    Parameter(
+        "threshold",
+        "number",
+        "Cosine that an entity needs, 0 to 1; without one, what likely fits is shown, or nothing.",
+    ),
+    Parameter("include_observations", "boolean", "Show what is known of them; default true."),
+)
+def search_entities_semantic(
+    graph: Graph,
+    query: str,
+    limit: int | None = None,
+    threshold: float | None = None,
+    include_observations: bool = True,  # noqa: FBT001, FBT002  # as it is documented
+) -> Values:
+    """
+    Find entities that are alike in meaning, whatever their words. If no model can be used, words are looked for, and
+    the answer says so.
 
-    def search_nodes(self, query: str, limit: int | None = None) -> Values:
-        """
-        Find entities by what is known of them: words first, meaning if they are not enough; with relations among them.
+    Args:
+        threshold: Cosine from which an entity is shown, 0..1 (CAP E12); None takes that of the settings. Where that is
+            "auto", confidence decides: nothing, if nothing seems to fit, else what is at least half as near as the
+            nearest.
+        limit: Usually 10.
 
-        Raises:
-            Invalid: The query is blank or too long, or the limit not 1..10,000.
-        """
-        settings = self.engine.config
-        limit = settings.graph.limit if limit is None else limit
-        found = self.engine.search(Query(query, limit, mode=Mode(settings.search.mode), scope=ENTITIES))
-        rows = self._rows.entities([hit.memory for hit in found.hits])
-        relations = self.engine.graph.relations([hit.memory.id for hit in found.hits], inside=True)
-        return {
-            "query": query,
-            "tier": str(found.tier),
-            "outcome": str(found.outcome),
-            "worth": found.worth,
-            "entities": [row | {"score": round(hit.score, 4)} for row, hit in zip(rows, found.hits, strict=True)],
-            "relations": self._rows.relations(relations[:RELATIONS]),
-            "notices": [*data.notices(found.notices), *_cut(relations)],
-        }
+    Returns:
+        With the `outcome` and why (`worth`) where confidence has decided; else None and "".
 
-    def search_entities_semantic(
-        self,
-        query: str,
-        limit: int | None = None,
-        threshold: float | None = None,
-        include_observations: bool = True,  # noqa: FBT001, FBT002  # as it is documented
-    ) -> Values:
-        """
-        Find entities by their meaning (CAP E12).
+    Raises:
+        Invalid: The query is blank or too long, or a number out of range.
+    """
+    settings = graph.engine.config.graph
+    rows.check_flag("include_observations", include_observations)
+    query_ = Query(query, settings.limit if limit is None else limit, scope=ENTITIES)
+    usual = None if settings.threshold == "auto" else float(settings.threshold)
+    least = usual if threshold is None else _cosine(threshold)
+    found = graph.engine.graph.nearby(Wanted(query_, distance=0, vector_weight=1.0, judged=least is None))
+    hits = _likely(found) if least is None else _alike(found, least)
+    named = entity_rows(graph.engine, [hit.memory for hit in hits], observations=include_observations)
+    return {
+        "tier": str(found.tier),
+        "entities": [row | _scores(hit) for row, hit in zip(named, hits, strict=True)],
+        "notices": data.notices((*found.notices, *_left_out(found, hits, least))),
+        "outcome": found.outcome and str(found.outcome),
+        "worth": found.worth,
+        "query": query,
+        "threshold": least,
+    }
 
-        Args:
-            threshold: Cosine from which an entity is shown, 0..1; None takes that of the settings. Where that is "auto",
-                confidence decides: nothing, if nothing seems to fit, else what is at least half as near as the nearest.
-            limit: Usually 10.
 
-        Returns:
-            With the `outcome` and why (`worth`) where confidence has decided; else None and "".
+@reading(
+    "Search near entities",
+    "query tier context_nodes:texts entities:near",
+    QUERY,
+    Parameter("context_nodes", "ids", "Names or ids of the entities at hand; without any, nothing is near."),
+    distance(3),
+    Parameter("vector_weight", "number", "0 is the graph alone, 1 the meaning alone; usually 0.5."),
+    limit(10),
+    Parameter("keyword_weight", "number", "Share of words in the score, 0 to 1; usually 0."),
+)
+def search_hybrid(  # noqa: PLR0917  # as it is documented
+    graph: Graph,
+    query: str,
+    context_nodes: Sequence[Name] = (),
+    max_distance: int | None = None,
+    vector_weight: float | None = None,
+    limit: int | None = None,
+    *,
+    keyword_weight: float | None = None,
+) -> Values:
+    """
+    Find entities that are alike in meaning and near, in the graph, to those you work with. Weights say what counts: w *
+    likeness + (1 - w) / 2^distance.
 
-        Raises:
-            Invalid: The query is blank or too long, or a number out of range.
-        """
-        settings = self.engine.config.graph
-        given.flag("include_observations", include_observations)
-        query_ = Query(query, settings.limit if limit is None else limit, scope=ENTITIES)
-        usual = None if settings.threshold == "auto" else float(settings.threshold)
-        least = usual if threshold is None else _cosine(threshold)
-        found = self.engine.graph.nearby(Wanted(query_, distance=0, vector_weight=1.0, judged=least is None))
-        hits = likely(found) if least is None else alike(found, least)
-        rows = self._rows.entities([hit.memory for hit in hits], observations=include_observations)
-        values = _found(found, rows, hits, hybrid=False)
-        values["notices"] += data.notices(_left_out(found, hits, least))
-        said = {"outcome": found.outcome and str(found.outcome), "worth": found.worth}
-        return values | said | {"query": query, "threshold": least}
+    Args:
+        context_nodes: Names or ids of what it should be near to (CAP E13, E17); without any, nothing is near.
+        max_distance: Relations that count as near at most, 0..10; usually 3.
+        vector_weight: 0.0 is the graph alone, 1.0 the meaning alone; usually 0.5.
+        limit: Usually 10.
+        keyword_weight: Share of keywords, 0..1; usually 0 (CAP X47).
 
-    def search_hybrid(
-        self,
-        query: str,
-        context_nodes: Sequence[Name] = (),
-        max_distance: int | None = None,
-        vector_weight: float | None = None,
-        limit: int | None = None,
-        *,
-        keyword_weight: float | None = None,
-    ) -> Values:
-        """
-        Find entities by their meaning and by how near they are to others (CAP E13, E17).
+    Raises:
+        NotFound, Ambiguous: One of the context is not there, or could be several.
+        Invalid: The query is blank or too long, or a number out of range.
+    """
+    settings = graph.engine.config.graph
+    around = graph.engine.graph.entities(rows.references("context_nodes", context_nodes))
+    wanted = Wanted(
+        Query(query, settings.limit if limit is None else limit, scope=ENTITIES),
+        tuple(dict.fromkeys(one.id for one in around)),
+        settings.distance if max_distance is None else max_distance,
+        settings.vector_weight if vector_weight is None else vector_weight,
+        settings.keyword_weight if keyword_weight is None else keyword_weight,
+    )
+    found = graph.engine.graph.nearby(wanted)
+    pairs = zip(entity_rows(graph.engine, [hit.memory for hit in found.hits]), found.hits, strict=True)
+    more = [{"distance": hit.distance, "keyword": round(hit.keyword, DIGITS)} for hit in found.hits]
+    return {
+        "tier": str(found.tier),
+        "entities": [row | _scores(hit) | one for (row, hit), one in zip(pairs, more, strict=True)],
+        "notices": data.notices(found.notices),
+        "query": query,
+        "context_nodes": [one.title for one in around],
+    }
 
-        Args:
-            context_nodes: Names or ids of what it should be near to; without any, nothing is near.
-            max_distance: Relations that count as near at most, 0..10; usually 3.
-            vector_weight: 0.0 is the graph alone, 1.0 the meaning alone; usually 0.5.
-            limit: Usually 10.
-            keyword_weight: Share of keywords, 0..1; usually 0 (CAP X47).
 
-        Raises:
-            NotFound, Ambiguous: One of the context is not there, or could be several.
-            Invalid: The query is blank or too long, or a number out of range.
-        """
-        settings = self.engine.config.graph
-        around = self.engine.graph.entities(given.references("context_nodes", context_nodes))
-        wanted = Wanted(
-            Query(query, settings.limit if limit is None else limit, scope=ENTITIES),
-            tuple(dict.fromkeys(one.id for one in around)),
-            settings.distance if max_distance is None else max_distance,
-            settings.vector_weight if vector_weight is None else vector_weight,
-            settings.keyword_weight if keyword_weight is None else keyword_weight,
-        )
-        found = self.engine.graph.nearby(wanted)
-        rows = self._rows.entities([hit.memory for hit in found.hits])
-        context = [one.title for one in around]
-        return _found(found, rows, found.hits, hybrid=True) | {"query": query, "context_nodes": context}
-
-    def search_near(self, query: str, entity: Name, max_distance: int = 1, limit: int | None = None) -> Values:
-        """
-        Find memories that are about an entity or one near it, and these entities.
-
-        Args:
-            max_distance: Relations away at most, 0..10.
-
-        Raises:
-            NotFound, Ambiguous: The entity is not there, or could be several.
-            Invalid: The query is blank or too long, or a number out of range.
-        """
-        settings, near = self.engine.config, self.engine.graph.entity(entity)
-        among = self.engine.graph.near([near.id], max_distance)
-        limit = settings.search.limit if limit is None else limit
-        found = data.answer(
-            self.engine.search(Query(query, limit, mode=Mode(settings.search.mode), scope=Scope(among=among)))
-        )
-        said = {name: found[name] for name in ("query", "tier", "outcome", "worth", "hits", "notices")}
-        return {"entity": near.title, "max_distance": max_distance, "near": len(among), **said}
-
-    # Reading -------------------------------------------------------------
-
-    def find_path(self, source: Name, target: Name) -> Values:
-        """
-        A shortest path between two entities, whichever way its relations point; `found` is false beyond ten of them.
-
-        Raises:
-            NotFound, Ambiguous: One of the entities is not there, or could be several.
-        """
-        ends = self.engine.graph.entities([source, target])
-        path = self.engine.graph.path(ends[0].id, ends[1].id)
-        names = [ends[0].title]
-        rows = self._rows.relations(path or ())
-        for row in rows:
-            names.append(row["to"] if row["from"] == names[-1] else row["from"])
-        return {
-            "source": ends[0].title,
-            "target": ends[1].title,
-            "found": path is not None,
-            "length": None if path is None else len(path),
-            "path": [] if path is None else names,
-            "relations": rows,
-            "notices": [],
-        }
-
-    def entity_memories(self, entity: Name, limit: int = 20) -> Values:
-        """
-        The memories that are about an entity, last changed first.
-
-        Raises:
-            NotFound, Ambiguous: The entity is not there, or could be several.
-            Invalid: The limit is not 1..10,000.
-        """
-        check_limit(limit)
-        found = self.engine.graph.entity(entity)
-        linked = self.engine.graph.there(link.memory for link in self.engine.graph.attached([found.id]))
-        latest = sorted(linked.values(), key=lambda one: (one.updated_at, one.id), reverse=True)
-        rows = [data.pointer(memory) for memory in latest[:limit]]
-        return {"entity": found.title, "memories": rows, "total_memories": len(linked), "notices": []}
-
-    def get_stats(self) -> Values:
-        """How much there is in the graph, and of how many entities the meaning can be searched."""
-        observations, states = 0, dict.fromkeys(STATES, 0)
-        for page in paged(self.engine.graph.every()):
-            observations += sum(map(len, self.engine.graph.known(page).values()))
-            for state in self._rows.states(page).values():
-                states[state] += 1
-        return stats(self.engine.graph.counts(), observations, states) | {"notices": []}
+def _scores(hit: EntityHit) -> Values:
+    """What speaks for an entity that was found by its meaning."""
+    similarity = None if hit.cosine is None else round(hit.cosine, DIGITS)
+    return {"score": round(hit.score, DIGITS), "similarity": similarity}
 
 
 def _cosine(threshold: float) -> float:
@@ -260,7 +209,7 @@ def _cosine(threshold: float) -> float:
     return threshold
 
 
-def likely(found: EntityAnswer) -> tuple[EntityHit, ...]:
+def _likely(found: EntityAnswer) -> tuple[EntityHit, ...]:
     """Nothing if nothing seems to fit; else those that are at least half as near as the nearest. See docs/decisions/0016."""
     if found.outcome is Outcome.NOTHING_RELEVANT:
         return ()
@@ -268,7 +217,7 @@ def likely(found: EntityAnswer) -> tuple[EntityHit, ...]:
     return tuple(hit for hit in found.hits if hit.score >= HALF * best)
 
 
-def alike(found: EntityAnswer, least: float) -> tuple[EntityHit, ...]:
+def _alike(found: EntityAnswer, least: float) -> tuple[EntityHit, ...]:
     """Those whose cosine is at least so much; what nobody compared stays."""
     return tuple(hit for hit in found.hits if hit.cosine is None or hit.cosine >= least)
 
@@ -287,9 +236,76 @@ def _left_out(found: EntityAnswer, hits: Sequence[EntityHit], least: float | Non
     return (Notice(f"no entity reaches the threshold of {least}: the nearest has a cosine of {nearest:.2f}"),)
 
 
-def _found(found: EntityAnswer, rows: Sequence[Values], hits: Sequence[EntityHit], *, hybrid: bool) -> Values:
-    scored = [row | scores(hit, hybrid=hybrid) for row, hit in zip(rows, hits, strict=True)]
-    return {"tier": str(found.tier), "entities": scored, "notices": data.notices(found.notices)}
+# Reading -----------------------------------------------------------------
+
+
+@reading(
+    "Read entities",
+    "entities:known relations:relations total_relations:number unknown:references",
+    Parameter("names", "ids", "Names or ids.", required=True),
+)
+def open_nodes(graph: Graph, names: Sequence[Name]) -> Values:
+    """
+    Read entities by name: what is known of them and all their relations. Unknown names are reported.
+
+    Raises:
+        Ambiguous: One could be several.
+    """
+    named, unknown = rows.looked_up(graph.engine, names)
+    entities = [one for _, one in named]
+    relations = graph.engine.graph.relations([one.id for one in entities])
+    return {
+        "entities": entity_rows(graph.engine, entities),
+        "relations": relation_rows(graph.engine, relations[:RELATIONS]),
+        "total_relations": len(relations),
+        "unknown": unknown,
+        "notices": [*rows.unknown(graph.engine, unknown), *_cut(relations)],
+    }
+
+
+@reading(
+    "Read the graph",
+    "entities:known relations:relations total_entities:number total_relations:number offset:number",
+    limit(100, 1000),
+    Parameter("offset", "integer", "Entities to leave out at the beginning.", low=0, high=FURTHEST),
+)
+def read_graph(graph: Graph, limit: int = 100, offset: int = 0) -> Values:
+    """
+    Read all entities and relations, a page at a time. It may be large: search instead, if you know what you look for.
+
+    Entities come by name, with the relations that begin at one of them: all pages are the graph.
+
+    Raises:
+        Invalid: The limit is not 1..10,000, or the offset not 0..1,000,000,000.
+    """
+    check_limit(limit)
+    if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset <= FURTHEST:
+        raise Invalid(f"offset is a whole number from 0 to {FURTHEST:,}, not {clipped_repr(offset)}")
+    counts = graph.engine.graph.counts()
+    entities = graph.engine.graph.some(offset, limit)
+    ids = {one.id for one in entities}
+    relations = [one for one in graph.engine.graph.relations(list(ids)) if one.source in ids]
+    return {
+        "entities": entity_rows(graph.engine, entities),
+        "relations": relation_rows(graph.engine, relations[:RELATIONS]),
+        "total_relations": counts.relations,
+        "total_entities": counts.entities,
+        "offset": offset,
+        "notices": _cut(relations),
+    }
+
+
+@command(
+    "show [NAME]",
+    "Show an entity, or all of them by name.",
+    PAGE,
+    Option("--offset N", "Entities to leave out at the beginning.", takes=(0, None)),
+)
+def show(graph: Graph, a: Given) -> Values:
+    """Show an entity with all its relations; without NAME all entities by name, a page at a time."""
+    if a["name"] is None:
+        return read_graph(graph, a["limit"], a["offset"] or 0)
+    return open_nodes(graph, [graph.engine.graph.entity(a["name"]).id])
 
 
 def _cut(relations: Sequence[Relation]) -> list[dict[str, str]]:
@@ -297,3 +313,31 @@ def _cut(relations: Sequence[Relation]) -> list[dict[str, str]]:
     more = len(relations) - RELATIONS
     said = Notice(f"{more:,} more relations are left out", "`memory graph export` has all of them.")
     return data.notices((said,) if more > 0 else ())
+
+
+@reading(
+    "Count the graph",
+    "total_entities:number total_relations:number total_observations:number linked_memories:number "
+    "isolated_entities:number entity_types:object relation_types:object embedding_status:object",
+)
+def get_stats(graph: Graph) -> Values:
+    """How much there is in the graph, by type."""
+    observations, states, counts = 0, dict.fromkeys(rows.STATES, 0), graph.engine.graph.counts()
+    for page in rows.paged(graph.engine.graph.every()):
+        observations += sum(map(len, graph.engine.graph.known(page).values()))
+        for state in rows.states(graph.engine, page).values():
+            states[state] += 1
+    return {
+        **data.row(counts, "total_entities=entities:number total_relations=relations:number"),
+        "total_observations": observations,
+        **data.row(counts, "linked_memories=attached:number isolated_entities=isolated:number"),
+        **data.row(counts, "entity_types=categories:object relation_types=types:object"),
+        "embedding_status": states,
+        "notices": [],
+    }
+
+
+@command("stats", "Show how much there is.")
+def stats(graph: Graph, _: Given) -> Values:
+    """Show how much there is in the graph, by type, and of how many entities the meaning can be searched."""
+    return get_stats(graph)

@@ -1,28 +1,31 @@
-"""Entities and relations as rows of an answer; their fields go by the names that programs for such graphs know."""
+"""Entities and relations as rows, as they are given and as they are answered, by the names that such programs know."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, TypeVar
 
+from memory.engine.graph import Edge
+from memory.operations.arguments import Parameter, record, several
 from memory.operations.render import data
 from memory.operations.render.data import row
-from memory.operations.shapes import record, several
 from memory.schema.answer import Notice
-from memory.schema.limits import clipped_repr
+from memory.schema.draft import Draft
+from memory.schema.errors import Ambiguous, Invalid, NotFound
+from memory.schema.kinds import Kind
+from memory.schema.limits import NAME_LIMIT, TITLE_LIMIT, check_text, clipped_repr
+from memory.text.observations import checked, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from memory.engine import Engine
     from memory.schema.document import Embedding
     from memory.schema.memory import Memory, MemoryId
-    from memory.search.near import EntityHit
-    from memory.store import GraphCounts, Relation
+    from memory.store import Relation
 
 One = TypeVar("One")
-
-PAGE = 1000  # entities, relations, links that are read together
 
 Name: TypeAlias = "int | str"
 """An entity's name, its id, its uid or the beginning of its uid (CAP X45); names come first."""
@@ -30,15 +33,23 @@ Name: TypeAlias = "int | str"
 Values: TypeAlias = "dict[str, Any]"
 """JSON values by name."""
 
+Given: TypeAlias = "Sequence[Mapping[str, Any]]"
+"""Rows as a caller gives them."""
+
+BATCH = 1000
+"""Rows of one call: it is one transaction."""
+
+PAGE = 1000  # entities, relations, links that are read together
+
 HINTS = 3
 """Unknown names for which the nearest is looked up."""
 
-DIGITS = 4  # of a score (CAP X39)
 STATES = ("generated", "pending", "outdated", "failed", "excluded")
 """Of an entity's vectors; see `status`."""
 
-_ENTITY = "id:number uid name entityType:text? embedding_status created_at:real updated_at:real flags:texts"
-_RELATION = record("from to relationType")
+_NAMED = "id:number uid name=title entityType=category:text?"
+_DATED = "created_at:real updated_at:real flags:texts"
+_ENTITY = f"{_NAMED} embedding_status {_DATED}"
 SHAPES = {
     "entity": record(_ENTITY),
     "entities": several(record(_ENTITY)),
@@ -47,53 +58,223 @@ SHAPES = {
     "found": several(record(f"{_ENTITY} observations:texts score:real")),
     "alike": several(record(f"{_ENTITY} score:real similarity:real?")),
     "near": several(record(f"{_ENTITY} observations:texts score:real similarity:real? distance:number? keyword:real")),
-    "relations": several(_RELATION),
+    "relations": several(record("from to relationType")),
     "names": several(record("id:number uid name")),
     "failed": several(record("id:number name error")),
     "references": several({"type": ["string", "integer"]}),
 }
 """What rows of the graph have, by the names that declarations use."""
 
-
-class Rows:
-    """What is asked of an engine to answer in rows."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def entities(self, entities: Sequence[Memory], *, observations: bool = True) -> list[Values]:
-        embeddings = self._engine.vectors.embeddings(entities)
-        known: Mapping[MemoryId, Sequence[str]] = self._engine.graph.known(entities) if observations else {}
-        return [entity(one, embeddings[one.id], known.get(one.id)) for one in entities]
-
-    def states(self, entities: Sequence[Memory]) -> dict[MemoryId, str]:
-        embeddings = self._engine.vectors.embeddings(entities)
-        return {one.id: status(one, embeddings[one.id]) for one in entities}
-
-    def relations(self, relations: Iterable[Relation]) -> list[Values]:
-        """Relations by the names of their ends; by the id of one that went meanwhile."""
-        found = list(relations)
-        ends = self._engine.graph.there(end for one in found for end in (one.source, one.target))
-        names = {id: memory.title for id, memory in ends.items()}
-        return [
-            {
-                "from": names.get(one.source, str(one.source)),
-                "to": names.get(one.target, str(one.target)),
-                "relationType": one.type,
-            }
-            for one in found
-        ]
-
-    def unknown(self, names: Sequence[Name]) -> list[Values]:
-        """Notices of names that are none, with the nearest that there is."""
-        suggestion = self._engine.graph.suggestion
-        return data.notices(
-            tuple(Notice(f"no entity {clipped_repr(name)}", suggestion(name)) for name in names[:HINTS])
-        )
+# What rows take ----------------------------------------------------------
 
 
-def unique(notices: Iterable[Notice]) -> tuple[Notice, ...]:
-    return tuple(dict.fromkeys(notices))
+def _rows(name: str, meaning: str, *fields: Parameter) -> Parameter:
+    return Parameter(name, "objects", meaning, required=True, fields=fields)
+
+
+RELATIONS = _rows(
+    "relations",
+    "The relations.",
+    Parameter("from", "id", "Name or id of the entity it begins at.", required=True, also=("source",)),
+    Parameter("to", "id", "Name or id of the entity it leads to.", required=True, also=("target",)),
+    Parameter(
+        "relationType", "string", 'How, in active voice: "depends_on".', required=True, also=("relation", "type")
+    ),
+)
+ENTITIES = _rows(
+    "entities",
+    "The entities.",
+    Parameter("name", "string", "What it is called, one line: no two have the same name.", required=True),
+    Parameter("entityType", "string", "What sort of thing it is, in a word.", also=("entity_type",)),
+    Parameter("observations", "strings", "What is known of it.", also=("obs",)),
+    Parameter("embed", "boolean", "False: never hand its text to a model; it is found by words only."),
+)
+_OF = Parameter("entityName", "id", "The entity's name, or its id.", required=True, also=("entity", "name"))
+OBSERVATIONS = _rows(
+    "observations",
+    "What is to be added, by entity.",
+    _OF,
+    Parameter("contents", "strings", "The facts, short.", required=True, also=("observations", "obs")),
+)
+DELETIONS = _rows(
+    "deletions",
+    "What is to be removed, by entity.",
+    _OF,
+    Parameter("observations", "strings", "The facts.", required=True, also=("contents",)),
+)
+
+
+class Described(NamedTuple):
+    """
+    An entity as it is given.
+
+    Attributes:
+        embed: False keeps it from being embedded for good, True takes that back; None leaves it as it is.
+    """
+
+    name: str
+    type: str | None
+    observations: tuple[str, ...]
+    embed: bool | None
+
+
+def described(rows: object) -> list[Described]:
+    """
+    Raises:
+        Invalid: It is no list of entities; the sentence names the place.
+    """
+    found = []
+    for place, values in _checked("entities", rows, ENTITIES.fields):
+        name, type, known, embed = values.values()
+        if not name.strip():
+            raise Invalid(f"{place} needs a name, a text, not {clipped_repr(name)}")
+        one = Described(called(f"{place}.name", name), (type or "").strip() or None, known, embed)
+        try:
+            Draft(kind=Kind.ENTITY, title=one.name, category=one.type, body=listed(one.observations))
+        except Invalid as error:  # more is known of it than there is room for
+            raise Invalid(f"{place}, {clipped_repr(one.name)}: {error}", hint=error.hint) from error
+        found.append(one)
+    return found
+
+
+def called(what: str, given: str) -> str:
+    """
+    A name as it is kept.
+
+    Raises:
+        Invalid: It is blank, too long, or has several lines.
+    """
+    name = given.strip()
+    check_text(what, name, TITLE_LIMIT)
+    if not name or "\n" in name or "\r" in name:
+        raise Invalid(f"{what} is one line of text, not {clipped_repr(given)}", hint="Put the rest into observations.")
+    return name
+
+
+def edges(rows: object) -> list[Edge]:
+    """
+    Raises:
+        Invalid: It is no list of relations; the sentence names the place.
+    """
+    found = _checked("relations", rows, RELATIONS.fields)
+    for place, values in found:
+        check_text(f"{place}.relationType", values["relationType"], NAME_LIMIT)
+    return [Edge(*values.values()) for _, values in found]
+
+
+def told(what: str, rows: object) -> list[tuple[Name, tuple[str, ...]]]:
+    """
+    Observations by entity.
+
+    Args:
+        what: The name of the argument.
+
+    Raises:
+        Invalid: It is no such list; the sentence names the place.
+    """
+    return [(values["entityName"], values["contents"]) for _, values in _checked(what, rows, OBSERVATIONS.fields)]
+
+
+def references(what: str, given: object) -> list[Name]:
+    """
+    Names, ids or uids, each once.
+
+    Raises:
+        Invalid: It is no list of them.
+    """
+    if not _several(given) or not all(map(_reference, given)):
+        raise Invalid(f"{what} must be a list of names or ids, not {clipped_repr(given)}")
+    return list(dict.fromkeys(given))
+
+
+def check_flag(name: str, value: object) -> None:
+    """
+    Raises:
+        Invalid: It is neither true nor false.
+    """
+    if not isinstance(value, bool):
+        raise Invalid(f"{name} is true or false, not {clipped_repr(value)}")
+
+
+def _checked(what: str, rows: object, fields: Sequence[Parameter]) -> list[tuple[str, Values]]:
+    """
+    Rows with their places, by the first names of all their fields; None is what is left out.
+
+    Raises:
+        Invalid: It is no list of such rows, or one has other fields, or the same one twice.
+    """
+    if not _several(rows):
+        raise Invalid(f"{what} must be a list of objects, not {clipped_repr(rows)}")
+    if len(rows) > BATCH:
+        raise Invalid(f"{what} are {len(rows):,}; at most {BATCH:,} are taken at a time")
+    named = [(f"{what}[{number}]", row) for number, row in enumerate(rows)]
+    found = [(place, _named(place, row, fields)) for place, row in named]
+    return [(place, _values(place, values, fields)) for place, values in found]
+
+
+def _named(place: str, row: object, fields: Sequence[Parameter]) -> Values:
+    """A row by the first names of its fields, each of which may go by others."""
+    if not isinstance(row, Mapping):
+        raise Invalid(f"{place} must be an object, not {clipped_repr(row)}")
+    for name in row:
+        if not any(name == one.name or name in one.also for one in fields):
+            takes = ", ".join(one.name for one in fields)
+            raise Invalid(f"{place} has no field {clipped_repr(name)}", hint=f"It takes {takes}.")
+    values = {}
+    for one in fields:
+        names = [name for name in (one.name, *one.also) if row.get(name) is not None]
+        if len(names) > 1:
+            raise Invalid(f"{place} has the same twice: {' and '.join(names)}")
+        values[one.name] = row[names[0]] if names else None
+    return values
+
+
+def _values(place: str, values: Values, fields: Sequence[Parameter]) -> Values:
+    found = dict(values)
+    # What it says comes before whom it is of: a line that is no relation at all is told so, not that an end is missing.
+    for one in sorted(fields, key=lambda one: one.sort == "id"):
+        found[one.name] = _value(place, one, values[one.name])
+    return found
+
+
+def _value(place: str, one: Parameter, value: Any) -> Any:
+    match one.sort:
+        case "strings" if one.required and value is None:
+            raise Invalid(f"{place} needs {one.name}, a list of texts")
+        case "strings":
+            return _texts(f"{place}.{one.name}", value if one.required else value or ())
+        case "id" if not _reference(value):
+            wanted = f"{place} needs {one.name}, the name or id of an entity"
+        case "string" if one.required and not isinstance(value, str):
+            wanted = f"{place} needs a {one.name}, a text"
+        case "string" if not isinstance(value, str | None):
+            wanted = f"{place}.{one.name} must be text"
+        case "boolean" if not isinstance(value, bool | None):
+            wanted = f"{place}.{one.name} must be true or false"
+        case _:
+            return value
+    hint = 'Say how: "depends_on".' if one.name == "relationType" else ""
+    raise Invalid(f"{wanted}, not {clipped_repr(value)}", hint=hint)
+
+
+def _several(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _reference(value: object) -> bool:
+    return isinstance(value, (int, str)) and not isinstance(value, bool)
+
+
+def _texts(place: str, texts: object) -> tuple[str, ...]:
+    if not _several(texts):
+        raise Invalid(f"{place} must be a list of texts, not {clipped_repr(texts)}")
+    try:
+        return tuple(checked(texts))
+    except Invalid as error:
+        raise Invalid(f"{place}: {error}", hint=error.hint) from error
+
+
+# What is answered --------------------------------------------------------
 
 
 def paged(found: Iterator[One]) -> Iterator[list[One]]:
@@ -102,20 +283,23 @@ def paged(found: Iterator[One]) -> Iterator[list[One]]:
         yield page
 
 
-def entity(memory: Memory, embedding: Embedding, observations: Sequence[str] | None = None) -> dict[str, Any]:
-    """
-    An entity (CAP E4, E22, X4): times in seconds since 1970.
+def entity_rows(engine: Engine, entities: Sequence[Memory], *, observations: bool = True) -> list[Values]:
+    """Entities (CAP E4, E22, X4), with what is known of them or without; times in seconds since 1970."""
+    embeddings = engine.vectors.embeddings(entities)
+    known = engine.graph.known(entities) if observations else {}
+    return [
+        row(one, _NAMED)
+        | ({"observations": list(known[one.id])} if observations else {})
+        | {"embedding_status": status(one, embeddings[one.id])}
+        | row(one, _DATED)
+        for one in entities
+    ]
 
-    Args:
-        observations: None leaves them out.
-    """
-    known = {} if observations is None else {"observations": list(observations)}
-    return {
-        **row(memory, "id:number uid name=title entityType=category:text?"),
-        **known,
-        "embedding_status": status(memory, embedding),
-        **row(memory, "created_at:real updated_at:real flags:texts"),
-    }
+
+def states(engine: Engine, entities: Sequence[Memory]) -> dict[MemoryId, str]:
+    """The `status` of each, by its id."""
+    embeddings = engine.vectors.embeddings(entities)
+    return {one.id: status(one, embeddings[one.id]) for one in entities}
 
 
 def status(memory: Memory, embedding: Embedding) -> str:
@@ -129,30 +313,38 @@ def status(memory: Memory, embedding: Embedding) -> str:
     return "outdated" if state == "pending" and memory.updated_at > memory.created_at else state
 
 
-def scores(hit: EntityHit, *, hybrid: bool) -> dict[str, Any]:
+def relation_rows(engine: Engine, relations: Sequence[Relation]) -> list[Values]:
+    """Relations by the names of their ends; by the id of one that went meanwhile."""
+    ends = engine.graph.there(end for one in relations for end in one[:2])
+    names = {id: memory.title for id, memory in ends.items()}
+    return [
+        {"from": names.get(source, str(source)), "to": names.get(target, str(target)), "relationType": type}
+        for source, target, type, _ in relations
+    ]
+
+
+def looked_up(engine: Engine, names: object) -> tuple[list[tuple[Name, Memory]], list[Name]]:
     """
-    What speaks for an entity that was found.
+    Entities, each once, with the first name that it is asked for by, and the names that are none.
 
-    Args:
-        hybrid: Also by the graph.
+    Raises:
+        Ambiguous: One could be several.
     """
-    similarity = None if hit.cosine is None else round(hit.cosine, DIGITS)
-    if not hybrid:
-        return {"score": round(hit.score, DIGITS), "similarity": similarity}
-    keyword = round(hit.keyword, DIGITS)
-    return {
-        "score": round(hit.score, DIGITS),
-        "similarity": similarity,
-        "distance": hit.distance,
-        "keyword": keyword,
-    }
+    wanted = references("names", names)
+    found: dict[MemoryId, tuple[Name, Memory]] = {}
+    missing = []
+    for name, one in zip(wanted, engine.graph.looked_up(wanted), strict=True):
+        match one:
+            case NotFound():
+                missing.append(name)
+            case Ambiguous():
+                raise one
+            case _:
+                found.setdefault(one.id, (name, one))
+    return list(found.values()), missing
 
 
-def stats(counts: GraphCounts, observations: int, embeddings: Mapping[str, int]) -> dict[str, Any]:
-    return {
-        **row(counts, "total_entities=entities:number total_relations=relations:number"),
-        "total_observations": observations,
-        **row(counts, "linked_memories=attached:number isolated_entities=isolated:number"),
-        **row(counts, "entity_types=categories:object relation_types=types:object"),
-        "embedding_status": dict(embeddings),
-    }
+def unknown(engine: Engine, names: Sequence[Name]) -> list[Values]:
+    """Notices of names that are none, with the nearest that there is."""
+    suggestion = engine.graph.suggestion
+    return data.notices(tuple(Notice(f"no entity {clipped_repr(name)}", suggestion(name)) for name in names[:HINTS]))

@@ -37,7 +37,7 @@ def row(thing: object, fields: str) -> dict[str, Any]:
     What a thing is, as JSON values.
 
     Args:
-        fields: Its attributes, with the shapes of `memory.operations.shapes`: text where none is named, "?" may be null.
+        fields: Its attributes, with the shapes of `memory.operations.arguments`: text where none is named, "?" may be null.
             "memory_id=memory.id:number" is another attribute than its name. Of a moment a text is ISO 8601, a number the
             seconds since 1970; "texts" is a list, "object" what pairs are, by name. A "real4" is rounded to four digits,
             a "real6" to six; "filled" is null where it is empty.

@@ -6,9 +6,9 @@ import json
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from memory.operations.arguments import record, several
 from memory.operations.render import data
 from memory.operations.render.data import row
-from memory.operations.shapes import record, several
 from memory.schema.kinds import RESEARCH_KINDS
 
 if TYPE_CHECKING:

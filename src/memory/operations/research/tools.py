@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memory.operations import daily, notes, shapes, upkeep
-from memory.operations.arguments import Parameter
+from memory.operations import daily, notes, upkeep
+from memory.operations.arguments import Parameter, answer_record, extended
 from memory.operations.operation import Operation, Result, but, told, tool
 from memory.operations.render import data, recall
 from memory.operations.research import memories, rows, text as shown
@@ -78,7 +78,7 @@ def _instead(usual: Operation, **changes: Any) -> Callable[[Callable[[Call, Give
     return lambda run: but(usual, toolset=RESEARCH, description=told(run), run=run, **changes)
 
 
-LATEST = shapes.answer("about query_id memories:said more:flag notices:notices", said=rows.SAID)
+LATEST = answer_record("about query_id memories:said more:flag notices:notices", said=rows.SAID)
 
 
 # Keeping -----------------------------------------------------------------
@@ -169,7 +169,7 @@ def memory_log_tool_call(call: Call, given: Given) -> Result:
         *(but(one, meaning=_LIMIT) if one.name == "limit" else one for one in daily.memory_search.parameters),
         Parameter("query_id", "string", 'The run, if not the usual one; "*" is all runs, "" none.'),
     ),
-    returns=shapes.more(daily.memory_search.returns, "query_id:text?"),
+    returns=extended(daily.memory_search.returns, "query_id:text?"),
 )
 def memory_search(call: Call, given: Given) -> Result:
     """
@@ -302,7 +302,7 @@ def memory_build_context(call: Call, given: Given) -> Result:
 @_instead(
     upkeep.memory_stats,
     parameters=(*upkeep.memory_stats.parameters, _QUERY_ID),
-    returns=shapes.more(upkeep.memory_stats.returns, "run:object?"),
+    returns=extended(upkeep.memory_stats.returns, "run:object?"),
 )
 def memory_stats(call: Call, given: Given) -> Result:
     """

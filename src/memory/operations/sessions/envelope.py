@@ -6,9 +6,9 @@ from copy import deepcopy
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias
 
+from memory.operations.arguments import record
 from memory.operations.render.data import parsed
 from memory.operations.sessions.errors import ValidationError, documented
-from memory.operations.shapes import record
 from memory.schema.errors import Error
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def answers(
     A method whose result becomes an envelope, and whose errors too.
 
     Args:
-        fields: What it promises, see `memory.operations.shapes.record`.
+        fields: What it promises, see `memory.operations.arguments.record`.
         values: What is in them when there is nothing to say, where that is not None, 0, empty or true.
     """
 

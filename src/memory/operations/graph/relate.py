@@ -1,0 +1,213 @@
+"""How entities are joined: to each other, and to the memories that are about them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory.operations.arguments import Parameter
+from memory.operations.graph import rows
+from memory.operations.graph.declare import ENTITY, PAGE, QUERY, command, distance, limit, reading, tool
+from memory.operations.operation import Option
+from memory.operations.render import data
+from memory.schema.query import Mode, Query, Scope, check_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memory.engine import Engine
+    from memory.operations.graph.declare import Graph
+    from memory.operations.graph.rows import Given, Name, Values
+    from memory.operations.operation import Given as Arguments
+    from memory.store import Relation
+
+MEMORIES = Parameter("memory_ids", "ids", "Ids of the memories.", required=True)
+
+
+@tool("Relate entities", "created:relations duplicates:relations", rows.RELATIONS, repeats=True)
+def create_relations(graph: Graph, relations: Given) -> Values:
+    """
+    Say how entities have to do with each other. Both must be there; if one is not, none of the relations is made. Those
+    that are there already are reported.
+
+    Raises:
+        NotFound, Ambiguous: One of the entities is not there, or could be several. Nothing was related.
+        Invalid: One of them is none. Nothing was related.
+    """
+    return _related(graph, graph.engine.graph.relate(rows.edges(relations)), "created", "duplicates")
+
+
+def _related(graph: Graph, found: Sequence[tuple[Relation, bool]], done: str, other: str) -> Values:
+    related = rows.relation_rows(graph.engine, [relation for relation, _ in found])
+    return _parted(related, [changed for _, changed in found], done, other) | {"notices": []}
+
+
+@command("link SOURCE TYPE TARGET", "Relate two entities.")
+def link(graph: Graph, a: Arguments) -> Values:
+    """Say how an entity has to do with another; both must be there."""
+    return create_relations(graph, [_relation(a)])
+
+
+def _relation(a: Arguments) -> dict[str, Any]:
+    return {"from": a["source"], "to": a["target"], "relationType": a["type"]}
+
+
+@tool("Remove relations", "deleted:relations unknown:relations", rows.RELATIONS, destroys=True, repeats=True)
+def delete_relations(graph: Graph, relations: Given) -> Values:
+    """
+    Remove relations by their ends and type. What is not there is reported.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: As of `create_relations`. Nothing was removed.
+    """
+    return _related(graph, graph.engine.graph.unrelate(rows.edges(relations)), "deleted", "unknown")
+
+
+@command("unlink SOURCE TYPE TARGET", "Take a relation away.")
+def unlink(graph: Graph, a: Arguments) -> Values:
+    """Take a relation between two entities away."""
+    return delete_relations(graph, [_relation(a)])
+
+
+@reading(
+    "Find a path",
+    "source target found:flag length:number? path:texts relations:relations",
+    Parameter("source", "id", "Name or id of the one.", required=True),
+    Parameter("target", "id", "Name or id of the other.", required=True),
+)
+def find_path(graph: Graph, source: Name, target: Name) -> Values:
+    """
+    How two entities are connected: a shortest path of at most ten relations, whichever way they point.
+
+    Raises:
+        NotFound, Ambiguous: One of the entities is not there, or could be several.
+    """
+    start, end = graph.engine.graph.entities([source, target])
+    path = graph.engine.graph.path(start.id, end.id)
+    names = [start.title]
+    related = rows.relation_rows(graph.engine, path or ())
+    for row in related:
+        names.append(row["to"] if row["from"] == names[-1] else row["from"])
+    return {
+        "source": start.title,
+        "target": end.title,
+        "found": path is not None,
+        "length": None if path is None else len(path),
+        "path": [] if path is None else names,
+        "relations": related,
+        "notices": [],
+    }
+
+
+@command("path SOURCE TARGET", "Show how two entities are connected.")
+def path(graph: Graph, a: Arguments) -> Values:
+    """Show a shortest path between two entities, of at most ten relations, whichever way they point."""
+    return find_path(graph, a["source"], a["target"])
+
+
+# Memories ----------------------------------------------------------------
+
+
+@tool("Say what memories are about", "entity linked:pointers duplicates:pointers", ENTITY, MEMORIES, repeats=True)
+def link_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
+    """
+    Link memories to an entity they are about, so that search_near and entity_memories find them by it.
+
+    Raises:
+        NotFound, Ambiguous: The entity, or one of the memories, is not there, or could be several. None was linked.
+        Invalid: One of the memories is an entity itself: those are related. None was linked.
+    """
+    return _linked(graph.engine, entity, memory_ids, "linked", "duplicates")
+
+
+@tool(
+    "Take links back",
+    "entity unlinked:pointers unknown:pointers",
+    ENTITY,
+    MEMORIES,
+    destroys=True,
+    repeats=True,
+)
+def unlink_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
+    """
+    Say that memories are not about an entity after all. The memories stay.
+
+    Raises:
+        NotFound, Ambiguous: As of `link_memories`.
+    """
+    return _linked(graph.engine, entity, memory_ids, "unlinked", "unknown")
+
+
+def _linked(engine: Engine, name: Name, references: Sequence[Name], done: str, other: str) -> Values:
+    entity = engine.graph.entity(name)
+    wanted = rows.references("memory_ids", references)
+    memories = {memory.id: memory for memory in map(engine.documents.get, wanted)}
+    change = engine.graph.attach if done == "linked" else engine.graph.detach
+    changed = change(entity.id, list(memories))
+    parted = _parted(map(data.pointer, memories.values()), changed, done, other)
+    return {"entity": entity.title, **parted, "notices": []}
+
+
+def _parted(found: Iterable[Values], changed: Sequence[bool], done: str, other: str) -> Values:
+    """Rows, by whether they were changed, under two names."""
+    parts: Values = {done: [], other: []}
+    for row, one in zip(found, changed, strict=True):
+        parts[done if one else other].append(row)
+    return parts
+
+
+@reading(
+    "Search memories near an entity",
+    "query tier outcome worth entity max_distance:number near:number hits:hits",
+    QUERY,
+    ENTITY,
+    distance(1),
+    limit(5),
+)
+def search_near(graph: Graph, query: str, entity: Name, max_distance: int = 1, limit: int | None = None) -> Values:
+    """
+    Find memories that are about an entity or about one that is near it, and these entities themselves.
+
+    Args:
+        max_distance: Relations away at most, 0..10.
+
+    Raises:
+        NotFound, Ambiguous: The entity is not there, or could be several.
+        Invalid: The query is blank or too long, or a number out of range.
+    """
+    settings, near = graph.engine.config, graph.engine.graph.entity(entity)
+    among = graph.engine.graph.near([near.id], max_distance)
+    limit = settings.search.limit if limit is None else limit
+    wanted = Query(query, limit, mode=Mode(settings.search.mode), scope=Scope(among=among))
+    found = data.answer(graph.engine.search(wanted))
+    said = {name: found[name] for name in ("query", "tier", "outcome", "worth", "hits", "notices")}
+    return {"entity": near.title, "max_distance": max_distance, "near": len(among), **said}
+
+
+@reading("List memories of an entity", "entity memories:pointers total_memories:number", ENTITY, limit(20))
+def entity_memories(graph: Graph, entity: Name, limit: int = 20) -> Values:
+    """
+    The memories that are about an entity, last changed first.
+
+    Raises:
+        NotFound, Ambiguous: The entity is not there, or could be several.
+        Invalid: The limit is not 1..10,000.
+    """
+    check_limit(limit)
+    found = graph.engine.graph.entity(entity)
+    linked = graph.engine.graph.there(link.memory for link in graph.engine.graph.attached([found.id]))
+    latest = sorted(linked.values(), key=lambda one: (one.updated_at, one.id), reverse=True)
+    pointers = [data.pointer(memory) for memory in latest[:limit]]
+    return {"entity": found.title, "memories": pointers, "total_memories": len(linked), "notices": []}
+
+
+@command(
+    "about NAME [ID]...",
+    "Say which memories are about an entity, or show them.",
+    Option("--remove", "Say that they are not."),
+    PAGE,
+)
+def about(graph: Graph, a: Arguments) -> Values:
+    """Say that the memories of these ids are about an entity; without ids, show those that are."""
+    if not a["id"]:
+        return entity_memories(graph, a["name"], a["limit"])
+    return (unlink_memories if a["remove"] else link_memories)(graph, a["name"], a["id"])
