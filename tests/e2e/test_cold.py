@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PRINTED = {"memory.operations", "memory.operations.render", "memory.operations.render.data"}
 FOUND = PRINTED | {"memory.operations.render.text"}
-RECALLED = FOUND | {"memory.operations.render.hints", "memory.operations.render.recall"}
+RECALLED = FOUND | {"memory.operations.render.recall"}
 FIND = {"memory.cli", "memory.cli.find", "memory.cli.options"}
 HOOK = {"memory.cli", "memory.cli.hook"}
 SCRIPT = """

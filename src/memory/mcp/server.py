@@ -23,7 +23,7 @@ from memory.mcp.client import Progress, Roots, client_name, client_project
 from memory.operations.arguments import checked
 from memory.operations.operation import Call
 from memory.operations.render import data, recall
-from memory.operations.render.hints import SERVED, for_agents
+from memory.operations.render.recall import SERVED, for_agents
 from memory.operations.toolsets import unknown
 from memory.schema.errors import Error
 from memory.text.display import escape_invisible

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memory.operations.arguments import Parameter
 from memory.operations.operation import Option, Result, Shown, command, tool
 from memory.operations.render import care_data, care_text
-from memory.operations.render.hints import for_agents
+from memory.operations.render.recall import for_agents
 from memory.operations.render.text import counted, width
 from memory.schema.times import iso
 from memory.text.display import escape_controls, fenced

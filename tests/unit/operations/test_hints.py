@@ -6,7 +6,7 @@ import pytest
 
 from memory.cli import cli
 from memory.config.settings import TOOLSETS
-from memory.operations.render.hints import _TOOLS, SERVED, for_agents
+from memory.operations.render.recall import _TOOLS, SERVED, for_agents
 from memory.operations.toolsets import chosen
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.operations.render.hints import for_agents
+from memory.operations.render.recall import for_agents
 from memory.operations.render.text import counted
 from memory.schema.memory import INSTRUCTIONS
 from memory.text.display import MARK, escape_controls, escape_invisible, fenced, one_line

@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from memory.engine.statistics import BINS
-from memory.operations.render.text import counted
+from memory.operations.render.text import counted, table
 from memory.text.display import BOLD, escape_controls, styled
 
 if TYPE_CHECKING:
@@ -97,49 +97,29 @@ def _duration(seconds: float) -> str:
 
 def ledger(found: Sequence[Call], *, each: bool) -> str:
     """The ledger as a table, the sum in its last line."""
-    rows = [_row(call, each=each) for call in found]
-    if not rows:
+    if not found:
         return ""
     head = ("when", "model", "for", "where", "calls", "texts", "tokens", "bytes out", "seconds", "cost", "")
-    total = (
-        "sum",
-        "",
-        "",
-        "",
-        f"{sum(call.calls for call in found):,}",
-        f"{sum(call.texts for call in found):,}",
-        f"{sum(call.tokens for call in found):,}",
-        f"{sum(call.bytes_out for call in found):,}",
-        f"{sum(call.seconds for call in found):,.1f}",
-        f"${sum(call.cost for call in found):,.4f}",
-        "",
-    )
-    table = [head, *rows, total]
-    widths = [max(len(row[column]) for row in table) for column in range(len(head))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column < 4 or column == 10 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    )
+    rows = [
+        (
+            f"{call.moment:%Y-%m-%d %H:%M:%S}" if each else f"{call.moment:%Y-%m-%d}",
+            escape_controls(f"{call.provider}:{call.model}"),
+            call.purpose,
+            escape_controls(call.host) or "this process",
+            *_sums([call]),
+            f"${call.cost:,.4f}" if call.cost else "-",
+            escape_controls(call.error),
+        )
+        for call in found
+    ]
+    total = ("sum", "", "", "", *_sums(found), f"${sum(call.cost for call in found):,.4f}", "")
+    return table([head, *rows, total], right=range(4, 10))
 
 
-def _row(call: Call, *, each: bool) -> tuple[str, ...]:
-    when = f"{call.moment:%Y-%m-%d %H:%M:%S}" if each else f"{call.moment:%Y-%m-%d}"
-    return (
-        when,
-        escape_controls(f"{call.provider}:{call.model}"),
-        call.purpose,
-        escape_controls(call.host) or "this process",
-        f"{call.calls:,}",
-        f"{call.texts:,}",
-        f"{call.tokens:,}",
-        f"{call.bytes_out:,}",
-        f"{call.seconds:,.1f}",
-        f"${call.cost:,.4f}" if call.cost else "-",
-        escape_controls(call.error),
-    )
+def _sums(found: Sequence[Call]) -> tuple[str, ...]:
+    """Of calls, texts, tokens, bytes and seconds."""
+    counts = zip(*((call.calls, call.texts, call.tokens, call.bytes_out) for call in found), strict=True)
+    return (*(f"{sum(count):,}" for count in counts), f"{sum(call.seconds for call in found):,.1f}")
 
 
 def _dollars(cost: float) -> str:

@@ -13,7 +13,7 @@ from memory.schema.query import MOST, Granularity
 from memory.text.display import BOLD, DIM, YELLOW, escape_controls, styled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from memory.schema.answer import Answer, Hit, Notice
     from memory.schema.document import Details
@@ -223,10 +223,21 @@ def counted(number: int, one: str, several: str = "") -> str:
     return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
-def table(rows: Sequence[tuple[str, ...]]) -> str:
+def table(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+    """
+    Lines of columns, without those that are empty.
+
+    Args:
+        right: Columns whose cells stand on the right, from 0.
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width).rstrip() for row in rows
+        "  ".join(
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            if width
+        ).rstrip()
+        for row in rows
     )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from functools import cache, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias
 
 from memory.operations.arguments import record
@@ -36,7 +35,7 @@ class Answering(Protocol):
 
 
 def answers(
-    doing: Doing, fields: str, **values: object
+    doing: Doing, fields: str, **values: str
 ) -> Callable[[Callable[Concatenate[Any, Given], Envelope]], Callable[Concatenate[Any, Given], Envelope]]:
     """
     A method whose result becomes an envelope, and whose errors too.
@@ -82,14 +81,9 @@ def refusal(method: Callable[..., Envelope], error: Error) -> Envelope:
 _EMPTY: Mapping[str, Callable[[], object]] = {"number": int, "object": dict, "rows": list, "flag": lambda: True}
 
 
-@cache
-def _makers(fields: str) -> tuple[tuple[str, Callable[[], object]], ...]:
-    return tuple((name, _EMPTY.get(shape, lambda: None)) for name, _, shape in parsed(fields))
-
-
-def _blank(fields: str, values: Mapping[str, object]) -> Envelope:
-    blank = {name: make() for name, make in _makers(fields)}
-    return {"success": True, **blank, **deepcopy(dict(values)), "message": None, "error": None}
+def _blank(fields: str, values: Mapping[str, str]) -> Envelope:
+    blank = {name: _EMPTY[shape]() if shape in _EMPTY else None for name, _, shape in parsed(fields)}
+    return {"success": True, **blank, **values, "message": None, "error": None}
 
 
 def said(notices: Iterable[Notice], *first: str) -> str | None:

@@ -17,7 +17,7 @@ import logging
 import math
 from collections.abc import Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from memory.schema.answer import Searched
 from memory.schema.errors import Invalid
@@ -85,48 +85,37 @@ class SearchStats:
         Raises:
             Invalid: One of them is no such thing. Nothing was kept.
         """
-        record = _Record(query_type, elapsed, result_count, {} if metadata is None else metadata)
-        fields = record.checked()  # before anything is opened
+        fields = _fields(query_type, elapsed, result_count, {} if metadata is None else metadata)
         if self._engine is not None:
             return _remember(self._engine, fields)
         from memory.engine import Engine
 
-        with Engine.open(lasting=False) as engine:
+        with Engine.open(lasting=False) as engine:  # only now: what is no such thing opens nothing
             return _remember(engine, fields)
 
 
-class _Record(NamedTuple):
-    type: str
-    elapsed: float
-    results: int
-    metadata: Mapping[str, Any]
-
-    def checked(self) -> tuple[str, str, float, int, int, tuple[str, ...]]:
-        """The fields of a `Searched`, all but its moment."""
-        check_text("query_type", self.type, NAME_LIMIT)
-        if not self.type.strip() or len(self.type.split()) > 1:  # it is a word of a line
-            raise Invalid(f"query_type is one word such as search_fine_report, not {clipped_repr(self.type)}")
-        if not _number(self.elapsed) or not 0 <= self.elapsed < math.inf:
-            raise Invalid(f"elapsed is a number of seconds, not {clipped_repr(self.elapsed)}")
-        if not isinstance(self.metadata, Mapping):
-            raise Invalid(f"metadata must be values by name, not {clipped_repr(self.metadata)}")
-        limit, filters = self.metadata.get("limit"), self.metadata.get("filters")
-        limit, filters = 0 if limit is None else limit, {} if filters is None else filters
-        if not isinstance(filters, (Mapping, list, tuple, set, frozenset)):
-            raise Invalid(f"metadata.filters must be values by name, or names, not {clipped_repr(filters)}")
-        for name, count in (("result_count", self.results), ("limit", limit)):
-            if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-                raise Invalid(f"{name} is a whole number, not {clipped_repr(count)}")
-        names = tuple("_".join(str(name).split()) for name in filters)
-        return self.type.strip(), OWN, float(self.elapsed), limit, self.results, names
+def _fields(type: str, elapsed: float, results: int, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a `Searched`, all but its moment."""
+    check_text("query_type", type, NAME_LIMIT)
+    if not type.strip() or len(type.split()) > 1:  # it is a word of a line
+        raise Invalid(f"query_type is one word such as search_fine_report, not {clipped_repr(type)}")
+    if isinstance(elapsed, bool) or not isinstance(elapsed, int | float) or not 0 <= elapsed < math.inf:
+        raise Invalid(f"elapsed is a number of seconds, not {clipped_repr(elapsed)}")
+    if not isinstance(metadata, Mapping):
+        raise Invalid(f"metadata must be values by name, not {clipped_repr(metadata)}")
+    limit, filters = metadata.get("limit"), metadata.get("filters")
+    limit, filters = 0 if limit is None else limit, {} if filters is None else filters
+    if not isinstance(filters, (Mapping, list, tuple, set, frozenset)):
+        raise Invalid(f"metadata.filters must be values by name, or names, not {clipped_repr(filters)}")
+    for name, count in (("result_count", results), ("limit", limit)):
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise Invalid(f"{name} is a whole number, not {clipped_repr(count)}")
+    names = tuple("_".join(str(name).split()) for name in filters)
+    return {"type": type.strip(), "seconds": float(elapsed), "limit": limit, "results": results, "filters": names}
 
 
-def _remember(engine: Engine, fields: tuple[str, str, float, int, int, tuple[str, ...]]) -> None:
-    engine.searches.record(Searched(engine.now(), *fields), mode=OWN, outcome=OWN)
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _remember(engine: Engine, fields: Mapping[str, Any]) -> None:
+    engine.searches.record(Searched(engine.now(), tier=OWN, **fields), mode=OWN, outcome=OWN)
 
 
 search_stats = SearchStats()

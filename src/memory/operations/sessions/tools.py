@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations.arguments import Parameter
 from memory.operations.operation import Operation, Result, told
-from memory.operations.render.hints import for_agents
+from memory.operations.render.recall import for_agents
 from memory.operations.sessions import SessionMemory
 from memory.operations.sessions.envelope import refusal, returned
 from memory.operations.sessions.text import answer
