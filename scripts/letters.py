@@ -1,5 +1,5 @@
 """
-Counts how letters follow each other in words, for `memory.redact.shape`: prints its table.
+Counts how letters follow each other in words, for `memory.redact.detectors`: prints its table.
 
     python scripts/letters.py FILE ...
 

@@ -242,8 +242,8 @@ SECRETS = (
     ),
     Mutant(
         "redact-value-by-its-own-name",
-        "_below(_name(str(key), value), item, depth)",
-        "_below(str(key), item, depth)",
+        "without_named(_name(str(key), value), item, depth)",
+        "without_named(str(key), item, depth)",
         "test_redact.py test_secret_forms.py",
     ),
     Mutant(

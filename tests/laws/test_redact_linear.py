@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from profiles import examples
 
-from memory.redact import BUILT_IN, Redactor, detectors
+from memory.redact import BUILT_IN, Redactor, Rule, redactor
 from memory.redact.ignore import parsed
 from memory.schema.errors import Invalid
 
@@ -62,16 +62,16 @@ class Counted:
 def work(part: str, size: int) -> tuple[int, int]:
     """Characters that were searched for words, and expressions that were tried, on a part repeated to a size."""
     searched: list[int] = []
-    places, compiled = detectors.Finder.places, detectors.compiled
+    places, compiled = redactor.Finder.places, redactor.compiled
 
-    def counted(finder: detectors.Finder, text: str) -> list[detectors.Place]:
+    def counted(finder: redactor.Finder, text: str) -> list[redactor.Place]:
         searched.append(len(text))
         return places(finder, text)
 
     Counted.tried = 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(detectors.Finder, "places", counted)
-        patch.setattr(detectors, "compiled", lambda pattern, *, folded: Counted(compiled(pattern, folded=folded)))
+        patch.setattr(redactor.Finder, "places", counted)
+        patch.setattr(redactor, "compiled", lambda pattern, *, folded: Counted(compiled(pattern, folded=folded)))
         with suppress(Invalid):  # an open tag beside a closed one: refused before anything is searched
             OWN.text((part * (size // len(part) + 1))[:size])
     return sum(searched), Counted.tried
@@ -163,7 +163,7 @@ def test_a_long_text_is_searched_a_bounded_number_of_times(part: str, size: int)
 
 
 @pytest.mark.parametrize("known", [one for one in BUILT_IN if one.nested], ids=lambda known: known.name)
-def test_what_is_searched_again_after_a_match_is_bounded(known: detectors.Rule) -> None:
+def test_what_is_searched_again_after_a_match_is_bounded(known: Rule) -> None:
     assert re._parser.parse(known.pattern).getwidth()[1] <= 4_000
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memory.redact.detectors import Rule, compiled
-from memory.redact.shape import (
+from memory.redact.detectors import (
     SHORT,
     bare_password,
     code,
@@ -14,14 +13,20 @@ from memory.redact.shape import (
     generated,
     mixed,
     quoted_password,
+    said_elsewhere,
     scrambled,
+    stand_in,
     strong,
     token,
     words,
 )
+from memory.redact.ignore import marker
+from memory.redact.patterns import Rule, compiled
+from memory.schema.limits import DEPTH_LIMIT
 
 if TYPE_CHECKING:
-    from memory.redact.detectors import Span
+    from memory.redact.patterns import Span
+    from memory.schema.memory import Json
 
 FIELD = "secret-field"
 """The marker's name for text removed because its JSON key names a secret."""
@@ -60,6 +65,17 @@ _SUFFIX = (
     r"|old|new|current|previous|primary|secondary|plaintext|plain|raw|value|base64|b64|hex|string|str|text|admin|root"
     rf"|user|db|default|pem)|[-_](?:(?:for[-_])?(?:{_ISSUERS})(?:[-_](?:prod|dev|test|live))?))?(?:[-_]v?\d{{1,2}})?"
 )
+_MEANS = rf"(?:{_STEM}(?:(?<!token)s)?|(?:proxy[-_])?authorization|(?:set[-_])?cookie){_SUFFIX}"
+"""A JSON key that names a secret: `password`, `apiKey`, `X-Auth-Token`, `Authorization`."""
+
+_MAY_MEAN = rf"(?:session|storage|shared|application|app|host|service|account)[-_. ]?key|auth|bearer|{_MAYBE}"
+"""A JSON key that names a secret or something else: `session_key`, `auth`."""
+
+_DESCRIBES = frozenset(
+    "type format kind name title description file path url host user username email id status".split()
+)
+"""Keys below the name of a secret that only describe it."""
+
 _TAG = r"(?:</?(?:b|strong|em|i|code|span|label|t[dht]|d[dt]|p|li)>[ \t]{0,4}){0,2}"
 _OF = r"(?:[ \t](?:is|was)(?=:)|[ \t]\([\w .@-]{1,30}\)(?=:)|[ \t](?:for|of)[ \t][\w.@-]{1,40}(?=:))?"
 """Words between the name and the colon: whose secret it is, or `is`."""
@@ -109,21 +125,34 @@ def assigned() -> tuple[Rule, ...]:
     return (Rule("assigned-secret", pattern, words, folded=True, nested=True, judge=_value),)
 
 
-def names_secret(key: str) -> bool:
-    """Whether a JSON key names a secret: `password`, `apiKey`, `X-Auth-Token`, `Authorization`."""
-    spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key.strip())
-    whole = rf"(?:.{{0,64}}[^a-z])??(?:{_STEM}(?:(?<!token)s)?|(?:proxy[-_])?authorization|(?:set[-_])?cookie){_SUFFIX}"
-    return len(key) <= 128 and compiled(whole, folded=True).fullmatch(spelled) is not None and not may_name_secret(key)
+def without_named(name: str, value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
+    """A JSON value without its texts if its name says that it is secret, and how often something was removed."""
+    if _means(name, _MAY_MEAN):
+        secret = isinstance(value, str) and strong(value) and not stand_in(value)
+        return (marker(FIELD), (FIELD,)) if secret else (value, ())
+    return _emptied(value, depth) if _means(name, _MEANS) else (value, ())
 
 
-def may_name_secret(key: str) -> bool:
-    """Whether a JSON key may name a secret or something else: `session_key`, `auth`."""
-    spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key.strip())
-    whole = (
-        r"(?:.{0,64}[^a-z])??(?:(?:session|storage|shared|application|app|host|service|account)[-_. ]?key|auth|bearer"
-        rf"|{_MAYBE})"
-    )
-    return len(key) <= 128 and compiled(whole, folded=True).fullmatch(spelled) is not None
+def _means(name: str, pattern: str) -> bool:
+    """Whether a JSON key is spelled so, or ends so: `apiKey` as `api_Key`."""
+    spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    whole = compiled(rf"(?:.{{0,64}}[^a-z])??(?:{pattern})", folded=True)
+    return len(name) <= 128 and whole.fullmatch(spelled) is not None
+
+
+def _emptied(value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
+    """The value below a secret's name, with its texts replaced except placeholders, markers and descriptions."""
+    match value:
+        case str() if value.strip() and not stand_in(value) and not said_elsewhere(value):
+            return marker(FIELD), (FIELD,)
+        case list() | tuple() if depth <= DEPTH_LIMIT:
+            done = [_emptied(item, depth + 1) for item in value]
+            return type(value)(item for item, _ in done), tuple(name for _, found in done for name in found)
+        case dict() if depth <= DEPTH_LIMIT:
+            pairs = {key: (item, ()) if key in _DESCRIBES else _emptied(item, depth + 1) for key, item in value.items()}
+            found = tuple(name for _, names in pairs.values() for name in names)
+            return {key: item for key, (item, _) in pairs.items()}, found
+    return value, ()
 
 
 def _value(match: re.Match[str]) -> Span | None:

@@ -7,8 +7,7 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from typing import TYPE_CHECKING
 
-from memory.redact.detectors import Rule, literal, secret
-from memory.redact.shape import (
+from memory.redact.detectors import (
     STAND_INS,
     bare_password,
     code,
@@ -21,9 +20,10 @@ from memory.redact.shape import (
     strong,
     words,
 )
+from memory.redact.patterns import Rule, literal, secret
 
 if TYPE_CHECKING:
-    from memory.redact.detectors import Span
+    from memory.redact.patterns import Span
 
 _HOST = r"[\w\[\-$%{.*]"
 """First character of a host, or of a placeholder for one."""
@@ -45,7 +45,7 @@ _SIGNS = r"[/?#,;|()\[\]]"
 _OTHER = r"\]\(|mailto:|:/|:\d{2,5}(?!\d)"
 
 _CHANCE = 6.0
-"""Threshold in bits: text between `user:` and `@` that scores lower is not a path (`shape.scrambled`)."""
+"""Threshold in bits: text between `user:` and `@` that scores lower is not a path (`detectors.scrambled`)."""
 
 _ORACLE = (
     r"(?:jdbc:oracle:[a-z0-9]{2,8}:|(?:sqlplus|sqlldr|expdp|impdp|exp|imp|rman target)[ \t]{1,4}(?:-\w{1,8}[ \t]{1,4}){0,4}(?:userid=)?)"

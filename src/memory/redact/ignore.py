@@ -1,4 +1,4 @@
-"""A user's own rules: the file `.memoryignore` in the folder of the database."""
+"""What users say is secret: rules in the file `.memoryignore`, and `<redacted>…</redacted>` in a text; and markers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from memory.redact.detectors import Rule
-from memory.schema.errors import ConfigError
+from memory.redact.patterns import Rule
+from memory.schema.errors import ConfigError, Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Iterator
+
+    from memory.redact.patterns import Span
 
 FILE = ".memoryignore"
 LINES = 1_000
@@ -136,3 +138,53 @@ def _takes_long(search: Callable[[str], object], unit: str, longest: int) -> boo
             return True
         count += max(1, count // 6)
     return False
+
+
+MARKED = "marked"
+"""The name under which text between the tags is reported."""
+
+_TAG = r"<(/?)redacted\s{0,8}>"
+_MARKER = r"\[redacted(?::([^\[\]\s]{1,64}))?\]"
+
+
+def marker(name: str) -> str:
+    return "[redacted]" if name == MARKED else f"[redacted:{name}]"
+
+
+def marked(text: str, field: str) -> list[Span]:
+    """
+    The outermost `<redacted>…</redacted>` of a text, including the tags.
+
+    Opening tags alone or closing tags alone are text: logs and examples write `<redacted>` for what they leave out.
+
+    Raises:
+        Invalid: One is never closed, though another is.
+    """
+    found, depth, start = [], 0, 0
+    tags = list(re.finditer(_TAG, text, re.IGNORECASE))
+    if not any(tag[1] for tag in tags):
+        return []
+    for tag in tags:
+        if tag[1]:
+            if depth == 1:
+                found.append((start, tag.end()))
+            depth = max(0, depth - 1)
+        else:
+            start = start if depth else tag.start()
+            depth += 1
+    if depth:
+        raise Invalid(
+            f"{field} has a <redacted> at position {start} that is not closed",
+            hint="Close each with </redacted>, or leave the tag out.",
+        )
+    return found
+
+
+def between(text: str, names: Container[str]) -> Iterator[Span]:
+    """The stretches of a text between its markers; a marker names a known rule, or none."""
+    start = 0
+    for match in re.finditer(_MARKER, text):
+        if match[1] is None or match[1] in names or re.fullmatch(r"memoryignore:\d{1,6}", match[1]):
+            yield start, match.start()
+            start = match.end()
+    yield start, len(text)

@@ -1,96 +1,52 @@
-"""Removes secrets from what is about to be saved. Pure functions of a text and the rules."""
+"""
+Removes secrets from what is about to be saved: finds where rules match, and puts markers there.
+
+Pure functions of a text and the rules. A text is also searched as its reader sees it: without terminal colours, with
+one kind of space, and with continued lines joined.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import replace
-from functools import cache
 from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from memory.redact.assigned import FIELD, assigned, may_name_secret, names_secret
+from memory.redact.assigned import FIELD, assigned, without_named
 from memory.redact.contexts import ADDRESSES, COMMANDS, CONTEXTS
-from memory.redact.detectors import Finder, Rule, widened
-from memory.redact.patterns import FORMATS, KEYS
-from memory.redact.shape import said_elsewhere, stand_in, strong
+from memory.redact.ignore import MARKED, between, marked, marker
+from memory.redact.patterns import FORMATS, KEYS, SOLID, Rule, compiled
 from memory.schema.errors import Invalid
 from memory.schema.limits import DEPTH_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from memory.redact.detectors import Span
+    from memory.redact.patterns import Span
     from memory.schema.draft import Draft
     from memory.schema.memory import Json
 
-MARKED = "marked"
-"""The name under which text between the tags is reported."""
-
-
-def marker(name: str) -> str:
-    return "[redacted]" if name == MARKED else f"[redacted:{name}]"
-
-
-def marked(text: str, field: str) -> list[Span]:
-    """
-    The outermost `<redacted>…</redacted>` of a text, including the tags.
-
-    Opening tags alone or closing tags alone are text: logs and examples write `<redacted>` for what they leave out.
-
-    Raises:
-        Invalid: One is never closed, though another is.
-    """
-    found, depth, start = [], 0, 0
-    tags = list(_tags().finditer(text))
-    if not any(tag[1] for tag in tags):
-        return []
-    for tag in tags:
-        if tag[1]:
-            if depth == 1:
-                found.append((start, tag.end()))
-            depth = max(0, depth - 1)
-        else:
-            start = start if depth else tag.start()
-            depth += 1
-    if depth:
-        raise Invalid(
-            f"{field} has a <redacted> at position {start} that is not closed",
-            hint="Close each with </redacted>, or leave the tag out.",
-        )
-    return found
-
-
-def between(text: str, names: Container[str]) -> Iterator[Span]:
-    """The stretches of a text between its markers; a marker names a known rule, or none."""
-    start = 0
-    for match in _markers().finditer(text):
-        if match[1] is None or match[1] in names or re.fullmatch(r"memoryignore:\d{1,6}", match[1]):
-            yield start, match.start()
-            start = match.end()
-    yield start, len(text)
-
-
-@cache
-def _tags() -> re.Pattern[str]:
-    return re.compile(r"<(/?)redacted\s{0,8}>", re.IGNORECASE)
-
-
-@cache
-def _markers() -> re.Pattern[str]:
-    return re.compile(r"\[redacted(?::([^\[\]\s]{1,64}))?\]")
-
-
 BUILT_IN: tuple[Rule, ...] = (*KEYS, *FORMATS, *ADDRESSES, *CONTEXTS, *COMMANDS, *assigned())
 """In the order of precedence: where two rules overlap, the name of the first is used."""
+
+SHORTEST = 8
+"""Texts shorter than this cannot match a rule with words."""
+
+DEEP = 4
+"""How many searches around removed secrets remove only the secret they find; later ones remove more."""
+
+MARGIN = 32
+"""
+Characters removed on both sides of a secret at depth `DEEP`; four times as many at each further depth.
+
+Otherwise a text could keep the search going for ever.
+"""
 
 _FIELDS = (
     *("title", "what", "why", "impact", "description", "body", "category", "tags", "related_files", "metadata"),
     *("project", "source", "agent_id", "session_id", "task_code", "query_id"),
 )
-_DESCRIBES = frozenset(
-    "type format kind name title description file path url host user username email id status".split()
-)
-"""Keys below the name of a secret that only describe it."""
 
 
 class Redacted(NamedTuple):
@@ -116,9 +72,9 @@ class Redactor:
     """
 
     def __init__(self, rules: Sequence[Rule] = ()) -> None:
-        known = (*BUILT_IN, *rules)
-        self._find = Finder(known)
-        self._names = frozenset((FIELD, *(rule.name for rule in known)))
+        self._rules = (*BUILT_IN, *rules)
+        self._find = Finder(self._rules)
+        self._names = frozenset((FIELD, *(rule.name for rule in self._rules)))
 
     def text(self, text: str) -> Redacted:
         """
@@ -173,8 +129,6 @@ class Redactor:
 
     def _unmarked(self, text: str, found: list[str]) -> str:
         """The text with each stretch between its markers redacted separately."""
-        if "[redacted" not in text:
-            return self._stretch(text, found)
         pieces, end = [], 0
         for start, stop in between(text, self._names):
             pieces += [text[end:start], self._stretch(text[start:stop], found)]
@@ -188,27 +142,23 @@ class Redactor:
         """
         # A stack instead of recursion: a text of many secrets would exceed Python's depth.
         pieces: list[str] = []
-        waiting: list[str | Span] = [(0, len(text))]
-        depths = [0]
+        waiting: list[str | tuple[int, int, int]] = [(0, len(text), 0)]
         while waiting:
-            part, depth = waiting.pop(), depths.pop()
+            part = waiting.pop()
             if isinstance(part, str):
                 found.append(part)
                 pieces.append(marker(part))
                 continue
-            begin, stop = part
-            places = self._find.places(text[begin:stop])
+            start, stop, depth = part
+            places = self._find.places(text[start:stop])
             if not places:
-                pieces.append(text[begin:stop])
+                pieces.append(text[start:stop])
                 continue
-            rest: list[str | Span] = []
-            start = begin
-            for place in widened(places, depth, stop - begin):
-                rest += [(start, begin + place.start), place.name]
-                start = begin + place.stop
-            rest.append((start, stop))
-            waiting += reversed(rest)
-            depths += [depth + 1] * len(rest)
+            end = stop
+            for place in reversed(widened(places, depth, stop - start)):
+                waiting += [(start + place.stop, end, depth + 1), self._rules[place.rank].name]
+                end = start + place.start
+            waiting.append((start, end, depth + 1))
         return "".join(pieces)
 
     def _value(self, field: str, value: Json, depth: int = 0) -> tuple[Json, tuple[str, ...]]:
@@ -229,7 +179,7 @@ class Redactor:
         """A list item; after a flag it is that flag's value: `["--password", "…"]`."""
         taken: tuple[str, ...] = ()
         if isinstance(last, str) and last.startswith("-") and isinstance(item, str) and not item.startswith("-"):
-            item, taken = _below(last.lstrip("-"), item, depth)
+            item, taken = without_named(last.lstrip("-"), item, depth)
         new, found = self._value(field, item, depth + 1)
         return new, (*taken, *found)
 
@@ -240,7 +190,7 @@ class Redactor:
         for key, item in value.items():
             clean, found = self._text(field, str(key))
             names += found
-            new, taken = _below(_name(str(key), value), item, depth)
+            new, taken = without_named(_name(str(key), value), item, depth)
             new, found = self._value(field, new, depth)
             names += (*taken, *found)
             pairs[_free(clean, pairs)] = new
@@ -251,30 +201,6 @@ def _name(key: str, pairs: Mapping[str, Json]) -> str:
     """The name of a value: its key, or in `{"name": "DB_PASSWORD", "value": …}` the text beside it."""
     beside = pairs.get("name", pairs.get("key")) if key == "value" else None
     return beside if isinstance(beside, str) else key
-
-
-def _below(name: str, value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
-    if names_secret(name):
-        return _whole(value, depth)
-    if may_name_secret(name) and isinstance(value, str) and strong(value) and not stand_in(value):
-        return marker(FIELD), (FIELD,)
-    return value, ()
-
-
-def _whole(value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
-    """The value below a secret's name, with its texts replaced except placeholders, markers and descriptions."""
-    match value:
-        case str() if value.strip() and not stand_in(value) and not said_elsewhere(value):
-            return marker(FIELD), (FIELD,)
-        case list() | tuple() if depth <= DEPTH_LIMIT:
-            done = [_whole(item, depth + 1) for item in value]
-            names = tuple(name for _, found in done for name in found)
-            return (type(value)(item for item, _ in done) if names else value), names
-        case dict() if depth <= DEPTH_LIMIT:
-            pairs = {key: (item, ()) if key in _DESCRIBES else _whole(item, depth + 1) for key, item in value.items()}
-            names = tuple(name for _, found in pairs.values() for name in found)
-            return ({key: item for key, (item, _) in pairs.items()} if names else value), names
-    return value, ()
 
 
 def _free(key: str, taken: Mapping[str, Json]) -> str:
@@ -288,3 +214,135 @@ def _replaced(draft: Draft, changed: Mapping[str, object]) -> Draft:
         raise Invalid(
             f"with its secrets replaced by markers, {error}", hint="Shorten it, or leave the secrets out."
         ) from error
+
+
+class Place(NamedTuple):
+    """A secret at `text[start:stop]`, and the rank of the rule that found it; an earlier rule has a lower one."""
+
+    start: int
+    stop: int
+    rank: int
+
+
+class Finder:
+    """
+    Searches for all rules at once.
+
+    A pattern runs only around a word of its rule, and is compiled the first time:
+    most texts contain no such word and cost no more than the search for words.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        ranked = list(enumerate(rules))
+        hits = [(word, rule, rank) for rank, rule in ranked for word in rule.words]
+        self._solid = [hit for hit in hits if hit[1].solid]
+        self._anywhere = [(rule, rank) for rank, rule in ranked if not rule.words]
+        self._by_need: dict[tuple[tuple[str, ...], bool], list[tuple[str, Rule, int]]] = {}
+        for hit in hits:
+            if not hit[1].solid:
+                self._by_need.setdefault((hit[1].needs, hit[1].folded), []).append(hit)
+
+    def places(self, text: str) -> list[Place]:
+        """
+        Every secret in a text, in order; overlapping ones as one, with the rank of the earliest rule.
+
+        The plain form of the text is searched too, for secrets that only show there.
+        """
+        if len(text) < SHORTEST and not self._anywhere:
+            return []
+        found = self._all(text)
+        if seen := plain(text):
+            look, at = seen  # a secret has what was removed inside it, and not what was removed around it
+            found += [Place(at(start), at(stop - 1) + 1, rank) for start, stop, rank in self._all(look)]
+        return _merged(found)
+
+    def _all(self, text: str) -> list[Place]:
+        low = text.replace("İ", "i").lower()  # the only letter that lower case would make longer
+        hits = [
+            (hit, hay)
+            for (needs, folded), several in self._by_need.items()
+            if any(need in text for need in needs)
+            for hay in [low if folded else text]
+            for hit in several
+            if hit[0] in hay
+        ]
+        if solid := " ".join(part for part in text.split() if len(part) >= SOLID):
+            hits += [(hit, text) for hit in self._solid if hit[0] in solid]
+        found = [Place(*span, rank) for (word, rule, rank), hay in hits for span in _spans(rule, word, text, hay)]
+        return found + [Place(*span, rank) for rule, rank in self._anywhere for span in _spans_anywhere(rule, text)]
+
+
+def _spans(rule: Rule, word: str, text: str, hay: str) -> Iterator[Span]:
+    """
+    The spans that a rule removes around a word.
+
+    Args:
+        hay: Where to look for the word: the text itself, or the same in lower case.
+    """
+    match, at = compiled(rule.pattern, folded=rule.folded).match, hay.find(word)
+    while at >= 0:
+        found = match(text, at - rule.back) if at >= rule.back else None
+        span = rule.judge(found) if found else None
+        if span:
+            yield span
+        seen = span[1] if span else found.end() if found and not rule.nested else 0
+        at = hay.find(word, max(at + 1, seen))
+
+
+def _spans_anywhere(rule: Rule, text: str) -> Iterator[Span]:
+    """The spans that a rule without words removes; see `Rule.pattern` for its classes."""
+    for match in re.compile(rule.pattern, re.IGNORECASE if rule.folded else 0).finditer(text):
+        span = rule.judge(match)
+        if span and span[0] < span[1]:
+            yield span
+
+
+def _merged(found: Iterable[Place]) -> list[Place]:
+    merged: list[Place] = []
+    for place in sorted(found):
+        if merged and place.start < merged[-1].stop:
+            last = merged.pop()
+            merged.append(Place(last.start, max(last.stop, place.stop), min(last.rank, place.rank)))
+        else:
+            merged.append(place)
+    return merged
+
+
+def widened(places: list[Place], depth: int, size: int) -> list[Place]:
+    """
+    The places found at a depth of repeated searches, in a text of this size; from depth `DEEP` on with margins.
+
+    Each search reads all that is left of a text. Without margins, a text in which each removed secret turns what
+    precedes it into another, such as a row of names of secrets, would be read once for each.
+    """
+    if depth < DEEP:
+        return places
+    more = MARGIN << 2 * (depth - DEEP)
+    return _merged(Place(max(0, start - more), min(size, stop + more), rank) for start, stop, rank in places)
+
+
+_ESCAPE = r"(?:\x1b|\\x1[bB]|\\0?33|\\e|\\u001[bB]|\^\[)"
+_GONE = (
+    rf"{_ESCAPE}\[[0-9;:?]{{0,32}}[A-Za-z]|\x9b[0-9;:?]{{0,32}}[A-Za-z]"  # colours, also as sources write them
+    r"|\\\r?\n[ \t]{0,200}"  # a continued line
+    "|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"  # zero width
+)
+_BLANK = "[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|&nbsp;|&#160;"
+_UNSEEN = rf"{_GONE}|(?P<blank>{_BLANK})"
+_FEW = ("\x1b", "\\", "&", "^[")
+"""What ASCII text contains if it is not plain."""
+
+
+def plain(text: str) -> tuple[str, Callable[[int], int]] | None:
+    """The text as a reader sees it, and where a character of it stands in the text; None if it is plain already."""
+    if text.isascii() and not any(sign in text for sign in _FEW):
+        return None
+    pieces: list[str] = []
+    starts, shifts, end = [0], [0], 0
+    for found in re.finditer(_UNSEEN, text):
+        pieces.append(text[end : found.start()] + (" " if found["blank"] else ""))
+        end = found.end()
+        starts.append(starts[-1] + len(pieces[-1]))
+        shifts.append(end - starts[-1])
+    whole = "".join((*pieces, text[end:]))
+    return (whole, lambda at: at + shifts[bisect_right(starts, at) - 1]) if pieces else None

@@ -19,7 +19,7 @@ from memory.text.injection import orders
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from memory.redact.detectors import Rule
+    from memory.redact.patterns import Rule
     from memory.schema.document import Details
     from memory.schema.memory import Memory, Revision
 

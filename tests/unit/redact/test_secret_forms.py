@@ -9,7 +9,7 @@ from secret_forms import BARS, FORMS, NAMED, PAIRS
 from secrets_made import made, runs
 
 from memory.redact import Redactor
-from memory.redact.shape import scrambled
+from memory.redact.detectors import scrambled
 
 REDACTOR = Redactor()
 DRAWS = 100
