@@ -156,8 +156,31 @@ def test_the_compare_bench_measures_two_revisions_in_turns():
     assert found["setting"]["before"] == found["setting"]["after"]
 
 
-def test_the_packing_bench_compares_chunks_as_they_are_with_joined_ones():
-    said = quickly("packing.py", str(BENCH.parent / "docs"), "--most", "8", "--questions", "10")
+SENTENCES = (
+    "Engineers who {about} measure latency, count retries, compare limits and record failures before releases.",
+    "Operators who {about} rotate credentials, drain connections, restart workers and verify dashboards later.",
+    "Reviewers who {about} read changes, question defaults, reproduce incidents and document decisions carefully.",
+)
+
+
+def guide(number: int) -> str:
+    """Markdown of more than 3,000 characters: sections below sections, each of a few sentences of many words."""
+    parts = [f"# Guide {number}"]
+    for part in ("pools", "queues", "caches"):
+        parts.append(f"## The {part} of service {number}")
+        for verb in ("open", "watch", "close"):
+            about = f"{verb} {part} of service{number}"
+            parts += [f"### How to {verb} {part}", *(sentence.format(about=about) for sentence in SENTENCES)]
+    return "\n\n".join(parts)
+
+
+def test_the_packing_bench_compares_chunks_as_they_are_with_joined_ones(tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for number in range(4):
+        (folder / f"guide-{number}.md").write_text(guide(number), "utf-8")
+
+    said = quickly("packing.py", str(folder), "--questions", "10")
 
     for how in ("as it is", "packed 250", "packed 400"):
         for asked in ("sentences", "headings"):
