@@ -149,4 +149,8 @@ def report(checkout: Path) -> str:
 
 
 if __name__ == "__main__":
-    print(report(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1])))
+    checkout = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]
+    if len(sys.argv) > 2 or not (checkout / "src" / "memory").is_dir():
+        print("usage: python scripts/size.py [FOLDER], a checkout with src/memory in it", file=sys.stderr)
+        sys.exit(2)
+    print(report(checkout))
