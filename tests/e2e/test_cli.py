@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from command import COMMAND, Shell
 
 from memory import Config, Draft, Engine
-from memory.cli import COMMANDS, demo
+from memory.cli import COMMANDS, cli, demo
 from memory.config.config import keys
 from memory.schema.answer import Answer, Notice, Tier, Verdict
 from memory.schema.kinds import RULES, Kind
@@ -164,7 +164,7 @@ def test_every_command_has_help(shell: Shell, name: str) -> None:
 def test_the_demo_shows_both_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "MODULES", ("shutil",))  # all of them take half a minute
 
-    run = CliRunner().invoke(demo.demo, ["--json"])
+    run = CliRunner().invoke(cli, ["demo", "--json"])
 
     document = json.loads(run.stdout)
     assert document["schema"] == "memory.demo/1"

@@ -8,7 +8,6 @@ import importlib
 import json
 import os
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "save": "memory.operations.notes",
-    "store": "memory.cli.store:store",
+    "store": "memory.cli.store",
     "update": "memory.operations.notes",
     "delete": "memory.operations.notes",
     "search": "memory.cli.find:search",
@@ -31,33 +30,30 @@ COMMANDS = {
     "context": "memory.cli.find:context",
     "session": "memory.operations.sessions.operations",
     "run": "memory.operations.research.operations",
-    "graph": "memory.operations.graph",
-    "import": "memory.cli.transfer:import_",
-    "watch": "memory.cli.watch:watch",
-    "export": "memory.cli.transfer:export",
-    "init": "memory.cli.care:init",
+    "graph": "memory.operations.graph memory.cli.graph",
+    "import": "memory.cli.transfer",
+    "watch": "memory.cli.watch",
+    "export": "memory.cli.transfer",
+    "init": "memory.cli.care",
     "embed": "memory.operations.upkeep",
-    "reindex": "memory.cli.care:reindex",
-    "status": "memory.cli.care:status",
+    "reindex": "memory.cli.care",
+    "status": "memory.cli.care",
     "stats": "memory.operations.upkeep",
-    "eval": "memory.cli.evaluate:evaluate",
+    "eval": "memory.cli.evaluate",
     "cleanup": "memory.operations.sessions.operations",
     "doctor": "memory.operations.upkeep",
     "ledger": "memory.operations.upkeep",
     "config": "memory.cli.settings:config",
-    "setup": "memory.cli.setup:setup",
+    "setup": "memory.cli.setup",
     "mcp": "memory.cli.serve:mcp",
     "hook": "memory.cli.hook:hook",
-    "completion": "memory.cli.care:completion",
-    "demo": "memory.cli.demo:demo",
+    "completion": "memory.cli.care",
+    "demo": "memory.cli.demo",
 }
 """
-Where each command is, or the module that declares it: it is imported when it is called, so a search does not pay for the
-others.
+Where each command is, or the modules that declare it: they are imported when it is called, so a search does not pay for
+the others.
 """
-
-INNER = {"graph import": "memory.cli.graph:import_", "graph export": "memory.cli.graph:export"}
-"""Those of a group that are not declared."""
 
 
 class Commands(click.Group):
@@ -69,11 +65,13 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        if ":" in COMMANDS[cmd_name]:
-            return _written(COMMANDS[cmd_name])
+        place, _, name = COMMANDS[cmd_name].partition(":")
+        if name:
+            command: click.Command = getattr(importlib.import_module(place), name)
+            return command
         from memory.cli.made import made
 
-        return made(COMMANDS[cmd_name], cmd_name, {path: partial(_written, place) for path, place in INNER.items()})
+        return made(cmd_name, *place.split())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -83,12 +81,6 @@ class Commands(click.Group):
 
             ctx.fail(f"no command {args[0]!r}. {did_you_mean(args[0], COMMANDS, 'See `memory --help`.')}")
         return super().resolve_command(ctx, args)
-
-
-def _written(place: str) -> click.Command:
-    module, _, name = place.partition(":")
-    command: click.Command = getattr(importlib.import_module(module), name)
-    return command
 
 
 def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # click's

@@ -7,14 +7,17 @@ import inspect
 import sys
 import tempfile
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from memory.cli.options import PATH, as_json, progress, show, tell
+from memory.cli.options import progress, show, tell
 from memory.config.config import Config
 from memory.engine import Engine
+from memory.operations.operation import Option, Shown, command
+from memory.operations.render import data, text
 from memory.schema.answer import Tier
 from memory.schema.draft import Draft
 from memory.schema.query import Mode, Query
@@ -22,6 +25,7 @@ from memory.schema.query import Mode, Query
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memory.operations.operation import Call, Given
     from memory.schema.answer import Answer
 
 MODULES = (
@@ -52,23 +56,23 @@ QUESTIONS = (
 """Things to ask: names and words that stand in the text first, then questions in other words than the text has."""
 
 
-@click.command(short_help="Keep Python's documentation and ask it questions.")
-@click.option(
-    "--keep", type=PATH, metavar="FOLDER", help="Keep the demo's memory in this folder, to play with it afterwards."
+@command(
+    "demo",
+    "Keep Python's documentation and ask it questions.",
+    Option("--keep FOLDER", "Keep the demo's memory in this folder, to play with it afterwards."),
 )
-@as_json
-def demo(keep: str | None, *, as_json: bool) -> None:
+def demo(call: Call, a: Given) -> Shown:
     """
     Keep the documentation of Python's standard library and ask it questions.
 
     Uses a temporary folder: your own memory is not touched.
     """
+    keep = a["keep"]
+    with nullcontext(keep) if keep else tempfile.TemporaryDirectory(prefix="memory-demo-") as home:
+        _show_demo(home, as_json=call.as_json)
     if keep:
-        _show_demo(keep, as_json=as_json)
         click.echo(f"\nThe demo's memory is in {keep}: memory --home {keep} search ...", err=True)
-        return
-    with tempfile.TemporaryDirectory(prefix="memory-demo-") as home:
-        _show_demo(home, as_json=as_json)
+    return Shown(None, "")
 
 
 def _show_demo(home: str, *, as_json: bool) -> None:
@@ -76,8 +80,6 @@ def _show_demo(home: str, *, as_json: bool) -> None:
         count = _keep(engine)
         answers = [(engine.search(question, limit=3), _by_words(engine, question)) for question in QUESTIONS]
     if as_json:
-        from memory.operations.render import data
-
         show(data.document("demo", {"kept": count, "answers": [data.answer(answer) for answer, _ in answers]}))
         return
     click.echo(f"Kept {count:,} entries of the standard library's documentation.\n")
@@ -111,8 +113,6 @@ def _by_words(engine: Engine, question: str) -> str:
 
 
 def _show(answer: Answer, words: str) -> None:
-    from memory.operations.render import text
-
     click.echo(click.style(f"? {answer.query.text}", fg="cyan", bold=True))
     click.echo(f"  {text.verdict(answer)}")
     for hit in answer.hits:
@@ -166,3 +166,6 @@ def _draft(title: str, documentation: str, module: str) -> Draft:
     return Draft(
         title=title, what=what[:1000], body=rest, project="python", source="pydoc", tags=(module,), category="learning"
     )
+
+
+COMMANDS = (demo,)

@@ -9,46 +9,29 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.cli.options import PATH, as_json, progress, settings, show, tell
+from memory.cli.options import progress, settings, show
 from memory.config.files import write_file
+from memory.operations.operation import Option, Shown, command
+from memory.operations.render.text import notice
 from memory.schema.errors import EmbedError, Invalid, explained
 from memory.schema.limits import printable
 
 if TYPE_CHECKING:
     from memory.evaluate import Evaluation, Plan
+    from memory.operations.operation import Call, Given
 
 
-@click.command("eval", short_help="Measure how good the answers are, on judged questions.")
-@click.argument("folders", nargs=-1, required=True, type=PATH, metavar="FOLDER...")
-@click.option(
-    "--cache", type=PATH, metavar="DIR", help="Keep the stores here: the next time nothing is embedded again."
+@command(
+    "eval FOLDER...",
+    "Measure how good the answers are, on judged questions.",
+    Option("--cache DIR", "Keep the stores here: the next time nothing is embedded again."),
+    Option("--most N", "Questions of each set at most, always the same ones.", takes=(1, None)),
+    Option("--systems NAMES", 'Only these, with commas: "keywords, hybrid minmax, tiered, frontier".'),
+    Option("--no-frontier", "Leave out the eleven efforts of `search.effort`."),
+    Option("--against DIR", "Ask the questions of this set too, which have no answer here."),
+    Option("--picture FILE.svg", "Draw the frontier: quality against calls of the model."),
 )
-@click.option(
-    "--most", type=click.IntRange(1), metavar="N", help="Questions of each set at most, always the same ones."
-)
-@click.option(
-    "--systems", metavar="NAMES", help='Only these, with commas: "keywords, hybrid minmax, tiered, frontier".'
-)
-@click.option("--no-frontier", is_flag=True, help="Leave out the eleven efforts of `search.effort`.")
-@click.option(
-    "--against", type=PATH, metavar="DIR", help="Ask the questions of this set too, which have no answer here."
-)
-@click.option("--picture", type=PATH, metavar="FILE.svg", help="Draw the frontier: quality against calls of the model.")
-@as_json
-@click.pass_context
-def evaluate(
-    context: click.Context,
-    /,
-    folders: tuple[str, ...],
-    cache: str | None,
-    most: int | None,
-    systems: str | None,
-    *,
-    no_frontier: bool,
-    against: str | None,
-    picture: str | None,
-    as_json: bool,
-) -> None:
+def evaluate(call: Call, a: Given) -> Shown:
     """
     Measure how good the answers are, and how often they call the model, on judged questions: your settings beside
     keywords, vectors, both, other gates, and a search for words as grep would do it.
@@ -61,24 +44,26 @@ def evaluate(
         memory eval questions/ --cache ~/.cache/memory-eval --most 200 --picture frontier.svg
     """
     from memory.evaluate import Plan, report
+    from memory.evaluate.picture import picture
 
-    drawn = None if picture is None else _drawn(picture, frontier=not no_frontier)
+    drawn = None if a["picture"] is None else _drawn(a["picture"], frontier=not a["no_frontier"])
     plan = Plan(
-        settings(context),
-        cache=None if cache is None else Path(cache),
-        most=most,
-        systems=None if systems is None else tuple(filter(None, map(str.strip, systems.split(",")))),
-        frontier=not no_frontier,
-        against=None if against is None else Path(against),
+        settings(),
+        cache=None if a["cache"] is None else Path(a["cache"]),
+        most=a["most"],
+        systems=None if a["systems"] is None else tuple(filter(None, map(str.strip, a["systems"].split(",")))),
+        frontier=not a["no_frontier"],
+        against=None if a["against"] is None else Path(a["against"]),
     )
-    found = _measured([Path(folder) for folder in folders], plan)
-    if as_json:
+    found = _measured([Path(folder) for folder in a["folder"]], plan)
+    if call.as_json:
         show(report.data(found))
     else:
         click.echo(report.text(found))
-    if drawn is not None:
-        _draw(found, drawn)
-    tell(found.notices)
+    if drawn is not None:  # after what took minutes has been shown
+        with explained(Invalid, f"cannot write {printable(str(drawn))}"):
+            write_file(os.path.realpath(drawn), picture(found).encode())
+    return Shown(None, "", [*map(notice, found.notices)])
 
 
 def _measured(folders: list[Path], plan: Plan) -> Evaluation:
@@ -112,8 +97,4 @@ def _drawn(name: str, *, frontier: bool) -> Path:
     return path
 
 
-def _draw(found: Evaluation, path: Path) -> None:
-    from memory.evaluate.picture import picture
-
-    with explained(Invalid, f"cannot write {printable(str(path))}"):
-        write_file(os.path.realpath(path), picture(found).encode())
+COMMANDS = (evaluate,)

@@ -37,10 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option("--explain", is_flag=True, help="Say why: words and weights, the gate, both legs, milliseconds.")
 @as_json
-@click.pass_context
 def search(
-    context: click.Context,
-    /,
     text: tuple[str, ...],
     limit: int | None,
     mode: str | None,
@@ -58,11 +55,11 @@ def search(
     \b
         memory search "why did we leave session cookies" --project --explain
     """
-    config = settings(context)
+    config = settings()
     limit = config.search.limit if limit is None else limit
     how = Granularity(granularity), Mode(mode or config.search.mode)
-    query = Query(_words(context, text), limit, *how, scope(**where))
-    with opened(context, config) as engine:
+    query = Query(_words(text), limit, *how, scope(**where))
+    with opened(config) as engine:
         answer = engine.search(_near(engine, query, near, within))
         missing = "" if answer.hits else _nothing(engine)
     if as_json:
@@ -90,9 +87,10 @@ def _near(engine: Engine, query: Query, names: tuple[str, ...], within: int | No
     return query
 
 
-def _words(context: click.Context, text: tuple[str, ...]) -> str:
+def _words(text: tuple[str, ...]) -> str:
     if text:
         return " ".join(text)
+    context = click.get_current_context()
     project = context.params["project"]
     if project and project != HERE:
         hint = f"--project took {project!r} as its name; put it after the text."
@@ -109,12 +107,11 @@ def _nothing(engine: Engine) -> str:
 @click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, metavar="N")
 @scoped
 @as_json
-@click.pass_context
-def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any) -> None:
+def list_(limit: int, *, as_json: bool, **where: Any) -> None:
     """Show memories, last changed first."""
     from memory.operations.render.text import first
 
-    with opened(context) as engine:
+    with opened() as engine:
         memories, more = first(engine.documents.recent(scope(**where), min(limit + 1, MOST)), limit)
         missing = "" if memories else _nothing(engine)
     notices = unreadable(memories)
@@ -140,10 +137,7 @@ def list_(context: click.Context, /, limit: int, *, as_json: bool, **where: Any)
 @click.option("--recent/--no-recent", "topup_recent", default=None, help="Fill up with recent memories.")
 @scoped
 @as_json
-@click.pass_context
 def context(
-    context: click.Context,
-    /,
     about: tuple[str, ...],
     *,
     limit: int | None,
@@ -154,7 +148,7 @@ def context(
     **where: Any,
 ) -> None:
     """What an agent should read before it starts: what is known ABOUT a task, then what is recent."""
-    with opened(context) as engine:
+    with opened() as engine:
         found = engine.context(
             " ".join(about),
             scope=scope(**where),

@@ -1,4 +1,4 @@
-"""Commands made of what is declared in `memory.operations`."""
+"""Commands made of what is declared, in `memory.operations` or beside this module."""
 
 from __future__ import annotations
 
@@ -20,45 +20,58 @@ from memory.cli.options import (
     progress,
     show,
     standard_input,
-    usually,
 )
 from memory.config.files import BULK_BYTES
-from memory.operations.operation import Call, Command, Group
+from memory.operations.operation import Call, Command, Group, Option
 from memory.operations.render.data import document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from memory.operations.operation import Option, Shown
+    from memory.operations.operation import Shown
+
+OUTPUT = Option("-o --output FILE", "Write to a file, which must not be there; else to stdout.")
 
 
-def made(module: str, path: str, by_hand: Mapping[str, Callable[[], click.Command]]) -> click.Command:
+def made(path: str, *places: str) -> click.Command:
     """
     A command, or a group of them.
 
     Args:
-        module: Where it is declared.
-        by_hand: How those of a group are found that are not declared, by their paths.
+        places: The modules that declare it, or those of the group, in the order of its help.
     """
-    declared: dict[str, Command | Group] = {one.path: one for one in importlib.import_module(module).COMMANDS}
+    declared: dict[str, Command | Group] = {
+        one.path: one for place in places for one in importlib.import_module(place).COMMANDS
+    }
     found = declared[path]
     if not isinstance(found, Group):
-        return _command(found)
+        return command_of(found)
     first = f"{path} "
     inner = {
-        name: _command(one) for name, one in declared.items() if isinstance(one, Command) and name.startswith(first)
+        name.removeprefix(first): command_of(one)
+        for name, one in declared.items()
+        if isinstance(one, Command) and name.startswith(first)
     }
-    inner |= {name: written() for name, written in by_hand.items() if name.startswith(first)}
-    named = {name.removeprefix(first): one for name, one in inner.items()}
-    return usually(found.usual)(path, named, help=found.help, short_help=found.short)
+    return _usually(found.usual)(path, inner, help=found.help, short_help=found.short)
 
 
-def _command(declared: Command) -> click.Command:
+def _usually(name: str) -> type[click.Group]:
+    """A group of commands of which one is meant where none is named."""
+
+    class Usual(click.Group):
+        def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+            named = args and (not args[0].startswith("-") or args[0] in ctx.help_option_names)
+            return super().parse_args(ctx, args if named else [name, *args])
+
+    return Usual
+
+
+def command_of(declared: Command) -> click.Command:
     def run(**values: Any) -> int:
-        context, wants_json = click.get_current_context(), values.pop("as_json")
+        wants_json = values.pop("as_json")
         given = {one.name: _given(one, values[one.name]) for one in declared.options}
         with ExitStack() as stack:
-            engine = cache(lambda: stack.enter_context(opened(context)))
+            engine = cache(lambda: stack.enter_context(opened()))
             report = stack.enter_context(progress(declared.progress)) if declared.progress else _unheard
             call = Call(engine, report, lambda: named_project(HERE), as_json=wants_json)
             shown = declared.run(call, given)
@@ -77,7 +90,7 @@ def _unheard(_done: int, _total: int) -> None:
 
 def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]]:
     how: dict[str, Any] = {"metavar": one.metavar or None}
-    if one.metavar.startswith("FILE"):
+    if one.metavar.lstrip("[").startswith(("DIR", "FILE", "FOLDER")):
         how["type"] = PATH
     match one.takes:
         case (str(), *_):
@@ -97,7 +110,7 @@ def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]
     elif not one.metavar and one.takes is None:
         how |= {"is_flag": True, "default": None if "/" in one.usage else False}
     if one.usual is not None:
-        how |= {"default": one.usual, "show_default": True}
+        how |= {"default": one.usual, "show_default": one.usual != HERE}
     return click.option(*one.flags, one.name, multiple=one.several, help=one.help or None, **how)
 
 
@@ -107,15 +120,17 @@ def _given(one: Option, value: Any) -> Any:
         return standard_input(BULK_BYTES) if value == "-" else value
     if one.metavar == "TEXT|-" and value is not None:
         return given_text(value, one.flags[-1])
-    return named_project(value) if one.flags and one.metavar == "[NAME]" and value == HERE else value
+    of_folder = value == HERE and one.flags and one.metavar == "[NAME]" and one.usual != HERE
+    return named_project(value) if of_folder else value
 
 
 def _printed(declared: Command, shown: Shown, *, wants_json: bool) -> int:
+    notes = [*shown.notes, *shown.warnings]
     if wants_json and shown.data is not None:
         show(document(declared.path.replace(" ", "-"), shown.data))
-        return shown.code
-    if shown.text:
+        notes = [*shown.warnings]
+    elif shown.text:
         click.echo(shown.text, nl=shown.ends)
-    for note in shown.notes:
+    for note in notes:
         click.echo(f"memory: {note}", err=True)
     return shown.code

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memory.config.config import load
-from memory.config.files import TEXT_BYTES, bounded, new_file, utf8
+from memory.config.config import FILE, load
+from memory.config.files import TEXT_BYTES, bounded, contents, new_file, utf8
 from memory.engine import Engine
 from memory.schema.errors import Invalid, did_you_mean, explained
 from memory.schema.kinds import CATEGORIES, Kind, kind
@@ -45,17 +45,6 @@ def not_blank(context: click.Context, parameter: click.Parameter, value: Any) ->
     if any(isinstance(text, str) and not text.strip() for text in (value if isinstance(value, tuple) else (value,))):
         raise click.BadParameter("it is blank.", context, parameter)
     return value
-
-
-def usually(name: str) -> type[click.Group]:
-    """A group of commands of which one is meant where none is named."""
-
-    class Usual(click.Group):
-        def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-            named = args and (not args[0].startswith("-") or args[0] in ctx.help_option_names)
-            return super().parse_args(ctx, args if named else [name, *args])
-
-    return Usual
 
 
 def scoped(command: Command) -> Command:
@@ -133,11 +122,6 @@ def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:
     raise Invalid(f"no category {name!r} of a note", hint=f"{hint} Other kinds have their own: name it with --kind.")
 
 
-def own_project(meaning: str) -> Callable[[Command], Command]:
-    """The option `--project [NAME]` of a command that keeps something: this folder's where it is not given, or has no name."""
-    return click.option("--project", is_flag=False, flag_value=HERE, default=HERE, metavar="[NAME]", help=meaning)
-
-
 def named_project(value: str | None, place: Path | None = None) -> str | None:
     """
     The project an option names. For `HERE` that of the current folder.
@@ -176,15 +160,20 @@ def moment(text: str) -> datetime:
         ) from error
 
 
-def settings(context: click.Context) -> Config:
-    home, file = context.find_root().obj
+def flags() -> tuple[str | None, str | None]:
+    """The folder and the settings file that `memory --home` and `memory --config` name."""
+    home, file = click.get_current_context().find_root().obj
+    return home, file
+
+
+def settings() -> Config:
+    home, file = flags()
     return load(file, flags={"home": home})
 
 
-def named_file(context: click.Context) -> Path | None:
+def named_file() -> Path | None:
     """The settings file that a flag or the environment names."""
-    _, file = context.find_root().obj
-    name = file or os.environ.get("MEMORY_CONFIG")
+    name = flags()[1] or os.environ.get("MEMORY_CONFIG")
     if not name:
         return None
     from pathlib import Path
@@ -192,10 +181,17 @@ def named_file(context: click.Context) -> Path | None:
     return Path(os.path.expanduser(name))  # noqa: PTH111  # `memory.config.config` does it so
 
 
+def settings_file(config: Config) -> Path:
+    """The settings file: the one that is named, or the one beside the database; it need not be there."""
+    from pathlib import Path
+
+    return named_file() or Path(config.folder) / FILE
+
+
 @contextmanager
-def opened(context: click.Context, config: Config | None = None, *, damaged: bool = False) -> Generator[Engine]:
+def opened(config: Config | None = None, *, damaged: bool = False) -> Generator[Engine]:
     """The user's engine for one command."""
-    with Engine.open(config or settings(context), lasting=False, damaged=damaged) as engine:
+    with Engine.open(config or settings(), lasting=False, damaged=damaged) as engine:
         yield engine
 
 
@@ -212,11 +208,21 @@ def encoded(data: dict[str, Any]) -> bytes:
         return json.dumps(data).encode()
 
 
-def write_lines(path: Path, lines: Iterable[bytes]) -> int:
-    """Write lines to a new file that only its owner may open; all of them, or there is no file."""
+def write_lines(file: str | None, lines: Iterable[bytes]) -> int:
+    """
+    Write lines to a new file that only its owner may open, all of them or there is no file; without one, to stdout.
+
+    Returns:
+        How many there were.
+    """
+    if file is None:
+        return sum(1 for _ in map(click.echo, lines))
+    from pathlib import Path
+
+    path = Path(file)
     try:
-        with new_file(path, overwrite=False, private=True) as file:
-            return sum(1 for line in lines if file.write(line + b"\n"))
+        with new_file(path, overwrite=False, private=True) as out:
+            return sum(1 for line in lines if out.write(line + b"\n"))
     except OSError as error:
         hint = "Choose another name." if isinstance(error, FileExistsError) else ""
         raise Invalid(f"cannot write {printable(str(path))}: {error.strerror}", hint=hint) from error
@@ -238,6 +244,22 @@ def given_text(value: str, name: str) -> str:
         Invalid: Standard input is not UTF-8.
     """
     return value if value != "-" else utf8(standard_input(TEXT_BYTES), f"{name} on standard input", mark=True)
+
+
+def text_of(path: str, most: int, *, mark: bool = False) -> str:
+    """
+    The text of a file; `-` reads standard input.
+
+    Args:
+        most: Bytes.
+        mark: Keep a byte order mark at the beginning.
+
+    Raises:
+        Invalid: It cannot be read, or is not UTF-8.
+    """
+    name = printable(path)
+    with explained(Invalid, name):
+        return utf8(standard_input(most) if path == "-" else contents(path, most), name, mark=mark)
 
 
 def standard_input(most: int) -> bytes:

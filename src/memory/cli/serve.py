@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memory.cli.options import flags
 from memory.config.config import load, located
 from memory.config.settings import McpSettings
 from memory.schema.errors import ConfigError, Invalid
@@ -53,7 +54,7 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
             "memory: waiting for an agent on standard input; `memory setup AGENT` registers this. Ctrl-C ends.",
             err=True,
         )
-    keeper = _keeper(context, run)
+    keeper = _keeper(run)
     folder = keeper.config().folder if http else ""  # there is no token without settings
     from memory.operations.toolsets import chosen
 
@@ -100,10 +101,9 @@ def _configured(keeper: Keeper) -> McpSettings:
         return McpSettings()
 
 
-def _keeper(context: click.Context, run: str | None) -> Keeper:
-
+def _keeper(run: str | None) -> Keeper:
     from memory.mcp.keeper import Keeper
 
-    home, file = context.find_root().obj
-    flags = {"home": home, "research.run": run}
-    return Keeper(lambda: load(file, flags=flags), located(file, env=os.environ, flags={"home": home}))
+    home, file = flags()
+    given = {"home": home, "research.run": run}
+    return Keeper(lambda: load(file, flags=given), located(file, env=os.environ, flags={"home": home}))

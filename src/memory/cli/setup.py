@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from memory.cli.options import as_json, show
+from memory.cli.options import flags
 from memory.integrations.agents import INSTRUCTIONS, NAMES
 from memory.integrations.environment import here
 from memory.integrations.own import shown
+from memory.operations.operation import Option, Shown, command
 from memory.schema.errors import Invalid
+from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from memory.integrations.environment import Environment
     from memory.integrations.parts import Row
     from memory.integrations.register import Outcome, Request, Step
+    from memory.operations.operation import Call, Given
 
 
-@click.command(short_help="Make memory known to a coding agent, or undo it.")
-@click.argument("agent", required=False, metavar="[AGENT]")
-@click.option("--project", is_flag=True, help="In the project's file, which is shared, in place of yours.")
-@click.option("--remove", is_flag=True, help="Undo it: take out what is ours, and nothing else.")
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
-@click.option("--force", is_flag=True, help="Replace what somebody else put there under our name.")
-@click.option("--no-hooks", is_flag=True, help="Register the server, but no commands at start and end of sessions.")
-@as_json
-@click.pass_context
-def setup(
-    context: click.Context,
-    /,
-    agent: str | None,
-    *,
-    project: bool,
-    remove: bool,
-    dry_run: bool,
-    force: bool,
-    no_hooks: bool,
-    as_json: bool,
-) -> None:
+@command(
+    "setup",
+    "Make memory known to a coding agent, or undo it.",
+    Option("[AGENT]"),
+    Option("--project", "In the project's file, which is shared, in place of yours."),
+    Option("--remove", "Undo it: take out what is ours, and nothing else."),
+    Option("--dry-run", "Show what would change, and change nothing."),
+    Option("--force", "Replace what somebody else put there under our name."),
+    Option("--no-hooks", "Register the server, but no commands at start and end of sessions."),
+)
+def setup(_call: Call, a: Given) -> Shown:
     """
     Register the MCP server, the hooks and the skill of memory with AGENT; without one, list the agents.
 
@@ -55,43 +49,28 @@ def setup(
     written into the entry, since agents do not have your environment, and stay until others are named.
     """
     environment = here()
-    if agent is None:
-        if project or remove or force or no_hooks or dry_run:
+    if a["agent"] is None:
+        if any(a.values()):
             raise Invalid("name the agent", hint=f"One of {', '.join(NAMES)}.")
-        _list(environment, as_json=as_json)
-        return
-    home, config = context.find_root().obj
+        return _listed(environment)
     from memory.integrations.register import Request, setup as register  # the list does without
 
-    request = Request(
-        agent=agent,
-        project=project,
-        remove=remove,
-        force=force,
-        hooks=not no_hooks,
-        home=home,
-        config=config,
-    )
-    outcome = register(request, environment, dry_run=dry_run)
-    if as_json:
-        from memory.operations.render import data
-
-        show(data.document("setup", _data(request, outcome, dry_run=dry_run)))
-        return
-    _tell(outcome, dry_run=dry_run)
+    home, config = flags()
+    wanted = {name: a[name] for name in ("agent", "project", "remove", "force")}
+    request = Request(**wanted, hooks=not a["no_hooks"], home=home, config=config)
+    outcome = register(request, environment, dry_run=a["dry_run"])
+    lines = [*_lines(outcome, dry_run=a["dry_run"])]
+    notes = [*map(escape_controls, outcome.notices)]
+    return Shown(_data(request, outcome, dry_run=a["dry_run"]), "\n".join(lines), notes)
 
 
-def _tell(outcome: Outcome, *, dry_run: bool) -> None:
-    from memory.text.display import escape_controls
-
+def _lines(outcome: Outcome, *, dry_run: bool) -> Iterator[str]:
     for step in outcome.steps:
-        click.echo(escape_controls(_line(step, dry_run=dry_run)))
+        yield escape_controls(_line(step, dry_run=dry_run))
         if dry_run and step.diff:
-            click.echo(escape_controls(step.diff))
-    for notice in outcome.notices:
-        click.echo(f"memory: {escape_controls(notice)}", err=True)
+            yield escape_controls(step.diff)
     if outcome.following and not dry_run:
-        click.echo(f"next     {outcome.following}")
+        yield f"next     {outcome.following}"
 
 
 _WORDS = {
@@ -134,22 +113,16 @@ def _data(request: Request, outcome: Outcome, *, dry_run: bool) -> dict[str, Any
     }
 
 
-def _list(environment: Environment, *, as_json: bool) -> None:
+def _listed(environment: Environment) -> Shown:
     from memory.integrations.parts import overview
 
     rows = overview(environment)
-    if as_json:
-        from memory.operations.render import data
-
-        show(data.document("setup", {"agents": [_row(row) for row in rows]}))
-        return
     width = max(len(row.name) for row in rows)
-    for row in rows:
-        here = "installed" if row.installed else "-"
-        click.echo(f"{row.name:<{width}}  {here:<9}  {_known(row)}")
+    lines = [f"{row.name:<{width}}  {'installed' if row.installed else '-':<9}  {_known(row)}" for row in rows]
     installed = [row for row in rows if row.installed and row.name != INSTRUCTIONS]
     if not installed or any(row.user == row.project == "no" for row in installed):
-        click.echo("next     memory setup AGENT")
+        lines.append("next     memory setup AGENT")
+    return Shown({"agents": [_row(row) for row in rows]}, "\n".join(lines))
 
 
 _STATES = {
@@ -166,12 +139,8 @@ def _known(row: Row) -> str:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    return {
-        "agent": row.name,
-        "title": row.title,
-        "installed": row.installed,
-        "user": row.user,
-        "user_file": str(row.user_file) if row.user_file else None,
-        "project": row.project,
-        "project_file": str(row.project_file) if row.project_file else None,
-    }
+    values = {name: str(value) if isinstance(value, Path) else value for name, value in row._asdict().items()}
+    return {"agent": values.pop("name"), **values}
+
+
+COMMANDS = (setup,)

@@ -4,39 +4,44 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from memory.cli.options import PATH, as_json, given_text, named_project, opened, show, tell
-from memory.config.files import TEXT_BYTES, contents, utf8
+from memory.cli.options import given_text, text_of
+from memory.config.files import TEXT_BYTES
+from memory.operations.operation import Option, Shown, command
 from memory.operations.render import data
-from memory.operations.render.text import counted
+from memory.operations.render.text import counted, notice
 from memory.operations.sessions.arguments import Filter, draft
-from memory.schema.errors import Invalid, explained
+from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
 from memory.text.outline import title
+
+if TYPE_CHECKING:
+    from memory.operations.operation import Call, Given
 
 NEEDED = {"session_id": "--session ID", "session_iter": "--iter N", "agent_id": "--agent NAME", "title": "--title TEXT"}
 """What a kind may demand, as options."""
 
+FIELDS = {"session": "session_id", "iter": "session_iter", "agent": "agent_id", "task": "task_code"}
+"""What is named in short, by its option."""
 
-@click.command(short_help="Keep a text of a session: a report, a prompt, working memory.")
-@click.argument("kind_name", metavar="KIND")
-@click.argument("file", type=PATH, required=False, metavar="[FILE|-]")
-@click.option("--session", "session_id", metavar="ID", help="The session; of all kinds but knowledge_base.")
-@click.option("--iter", "session_iter", metavar="N", help="Iteration of the session: 1, v1.")
-@click.option("--agent", "agent_id", metavar="NAME", help="Who wrote it.")
-@click.option("--task", "task_code", metavar="CODE", help="The task it belongs to.")
-@click.option("--title", metavar="TEXT", help="Its first heading by default.")
-@click.option("--category", metavar="NAME", help="Of knowledge_base, `general` by default.")
-@click.option(
-    "--project", is_flag=False, flag_value=".", metavar="[NAME]", help="Its project; without a name, this folder's."
+
+@command(
+    "store KIND",
+    "Keep a text of a session: a report, a prompt, working memory.",
+    Option("[FILE|-]"),
+    Option("--session ID", "The session; of all kinds but knowledge_base."),
+    Option("--iter N", "Iteration of the session: 1, v1."),
+    Option("--agent NAME", "Who wrote it."),
+    Option("--task CODE", "The task it belongs to."),
+    Option("--title TEXT", "Its first heading by default."),
+    Option("--category NAME", "Of knowledge_base, `general` by default."),
+    Option("--project [NAME]", "Its project; without a name, this folder's."),
+    Option("--source NAME", "The program it comes from, e.g. claude-code."),
 )
-@click.option("--source", metavar="NAME", help="The program it comes from, e.g. claude-code.")
-@as_json
-@click.pass_context
-def store(context: click.Context, /, kind_name: str, file: str | None, *, as_json: bool, **options: Any) -> None:
+def store(call: Call, a: Given) -> Shown:
     """
     Keep a text as a memory of a session, from a file or from standard input, byte for byte but for secrets.
 
@@ -47,25 +52,22 @@ def store(context: click.Context, /, kind_name: str, file: str | None, *, as_jso
         memory store report audit.md --session auth-rework --iter 1 --agent reviewer
         git diff | memory store working_memory --session auth-rework --agent coder --title "The diff"
     """
-    named = _kind(kind_name)
-    options = {name: value or None for name, value in options.items()}
+    named = _kind(a["kind"])
+    options = {FIELDS.get(name, name): value or None for name, value in a.items() if name not in ("kind", "file")}
     if lacking := [option for name, option in NEEDED.items() if name != "title" and _lacks(named, name, options)]:
         raise Invalid(f"{named} needs {' and '.join(lacking)}")
-    content = _content(file, options["project"], context)
+    content = _content(a["file"])
     if content.strip() and _lacks(named, "title", {"title": options["title"] or title(content)}):
         raise Invalid(f"{named} needs {NEEDED['title']}, since its text has no first heading")
-    where = Filter(**{name: options[name] for name in Filter._fields})
-    project = named_project(options["project"])
-    made = draft(named, content, where, title=options["title"], project=project, source=options["source"])
-    with opened(context) as engine:
-        result = engine.save(made)
-    if as_json:
-        facts = {"known": result.known, "memory": data.whole(result.memory), "chunks": result.chunks}
-        show(data.document("store", facts | {"notices": data.notices(result.notices)}))
-        return
+    where = Filter(**{name: options.pop(name) for name in Filter._fields})
+    result = call.engine.save(draft(named, content, where, **options))
     done, memory = "already kept" if result.known else "kept", result.memory
-    click.echo(f"{done} {memory.uid[:8]} (id {memory.id}), {memory.kind}, {counted(result.chunks, 'chunk')}")
-    tell(result.notices)
+    facts = {"known": result.known, "memory": data.whole(memory), "chunks": result.chunks}
+    return Shown(
+        facts | {"notices": data.notices(result.notices)},
+        f"{done} {memory.uid[:8]} (id {memory.id}), {memory.kind}, {counted(result.chunks, 'chunk')}",
+        [*map(notice, result.notices)],
+    )
 
 
 def _kind(name: str) -> Kind:
@@ -76,18 +78,22 @@ def _kind(name: str) -> Kind:
     return found
 
 
-def _lacks(named: Kind, field: str, options: dict[str, str | None]) -> bool:
+def _lacks(named: Kind, field: str, options: dict[str, Any]) -> bool:
     return field in RULES[named].required and not (options[field] or "").strip()
 
 
-def _content(file: str | None, project: str | None, context: click.Context) -> str:
+def _content(file: str | None) -> str:
+    if file is not None and file != "-":
+        return text_of(file, TEXT_BYTES, mark=True)
+    context = click.get_current_context()
+    project = context.params["project"]
     if file is None and project and Path(project).is_file():
         raise Invalid(
             "Missing argument 'FILE'.", hint=f"--project took {project!r} as its name; put it after the file."
         )
     if file is None and (sys.stdin is None or sys.stdin.isatty()):
         raise click.UsageError("Missing argument 'FILE'; - is standard input.", context)
-    if file is None or file == "-":
-        return given_text("-", "what is")
-    with explained(Invalid, file[:200]):
-        return utf8(contents(file, TEXT_BYTES), file, mark=True)
+    return given_text("-", "what is")
+
+
+COMMANDS = (store,)

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import click
 
-from memory.cli.options import PATH, as_json, encoded, named_project, own_project, settings, show, tell
+from memory.cli.options import HERE, encoded, named_project, settings, show, tell
 from memory.cli.transfer import drafted, former, keep, remembered, root
 from memory.engine import Engine
+from memory.operations.operation import Option, Shown, command
+from memory.operations.render import data
 from memory.schema.answer import Notice
 from memory.schema.errors import Error, Invalid, NotFound, StoreBusy
 from memory.schema.limits import clipped_repr
+from memory.text.display import escape_controls
 from memory.write.jsonl import SUFFIXES, files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memory.operations.operation import Call, Given
     from memory.schema.memory import Memory
 
 INSTALL = "Run `pip install watchfiles`."
@@ -173,14 +177,14 @@ def _name(memory: Memory) -> str:
     return memory.related_files[0] if memory.related_files else ""
 
 
-@click.command(short_help="Keep the knowledge base current with a folder of Markdown.")
-@click.argument("folder", type=PATH, metavar="FOLDER")
-@own_project("Project of the files; the one the folder lies in by default, '' for none.")
-@click.option("--once", is_flag=True, help="End when all is up to date, instead of waiting for changes.")
-@click.option("--prune", is_flag=True, help="Delete what was kept of files that are gone.")
-@as_json
-@click.pass_context
-def watch(context: click.Context, /, folder: str, project: str, *, once: bool, prune: bool, as_json: bool) -> int:
+@command(
+    "watch FOLDER",
+    "Keep the knowledge base current with a folder of Markdown.",
+    Option("--project [NAME]", "Project of the files; the one the folder lies in by default, '' for none.", usual=HERE),
+    Option("--once", "End when all is up to date, instead of waiting for changes."),
+    Option("--prune", "Delete what was kept of files that are gone."),
+)
+def watch(call: Call, a: Given) -> Shown:
     """
     Keep the knowledge base current with a folder of Markdown, until Ctrl-C.
 
@@ -191,15 +195,16 @@ def watch(context: click.Context, /, folder: str, project: str, *, once: bool, p
     \b
         memory watch docs --prune
     """
+    folder, once = a["folder"], a["once"]
     if not os.path.isdir(folder):  # noqa: PTH112  # Path.is_dir raises where a name is too long
         there = os.path.exists(folder)  # noqa: PTH110
         hint = "`memory import` keeps what stands in a file." if there else ""
         raise Invalid(f"{folder} is no folder" if there else f"no folder {clipped_repr(folder)}", hint=hint)
     path = Path(folder)
     changes = iter(()) if once else _changes(path)
-    report = _Report(as_json=as_json)
-    with Engine.open(settings(context), lasting=not once) as engine:
-        watched = Watched(engine, path, named_project(project, path), prune=prune)
+    report = _Report(as_json=call.as_json)
+    with Engine.open(settings(), lasting=not once) as engine:
+        watched = Watched(engine, path, named_project(a["project"], path), prune=a["prune"])
         try:
             report.look(watched)
             if once and watched.again:
@@ -212,7 +217,7 @@ def watch(context: click.Context, /, folder: str, project: str, *, once: bool, p
                     report.look(watched, patient=True)
         finally:
             report.say(report.summary())
-    return 1 if once and report.troubles else 0
+    return Shown(None, "", code=1 if once and report.troubles else 0)
 
 
 def _changes(folder: Path) -> Iterator[object]:
@@ -287,13 +292,9 @@ class _Report:
     def _change(self, change: Change, *, pruning: bool) -> None:
         self._done[change.done] += 1
         if self._as_json:
-            from memory.operations.render import data
-
             about = {"change": change.done, "file": change.name, "memory": data.pointer(change.memory)}
             show(data.document("watch", about | {"notices": data.notices(change.notices)}))
             return
-        from memory.text.display import escape_controls
-
         click.echo(f"{change.done} {escape_controls(change.name)}")
         notices = list(change.notices)
         if change.done == "gone":
@@ -305,8 +306,6 @@ class _Report:
     def _trouble(self, error: Error) -> None:
         self.troubles += 1
         if self._as_json:
-            from memory.operations.render import data
-
             click.echo(encoded(data.error(error)), err=True)
         else:
             tell([Notice(str(error), error.hint)])
@@ -318,3 +317,6 @@ class _Report:
 
     def summary(self) -> str:
         return ", ".join(f"{count:,} {done}" for done, count in sorted(self._done.items())) or "nothing has changed"
+
+
+COMMANDS = (watch,)

@@ -83,6 +83,7 @@ class Shown(NamedTuple):
         notes: What should be known besides, a line each on standard error; safe to show.
         code: Of the process.
         ends: Whether a newline follows the text.
+        warnings: As notes, but also beside JSON, which does not say so.
     """
 
     data: dict[str, Any] | None
@@ -90,6 +91,7 @@ class Shown(NamedTuple):
     notes: Sequence[str] = ()
     code: int = 0
     ends: bool = True
+    warnings: Sequence[str] = ()
 
 
 class Option:
@@ -101,7 +103,7 @@ class Option:
             argument: "NAME", "[NAME]" may be left out, "TEXT..." takes several. "--project [NAME]" without a name is
             that of the current folder; "TEXT|-" and "FILE|-" may come from standard input, a file then as bytes.
         takes: int; a range of whole numbers (1, 100), None being no end; float, from 0 to 1; choices ("a", "b").
-        usual: The default, which the help says.
+        usual: The default, which the help says; of "--project [NAME]", ".": the command itself finds out which.
         several: It may be repeated.
         blank: Whether a text of blanks alone is taken.
     """
@@ -127,7 +129,7 @@ class Option:
         """By which an operation is given it: "--vector-weight W" is `vector_weight`, "[ID]..." is `id`."""
         if self.flags:
             return self.flags[-1].partition("/")[0].lstrip("-").replace("-", "_")
-        return self.metavar.strip("[].").partition("|")[0].lower()
+        return self.metavar.strip("[].").partition("|")[0].partition(" ")[0].lower()
 
 
 class Command:

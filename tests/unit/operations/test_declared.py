@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from command import Shell
 
-from memory.cli import COMMANDS, INNER
+from memory.cli import COMMANDS
 from memory.operations.arguments import extended, record
 from memory.operations.operation import Command, Option, command, tool
 from memory.operations.render.data import row
@@ -18,16 +18,18 @@ from memory.operations.toolsets import ALL, chosen
 if TYPE_CHECKING:
     from pathlib import Path
 
-FAMILIES = sorted({place for place in COMMANDS.values() if ":" not in place})
+FAMILIES = sorted({place for places in COMMANDS.values() if ":" not in places for place in places.split()})
 
 
 def test_every_declared_command_has_its_place_and_every_place_a_command():
-    declared = {one.path: family for family in FAMILIES for one in import_module(family).COMMANDS}
-    outer = {path: family for path, family in declared.items() if " " not in path}
+    declared = [(one.path, family) for family in FAMILIES for one in import_module(family).COMMANDS]
+    places = {(path.split()[0], family) for path, family in declared}
 
-    assert outer == {name: place for name, place in COMMANDS.items() if ":" not in place}
-    assert {path.split()[0] for path in declared} == set(outer)
-    assert not INNER.keys() & declared.keys()
+    assert places == {
+        (name, place) for name, places in COMMANDS.items() if ":" not in places for place in places.split()
+    }
+    assert {path for path, _ in declared if " " not in path} == {path.split()[0] for path, _ in declared}
+    assert len(dict(declared)) == len(declared)
 
 
 def test_an_agent_is_told_something_of_every_tool_in_one_paragraph():
