@@ -13,8 +13,8 @@ SESSIONS_AND_RUNS = (
     ),
     Mutant(
         "sessions-by-time-first",
-        '"m.session_iter {0}, m.created_at {0}, m.id {0}"',
-        '"m.created_at {0}, m.session_iter {0}, m.id {0}"',
+        '("ifnull(m.session_iter, 0)", "m.created_at", "m.id")',
+        '("m.created_at", "ifnull(m.session_iter, 0)", "m.id")',
         "test_stores.py",
         "sqlite and TestSessions",
     ),

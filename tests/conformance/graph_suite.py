@@ -392,7 +392,7 @@ class Counting:
     def test_entities_are_memories_like_others(self, store: Store) -> None:
         id = entities(store, "Ada")[0]
 
-        assert [one.id for one in store.memories.recent(EVERYTHING, 5)] == [id]
+        assert [one.id for one in store.memories.page(EVERYTHING, 5)] == [id]
         assert store.memories.by_id([id])[id].created_at == START
 
 

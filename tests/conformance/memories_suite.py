@@ -10,7 +10,7 @@ from entries import BEYOND, START, at, cut, embedded, heads, kept, note, nothing
 from memory.schema.errors import NotFound
 from memory.schema.memory import OVERLAP, ChunkId, MemoryId, Revision, Status
 from memory.schema.query import ACTIVE, Scope
-from memory.store import Links
+from memory.store import Links, Order
 from memory.write.rules import delete_memories, link_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
@@ -250,23 +250,28 @@ class Reading:
     def test_recent_is_last_changed_first_then_by_id(self, store: Store) -> None:
         a, b, c, d = kept(store, *(note(str(n), moment=at(second)) for n, second in enumerate((5, 9, 5, 7))))
 
-        assert [memory.id for memory in store.memories.recent(ACTIVE, 10)] == [b, d, c, a]
+        assert [memory.id for memory in store.memories.page(ACTIVE, 10)] == [b, d, c, a]
 
         replace_memory(store, a, note("a", moment=at(20)))
-        assert [memory.id for memory in store.memories.recent(ACTIVE, 2)] == [a, b]
+        assert [memory.id for memory in store.memories.page(ACTIVE, 2)] == [a, b]
 
+    @pytest.mark.parametrize("order", Order)
     @pytest.mark.parametrize("size", [1, 2, 3, 7])
-    def test_pages_of_recent_follow_each_other_without_gap_or_overlap(self, store: Store, size: int) -> None:
-        kept(store, *(note(str(n), moment=at(n % 3), project="pq"[n % 2]) for n in range(12)))
+    def test_pages_follow_each_other_without_gap_or_overlap(self, store: Store, size: int, order: Order) -> None:
+        entries = (
+            note(str(n), moment=at(n % 3), project="pq"[n % 2], session_id="s", session_iter=n // 4 or None)
+            for n in range(12)
+        )
+        kept(store, *entries)
         scope = Scope(projects=frozenset("p"))
         pages: list[MemoryId] = []
 
-        page = store.memories.recent(scope, size)
+        page = store.memories.page(scope, size, order=order)
         while page:
             pages += [memory.id for memory in page]
-            page = store.memories.recent(scope, size, after=page[-1])
+            page = store.memories.page(scope, size, order=order, after=page[-1])
 
-        assert pages == [memory.id for memory in store.memories.recent(scope, 100)]
+        assert pages == [memory.id for memory in store.memories.page(scope, 100, order=order)]
         assert len(pages) == 6
 
     def test_ids_go_up_from_one_on(self, store: Store) -> None:

@@ -51,7 +51,7 @@ def unsaid(body: str = "secret", **fields: Any) -> Entry:
 
 def feedbacks(store: Store, **fields: Any) -> Sequence[str]:
     scope = EVERYTHING._replace(kinds=frozenset({Kind.FEEDBACK}), **fields)
-    return [store.memories.bodies([memory.id]).get(memory.id) for memory in store.memories.recent(scope, 100)]
+    return [store.memories.bodies([memory.id]).get(memory.id) for memory in store.memories.page(scope, 100)]
 
 
 class Renewing:

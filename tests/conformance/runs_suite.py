@@ -40,6 +40,13 @@ def logged(store: Store, **filters: Any) -> list[ToolCall]:
     return [call for _, call in store.runs.calls(**filters)]
 
 
+def of_name(store: Store, id: str) -> Run | None:
+    """The run of a name; None if nothing is kept of it."""
+    found, total = store.runs.latest(5, id=id)
+    assert len(found) == total
+    return found[0] if found else None
+
+
 class OneRun:
     def test_a_run_is_what_is_kept_of_it(self, store: Store) -> None:
         kept(
@@ -51,7 +58,7 @@ class OneRun:
         )
         store.runs.log([used(99), used(0, success=False), used(7, success=False), used(8, run="other"), used(run=None)])
 
-        assert store.runs.summary("r") == Run(
+        assert of_name(store, "r") == Run(
             id="r",
             memories=3,
             calls=3,
@@ -67,51 +74,40 @@ class OneRun:
         kept(store, finding())
         store.runs.log([used(), used(run=None)])
 
-        assert store.runs.summary(absent) is None
+        assert of_name(store, absent) is None
 
     def test_only_the_research_kinds_make_a_run(self, store: Store) -> None:
         kept(store, note("of a run, but a note", query_id="n", agent_id="a"), finding("x", run="r"))
         write(store, prompt("continue", query_id="r"))
 
-        assert store.runs.summary("n") is None
-        run = store.runs.summary("r")
+        assert of_name(store, "n") is None
+        run = of_name(store, "r")
         assert (run.memories, run.agents) == (1, ())
-
-    def test_whether_there_is_anything_of_a_run(self, store: Store) -> None:
-        kept(store, note("of a run, but a note", query_id="n"), note("of none"))
-        store.runs.log([used()])
-        assert not store.runs.any()
-
-        (found,) = kept(store, finding())
-        assert store.runs.any()
-
-        delete_memories(store, [found])
-        assert not store.runs.any()
 
     @pytest.mark.parametrize("kind", RESEARCH_KINDS)
     def test_every_research_kind_counts(self, store: Store, kind: Kind) -> None:
         kept(store, finding("x", kind=kind))
 
-        assert store.runs.summary("r").kinds == ((str(kind), 1),)
+        assert of_name(store, "r").kinds == ((str(kind), 1),)
 
     def test_a_run_may_be_of_calls_alone(self, store: Store) -> None:
         store.runs.log([used(5), used(2, success=False), used(3)])
 
-        assert store.runs.summary("r") == Run("r", 0, 3, 1, at(2), at(5), (), ())
+        assert of_name(store, "r") == Run("r", 0, 3, 1, at(2), at(5), (), ())
 
     def test_what_changed_last_is_its_latest_moment(self, store: Store) -> None:
         first = kept(store, finding("old", 1), finding("other", 5))[0]
 
         replace_memory(store, first, finding("corrected", 20))
 
-        run = store.runs.summary("r")
+        run = of_name(store, "r")
         assert (run.earliest, run.latest) == (at(1), at(20))
 
     def test_what_was_superseded_counts_too(self, store: Store) -> None:
         old = kept(store, finding("old"))[0]
         write(store, finding("new")._replace(supersedes=old))
 
-        assert store.runs.summary("r").memories == 2
+        assert of_name(store, "r").memories == 2
 
 
 class Latest:
@@ -124,7 +120,7 @@ class Latest:
         runs, total = store.runs.latest(10)
         assert [one.id for one in runs] == ["c", "calls", "a", "aa", "b", "é", "d"]
         assert total == 7
-        assert list(runs) == [store.runs.summary(one.id) for one in runs]
+        assert list(runs) == [of_name(store, one.id) for one in runs]
         for limit in (1, 3, 7):
             assert store.runs.latest(limit) == (runs[:limit], 7)
 
@@ -202,7 +198,7 @@ class Calls:
 
         delete_memories(store, [id])
 
-        assert store.runs.summary("r") == Run("r", 0, 1, 0, at(0), at(0), (), ())
+        assert of_name(store, "r") == Run("r", 0, 1, 0, at(0), at(0), (), ())
 
 
 class Clearing:
@@ -216,7 +212,7 @@ class Clearing:
 
         assert memories(store) == stay
         assert len(logged(store)) == 3
-        assert store.runs.summary("r").memories == 0
+        assert of_name(store, "r").memories == 0
         assert clear_run(store, "r") == clear_run(store, "none", calls=True) == Cleared(0, 0)
 
     def test_all_runs_are_cleared_and_nothing_else(self, store: Store) -> None:

@@ -92,8 +92,9 @@ class ScopesSuite:
         wanted = {memory.id for memory in memories if admitted(memory, scope)}
         embedded = {memory.id for memory in memories if memory.kind is Kind.NOTE}
 
-        assert {memory.id for memory in store.memories.recent(scope, 100)} == wanted
+        assert {memory.id for memory in store.memories.page(scope, 100)} == wanted
         assert store.memories.count(scope) == len(wanted)
+        assert store.memories.count(scope, most=3) == min(3, len(wanted))
         assert set(found(store.keywords.by_keyword(words("word"), scope, 100))) == wanted
         assert set(found(store.vectors.by_vector(1, unit(1), scope, 100))) == wanted & embedded
 
@@ -104,7 +105,7 @@ class ScopesSuite:
         assert found(store.keywords.by_keyword(words("word"), Scope(), 10)) == [new]
         assert found(store.vectors.by_vector(1, unit(1), Scope(), 10)) == [new]
         assert found(store.vectors.by_vector(1, unit(1), EVERYTHING, 10)) == [old, new]
-        assert [memory.id for memory in store.memories.recent(Scope(), 10)] == [new]
+        assert [memory.id for memory in store.memories.page(Scope(), 10)] == [new]
 
     def test_many_superseded_ones_do_not_push_out_an_active_one(self, store: Store) -> None:
         entries = [note("word", title="word word", embedded=embedded([unit(1, n / 1000)])) for n in range(150)]
@@ -119,7 +120,7 @@ class ScopesSuite:
         (a,) = kept(store, note("zebra", embedded=embedded([unit(1)])))
         none = Scope(among=frozenset())
 
-        assert store.memories.recent(none, 10) == []
+        assert store.memories.page(none, 10) == []
         assert store.keywords.by_keyword(store.keywords.weigh(words("zebra")), none, 10) == ()
         for _ in range(3):
             assert store.vectors.by_vector(store.generations.every()[0].id, unit(1), none, 10) == ()
@@ -130,7 +131,7 @@ class ScopesSuite:
         a, b, c = kept(store, note("zebra one"), note("zebra two"), note("zebra three"))
         some = Scope(among=frozenset({a, c, MemoryId(77)}))
 
-        assert {memory.id for memory in store.memories.recent(some, 10)} == {a, c}
+        assert {memory.id for memory in store.memories.page(some, 10)} == {a, c}
         assert {one.memory for one in store.keywords.by_keyword(store.keywords.weigh(words("zebra")), some, 10)} == {
             a,
             c,

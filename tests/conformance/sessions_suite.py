@@ -29,12 +29,12 @@ from scopes_suite import SCOPES, admitted, narrowed, varied
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId, Status
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
-from memory.store import Aged
+from memory.store import Aged, Order
 from memory.write.cleanup import forget_aged
 from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
-    from memory.store import Entry, Store
+    from memory.store import Entry, Session, Store
 
 OF_S = Scope(sessions=frozenset({"s"}))
 
@@ -42,6 +42,13 @@ OF_S = Scope(sessions=frozenset({"s"}))
 def said(iteration: int | None = None, moment: float = 0, /, **fields: Any) -> Entry:
     """Something of session s, of an iteration, made so many seconds after the start."""
     return note(**{"session_id": "s"} | fields, session_iter=iteration, moment=at(moment))
+
+
+def of_name(store: Store, id: str) -> Session | None:
+    """The session of a name; None if nothing is kept of it."""
+    found, total = store.sessions.latest(5, id=id)
+    assert len(found) == total
+    return found[0] if found else None
 
 
 def ids(memories) -> list[MemoryId]:
@@ -63,29 +70,29 @@ class ByIteration:
         a, b, c, d, e, f, g, h = kept(store, *entries)
         order = [h, b, e, d, f, a, c, g]
 
-        assert ids(store.sessions.by_iteration(ACTIVE, 10)) == order
-        assert ids(store.sessions.by_iteration(ACTIVE, 10, latest_first=False)) == order[::-1]
+        assert ids(store.memories.page(ACTIVE, 10, order=Order.ITERATION)) == order
+        assert ids(store.memories.page(ACTIVE, 10, order=Order.ASCENDING)) == order[::-1]
 
-    @pytest.mark.parametrize("latest_first", [True, False])
-    def test_a_limit_takes_the_first_of_them(self, store: Store, latest_first: bool) -> None:
+    @pytest.mark.parametrize("order", Order)
+    def test_a_limit_takes_the_first_of_them(self, store: Store, order: Order) -> None:
         kept(store, *(said(n % 3 or None, n % 4) for n in range(12)))
-        every = ids(store.sessions.by_iteration(OF_S, 100, latest_first=latest_first))
+        every = ids(store.memories.page(OF_S, 100, order=order))
 
         assert len(every) == 12
         for limit in (1, 2, 5, 11, 12, 13):
-            assert ids(store.sessions.by_iteration(OF_S, limit, latest_first=latest_first)) == every[:limit]
+            assert ids(store.memories.page(OF_S, limit, order=order)) == every[:limit]
 
     def test_what_changed_since_stays_in_its_place(self, store: Store) -> None:
         first, second = kept(store, said(1, 1), said(1, 2))
         replace_memory(store, first, said(1, 9, what="corrected"))
 
-        assert ids(store.sessions.by_iteration(OF_S, 9)) == [second, first]
+        assert ids(store.memories.page(OF_S, 9, order=Order.ITERATION)) == [second, first]
 
     @pytest.mark.parametrize("scope", SCOPES, ids=narrowed)
     def test_it_stays_in_scope_and_misses_nothing(self, store: Store, scope: Scope) -> None:
         varied(store)
 
-        found = store.sessions.by_iteration(scope, 100)
+        found = store.memories.page(scope, 100, order=Order.ITERATION)
 
         assert set(ids(found)) == {memory.id for memory in everything(store) if admitted(memory, scope)}
         assert list(found) == sorted(
@@ -95,7 +102,7 @@ class ByIteration:
     def test_memories_are_as_they_are_kept(self, store: Store) -> None:
         kept(store, said(3, 1, tags=("x",), metadata={"a": [1]}, body="text", agent_id="a"))
 
-        (memory,) = store.sessions.by_iteration(OF_S, 5)
+        (memory,) = store.memories.page(OF_S, 5, order=Order.ITERATION)
 
         assert store.memories.by_id([memory.id]) == {memory.id: memory}
 
@@ -138,25 +145,25 @@ class Sessions:
         kept(store, *entries)
         write(store, prompt("continue", agent_id="one"))
 
-        session = store.sessions.summary("s")
+        session = of_name(store, "s")
 
         assert session is not None
         assert (session.id, session.memories, session.chunks, session.iteration) == ("s", 5, 7, 10)
         assert (session.earliest, session.latest, session.active) == (at(0), at(5), at(5))
         assert (session.agent_id, session.agents) == ("one", (("one", 2), ("two", 2)))
         assert session.kinds == (("note", 4), ("input_prompt", 1))
-        assert store.sessions.summary("t") == store.sessions.latest(1)[0][0]
+        assert of_name(store, "t") == store.sessions.latest(1)[0][0]
 
     @pytest.mark.parametrize("absent", ["", "S", "s ", "%", "t"])
     def test_a_session_that_nothing_is_kept_of_is_none(self, store: Store, absent: str) -> None:
         kept(store, said(1), note("of none"))
 
-        assert store.sessions.summary(absent) is None
+        assert of_name(store, absent) is None
 
     def test_a_session_may_have_no_agent_and_no_iteration(self, store: Store) -> None:
         kept(store, said())
 
-        session = store.sessions.summary("s")
+        session = of_name(store, "s")
 
         assert session is not None
         assert (session.agent_id, session.agents, session.iteration) == (None, (), None)
@@ -165,11 +172,11 @@ class Sessions:
         first, *_ = kept(
             store, said(1, 1, agent_id="a"), said(2, 5, agent_id="b"), said(3, 5, agent_id="c"), said(4, 9)
         )
-        assert store.sessions.summary("s").agent_id == "c"
+        assert of_name(store, "s").agent_id == "c"
 
         replace_memory(store, first, said(1, 20, agent_id="a", what="corrected"))
 
-        session = store.sessions.summary("s")
+        session = of_name(store, "s")
         assert (session.agent_id, session.active, session.latest) == ("a", at(20), at(9))
 
     def test_sessions_are_listed_by_their_latest_activity_then_by_name(self, store: Store) -> None:
@@ -194,18 +201,20 @@ class Sessions:
             said(1, 2, agent_id="a", session_id="t"),
         )
 
-        (latest, other), total = store.sessions.latest(10, "a")
+        (latest, other), total = store.sessions.latest(10, agent="a")
 
         assert (latest.id, other.id, total) == ("t", "s", 2)
         assert (other.memories, other.chunks, other.iteration, other.active) == (1, 2, 3, at(1))
+        assert store.sessions.latest(10, id="s", agent="a") == ([other], 1)
+        assert store.sessions.latest(10, id="t", agent="b") == ([], 0)
         assert (other.agent_id, other.agents) == ("a", (("a", 1),))
-        assert store.sessions.latest(10, "nobody") == ([], 0)
+        assert store.sessions.latest(10, agent="nobody") == ([], 0)
 
     def test_what_was_superseded_counts_too(self, store: Store) -> None:
         old = kept(store, said(1, 1, what="old"))[0]
         write(store, said(2, 2, what="new")._replace(supersedes=old))
 
-        assert store.sessions.summary("s").memories == 2
+        assert of_name(store, "s").memories == 2
 
 
 class Forgetting:

@@ -82,7 +82,7 @@ class Calls:
         store.usage.reserve_call(request()._replace(moment=east + timedelta(hours=23)))
 
         assert store.usage.reserve_call(request(), Budget(calls=1)) is None
-        assert [line.moment for line in store.usage.daily_usage()] == [START]
+        assert [line.moment for line in store.usage.lines(daily=True)] == [START]
 
     def test_a_budget_counts_what_was_estimated_until_it_is_known(self, store: Store) -> None:
         budget = Budget(tokens=100)
@@ -118,9 +118,8 @@ class Calls:
         ids = [store.usage.reserve_call(request(n)) for n in (2, 5, 2, 1)]
 
         assert [line.id for line in store.usage.lines()] == [ids[1], ids[2], ids[0], ids[3]]
-        assert [line.id for line in store.usage.lines(limit=2)] == [ids[1], ids[2]]
         assert [line.id for line in store.usage.lines(since=at(2))] == [ids[1], ids[2], ids[0]]
-        assert list(store.usage.lines(since=at(6))) == list(store.usage.daily_usage(since=at(6))) == []
+        assert list(store.usage.lines(since=at(6))) == list(store.usage.lines(since=at(6), daily=True)) == []
 
     def test_usage_is_summed_by_day_and_names(self, store: Store) -> None:
         for call in (
@@ -135,7 +134,7 @@ class Calls:
             store.usage.reserve_call(call)
         store.usage.add_calls([within(3, calls=5)])
 
-        given = list(store.usage.daily_usage())
+        given = list(store.usage.lines(daily=True))
 
         assert [(line.moment, line.provider, line.model, line.host, line.purpose) for line in given] == [
             (at(DAY), "openai", "small", "https://one.example", "save"),
@@ -151,7 +150,7 @@ class Calls:
         )
         assert [line.error for line in given] == ["", "", "", "", "", "1 failed", "1 failed"]
         assert given[2].calls == 5
-        assert [line.calls for line in store.usage.daily_usage(since=at(9))] == [1, 1, 1, 1, 1, 1]
+        assert [line.calls for line in store.usage.lines(since=at(9), daily=True)] == [1, 1, 1, 1, 1, 1]
 
     def test_a_host_that_gave_no_answer_is_remembered_until_it_does(self, store: Store) -> None:
         assert store.usage.circuit("https://one.example") is None
@@ -159,11 +158,11 @@ class Calls:
         other = OpenCircuit("https://two.example", at(1), "")
 
         for circuit in (first, other, last):
-            store.usage.open_circuit(circuit)
+            store.usage.set_circuit(circuit.host, circuit)
 
         assert store.usage.circuit("https://one.example") == last
-        store.usage.close_circuit("https://one.example")
-        store.usage.close_circuit("https://one.example")
+        store.usage.set_circuit("https://one.example", None)
+        store.usage.set_circuit("https://one.example", None)
         assert store.usage.circuit("https://one.example") is None
         assert store.usage.circuit("https://two.example") == other
 

@@ -24,7 +24,7 @@ from memory.schema.memory import ChunkId, MemoryId, Status
 from memory.schema.query import Scope, Term
 from memory.schema.space import Window
 from memory.schema.usage import Budget, OpenCircuit
-from memory.store import Learned, Links, Match, State, TermVector
+from memory.store import Learned, Links, Match, Order, State, TermVector
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lookup import stems
 from memory.write.cleanup import clear_run, forget_aged
@@ -345,10 +345,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(host=hosts, until=st.none() | days.map(at), error=st.sampled_from(["", "down"]))
     def open_or_close_a_circuit(self, host, until, error) -> None:
-        if until is None:
-            self.same("usage.close_circuit", host)
-        else:
-            self.same("usage.open_circuit", OpenCircuit(host, until, error))
+        self.same("usage.set_circuit", host, until and OpenCircuit(host, until, error))
 
     @rule()
     def repair(self) -> None:
@@ -376,21 +373,18 @@ class Stores(RuleBasedStateMachine):
         for chunk, (cosine, _) in expected.items():
             assert abs(given[chunk][0] - cosine) < TOLERANCE
 
-    @rule(scope=scopes, size=limits)
-    def page_through_recent(self, scope, size) -> None:
-        page = self.same("memories.recent", scope, size)
+    @rule(scope=scopes, size=limits, order=st.sampled_from(Order))
+    def page_through(self, scope, size, order) -> None:
+        page = self.same("memories.page", scope, size, order=order)
         while page:
-            page = self.same("memories.recent", scope, size, page[-1])
-
-    @rule(scope=scopes, size=limits, latest_first=st.booleans())
-    def read_by_iteration(self, scope, size, latest_first) -> None:
-        self.same("sessions.by_iteration", scope, size, latest_first=latest_first)
+            page = self.same("memories.page", scope, size, order=order, after=page[-1])
+        self.same("memories.count", scope)
+        self.same("memories.count", scope, most=size)
 
     @rule(size=limits, agent=agents)
     def list_sessions(self, size, agent) -> None:
-        self.same("sessions.latest", size, agent)
-        for session in ("s", "t", "none"):
-            self.same("sessions.summary", session)
+        for session in (None, "s", "t", "none"):
+            self.same("sessions.latest", size, id=session, agent=agent)
 
     @rule(data=st.data(), inside=st.booleans(), limit=limits)
     def ask_the_graph(self, data, inside, limit) -> None:
@@ -403,10 +397,9 @@ class Stores(RuleBasedStateMachine):
 
     @rule(run=runs, agent=agents, after=st.integers(0, 9), limit=limits)
     def list_runs(self, run, agent, after, limit) -> None:
-        self.same("runs.latest", limit)
         self.same("runs.calls", run, agent=agent, after=after, limit=limit)
-        for name in ("r", "q", "none"):
-            self.same("runs.summary", name)
+        for name in (None, "r", "q", "none"):
+            self.same("runs.latest", limit, id=name)
 
     @rule(reference=st.sampled_from(["1", "2", "999", "00000000", "00000001", "", "%"]))
     def resolve(self, reference) -> None:
@@ -451,10 +444,9 @@ class Stores(RuleBasedStateMachine):
         self.same("queue.release", by=holders)
         self.same("queue.claims", at(now))
 
-    @rule(since=st.none() | days.map(at), limit=limits)
-    def ask_for_the_usage(self, since, limit) -> None:
-        self.same("usage.lines", since, limit)
-        self.same("usage.daily_usage", since)
+    @rule(since=st.none() | days.map(at), daily=st.booleans())
+    def ask_for_the_usage(self, since, daily) -> None:
+        self.same("usage.lines", since, daily=daily)
 
     # Always ----------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.document import Details
 from memory.schema.draft import SHARED
 from memory.schema.memory import ChunkId, Memory, MemoryId, Revision, Status
-from memory.store import RESOLVED, UID_PREFIX
+from memory.store import RESOLVED, UID_PREFIX, Order
 from memory.text.lookup import stems
 from oracle.ram_chunks import Piece, columns, excerpt
 from oracle.ram_data import Part, inside
@@ -151,16 +151,22 @@ class RamMemories(Part):
                 old = data.memories[id]
                 data.memories[id] = old._replace(accessed_at=moment, access_count=old.access_count + 1)
 
-    def recent(self, scope: Scope, limit: int, after: Memory | None = None) -> Sequence[Memory]:
+    def page(
+        self, scope: Scope, limit: int, *, order: Order = Order.CHANGED, after: Memory | None = None
+    ) -> Sequence[Memory]:
         with self.data.lock:
             found = [memory for memory in self.data.memories.values() if inside(memory, scope)]
+        found.sort(key=lambda memory: _place(memory, order), reverse=order is not Order.ASCENDING)
+        places = [_place(memory, order) for memory in found]
         if after is not None:
-            found = [memory for memory in found if (memory.updated_at, memory.id) < (after.updated_at, after.id)]
-        return sorted(found, key=lambda memory: (memory.updated_at, memory.id), reverse=True)[:limit]
+            last = _place(after, order)
+            behind = [place > last if order is Order.ASCENDING else place < last for place in places]
+            found = [memory for memory, one in zip(found, behind, strict=True) if one]
+        return found[:limit]
 
-    def count(self, scope: Scope) -> int:
+    def count(self, scope: Scope, *, most: int | None = None) -> int:
         with self.data.lock:
-            return sum(inside(memory, scope) for memory in self.data.memories.values())
+            return len([memory for memory in self.data.memories.values() if inside(memory, scope)][:most])
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
         with self.data.lock:
@@ -173,6 +179,12 @@ class RamMemories(Part):
     def _outline(self, id: MemoryId) -> list[tuple[ChunkId, Chunk]]:
         found = [(chunk, piece.chunk) for chunk, piece in self.data.pieces.items() if piece.memory == id]
         return sorted(found, key=lambda pair: pair[1].index)
+
+
+def _place(memory: Memory, order: Order) -> tuple[Any, ...]:
+    if order is Order.CHANGED:
+        return (memory.updated_at, memory.id)
+    return (memory.session_iter or 0, memory.created_at, memory.id)
 
 
 def _said(entry: Entry) -> dict[str, Any]:

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 class RamRuns(Part):
     """See `memory.store.memories.Runs`."""
 
-    def latest(self, limit: int) -> tuple[Sequence[Run], int]:
+    def latest(self, limit: int, *, id: str | None = None) -> tuple[Sequence[Run], int]:
         with self.data.lock:
             names = {one.query_id for one in self._memories(None)} | {call.run for _, call in self._calls(None)}
-            found = [run for name in names if name is not None and (run := self.summary(name)) is not None]
+            found = [
+                run
+                for name in names
+                if name is not None and id in (None, name) and (run := self._run(name)) is not None
+            ]
         return sorted(sorted(found, key=lambda one: one.id), key=lambda one: one.latest, reverse=True)[:limit], len(
             found
         )
 
-    def any(self) -> bool:
-        with self.data.lock:
-            return bool(self._memories(None))
-
-    def summary(self, id: str) -> Run | None:
+    def _run(self, id: str) -> Run | None:
         with self.data.lock:
             memories = self._memories(id)
             calls = [call for _, call in self._calls(id)]

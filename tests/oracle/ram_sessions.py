@@ -18,27 +18,14 @@ if TYPE_CHECKING:
 class RamSessions(Part):
     """See `memory.store.memories.Sessions`."""
 
-    def by_iteration(self, scope: Scope, limit: int, *, latest_first: bool = True) -> Sequence[Memory]:
-        with self.data.lock:
-            found = self._all(scope)
-        by_iteration = sorted(
-            found, key=lambda one: (one.session_iter or 0, one.created_at, one.id), reverse=latest_first
-        )
-        return by_iteration[:limit]
-
-    def latest(self, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
+    def latest(self, limit: int, *, id: str | None = None, agent: str | None = None) -> tuple[Sequence[Session], int]:
         with self.data.lock:
             of: dict[str, list[Memory]] = {}
             for one in self.data.memories.values():
-                if one.session_id is not None and agent in (None, one.agent_id):
+                if one.session_id is not None and id in (None, one.session_id) and agent in (None, one.agent_id):
                     of.setdefault(one.session_id, []).append(one)
             found = [session(id, kept, sum(self._sizes(kept))) for id, kept in of.items()]
         return sorted(sorted(found, key=lambda one: one.id), key=lambda one: one.active, reverse=True)[:limit], len(of)
-
-    def summary(self, id: str) -> Session | None:
-        with self.data.lock:
-            kept = [one for one in self.data.memories.values() if one.session_id == id]
-            return session(id, kept, sum(self._sizes(kept))) if kept else None
 
     def aged(self, scope: Scope, before: datetime, limit: int | None = None) -> Sequence[tuple[MemoryId, int]]:
         with self.data.lock:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import Invalid
 from memory.schema.usage import Call
-from memory.store import SEARCHES
+from memory.store import LINES, SEARCHES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ class RamUsage:
 
     def __init__(self) -> None:
         self._calls: list[Call] = []  # the call with id n is the n-th
-        self._circuits: dict[str, OpenCircuit] = {}
+        self._circuits: dict[str, OpenCircuit | None] = {}
         self._searches: list[Searched] = []
         self._lock = threading.RLock()
 
@@ -62,13 +62,12 @@ class RamUsage:
                         moment=min(line.moment, call.moment), error=call.error or line.error, id=line.id
                     )
 
-    def lines(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
+    def lines(self, since: datetime | None = None, *, daily: bool = False) -> Sequence[Call]:
         with self._lock:
             calls = [call for call in self._calls if since is None or call.moment >= since]
-        return sorted(calls, key=lambda call: (call.moment, call.id), reverse=True)[:limit]
-
-    def daily_usage(self, since: datetime | None = None) -> Sequence[Call]:
-        calls = self.lines(since, len(self._calls))
+        calls.sort(key=lambda call: (call.moment, call.id), reverse=True)
+        if not daily:
+            return calls[:LINES]
         by_name = sorted({_group(call) for call in calls}, key=lambda group: group[1:])
         groups = sorted(by_name, key=lambda group: group[0], reverse=True)
         return [_sum([call for call in calls if _group(call) == group]) for group in groups]
@@ -77,13 +76,9 @@ class RamUsage:
         with self._lock:
             return self._circuits.get(host)
 
-    def open_circuit(self, circuit: OpenCircuit) -> None:
+    def set_circuit(self, host: str, circuit: OpenCircuit | None) -> None:
         with self._lock:
-            self._circuits[circuit.host] = circuit
-
-    def close_circuit(self, host: str) -> None:
-        with self._lock:
-            self._circuits.pop(host, None)
+            self._circuits |= {host: circuit}
 
     def searched(self, one: Searched) -> None:
         with self._lock:

@@ -30,6 +30,7 @@ from memory.operations.sessions.arguments import Filter, draft
 from memory.rank.match import coverage
 from memory.schema.kinds import Kind
 from memory.schema.query import Granularity, Mode, Query, Scope
+from memory.store import Order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -896,10 +897,9 @@ def test_a42_what_keywords_found_is_measured_by_its_similarity_too(opened: Opene
 )
 def test_a47_a48_a_session_is_looked_up_and_not_searched_for(opened: Opened, scope: dict[str, frozenset]) -> None:
     memory = opened()
-    sessions = memory.engine.store.sessions
     reports = Scope(kinds=frozenset({Kind.REPORT}), **scope)
 
-    plan = steps(memory.engine.store, lambda: sessions.by_iteration(reports, 10, latest_first=True))
+    plan = steps(memory.engine.store, lambda: memory.engine.store.memories.page(reports, 10, order=Order.ITERATION))
 
     assert any("SEARCH m USING INDEX" in step for step in plan), plan
     assert not any(step.startswith("SCAN m") for step in plan), plan

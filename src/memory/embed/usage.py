@@ -239,7 +239,7 @@ class Meter:
         pause = min(LONGEST_PAUSE, max(self._pause_seconds, error.after or 0))
         self._circuit = OpenCircuit(self._host, self._now() + timedelta(seconds=pause), printable(str(error)))
         try:
-            self._log.open_circuit(self._circuit)
+            self._log.set_circuit(self._host, self._circuit)
         except StoreError:
             return  # other processes then find out for themselves
 
@@ -248,7 +248,7 @@ class Meter:
         if self._circuit is None:
             return
         try:
-            self._log.close_circuit(self._host)
+            self._log.set_circuit(self._host, None)
         except StoreError:
             return  # the next answer tries again
         self._circuit = None
@@ -280,7 +280,7 @@ class ProcessStore:
 
     def __init__(self) -> None:
         self._requests: list[Call] = []  # the call with id n is the n-th
-        self._circuits: dict[str, OpenCircuit] = {}
+        self._circuits: dict[str, OpenCircuit | None] = {}
         self._lock = threading.Lock()
 
     @property
@@ -310,11 +310,8 @@ class ProcessStore:
     def circuit(self, host: str) -> OpenCircuit | None:
         return self._circuits.get(host)
 
-    def open_circuit(self, circuit: OpenCircuit) -> None:
-        self._circuits[circuit.host] = circuit
-
-    def close_circuit(self, host: str) -> None:
-        self._circuits.pop(host, None)
+    def set_circuit(self, host: str, circuit: OpenCircuit | None) -> None:
+        self._circuits[host] = circuit
 
     def every(self) -> Sequence[Generation]:
         return ()

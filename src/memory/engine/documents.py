@@ -10,6 +10,7 @@ from memory.schema.answer import Notice, Searched
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly
 from memory.schema.limits import clipped_repr
 from memory.schema.query import ACTIVE, Granularity, check_limit, named_kinds, sort_of
+from memory.store import Order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -294,7 +295,7 @@ class Documents:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        return self._store.memories.recent(self.scope(scope), limit, after)
+        return self._store.memories.page(self.scope(scope), limit, after=after)
 
     def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
         """
@@ -307,7 +308,9 @@ class Documents:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        return self._store.sessions.by_iteration(self.scope(scope), limit, latest_first=latest_first)
+        return self._store.memories.page(
+            self.scope(scope), limit, order=Order.ITERATION if latest_first else Order.ASCENDING
+        )
 
     def listed(
         self, scope: Scope, limit: int, *, latest_first: bool = True

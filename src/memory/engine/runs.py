@@ -43,7 +43,7 @@ class Runs:
         """A name for a run that nothing is kept of (CAP C7): "query_1767225600_4711"."""
         while True:
             number = int.from_bytes(os.urandom(4)) % 1_000_000
-            if self._store.runs.summary(name := f"query_{self._now().timestamp():.0f}_{number}") is None:
+            if not self._store.runs.latest(1, id=(name := f"query_{self._now().timestamp():.0f}_{number}"))[0]:
                 return name
 
     def renew(self, draft: Draft) -> Saved:
@@ -70,7 +70,7 @@ class Runs:
         check_limit(limit)
         check_text("run", run or "", NAME_LIMIT)
         runs = frozenset(() if run is None else (run,))
-        return self._store.memories.recent(named_kinds(Scope(kinds=frozenset(kinds), runs=runs)), limit)
+        return self._store.memories.page(named_kinds(Scope(kinds=frozenset(kinds), runs=runs)), limit)
 
     def bodies(self, memories: Sequence[Memory]) -> Mapping[MemoryId, str]:
         """What memories say in full. It is not counted as an access: agents look into a run every few seconds."""
@@ -95,11 +95,12 @@ class Runs:
             Invalid: No run can have such a name.
         """
         check_text("run", id, NAME_LIMIT)
-        if (found := self._store.runs.summary(id)) is None:
+        found, _ = self._store.runs.latest(1, id=id)
+        if not found:
             raise NotFound(
                 f"nothing is kept of run {clipped_repr(id)}", hint="`memory run list` shows those there are."
             )
-        return found
+        return found[0]
 
     def name(self, given: str) -> str:
         """

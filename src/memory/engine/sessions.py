@@ -32,7 +32,7 @@ class Sessions:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        return self._store.sessions.latest(limit, agent)
+        return self._store.sessions.latest(limit, agent=agent)
 
     __call__ = latest
 
@@ -43,11 +43,12 @@ class Sessions:
         Raises:
             NotFound: The session has nothing.
         """
-        if (found := self._store.sessions.summary(id)) is None:
+        found, _ = self._store.sessions.latest(1, id=id)
+        if not found:
             raise NotFound(
                 f"nothing is kept of session {clipped_repr(id)}", hint="`memory session list` shows those there are."
             )
-        return found
+        return found[0]
 
     def resume(self, session: str, iteration: int | str | None = None) -> Resumed:
         """

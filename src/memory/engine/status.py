@@ -31,7 +31,7 @@ class Status(NamedTuple):
         terms: How many terms have a vector in the active generation; 0 if nothing was learned yet.
         fit: How well the term vectors fit, -1..1; see `memory.search.term_vectors.learn`.
         failures: Memories with a chunk that the model did not take, most recent first.
-        today: What was spent today (UTC), line by line; see `Store.daily_usage`.
+        today: What was spent today (UTC), line by line; see `Usage.lines`.
         problems: What keeps the engine from working fully, and how to repair it.
     """
 
@@ -71,7 +71,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
                 "`memory embed` tries them again.",
             )
         )
-    today = tuple(store.usage.daily_usage(midnight(moment)))
+    today = tuple(store.usage.lines(midnight(moment), daily=True))
     answering, fit = store.term_vectors.answering()
     learned = store.term_vectors.size(answering), fit
     return Status(

@@ -200,7 +200,7 @@ class Vectors:
         """
         self.embedders.write()
         since = midnight(self._now(), days)
-        return self._store.usage.lines(since) if each else self._store.usage.daily_usage(since)
+        return self._store.usage.lines(since, daily=not each)
 
     def embedding(self, id: MemoryId) -> Embedding:
         """Whether a memory can be found by its meaning: "generated", "pending", "failed" or "outdated", and why."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.answer import Answer, Notice, Outcome, Tier
 from memory.schema.errors import EmbedError, Invalid, SpaceMismatch
-from memory.schema.kinds import OF_NO_RUN, TOLD
-from memory.schema.query import Mode, Query
+from memory.schema.kinds import OF_NO_RUN, RESEARCH_KINDS, TOLD
+from memory.schema.query import EVERYTHING, Mode, Query
 from memory.search.documents import unreadable
 from memory.text.display import WIDEST, fenced, in_short
 from memory.text.tokens import tokens
@@ -104,7 +104,7 @@ def context(
         notices += (Notice(f"nothing that is saved seems to be about the task ({answer.worth})"),)
     recent: Sequence[Memory] = ()
     if answer is None or (room.topup_recent and len(found) < room.limit):
-        recent = store.memories.recent(latest, room.limit + len(found))
+        recent = store.memories.page(latest, room.limit + len(found))
     groups = [("About the task:", found), ("Recent:", recent)] if answer else [("", recent)]
     notices = tuple(dict.fromkeys(((*notices,) if answer else ()) + unreadable([*found, *recent])))
     total = store.memories.count(scope)
@@ -119,7 +119,8 @@ def _scopes(scope: Scope, store: Store) -> tuple[Scope, Scope]:
     if scope.kinds or scope.runs:
         return scope, scope
     # Without a run there is nothing to leave out, and a narrower scope takes longer.
-    return scope._replace(kinds=OF_NO_RUN) if store.runs.any() else scope, scope._replace(kinds=TOLD)
+    runs = store.memories.count(EVERYTHING._replace(kinds=frozenset(RESEARCH_KINDS)), most=1)
+    return scope._replace(kinds=OF_NO_RUN) if runs else scope, scope._replace(kinds=TOLD)
 
 
 def _fits(answer: Answer) -> bool:

@@ -11,6 +11,7 @@ from memory.schema.kinds import RULES, Kind
 from memory.schema.limits import AROUND, clipped_repr
 from memory.schema.memory import ChunkId, MemoryId, unread
 from memory.schema.query import MOST, Scope
+from memory.store import Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,8 @@ def resume(store: Store, session: str, iteration: int | None) -> Resumed:
     """See `Engine.resume`."""
 
     def kept(kind: Kind, limit: int) -> tuple[Memory, ...]:
-        return tuple(store.sessions.by_iteration(Scope(kinds=frozenset({kind}), sessions=frozenset({session})), limit))
+        scope = Scope(kinds=frozenset({kind}), sessions=frozenset({session}))
+        return tuple(store.memories.page(scope, limit, order=Order.ITERATION))
 
     contexts = kept(Kind.SESSION_CONTEXT, MOST)
     upto = [one for one in contexts if iteration is None or (one.session_iter or 0) <= iteration]

@@ -163,7 +163,7 @@ class Retrievers:
 
     def bare(self) -> bool:
         """Whether nothing is in scope; then finding nothing is not a failure."""
-        return not self._store.memories.recent(self._query.scope, 1)
+        return not self._store.memories.page(self._query.scope, 1)
 
     def keywords(self, depth: int) -> Ranking:
         """The best chunks by keyword; searched once for each depth."""

@@ -59,7 +59,7 @@ def _candidates(query: Query, store: Store, retrievers: Retrievers, *, distilled
         for scored in retrievers.distilled(SECTIONS_OF * query.limit) or ():
             yield _Candidate("distilled", scored.memory, scored.chunk)
     after = None
-    while page := store.memories.recent(query.scope, PAGE, after):
+    while page := store.memories.page(query.scope, PAGE, after=after):
         outlines = store.memories.outlines([memory.id for memory in page])
         for memory in page:
             yield from (_Candidate("recent", memory.id, chunk) for chunk, _ in outlines.get(memory.id, ()))

@@ -16,6 +16,7 @@ from memory.store.values import (
     Learned,
     Links,
     Match,
+    Order,
     Relation,
     Run,
     Salvaged,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from memory.store.vectors import Generations, Queue, TermVectors, VectorIndex
 
 __all__ = [
+    "LINES",
     "RESOLVED",
     "SEARCHES",
     "UID_PREFIX",
@@ -53,6 +55,7 @@ __all__ = [
     "Learned",
     "Links",
     "Match",
+    "Order",
     "Relation",
     "Run",
     "Salvaged",
@@ -64,6 +67,9 @@ __all__ = [
     "Waiting",
     "active",
 ]
+
+LINES = 10_000
+"""How many lines of the usage log are read at most."""
 
 SEARCHES = 10_000
 """How many searches are remembered at most."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from memory.store.values import Order
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
@@ -100,12 +102,19 @@ class Memories(Protocol):
         """
         ...
 
-    def recent(self, scope: Scope, limit: int, after: Memory | None = None) -> Sequence[Memory]:
-        """Last changed first, of those at one moment the latest id; `after` continues a page behind its last memory."""
+    def page(
+        self, scope: Scope, limit: int, *, order: Order = Order.CHANGED, after: Memory | None = None
+    ) -> Sequence[Memory]:
+        """
+        Memories in scope, in an order.
+
+        Args:
+            after: The last memory of the page before.
+        """
         ...
 
-    def count(self, scope: Scope) -> int:
-        """How many memories are in scope."""
+    def count(self, scope: Scope, *, most: int | None = None) -> int:
+        """How many memories are in scope; no more than `most` are counted."""
         ...
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
@@ -157,24 +166,14 @@ class Sessions(Protocol):
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
 
-    def by_iteration(self, scope: Scope, limit: int, *, latest_first: bool = True) -> Sequence[Memory]:
-        """
-        Memories in scope by iteration, then by creation, then by id, highest first; those of no iteration count as the
-        lowest. The other way round if not `latest_first`.
-        """
-        ...
-
-    def latest(self, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
+    def latest(self, limit: int, *, id: str | None = None, agent: str | None = None) -> tuple[Sequence[Session], int]:
         """
         The sessions with the latest activity, latest first, of those at one moment by name; and how many there are.
 
         Args:
+            id: Only the session of this name.
             agent: Counts the memories of this agent alone.
         """
-        ...
-
-    def summary(self, id: str) -> Session | None:
-        """What is kept of a session; None if nothing is."""
         ...
 
     def aged(self, scope: Scope, before: datetime, limit: int | None = None) -> Sequence[tuple[MemoryId, int]]:
@@ -190,16 +189,13 @@ class Runs(Protocol):
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
 
-    def latest(self, limit: int) -> tuple[Sequence[Run], int]:
-        """The runs with the latest activity, latest first, of those at one moment by name; and how many there are."""
-        ...
+    def latest(self, limit: int, *, id: str | None = None) -> tuple[Sequence[Run], int]:
+        """
+        The runs with the latest activity, latest first, of those at one moment by name; and how many there are.
 
-    def any(self) -> bool:
-        """Whether there is a memory of a research kind."""
-        ...
-
-    def summary(self, id: str) -> Run | None:
-        """What is kept of a run; None if nothing is."""
+        Args:
+            id: Only the run of this name.
+        """
         ...
 
     def log(self, calls: Sequence[ToolCall]) -> Sequence[int]:

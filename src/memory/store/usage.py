@@ -51,12 +51,8 @@ class UsageLog(Protocol):
         """Until when a host is left alone, by the latest word on it; also if that time is over."""
         ...
 
-    def open_circuit(self, circuit: OpenCircuit) -> None:
-        """Leave a host alone, in place of what was known of it."""
-        ...
-
-    def close_circuit(self, host: str) -> None:
-        """Leave it alone no longer."""
+    def set_circuit(self, host: str, circuit: OpenCircuit | None) -> None:
+        """Leave a host alone, in place of what was known of it; None leaves it alone no longer."""
         ...
 
 
@@ -68,14 +64,14 @@ class Usage(UsageLog, Protocol):
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
 
-    def lines(self, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
-        """Lines whose moment is `since` or later: latest first; ties by id, highest first."""
-        ...
-
-    def daily_usage(self, since: datetime | None = None) -> Sequence[Call]:
+    def lines(self, since: datetime | None = None, *, daily: bool = False) -> Sequence[Call]:
         """
-        The same lines summed over each day (UTC), provider, model, host and purpose; latest day first, then in the
-        order of these names. `moment` is the day's beginning, `error` says how many failed ("3 failed"), `id` is 0.
+        Lines whose moment is `since` or later: latest first; ties by id, highest first; the latest `LINES` at most.
+
+        Args:
+            daily: All such lines summed over each day (UTC), provider, model, host and purpose; latest day first, then
+                in the order of these names. `moment` is the day's beginning, `error` says how many failed
+                ("3 failed"), `id` is 0.
         """
         ...
 

@@ -24,6 +24,17 @@ class State(StrEnum):
     RETIRED = "retired"
 
 
+class Order(StrEnum):
+    """
+    In which memories are listed: last CHANGED first, then by id, highest first; by ITERATION, then by creation, then by
+    id, highest first, those of no iteration as the lowest; or ASCENDING, the other way round.
+    """
+
+    CHANGED = "changed"
+    ITERATION = "iteration"
+    ASCENDING = "ascending iteration"
+
+
 class Generation(NamedTuple):
     """
     One full set of vectors in one space.

@@ -70,6 +70,6 @@ def clear_run(store: Store, run: str | None, *, calls: bool = False, limit: int 
     """
     scope = EVERYTHING._replace(kinds=frozenset(RESEARCH_KINDS), runs=frozenset() if run is None else frozenset({run}))
     with store.transaction():
-        found = store.memories.recent(scope, limit + 1)
+        found = store.memories.page(scope, limit + 1)
         gone = delete_memories(store, [memory.id for memory in found[:limit]])
         return Cleared(gone, store.runs.forget_calls(run, limit) if calls and len(found) <= limit else 0)

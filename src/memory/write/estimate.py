@@ -72,7 +72,7 @@ def estimate(store: Store, embedders: Embedders, *, moment: datetime) -> Forecas
 def _sample(store: Store) -> list[str]:
     ids = [
         id
-        for memory in store.memories.recent(Scope(statuses=frozenset()), SAMPLE)
+        for memory in store.memories.page(Scope(statuses=frozenset()), SAMPLE)
         for id, _ in store.memories.outlines([memory.id]).get(memory.id, ())
     ]
     return [passage(excerpt) for excerpt in store.memories.excerpts(ids[: 4 * SAMPLE]).values()]
@@ -87,7 +87,7 @@ def _seconds(
     embedder = embedders.configured()
     lines = [
         line
-        for line in store.usage.daily_usage(moment - WINDOW)
+        for line in store.usage.lines(moment - WINDOW, daily=True)
         if (line.provider, line.model) == (embedder.provider, embedder.model) and line.purpose in {"fill", "reindex"}
     ]
     done, took = sum(line.tokens for line in lines), sum(line.seconds for line in lines)

@@ -357,7 +357,9 @@ def test_an_answer_opens_the_way_for_all_also_where_it_shows_another_model(provi
 
 def test_when_its_time_is_over_a_server_is_asked_again(store):
     server = Server()
-    store.usage.open_circuit(OpenCircuit("http://test", datetime.now(UTC) - timedelta(seconds=1), "was down"))
+    store.usage.set_circuit(
+        "http://test", OpenCircuit("http://test", datetime.now(UTC) - timedelta(seconds=1), "was down")
+    )
     made = Client(server, Terms(), store.usage)
 
     made.embed(["a"], "query")

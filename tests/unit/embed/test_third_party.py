@@ -51,12 +51,12 @@ def log() -> RamUsage:
 
 def test_its_requests_are_in_the_log_before_they_are_sent(log: RamUsage) -> None:
     sent: list[str] = []
-    away = Away(before=lambda: sent.extend(line.error for line in log.daily_usage()))
+    away = Away(before=lambda: sent.extend(line.error for line in log.lines(daily=True)))
 
     Metered(away, log).embed(["some words"], "passage")
 
     assert sent == ["1 failed"]  # no answer yet
-    [line] = log.daily_usage()
+    [line] = log.lines(daily=True)
     assert (line.host, line.error, line.bytes_out) == (Away.host, "", len("some words"))
 
 
@@ -110,7 +110,7 @@ def test_what_fails_inside_this_process_is_not_in_the_log(log: RamUsage) -> None
         metered.embed(["a"], "query")
     metered.close()
 
-    assert log.daily_usage() == []
+    assert log.lines(daily=True) == []
 
 
 # Without a store -------------------------------------------------------------------------

@@ -262,7 +262,7 @@ def test_texts_without_a_word_are_no_trouble(store: Store) -> None:
 
 
 def some(store: Store, count: int) -> None:
-    for memory in store.memories.recent(ALL, count):
+    for memory in store.memories.page(ALL, count):
         delete_memories(store, [memory.id])
 
 

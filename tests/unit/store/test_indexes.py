@@ -44,7 +44,7 @@ def scope(**filters: str) -> Scope:
     ids=lambda value: " ".join(value) if isinstance(value, dict) else value,
 )
 def test_a_scope_is_looked_up_by_what_leaves_the_fewest(store: SqliteStore, filters, index) -> None:
-    found = steps(store, lambda: store.memories.recent(scope(**filters), 20))
+    found = steps(store, lambda: store.memories.page(scope(**filters), 20))
     counted = steps(store, lambda: store.memories.count(scope(**filters)))
 
     for plan in (found, counted):
@@ -75,7 +75,7 @@ def steps_taken(store: SqliteStore, filters: dict[str, str]) -> int:
     connection = store._db.connection
     connection.set_progress_handler(one_more, 10)
     try:
-        assert len(store.memories.recent(scope(**filters), 20)) == 20
+        assert len(store.memories.page(scope(**filters), 20)) == 20
     finally:
         connection.set_progress_handler(None)
     return taken

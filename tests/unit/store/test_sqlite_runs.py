@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 CALLS: dict[str, Callable[[Store], object]] = {
-    "summary": lambda store: store.runs.summary("r"),
+    "one": lambda store: store.runs.latest(1, id="r"),
     "latest": lambda store: store.runs.latest(5),
     "log": lambda store: store.runs.log([used(), used()]),
     "calls": lambda store: store.runs.calls(after=3),
@@ -47,7 +47,7 @@ def test_sqlite_reads_nothing_but_what_belongs_to_the_runs(tmp_path: Path, name:
     assert [step for step in found if step.startswith("SEARCH")]
     assert not [step for step in whole if "delete from tool_calls" not in step]
     of_calls = [step.split(" <- ")[0] for step in found if step.startswith("SEARCH tool_calls")]
-    if name in {"summary", "latest"}:  # what tools gave may be long
+    if name in {"one", "latest"}:  # what tools gave may be long
         assert set(of_calls) <= {
             "SEARCH tool_calls USING COVERING INDEX tool_calls_by_run (query_id=?)",
             "SEARCH tool_calls USING COVERING INDEX tool_calls_by_run (query_id>?)",

@@ -39,7 +39,7 @@ from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.times import iso
 from memory.schema.usage import Budget, OpenCircuit
-from memory.store import Claim, Generation, State
+from memory.store import LINES, Claim, Generation, State
 from memory.store.sqlite.keywords import matched
 from memory.store.sqlite.opening import APPLICATION, LATEST, migrations
 from memory.store.sqlite.store import SqliteStore
@@ -486,6 +486,14 @@ def test_what_is_not_worth_waiting_for_is_not_waited_for(path: Path) -> None:
         assert store.usage.lines() == []
 
 
+def test_of_the_usage_log_the_latest_lines_are_read_and_no_more(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        with store.transaction():
+            ids = [store.usage.reserve_call(request(number)) for number in range(LINES + 1)]
+
+        assert [line.id for line in store.usage.lines()] == ids[:0:-1]
+
+
 def test_a_budget_holds_among_processes(path: Path) -> None:
     processes = [writer(path, 30, "reserve") for _ in range(4)]
     printed = [process.communicate(timeout=60)[0].split() for process in processes]
@@ -494,7 +502,7 @@ def test_a_budget_holds_among_processes(path: Path) -> None:
     ids = [id for output in printed for id in output if id != "None"]
     assert len(ids) == len(set(ids)) == 50
     with closing(SqliteStore(path)) as store:
-        assert [line.calls for line in store.usage.daily_usage()] == [50]
+        assert [line.calls for line in store.usage.lines(daily=True)] == [50]
     sound(path)
 
 
@@ -868,8 +876,8 @@ def test_what_costs_is_not_synced_to_disk(path: Path) -> None:
         id = store.usage.reserve_call(request(), Budget(calls=9)) or 0
         store.usage.record_call(id, tokens=1, seconds=1, cost=0)
         store.usage.add_calls([within(), within()])
-        store.usage.open_circuit(OpenCircuit("host", at(1), "down"))
-        store.usage.close_circuit("host")
+        store.usage.set_circuit("host", OpenCircuit("host", at(1), "down"))
+        store.usage.set_circuit("host", None)
         store.generations.mark(1, unit(1))
 
     with closing(SqliteStore(path)) as store:

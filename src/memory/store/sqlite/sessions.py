@@ -1,4 +1,4 @@
-"""Memories by session and age, research runs, and the tools used in them."""
+"""Sessions and research runs: what is kept of them, what of it is old, and the tools used in them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memory.schema.kinds import RESEARCH_KINDS
 from memory.schema.times import iso
 from memory.store import Run, Session, ToolCall
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import listed, memories, moment, packed, where
+from memory.store.sqlite.rows import moment, packed, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,34 +16,21 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.memory import MemoryId
     from memory.schema.query import Scope
     from memory.store.sqlite.rows import Row, Values
-
-ORDER = "m.session_iter {0}, m.created_at {0}, m.id {0}"
-"""SQLite takes null for lower than any number."""
 
 
 class SqliteSessions(Part):
     """See `memory.store.memories.Sessions`."""
 
     @reading
-    def by_iteration(
-        self, db: apsw.Connection, scope: Scope, limit: int, *, latest_first: bool = True
-    ) -> Sequence[Memory]:
-        condition, values = where(scope)
-        order = ORDER.format("desc" if latest_first else "asc")
-        # The ids first: sorting whole rows of thousands of memories takes ten times as long.
-        found = db.execute(f"select m.id from memories m where {condition} order by {order} limit ?", (*values, limit))
-        ids: list[MemoryId] = [id for (id,) in found]
-        known = {one.id: one for one in memories(db, "m.id in (select value from json_each(?))", [listed(ids)])}
-        return [known[id] for id in ids]
-
-    @reading
-    def latest(self, db: apsw.Connection, limit: int, agent: str | None = None) -> tuple[Sequence[Session], int]:
-        of, values = (
-            ("session_id is not null", []) if agent is None else ("session_id is not null and +agent_id = ?", [agent])
-        )
+    def latest(
+        self, db: apsw.Connection, limit: int, *, id: str | None = None, agent: str | None = None
+    ) -> tuple[Sequence[Session], int]:
+        of, values = _narrowed("session_id", id)
+        if agent is not None:
+            of, values = f"{of} and +agent_id = ?", [*values, agent]
         total: int = db.execute(f"select count(distinct session_id) from memories where {of}", values).get
         latest: Iterable[Row] = db.execute(
             f"""select session_id from memories where {of}
@@ -51,11 +38,6 @@ class SqliteSessions(Part):
             (*values, limit),
         )
         return [_session(db, id, agent) for (id,) in list(latest)], total
-
-    @reading
-    def summary(self, db: apsw.Connection, id: str) -> Session | None:
-        there = db.execute("select 1 from memories where session_id = ? limit 1", (id,)).get
-        return None if there is None else _session(db, id, None)
 
     @reading
     def aged(
@@ -68,6 +50,11 @@ class SqliteSessions(Part):
             (iso(before), *values, -1 if limit is None else limit),
         )
         return list(rows)
+
+
+def _narrowed(column: str, name: str | None) -> tuple[str, Values]:
+    """Of a session or a run, or of any."""
+    return (f"{column} is not null", []) if name is None else (f"{column} = ?", [name])
 
 
 def _session(db: apsw.Connection, id: str, agent: str | None) -> Session:
@@ -115,30 +102,21 @@ class SqliteRuns(Part):
     """See `memory.store.memories.Runs`."""
 
     @reading
-    def latest(self, db: apsw.Connection, limit: int) -> tuple[Sequence[Run], int]:
+    def latest(self, db: apsw.Connection, limit: int, *, id: str | None = None) -> tuple[Sequence[Run], int]:
+        of, values = _narrowed("query_id", id)
         rows = db.execute(
             f"""with kept (run, active) as materialized (
-                    select query_id, max(updated_at) from memories
-                    where query_id is not null and {_RESEARCH} group by query_id
+                    select query_id, max(updated_at) from memories where {of} and {_RESEARCH} group by query_id
                 )
                 select run, active from kept
                 union all
                 select query_id, max(timestamp) from tool_calls
-                where query_id is not null and query_id not in (select run from kept) group by query_id
-                order by active desc, run"""
+                where {of} and query_id not in (select run from kept) group by query_id
+                order by active desc, run""",
+            values * 2,
         )
         ids: list[str] = [run for run, _ in rows]
-        found = [_summary(db, id) for id in ids[:limit]]
-        return [one for one in found if one is not None], len(ids)
-
-    @reading
-    def any(self, db: apsw.Connection) -> bool:
-        first = f"select 1 from memories indexed by memories_by_run where query_id is not null and {_RESEARCH} limit 1"
-        return db.execute(first).get is not None
-
-    @reading
-    def summary(self, db: apsw.Connection, id: str) -> Run | None:
-        return _summary(db, id)
+        return [_run(db, id) for id in ids[:limit]], len(ids)
 
     @writing()
     def log(self, db: apsw.Connection, calls: Sequence[ToolCall]) -> Sequence[int]:
@@ -185,8 +163,7 @@ class SqliteRuns(Part):
         )
 
 
-def _summary(db: apsw.Connection, id: str) -> Run | None:
-    """See `Runs.summary`."""
+def _run(db: apsw.Connection, id: str) -> Run:
     of = f"query_id = ? and {_RESEARCH}"
     count, *times = db.execute(f"select count(*), min(created_at), max(updated_at) from memories where {of}", (id,)).get
     used, failed, *times_of_calls = db.execute(
@@ -194,8 +171,6 @@ def _summary(db: apsw.Connection, id: str) -> Run | None:
            from tool_calls where query_id = ?""",
         (id,),
     ).get
-    if not count and not used:
-        return None
     earliest, latest = map(moment, times if count else times_of_calls)
     return Run(
         id=id,

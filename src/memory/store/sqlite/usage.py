@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import Searched
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.times import iso
-from memory.store import SEARCHES
+from memory.store import LINES, SEARCHES
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import key, moment
 
@@ -28,6 +28,19 @@ _INSERT = """
     insert into ledger
         (moment, provider, model, purpose, host, calls, texts, tokens, bytes_out, seconds, cost, error)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id
+"""
+
+_LINES = f"""
+    select moment, provider, model, purpose, host, calls, texts, tokens, bytes_out, seconds, cost, error, id
+    from ledger where moment >= ? order by moment desc, id desc limit {LINES}
+"""
+
+_DAILY = """
+    select day || 'T00:00:00Z', provider, model, purpose, host, sum(calls), sum(texts), sum(tokens),
+        sum(bytes_out), sum(seconds), sum(cost), ifnull(nullif(count(nullif(error, '')), 0) || ' failed', '')
+    from ledger where moment >= ?
+    group by day, provider, model, host, purpose
+    order by day desc, provider, model, host, purpose
 """
 
 
@@ -58,29 +71,11 @@ class SqliteUsage(Part):
             _add(db, call)
 
     @reading
-    def lines(self, db: apsw.Connection, since: datetime | None = None, limit: int = 10_000) -> Sequence[Call]:
-        return _calls(
-            db.execute(
-                """select moment, provider, model, purpose, host, calls, texts, tokens, bytes_out, seconds, cost,
-                       error, id
-                   from ledger where moment >= ? order by moment desc, id desc limit ?""",
-                (_since(since), limit),
-            )
-        )
+    def lines(self, db: apsw.Connection, since: datetime | None = None, *, daily: bool = False) -> Sequence[Call]:
+        from memory.schema.usage import Call
 
-    @reading
-    def daily_usage(self, db: apsw.Connection, since: datetime | None = None) -> Sequence[Call]:
-        return _calls(
-            db.execute(
-                """select day || 'T00:00:00Z', provider, model, purpose, host, sum(calls), sum(texts), sum(tokens),
-                       sum(bytes_out), sum(seconds), sum(cost),
-                       ifnull(nullif(count(nullif(error, '')), 0) || ' failed', '')
-                   from ledger where moment >= ?
-                   group by day, provider, model, host, purpose
-                   order by day desc, provider, model, host, purpose""",
-                (_since(since),),
-            )
-        )
+        rows: Iterable[Row] = db.execute(_DAILY if daily else _LINES, ("" if since is None else iso(since),))
+        return [Call(moment(at), *rest) for at, *rest in rows]
 
     @reading
     def circuit(self, db: apsw.Connection, host: str) -> OpenCircuit | None:
@@ -93,15 +88,11 @@ class SqliteUsage(Part):
         return OpenCircuit(host, moment(until), error)
 
     @writing(durable=False)
-    def open_circuit(self, db: apsw.Connection, circuit: OpenCircuit) -> None:
-        db.execute(
-            "insert or replace into outages (host, until, error) values (?, ?, ?)",
-            (circuit.host, iso(circuit.until), circuit.error),
-        )
-
-    @writing(durable=False)
-    def close_circuit(self, db: apsw.Connection, host: str) -> None:
+    def set_circuit(self, db: apsw.Connection, host: str, circuit: OpenCircuit | None) -> None:
         db.execute("delete from outages where host = ?", (host,))
+        if circuit is not None:
+            row = (host, iso(circuit.until), circuit.error)
+            db.execute("insert into outages (host, until, error) values (?, ?, ?)", row)
 
     def searched(self, one: Searched) -> None:
         enter_search(self._db.path, one)
@@ -137,16 +128,6 @@ def _add(db: apsw.Connection, call: Call) -> None:
 
 def _values(call: Call) -> Values:
     return [iso(call.moment), *call[1:-1]]
-
-
-def _calls(rows: Iterable[Row]) -> list[Call]:
-    from memory.schema.usage import Call
-
-    return [Call(moment(at), *rest) for at, *rest in rows]
-
-
-def _since(since: datetime | None) -> str:
-    return "" if since is None else iso(since)
 
 
 # What was searched: lines in a file beside the database --------------------------------------
