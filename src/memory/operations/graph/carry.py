@@ -47,9 +47,9 @@ class Link(NamedTuple):
 class Carried(NamedTuple):
     """What a file says of a graph."""
 
-    entities: tuple[Described, ...]
-    edges: tuple[Edge, ...]
-    links: tuple[Link, ...]
+    entities: list[Described]
+    edges: list[Edge]
+    links: list[Link]
 
 
 class Imported(NamedTuple):
@@ -99,21 +99,19 @@ def parsed(text: str) -> Carried:
     Raises:
         Invalid: A line says something else; the sentence names it.
     """
-    entities: list[Described] = []
-    edges: list[Edge] = []
-    links: list[Link] = []
+    found = Carried([], [], [])
     for place, sort, row in _records(text):
         try:
             match sort:
                 case "entity":
-                    entities += rows.described([_known(row, rows.ENTITIES)])
+                    found.entities.extend(rows.described([_known(row, rows.ENTITIES)]))
                 case "relation":
-                    edges += rows.edges([_known(row, rows.RELATIONS)])
+                    found.edges.extend(rows.edges([_known(row, rows.RELATIONS)]))
                 case "link":
-                    links.append(_link(row))
+                    found.links.append(_link(row))
         except Invalid as error:
             raise Invalid(f"{place}: {error}", hint=error.hint) from error
-    return Carried(tuple(entities), tuple(edges), tuple(links))
+    return found
 
 
 def _link(row: Mapping[str, Any]) -> Link:
@@ -182,37 +180,27 @@ def imported(
     Raises:
         StoreError: The rest cannot be kept; the hint says how much was.
     """
-    done, total = 0, len(said.entities) + len(said.edges)
-
-    def report(now: int, of: int) -> None:
-        nonlocal done
-        done = now
-        progress(now, of)
-
+    notices: list[Notice] = []
+    made = observed = related = linked = known = done = 0
+    total = len(said.entities) + len(said.edges)
     try:
-        return _imported(graph, said, report)
+        for page in paged(iter(said.entities), PAGE):
+            found = create_described(graph, page)
+            made, known = made + len(found.created), known + len(found.known)
+            observed += sum(len(one.changed) for one in found.known)
+            notices += found.notices
+            done += len(page)
+            progress(done, total)
+        for edges in paged(iter(_joined(graph.engine, said.edges, notices)), PAGE):
+            answers = [new for _, new in graph.engine.graph.relate(edges)]
+            related, known = related + sum(answers), known + len(answers) - sum(answers)
+            done += len(edges)
+            progress(done, total)
+        for new in _attached(graph.engine, said.links, notices):
+            linked, known = linked + new, known + (not new)
     except StoreError as error:
         hint = f"{done:,} of {total:,} were kept before. Repeat the import to go on."
         raise type(error)(str(error), hint=hint) from error
-
-
-def _imported(graph: Graph, said: Carried, progress: Callable[[int, int], None]) -> Imported:
-    notices: list[Notice] = []
-    made = observed = related = linked = known = 0
-    total = len(said.entities) + len(said.edges)
-    for start in range(0, len(said.entities), PAGE):
-        found = create_described(graph, said.entities[start : start + PAGE])
-        made, known = made + len(found.created), known + len(found.known)
-        observed += sum(len(one.changed) for one in found.known)
-        notices += found.notices
-        progress(min(start + PAGE, len(said.entities)), total)
-    edges = _joined(graph.engine, said.edges, notices)
-    for start in range(0, len(edges), PAGE):
-        answers = [new for _, new in graph.engine.graph.relate(edges[start : start + PAGE])]
-        related, known = related + sum(answers), known + len(answers) - sum(answers)
-        progress(len(said.entities) + min(start + PAGE, len(edges)), total)
-    for new in _attached(graph.engine, said.links, notices):
-        linked, known = linked + new, known + (not new)
     return Imported(made, observed, related, linked, known, tuple(dict.fromkeys(notices)))
 
 

@@ -19,9 +19,11 @@ from memory.search.near import ENTITIES, Wanted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.engine import Engine
     from memory.operations.graph.declare import Graph
     from memory.operations.graph.rows import Name, Values
     from memory.operations.operation import Given
+    from memory.schema.answer import Hit
     from memory.search.near import EntityAnswer, EntityHit
     from memory.store import Relation
 
@@ -29,7 +31,6 @@ RELATIONS = 1000
 """Relations of one answer: an entity may have 10,000."""
 
 FURTHEST = 1_000_000_000  # offset of a page
-DIGITS = 4  # of a score (CAP X39)
 
 HALF = 0.5
 """Share of the most similar one's similarity from which another one fits too, if that one does."""
@@ -47,15 +48,10 @@ def search_nodes(graph: Graph, query: str, limit: int | None = None) -> Values:
     engine, settings = graph.engine, graph.engine.config
     limit = settings.graph.limit if limit is None else limit
     found = engine.search(Query(query, limit, mode=Mode(settings.search.mode), scope=ENTITIES))
-    memories = [hit.memory for hit in found.hits]
-    relations = engine.graph.relations([one.id for one in memories], inside=True)
-    pairs = zip(entity_rows(engine, memories), found.hits, strict=True)
+    relations = engine.graph.relations([hit.memory.id for hit in found.hits], inside=True)
     return {
-        "query": query,
-        "tier": str(found.tier),
-        "outcome": str(found.outcome),
-        "worth": found.worth,
-        "entities": [row | {"score": round(hit.score, DIGITS)} for row, hit in pairs],
+        **data.row(found, "query=query.text tier outcome worth"),
+        "entities": _scored(engine, found.hits, "score:real4"),
         "relations": relation_rows(engine, relations[:RELATIONS]),
         "notices": [*data.notices(found.notices), *_cut(relations)],
     }
@@ -125,13 +121,13 @@ def search_entities_semantic(
     least = usual if threshold is None else _cosine(threshold)
     found = graph.engine.graph.nearby(Wanted(query_, distance=0, vector_weight=1.0, judged=least is None))
     hits = _likely(found) if least is None else _alike(found, least)
-    named = entity_rows(graph.engine, [hit.memory for hit in hits], observations=include_observations)
     return {
         "tier": str(found.tier),
-        "entities": [row | _scores(hit) for row, hit in zip(named, hits, strict=True)],
+        "entities": _scored(
+            graph.engine, hits, "score:real4 similarity=cosine:real4", observations=include_observations
+        ),
         "notices": data.notices((*found.notices, *_left_out(found, hits, least))),
-        "outcome": found.outcome and str(found.outcome),
-        "worth": found.worth,
+        **data.row(found, "outcome:text? worth"),
         "query": query,
         "threshold": least,
     }
@@ -182,21 +178,20 @@ def search_hybrid(  # noqa: PLR0917  # as it is documented
         settings.keyword_weight if keyword_weight is None else keyword_weight,
     )
     found = graph.engine.graph.nearby(wanted)
-    pairs = zip(entity_rows(graph.engine, [hit.memory for hit in found.hits]), found.hits, strict=True)
-    more = [{"distance": hit.distance, "keyword": round(hit.keyword, DIGITS)} for hit in found.hits]
+    scores = "score:real4 similarity=cosine:real4 distance:number keyword:real4"
     return {
         "tier": str(found.tier),
-        "entities": [row | _scores(hit) | one for (row, hit), one in zip(pairs, more, strict=True)],
+        "entities": _scored(graph.engine, found.hits, scores),
         "notices": data.notices(found.notices),
         "query": query,
         "context_nodes": [one.title for one in around],
     }
 
 
-def _scores(hit: EntityHit) -> Values:
-    """What speaks for an entity that was found by its meaning."""
-    similarity = None if hit.cosine is None else round(hit.cosine, DIGITS)
-    return {"score": round(hit.score, DIGITS), "similarity": similarity}
+def _scored(engine: Engine, hits: Sequence[Hit | EntityHit], scores: str, *, observations: bool = True) -> list[Values]:
+    """Entities that were found, each with what speaks for it: fields of its hit, of four digits (CAP X39)."""
+    named = entity_rows(engine, [hit.memory for hit in hits], observations=observations)
+    return [row | data.row(hit, scores) for row, hit in zip(named, hits, strict=True)]
 
 
 def _cosine(threshold: float) -> float:

@@ -277,9 +277,9 @@ def _texts(place: str, texts: object) -> tuple[str, ...]:
 # What is answered --------------------------------------------------------
 
 
-def paged(found: Iterator[One]) -> Iterator[list[One]]:
+def paged(found: Iterator[One], size: int = PAGE) -> Iterator[list[One]]:
     """A page at a time: what belongs to each is asked for together."""
-    while page := list(islice(found, PAGE)):
+    while page := list(islice(found, size)):
         yield page
 
 

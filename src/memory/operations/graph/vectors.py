@@ -130,12 +130,10 @@ class ContextSearch:
         if not 0 <= vector_weight <= 1:
             raise Invalid(f"vector_weight is 0..1, not {vector_weight!r}")
         distances = self._distances(context_nodes, check_distance(max_distance))
-        nodes = dict.fromkeys((*distances, *self._matching(query)))
+        matches = {node: self._match(node, query) for node in distances} | self._matches(query)
         scores = {
-            node: relevance(
-                min(1.0, max(0.0, self._match(node, query))), distances.get(node), vector_weight=vector_weight
-            )
-            for node in nodes
+            node: relevance(min(1.0, max(0.0, match)), distances.get(node), vector_weight=vector_weight)
+            for node, match in matches.items()
         }
         return sorted(((node, score) for node, score in scores.items() if score > 0), key=lambda one: -one[1])[:limit]
 
@@ -147,10 +145,10 @@ class ContextSearch:
             found |= dict.fromkeys(ring, distance)
         return found
 
-    def _matching(self, query: str) -> Iterable[str]:
-        """Nodes that match whatever they are near to; none are known here."""
+    def _matches(self, query: str) -> dict[str, float]:
+        """Nodes that match whatever they are near to, with how well; none are known here."""
         del query
-        return ()
+        return {}
 
 
 class VectorContextSearch(ContextSearch):
@@ -158,39 +156,25 @@ class VectorContextSearch(ContextSearch):
     The same by vectors: a node matches as far as its vector is like the query's.
 
     The query is embedded once, and all nodes are compared at once (the plan embedded it for each node and looked at the
-    first result alone, so that one node at most ever matched).
+    first result alone, so that one node at most ever matched). Vectors that came since the last search count.
     """
 
     def __init__(
         self, get_neighbors: Callable[[str], Iterable[str]], vector_store: VectorStore, embedding_provider: Generating
     ) -> None:
-        super().__init__(get_neighbors, self._vector_match)
+        super().__init__(get_neighbors)
         self.vector_store, self.embedding_provider = vector_store, embedding_provider
-        self._asked: tuple[str, dict[str, float]] | None = None
-
-    def search(
-        self,
-        query: str,
-        context_nodes: Iterable[str] = (),
-        max_distance: int = 3,
-        vector_weight: float = 0.5,
-        limit: int = 10,
-    ) -> list[tuple[str, float]]:
-        """See `ContextSearch.search`. Vectors that came since the last search count."""
-        self._asked = None
-        return super().search(query, context_nodes, max_distance, vector_weight, limit)
+        self._asked: tuple[str, dict[str, float]] = "", {}
 
     def _vector_match(self, node_id: str, query: str) -> float:
-        return self._similarities(query).get(node_id, 0.0)
+        """How well a node matches, as the plan calls it; a query that was searched for is not embedded again."""
+        asked, matches = self._asked
+        return (matches if asked == query else self._matches(query)).get(node_id, 0.0)
 
-    def _matching(self, query: str) -> Iterable[str]:
-        return self._similarities(query)
-
-    def _similarities(self, query: str) -> dict[str, float]:
-        if self._asked is None or self._asked[0] != query:
-            embedding = self.embedding_provider.generate(query)
-            self._asked = (query, dict(self.vector_store.search(embedding, k=MOST)))
-        return self._asked[1]
+    def _matches(self, query: str) -> dict[str, float]:
+        found = dict(self.vector_store.search(self.embedding_provider.generate(query), k=MOST))
+        self._asked = query, found
+        return found
 
 
 def _unit(embedding: ArrayLike) -> Vectors:
