@@ -77,8 +77,8 @@ STORE_WRITES = (
     Mutant("last-changed-is-renewed-first", "return alike or one", "return one or alike", "test_stores.py", "TestOne"),
     Mutant(
         "hash-forgets-the-impact",
-        "        draft.impact,\n        draft.description,\n",
-        "        draft.description,\n",
+        'for name in (*_TEXTS, "category", "tags")]',
+        'for name in (*_TEXTS, "category", "tags") if name != "impact"]',
         "test_values.py",
     ),
 )
@@ -100,8 +100,8 @@ GENERATIONS = (
     ),
     Mutant(
         "reindex-leaves-the-late-ones",
-        "late = self.embed_missing(lambda _done, _total: None)",
-        "late = (0, *counts[1:])",
+        "late = _embed_missing(target, batch, lambda _done, _total: None)",
+        "late = Tally(0, *tally[1:])",
         "test_adversary.py",
         "reindex",
     ),

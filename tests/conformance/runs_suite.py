@@ -14,8 +14,7 @@ from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.memory import MemoryId, Status
 from memory.schema.query import EVERYTHING
 from memory.store import Cleared, Run, ToolCall
-from memory.write.cleanup import clear_run
-from memory.write.rules import delete_memories, replace_memory
+from memory.write.rules import clear_run, delete_memories, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Entry, Store

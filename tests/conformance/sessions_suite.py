@@ -30,8 +30,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId, Status
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.store import Aged, Order
-from memory.write.cleanup import forget_aged
-from memory.write.rules import delete_memories, replace_memory
+from memory.write.rules import delete_memories, forget_aged, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Entry, Session, Store

@@ -15,8 +15,7 @@ from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
 from memory.store import Learned, TermVector
 from memory.store.vectors import REACH
-from memory.write.cleanup import clear_run, forget_aged
-from memory.write.rules import delete_memories, replace_memory, write_entries
+from memory.write.rules import clear_run, delete_memories, forget_aged, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from memory.store import Store

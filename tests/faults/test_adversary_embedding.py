@@ -417,7 +417,7 @@ def test_a_width_that_the_server_does_not_give_is_refused_and_says_what_to_set(t
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_work_that_raises_does_not_end_all_work_for_ever():
-    from memory.write.background import Background
+    from memory.write.backfill import Background
 
     runs, again = [], threading.Event()
 

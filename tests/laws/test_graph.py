@@ -23,8 +23,7 @@ from memory.schema.query import Scope
 from memory.search import walks
 from memory.store import Relation
 from memory.store.sqlite.store import SqliteStore
-from memory.write.cleanup import forget_aged
-from memory.write.rules import delete_memories, write_entries
+from memory.write.rules import delete_memories, forget_aged, write_entries
 from oracle.ram import RamStore
 
 types = st.sampled_from(["x", "y", "é"])

@@ -27,8 +27,15 @@ from memory.schema.usage import Budget, OpenCircuit
 from memory.store import Learned, Links, Match, Order, State, TermVector
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lookup import stems
-from memory.write.cleanup import clear_run, forget_aged
-from memory.write.rules import delete_memories, known_memories, link_memories, replace_memory, write_entries
+from memory.write.rules import (
+    clear_run,
+    delete_memories,
+    forget_aged,
+    known_memories,
+    link_memories,
+    replace_memory,
+    write_entries,
+)
 from oracle.ram import RamStore
 
 TOLERANCE = 1e-5  # cosines in 32 bits; bm25 is far closer

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.operations.operation import Call, Given
     from memory.schema.space import Space
-    from memory.write.estimate import Forecast
+    from memory.write.reindex import Forecast
 
     Asked: TypeAlias = tuple[Space | None, Forecast | None, Space | None]
     """Where the model's vectors are, what a reindex to it would take, and where the stored ones are, if it was asked."""

@@ -15,16 +15,16 @@ from memory.operations.operation import Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted, notice
 from memory.schema.answer import Notice
-from memory.schema.draft import Saved
+from memory.schema.draft import Saved, content_hash
 from memory.schema.errors import Invalid, StoreDamaged, StoreError
 from memory.schema.kinds import Kind
 from memory.schema.limits import printable
 from memory.schema.query import Scope
 from memory.store import ToolCall
 from memory.text.observations import observations
-from memory.write.edges import LinkLine, RelationLine
-from memory.write.entry import content_hash
-from memory.write.jsonl import SCHEMA, MemoryLine, files, markdown, parsed, same
+from memory.write.export import LinkLine, RelationLine
+from memory.write.jsonl import SCHEMA, MemoryLine, parsed
+from memory.write.markdown import files, markdown, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

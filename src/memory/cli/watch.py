@@ -18,7 +18,7 @@ from memory.schema.answer import Notice
 from memory.schema.errors import Error, Invalid, NotFound, StoreBusy
 from memory.schema.limits import clipped_repr
 from memory.text.display import escape_controls
-from memory.write.jsonl import SUFFIXES, files
+from memory.write.markdown import SUFFIXES, files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,8 @@ import os
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memory.config.config import load
 from memory.engine.documents import Documents
@@ -15,7 +16,6 @@ from memory.engine.sessions import Sessions
 from memory.engine.vectors import Vectors
 from memory.rank.fuse import Fusing
 from memory.rank.match import GateOptions
-from memory.schema.delegate import delegate
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.query import ACTIVE, Gate, Merge, Mode, Query, Scope
 from memory.search.search import search
@@ -36,7 +36,25 @@ if TYPE_CHECKING:
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import Store
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "delegate"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def delegate(part: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """
+    A method of a part as a method of the whole, with the part's signature and docstring.
+        method: A method of the part's class.
+    """
+    name = method.__name__
+
+    @wraps(method)
+    def call(whole: Any, /, *args: P.args, **values: P.kwargs) -> R:
+        answer: R = getattr(getattr(whole, part), name)(*args, **values)
+        return answer
+
+    return call
 
 
 class Engine:

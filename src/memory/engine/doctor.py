@@ -12,7 +12,7 @@ from memory.engine.status import chunks
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN, State
 from memory.write.backfill import Backfill, drain
-from memory.write.salvage import every
+from memory.write.export import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.embed.registry import Embedders
     from memory.store import Store
-    from memory.write.sanitize import Sanitizer
+    from memory.write.entry import Sanitizer
 
 ANEW = (
     "`memory export -o FILE` writes what can be read. Move the database away with its -wal and -shm files, then "

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
     from memory.schema.query import Scope
-    from memory.store import Aged, Entry, Store
-    from memory.write.entry import Cutting
+    from memory.store import Aged, Store
+    from memory.write.entry import Cutting, Sanitizer
     from memory.write.jsonl import MemoryLine
-    from memory.write.sanitize import Sanitizer
     from memory.write.save import Writer
 
 SCOPED = "scoped"
@@ -48,7 +47,7 @@ class Documents:
     @cached_property
     def sanitizer(self) -> Sanitizer:
         """Removes secrets before saving. Made at first use: a search needs none."""
-        from memory.write.sanitize import Sanitizer
+        from memory.write.entry import Sanitizer
 
         return Sanitizer(self._config.folder, self._aliases)
 
@@ -71,16 +70,14 @@ class Documents:
             patient: Where chunks are embedded at once, embed all of them, however long it takes.
         """
         writer = self._writer(patient=patient)
-        entries = [writer.entry(draft, supersedes=supersedes, entities=entities, renews=renews) for draft in drafts]
-        return self._written(writer, entries)
+        saved = writer.save(drafts, supersedes=supersedes, entities=entities, renews=renews)
+        self._vectors.saved(writer.backfill, len(saved))
+        return saved
 
     def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
         """Save the memories of an export in one transaction; existing ones are left as they are."""
         writer = self._writer(patient=True)
-        return self._written(writer, [writer.restored(line) for line in lines])
-
-    def _written(self, writer: Writer, entries: Sequence[Entry]) -> list[Saved]:
-        saved = writer.save(entries)
+        saved = writer.restore(lines)
         self._vectors.saved(writer.backfill, len(saved))
         return saved
 
@@ -178,7 +175,7 @@ class Documents:
         Raises:
             Invalid: The number of days is out of range, or there is no such kind.
         """
-        from memory.write.cleanup import cleanup
+        from memory.write.rules import cleanup
 
         return cleanup(self._store, days, kinds, moment=self._now(), dry_run=dry_run)
 

@@ -12,7 +12,8 @@ from memory.schema.memory import MemoryId
 from memory.search import walks
 from memory.store import Attached, Relation
 from memory.text.observations import checked, listed, observations, together
-from memory.write.edges import PAGE, RelationLine, add_edges, edge_lines
+from memory.write.export import RelationLine, edge_lines
+from memory.write.jsonl import add_edges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import GraphCounts, Store
-    from memory.write.edges import EdgeLine, EdgesAdded
+    from memory.write.export import EdgeLine
+    from memory.write.jsonl import EdgesAdded
+
+PAGE = 1000  # entities, relations or links read at once
 
 NAMES = 5_000
 """Names that an unknown one is compared with."""
@@ -333,7 +337,7 @@ class Entities:
 
     def add_edges(self, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryId]) -> EdgesAdded:
         """
-        Join what was carried over; see `memory.write.edges.add_edges`.
+        Join what was carried over; see `memory.write.jsonl.add_edges`.
 
         Raises:
             NotFound: What is to be related is no entity. Nothing was related.

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import StoreError
-from memory.schema.times import midnight
+from memory.schema.limits import midnight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from memory.schema.answer import Searched, Step
     from memory.schema.draft import Saved
     from memory.store import Links, Store
-    from memory.write.jsonl import Exported, MemoryLine
+    from memory.write.export import Exported
+    from memory.write.jsonl import MemoryLine
 
 
 class SearchLog:
@@ -113,7 +114,7 @@ class Maintenance:
         Raises:
             StoreDamaged: Something cannot be read, and `lost` is None.
         """
-        from memory.write.jsonl import exported
+        from memory.write.export import exported
 
         return exported(self._store, lost)
 

@@ -126,7 +126,7 @@ class Runs:
         Raises:
             Invalid: No run can have such a name.
         """
-        from memory.write.cleanup import clear_run
+        from memory.write.rules import clear_run
 
         check_text("run", run or "", NAME_LIMIT)
         gone = Cleared(0, 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.answer import Notice
 from memory.schema.document import Embedding
 from memory.schema.errors import EmbedError, SpaceMismatch
-from memory.schema.times import midnight
+from memory.schema.limits import midnight
 from memory.store import State
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import DimensionMismatch, Error, Refused
-from memory.schema.times import midnight
+from memory.schema.limits import midnight
 from memory.store import active
 
 if TYPE_CHECKING:
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from memory.schema.space import Space, Vectors as Rows
     from memory.schema.usage import Call
     from memory.store import Generation, Learned, Store
-    from memory.write.backfill import Backfill
-    from memory.write.background import Background
-    from memory.write.estimate import Forecast
-    from memory.write.reindex import Reindexed, RolledBack
+    from memory.write.backfill import Backfill, Background
+    from memory.write.reindex import Forecast, Reindexed, RolledBack
 
 LOOK = 20
 """A lasting engine checks after this many saves whether its term vectors are due: the check counts all vectors."""
@@ -136,7 +134,7 @@ class Vectors:
         Raises:
             Refused: The configured model cannot be used.
         """
-        from memory.write.estimate import estimate
+        from memory.write.reindex import estimate
 
         if not self.embedders.enabled:
             raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
@@ -306,7 +304,7 @@ class Vectors:
             self._start()
 
     def _start(self) -> None:
-        from memory.write.background import Background
+        from memory.write.backfill import Background
 
         self._background = self._background or Background(self._work)
         self._background.wake()

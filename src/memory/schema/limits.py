@@ -1,7 +1,8 @@
-"""How long texts may be, what counts as text, and bounds of numbers."""
+"""How long texts may be, what counts as text, bounds of numbers, and moments as texts."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import Invalid
@@ -96,3 +97,14 @@ def iteration(value: int | str | None) -> int | None:
 def printable(name: str) -> str:
     """A name from the file system as one line of valid Unicode."""
     return " ".join(name.encode("utf-8", "replace").decode().split())
+
+
+def iso(moment: datetime) -> str:
+    """ISO 8601 in UTC with microseconds and a Z: all texts have the same length and sort like the moments."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")  # %Y does not pad
+
+
+def midnight(moment: datetime, days: int = 1) -> datetime:
+    """Midnight (UTC) at the start of the period of `days` days that ends with the day of `moment`; 1..36,500 days."""
+    today = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return today - timedelta(days=min(max(1, days), 36_500) - 1)

@@ -1,32 +1,30 @@
-"""Backfill: queued chunks get their vectors in the active generation."""
+"""Backfill: queued chunks get their vectors in the active generation, at once, in passing or in a thread."""
 
 from __future__ import annotations
 
+import os
+import threading
 from datetime import timedelta
 from functools import partial
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import FINGERPRINT_TEXT, space
+from memory.embed import space
 from memory.embed.usage import BACKFILL, EMBED, purpose
 from memory.schema import holder
-from memory.schema.errors import EmbedError, Garbled, Raised, Unfit
 from memory.schema.holder import Backfilled, Fate, Held
-from memory.schema.limits import printable
-from memory.schema.space import Embedded, Space, Window
 from memory.store import active
-from memory.text.tokens import passage
-from memory.write.gradual import SHARE, embed_on, shares
+from memory.write.embed import SHARE, Tally, Target, shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from memory.embed.registry import Embedders, MeteredEmbedder
+    from memory.embed.registry import Embedders
     from memory.embed.usage import Purpose
-    from memory.schema.memory import Chunk, ChunkId, Excerpt, MemoryId
-    from memory.store import Claim, Store
-    from memory.write.gradual import Share
+    from memory.schema.memory import Excerpt, MemoryId
+    from memory.store import Store
 
 RETRY = timedelta(hours=1)
 """How long until a text that the model did not take is tried again, unless a person asks for it."""
@@ -34,18 +32,10 @@ RETRY = timedelta(hours=1)
 CLAIM = timedelta(minutes=5)
 """How long until chunks that another process began to embed count as abandoned, if its fate is unknown."""
 
-AT_ONCE = 16
-"""The most chunks embedded before they are written: about half a second of the local model."""
-
-TOKENS_AT_ONCE = 7_200
-"""The most tokens of those chunks: as many as 16 of the usual size. A chunk that is not cut may have thousands."""
-
-HOPELESS = 3
-"""After this many texts in a row that a model does not take, it is asked for one that it must take."""
-
-
 IN_PASSING = 8
 """Chunks in a batch while something else waits: a batch that has begun must be finished."""
+
+PATIENCE = 2.0  # seconds that closing waits for the current batch
 
 
 class Backfill(NamedTuple):
@@ -65,85 +55,6 @@ class Backfill(NamedTuple):
     threshold: int = 1000
     batch: int = 32
     overlap: int = 50
-
-
-def many(chunks: Sequence[Chunk]) -> bool:
-    """Whether chunks are written before they are embedded, because that takes the local model over half a second."""
-    return len(chunks) > AT_ONCE or sum(piece.token_count for piece in chunks) > TOKENS_AT_ONCE
-
-
-def embedded(embedder: MeteredEmbedder, passages: Sequence[str]) -> Embedded:
-    """
-    Vectors for passages; a passage longer than the model reads gets one for each window.
-
-    Returns:
-        In its windows, `chunk` is the index of the passage.
-
-    Raises:
-        EmbedError: See `Embedder.embed`.
-    """
-    texts: list[str] = []
-    windows: list[Window] = []
-    for index, whole in enumerate(passages):
-        for number, text in enumerate(embedder.windows(whole)):
-            windows.append(Window(index, number, len(texts)))
-            texts.append(text)
-    vectors = embedder.embed(texts, "passage")
-    return Embedded(Space(*embedder.names, vectors.shape[1]), vectors, tuple(windows))
-
-
-class Isolated(NamedTuple):
-    """
-    Vectors of chunks, and the chunks whose text the model did not take.
-
-    Attributes:
-        parts: In their windows, `chunk` is the id.
-    """
-
-    parts: tuple[Embedded, ...]
-    failed: tuple[tuple[ChunkId, EmbedError], ...]
-
-
-def isolated(excerpts: Sequence[Excerpt], embedder: MeteredEmbedder, overlap: int) -> Isolated:
-    """
-    Embed chunks; one that makes its batch fail is found by halving and left out.
-
-    An exception from third-party code may be about one text or about the whole model. So the model is asked for a text
-    that it must take, when the first batch fails and before a text is left out:
-    a model that is down then costs two calls and no text is blamed.
-
-    Raises:
-        EmbedError: The model cannot be used at all.
-    """
-    parts: list[Embedded] = []
-    failed: list[tuple[ChunkId, EmbedError]] = []
-    stack = [excerpts]
-    while stack:
-        some = stack.pop()
-        try:
-            made = embedded(embedder, [passage(excerpt, overlap) for excerpt in some])
-        except (Unfit, Garbled, Raised) as error:
-            if isinstance(error, Raised) and (len(some) == 1 or not (parts or stack)):
-                embedded(embedder, [FINGERPRINT_TEXT])  # raises if the model fails, not just these texts
-            if len(some) > 1:
-                middle = len(some) // 2
-                stack += [some[middle:], some[:middle]]
-                continue
-            failed.append((some[0].id, error))
-            if len(failed) == HOPELESS and not parts:
-                embedded(embedder, [FINGERPRINT_TEXT])
-            continue
-        named = tuple(Window(some[window.chunk].id, window.window, window.row) for window in made.windows)
-        parts.append(made._replace(windows=named))
-    return Isolated(tuple(parts), tuple(failed))
-
-
-def store_isolated(found: Isolated, store: Store, generation: int, moment: datetime) -> int:
-    """Write the vectors, and mark the texts not taken as failed; returns the number of chunks that got vectors."""
-    done = sum(store.vectors.set_vectors(generation, part.vectors, part.windows) for part in found.parts)
-    for id, error in found.failed:
-        store.queue.failed([id], printable(str(error)), moment)
-    return done
 
 
 def drain(
@@ -166,74 +77,54 @@ def drain(
         EmbedError: The model cannot be used; what was embedded is kept.
         SpaceMismatch: The configured model is not the one of the stored vectors.
     """
-    total = store.queue.queued()
-    if not total:
+    if not (total := store.queue.queued()):
         return Backfilled()
-    moment = embedders.now()
+    moment, passing = embedders.now(), backfill.seconds is not None
     retried = moment if of.asked else moment - RETRY
-    passing = backfill.seconds is not None
     size = min(IN_PASSING, backfill.batch) if passing else backfill.batch
-    begun, done, model = perf_counter(), 0, ""
-    errors: list[EmbedError] = []
-    held: dict[str, Held] = {}
+    deadline = inf if backfill.seconds is None else perf_counter() + backfill.seconds
+    tally, model, held = Tally(), "", dict[str, Held]()
 
     def in_time() -> bool:
-        return going() and (backfill.seconds is None or perf_counter() - begun < backfill.seconds)
+        return going() and perf_counter() < deadline
 
-    rounds = _Rounds(store, embedders, backfill, moment, in_time)
     with purpose(of):
         while going() and (excerpts := _claimed(store, size, retried, held, now=embedders.now())):
-            written, failures, model = rounds.embed(excerpts)
-            done, errors = done + written, [*errors, *failures]
-            progress(done, max(total, done))
-            if not in_time() or not (
-                written or failures
-            ):  # no vectors were taken: the generation was replaced meanwhile
+            step, model = _embed_claimed(excerpts, store, embedders, backfill, moment=moment, going=in_time)
+            tally = tally.plus(step)
+            progress(tally.done, max(total, tally.done))
+            # If no vectors were taken and none failed, the generation was replaced meanwhile.
+            if not in_time() or not (step.done or step.failed):
                 break
     embedders.write()
-    left, last = store.queue.queued(), str(errors[-1]) if errors else ""
-    more = passing and not in_time() and left > len(errors)
-    return Backfilled(done, len(errors), left, last, more=more, model=model, held=tuple(held.values()))
+    left = store.queue.queued()
+    more = passing and not in_time() and left > tally.failed
+    return Backfilled(tally.done, tally.failed, left, tally.error, more=more, model=model, held=tuple(held.values()))
 
 
-class _Rounds(NamedTuple):
-    """What claimed chunks are embedded with; work continues while `going` says so."""
-
-    store: Store
-    embedders: Embedders
-    backfill: Backfill
-    moment: datetime
-    going: Callable[[], bool]
-
-    def embed(self, excerpts: Sequence[Excerpt]) -> tuple[int, list[EmbedError], str]:
-        """Embed chunks and write their vectors; returns how many got them, the failures, and the model's name."""
-        written, errors, complete = 0, list[EmbedError](), False
-        try:
-            generation, embedder = _founded(self.store, self.embedders, self.moment)
-            for share in shares(excerpts, None if self.backfill.seconds is None else SHARE):
-                count, failures = self._embed_share(share, generation, embedder)
-                written, errors = written + count, [*errors, *failures]
-                if not self.going():
-                    break
-            else:
-                complete = True
-        finally:
-            if not complete:  # however it ended, others may try at once
-                self.store.queue.release([excerpt.id for excerpt in excerpts])
-        return written, errors, str(embedder.names)
-
-    def _embed_share(self, share: Share, generation: int, embedder: MeteredEmbedder) -> tuple[int, list[EmbedError]]:
-        store, overlap = self.store, self.backfill.overlap
-        if not share.long:
-            found = isolated(share.excerpts, embedder, overlap)
-            return store_isolated(found, store, generation, self.moment), [error for _, error in found.failed]
-        [excerpt] = share.excerpts
-        try:
-            return int(embed_on(store, embedder, generation, excerpt, overlap, going=self.going)), []
-        except (Unfit, Garbled, Raised) as error:
-            embedded(embedder, [FINGERPRINT_TEXT])  # raises if the model fails, not just this text
-            store.queue.failed([excerpt.id], printable(str(error)), self.moment)
-            return 0, [error]
+def _embed_claimed(
+    excerpts: Sequence[Excerpt],
+    store: Store,
+    embedders: Embedders,
+    backfill: Backfill,
+    *,
+    moment: datetime,
+    going: Callable[[], bool],
+) -> tuple[Tally, str]:
+    """Embed chunks as long as `going` says so; what became of them, and the model's name."""
+    tally, complete = Tally(), False
+    try:
+        target = _target(store, embedders, backfill, moment)
+        for share in shares(excerpts, None if backfill.seconds is None else SHARE):
+            tally = tally.plus(target.fill_share(share, going))
+            if not going():
+                break
+        else:
+            complete = True
+    finally:
+        if not complete:  # however it ended, others may try at once
+            store.queue.release([excerpt.id for excerpt in excerpts])
+    return tally, str(target.embedder.names)
 
 
 def reembed(
@@ -254,20 +145,16 @@ def reembed(
     """
     embeddable = [id for id, memory in store.memories.by_id(ids).items() if not memory.keyword_only]
     chunks = [id for outline in store.memories.outlines(embeddable).values() for id, _ in outline]
-    done, failed, last, model = 0, 0, "", ""
-    moment = embedders.now()
+    moment, tally, model = embedders.now(), Tally(), ""
     with purpose(EMBED):
         for start in range(0, len(chunks), backfill.batch):
             if not (excerpts := list(store.memories.excerpts(chunks[start : start + backfill.batch]).values())):
                 continue  # they were deleted meanwhile
-            generation, embedder = _founded(store, embedders, moment)
-            found = isolated(excerpts, embedder, backfill.overlap)
-            done += store_isolated(found, store, generation, moment)
-            failed, model = failed + len(found.failed), str(embedder.names)
-            last = str(found.failed[-1][1]) if found.failed else last
+            target = _target(store, embedders, backfill, moment)
+            tally, model = tally.plus(target.fill(excerpts)), str(target.embedder.names)
             progress(start + len(excerpts), len(chunks))
     embedders.write()
-    return Backfilled(done, failed, store.queue.queued(), last, model=model)
+    return Backfilled(tally.done, tally.failed, store.queue.queued(), tally.error, model=model)
 
 
 def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held], *, now: datetime) -> Sequence[Excerpt]:
@@ -280,7 +167,10 @@ def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held],
     claim = partial(store.queue.claim, limit, retried, now=now, until=now + CLAIM, by=str(holder.own()))
     if found := claim():
         return found
-    others = {one.holder: _held(one) for one in store.queue.claims(now)}
+    others: dict[str, Held] = {}
+    for one in store.queue.claims(now):
+        process = holder.parsed(one.holder)
+        others[one.holder] = Held(one.chunks, process, holder.fate(process), one.until)
     held |= others
     ended = [name for name, one in others.items() if one.fate is Fate.ENDED]
     if not ended:
@@ -289,16 +179,58 @@ def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held],
     return claim()
 
 
-def _held(one: Claim) -> Held:
-    found = holder.parsed(one.holder)
-    return Held(one.chunks, found, holder.fate(found), one.until)
-
-
-def _founded(store: Store, embedders: Embedders, moment: datetime) -> tuple[int, MeteredEmbedder]:
-    """The id of the active generation, begun if there is none, and the embedder of its space."""
+def _target(store: Store, embedders: Embedders, backfill: Backfill, moment: datetime) -> Target:
+    """The active generation, begun if there is none, and the embedder of its space."""
     if active(store.generations.every()) is None:
         embedder = embedders.configured()
         store.generations.begin(space(embedder), moment)
         embedders.keep_fingerprint()
     generation, embedder = embedders.answering()
-    return generation.id, embedder
+    return Target(store, generation.id, embedder, backfill.overlap, moment)
+
+
+class Background:
+    """At most one thread, which lives only as long as there is work."""
+
+    def __init__(self, work: Callable[[Callable[[], bool]], None]) -> None:
+        """
+        Args:
+            work: Does all pending work, and asks before each step whether to continue. Must not raise.
+        """
+        self._work = work
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._again = self._closed = False
+        self._process = os.getpid()
+
+    def wake(self) -> None:
+        """Start or continue the thread, because there is work."""
+        with self._lock:
+            self._again = True
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._loop, name="memory-fill", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Stop after the current batch; the rest waits for another process."""
+        if self._process != os.getpid():
+            return  # a forked child has its parent's lock, but not its thread
+        with self._lock:
+            self._closed = True
+            thread = self._thread
+        if thread is not None:
+            thread.join(PATIENCE)
+
+    def _loop(self) -> None:
+        while True:
+            with self._lock:
+                if not self._again or self._closed:
+                    self._thread = None
+                    return
+                self._again = False
+            try:
+                self._work(lambda: not self._closed)
+            except BaseException:
+                with self._lock:  # whatever it was, the next `wake` gets a new thread
+                    self._thread = None
+                raise

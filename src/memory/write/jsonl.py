@@ -1,79 +1,35 @@
-"""Memories as lines of JSON and back, and Markdown files as memories."""
+"""What an export wrote: lines of JSON as memories, relations, links and tool calls."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import UTC, datetime
-from os.path import isfile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memory.config.files import TEXT_BYTES, contents, utf8
-from memory.schema.draft import SHARED, Draft
-from memory.schema.errors import Invalid, StoreDamaged, did_you_mean, explained
-from memory.schema.kinds import GENERAL, Kind, kind
-from memory.schema.limits import TITLE_LIMIT, printable
+from memory.schema.draft import SHARED, Draft, content_hash
+from memory.schema.errors import Invalid, did_you_mean
+from memory.schema.kinds import TOOL_TYPES, kind
+from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_repr
 from memory.schema.memory import Memory, MemoryId, Revision, Status
-from memory.store import Links
-from memory.text.outline import title
-from memory.write.edges import SCHEMAS, parsed as parsed_edge
-from memory.write.entry import content_hash
-from memory.write.salvage import every
+from memory.store import Attached, Links, Relation, ToolCall
+from memory.write.export import LinkLine, RelationLine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
-    from memory.store import Store, ToolCall
-    from memory.write.edges import EdgeLine
+    from memory.store import Store
+    from memory.write.export import EdgeLine
 
 SCHEMA = "memory.memory/1"
-SUFFIXES = (".md", ".markdown")  # of Markdown files
+RELATION, ATTACHED, CALL = "memory.relation/1", "memory.attached/1", "memory.tool_call/1"
+EDGES = (RELATION, ATTACHED, CALL)
 MOST = 2**53  # within what a store counts, and what every JSON reader takes for a whole number
 
 _TEXTS = {field.name for field in fields(Draft)} - {"parent_id"}
 _KEPT = {"uid", "status", "created_at", "updated_at", "accessed_at", "access_count"}
 _LINKS = {"parent", "superseded_by"}
 _KNOWN = _TEXTS | _KEPT | _LINKS | {"schema", "history", "replaced_at"}
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """
-    A memory with all that belongs to it. Ids mean nothing in another database, so uids replace them.
-
-    Attributes:
-        parent, superseded_by: Uids of the memories it points to.
-    """
-
-    memory: Memory
-    body: str
-    history: tuple[Revision, ...]
-    parent: str | None
-    superseded_by: str | None
-
-
-def exported(store: Store, lost: Callable[[str], None] | None = None) -> Iterator[Exported]:
-    """
-    Every memory, oldest first.
-
-    Args:
-        lost: Called with a sentence for each part of a damaged store that cannot be read; the rest is exported. Bytes
-            that are not text become U+FFFD.
-
-    Raises:
-        StoreDamaged: Something cannot be read, and `lost` is None.
-    """
-    for found in every(store, lost):
-        memory = found.memory
-        yield Exported(*found[:3], _uid_of(store, memory.parent_id), _uid_of(store, memory.superseded_by))
-
-
-def _uid_of(store: Store, id: MemoryId | None) -> str | None:
-    try:
-        return None if id is None else next((found.uid for found in store.memories.by_id([id]).values()), None)
-    except StoreDamaged:  # reported with that memory itself
-        return None
 
 
 class MemoryLine(NamedTuple):
@@ -108,46 +64,35 @@ def parsed(line: str, *, place: str) -> Line:
     Raises:
         Invalid: It is not such a line; the message begins with the place.
     """
-    values = _object(line, place)
-    if values.get("schema") in SCHEMAS:
-        return _edge(values, place)
-    if values.get("schema", SCHEMA) != SCHEMA:
-        raise Invalid(f"{place}: schema {values['schema']!r} is not {SCHEMA}", hint="Was it made by a newer version?")
-    if unknown := sorted(set(values) - _KNOWN):
-        raise Invalid(f"{place}: no field {unknown[0][:60]!r}", hint=did_you_mean(unknown[0], _KNOWN, ""))
     try:
-        draft = _draft(values)
-        if "uid" not in values:
-            return MemoryLine(draft)
-        restored = _memory(values, draft)
-        history = tuple(_revision(revision) for revision in values.get("history", []))
-        links = Links(restored.uid, _uid(values.get("parent")), _uid(values.get("superseded_by")))
-        return MemoryLine(draft, restored, history, links)
+        return _line(json.loads(line))
     except Invalid as error:
         raise Invalid(f"{place}: {error}", hint=error.hint) from error
-    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
-        raise Invalid(f"{place}: not a memory: {error}") from error
-
-
-def _object(line: str, place: str) -> dict[str, Any]:
-    try:
-        values = json.loads(line)
     except json.JSONDecodeError as error:
         raise Invalid(f"{place}: not JSON: {error.msg} at column {error.colno}") from error
     except RecursionError as error:
         raise Invalid(f"{place}: not a memory: brackets inside brackets without end") from error
-    except ValueError as error:  # a number with thousands of digits
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
         raise Invalid(f"{place}: not a memory: {error}") from error
+
+
+def _line(values: Any) -> Line:
     if not isinstance(values, dict):
-        raise Invalid(f"{place}: expected an object, not {type(values).__name__}")
-    return values
-
-
-def _edge(values: Mapping[str, Any], place: str) -> EdgeLine | ToolCall:
-    try:
-        return parsed_edge(values["schema"], values)
-    except Invalid as error:
-        raise Invalid(f"{place}: {error}", hint=error.hint) from error
+        raise Invalid(f"expected an object, not {type(values).__name__}")
+    schema = values.get("schema", SCHEMA)
+    if schema in EDGES:
+        return _edge(schema, values)
+    if schema != SCHEMA:
+        raise Invalid(f"schema {schema!r} is not {SCHEMA}", hint="Was it made by a newer version?")
+    if unknown := sorted(set(values) - _KNOWN):
+        raise Invalid(f"no field {unknown[0][:60]!r}", hint=did_you_mean(unknown[0], _KNOWN, ""))
+    draft = _draft(values)
+    if "uid" not in values:
+        return MemoryLine(draft)
+    restored = _memory(values, draft)
+    history = tuple(_revision(revision) for revision in values.get("history", []))
+    links = Links(restored.uid, _uid(values.get("parent")), _uid(values.get("superseded_by")))
+    return MemoryLine(draft, restored, history, links)
 
 
 def _draft(values: Mapping[str, Any]) -> Draft:
@@ -207,44 +152,62 @@ def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str], str]) -> Draft | None:
+# Relations, links and tool calls ------------------------------------------------
+
+
+def _edge(schema: str, values: Mapping[str, Any]) -> EdgeLine | ToolCall:
+    made: EdgeLine | ToolCall
+    texts = {name: value for name, value in values.items() if name not in {"schema", "created_at", "moment"}}
+    try:
+        moment = _time(values["moment" if schema == CALL else "created_at"])
+        if schema == CALL:
+            made = ToolCall(**{"run": None} | texts, moment=moment)
+        else:
+            made = (RelationLine if schema == RELATION else LinkLine)(**texts, created_at=moment)
+    except KeyError as error:
+        raise Invalid(f"no field {error.args[0]!r}") from error
+    except TypeError as error:  # names the field that is missing or unknown
+        raise Invalid(str(error).partition(" ")[2] or str(error)) from error
+    for name, value in texts.items():
+        if name == "success" and not isinstance(value, bool):
+            raise Invalid(f"success is true or false, not {value!r}")
+        if name != "success" and not (name == "run" and value is None):
+            content = name in {"parameters", "result"}
+            check_text(name, value, BODY_LIMIT if content else NAME_LIMIT)
+            if not (content or value.strip()):
+                raise Invalid(f"{name} is blank")
+    if isinstance(made, ToolCall) and made.type not in TOOL_TYPES:
+        raise Invalid(f"no tool type {clipped_repr(made.type)}", hint=f"One of {', '.join(TOOL_TYPES)}.")
+    return made
+
+
+def _time(text: object) -> datetime:
+    try:
+        return _moment(str(text))
+    except (ValueError, OverflowError) as error:
+        raise Invalid(f"{text!r} is no time") from error
+
+
+class EdgesAdded(NamedTuple):
+    """How many relations and links are new, and how many have an end that does not exist here."""
+
+    new: int
+    dangling: int
+
+
+def add_edges(store: Store, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryId]) -> EdgesAdded:
     """
-    A Markdown file as a knowledge base entry, its text verbatim except for secrets; None if it is blank.
+    Add relations and links; those that exist stay as they are.
 
     Args:
-        name: The path to remember: the same for the same file, whatever folder is imported.
-        clean: Removes secrets from a text (`Engine.clean`), before a title is taken from it that could contain one.
-
-    Raises:
-        Invalid: It cannot be read, or is not UTF-8 text.
+        ids: The ids of the memories imported with them, by uid: an entity that existed here under its name has another
+            uid.
     """
-    with explained(Invalid, str(path)):
-        text = utf8(contents(path, TEXT_BYTES), str(path), mark=True)
-    if not text.removeprefix("\ufeff").strip():
-        return None
-    try:
-        text = clean(text)
-        return Draft(
-            kind=Kind.KNOWLEDGE_BASE,
-            category=GENERAL,
-            title=title(text) or printable(path.stem)[:TITLE_LIMIT],
-            body=text,
-            related_files=(name,),
-            project=project,
-            source="import",
-        )
-    except Invalid as error:
-        raise Invalid(f"{path}: {error}", hint=error.hint) from error
-
-
-def files(path: Path) -> Iterable[Path]:
-    """The Markdown files in a folder and its subfolders, except hidden ones; a path that is no folder gives itself."""
-    if not path.is_dir():
-        return [path]
-    found = (item for suffix in SUFFIXES for item in path.rglob(f"*{suffix}") if isfile(item))  # noqa: PTH113  # Path raises where nobody may look
-    return sorted(item for item in found if not any(part.startswith(".") for part in item.relative_to(path).parts))
-
-
-def same(memory: Memory, draft: Draft) -> bool:
-    """Whether the memory of a file still equals the file."""
-    return memory.content_hash == content_hash(draft) and memory.title == draft.title
+    known = dict(ids)
+    for uid in {uid for one in lines for uid in one[:2]} - known.keys():
+        known |= {uid: id for id, uid in store.memories.resolve(uid)}
+    whole = [one for one in lines if one[0] in known and one[1] in known]
+    relations = [Relation(known[a], known[b], *more) for a, b, *more in whole if len(more) > 1]
+    links = [Attached(known[a], known[b], *more) for a, b, *more in whole if len(more) == 1]
+    new = [*store.graph.relate(relations), *store.graph.attach(links)]
+    return EdgesAdded(sum(new), len(lines) - len(whole))

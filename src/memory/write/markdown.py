@@ -1,18 +1,26 @@
-"""Documents as files: Markdown with YAML front matter, inside an allowed folder."""
+"""Markdown files: a file as a memory, and a document as a file with YAML front matter, inside an allowed folder."""
 
 from __future__ import annotations
 
 import json
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.config.files import folders, write_file
-from memory.schema.errors import Invalid
-from memory.schema.limits import clipped_repr, printable
+from memory.config.files import TEXT_BYTES, contents, folders, utf8, write_file
+from memory.schema.draft import Draft, content_hash
+from memory.schema.errors import Invalid, explained
+from memory.schema.kinds import GENERAL, Kind
+from memory.schema.limits import TITLE_LIMIT, clipped_repr, printable
+from memory.text.outline import title
 
 if TYPE_CHECKING:
-    from memory.schema.document import Document
+    from collections.abc import Callable, Iterable
 
+    from memory.schema.document import Document
+    from memory.schema.memory import Memory
+
+SUFFIXES = (".md", ".markdown")  # of Markdown files
 
 DOCUMENTS = "documents"
 """The folder next to the database that documents may be written into."""
@@ -150,3 +158,49 @@ def allowed(setting: str, home: str) -> Path:
     except (OSError, RuntimeError):  # the working folder was deleted; no home is known
         wide = True
     return Path(home) / DOCUMENTS if wide else working
+
+
+# Read -------------------------------------------------------------------------
+
+
+def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str], str]) -> Draft | None:
+    """
+    A Markdown file as a knowledge base entry, its text verbatim except for secrets; None if it is blank.
+
+    Args:
+        name: The path to remember: the same for the same file, whatever folder is imported.
+        clean: Removes secrets from a text (`Engine.clean`), before a title is taken from it that could contain one.
+
+    Raises:
+        Invalid: It cannot be read, or is not UTF-8 text.
+    """
+    with explained(Invalid, str(path)):
+        text = utf8(contents(path, TEXT_BYTES), str(path), mark=True)
+    if not text.removeprefix("\ufeff").strip():
+        return None
+    try:
+        text = clean(text)
+        return Draft(
+            kind=Kind.KNOWLEDGE_BASE,
+            category=GENERAL,
+            title=title(text) or printable(path.stem)[:TITLE_LIMIT],
+            body=text,
+            related_files=(name,),
+            project=project,
+            source="import",
+        )
+    except Invalid as error:
+        raise Invalid(f"{path}: {error}", hint=error.hint) from error
+
+
+def files(path: Path) -> Iterable[Path]:
+    """The Markdown files in a folder and its subfolders, except hidden ones; a path that is no folder gives itself."""
+    if not path.is_dir():
+        return [path]
+    found = (item for suffix in SUFFIXES for item in path.rglob(f"*{suffix}") if isfile(item))  # noqa: PTH113  # Path raises where nobody may look
+    return sorted(item for item in found if not any(part.startswith(".") for part in item.relative_to(path).parts))
+
+
+def same(memory: Memory, draft: Draft) -> bool:
+    """Whether the memory of a file still equals the file."""
+    return memory.content_hash == content_hash(draft) and memory.title == draft.title

@@ -1,26 +1,35 @@
-"""Reindexing: a second generation of vectors is built next to the first and then replaces it."""
+"""Reindexing: what it would take, and a second generation of vectors built next to the first, which it then replaces."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
+from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import FINGERPRINT_TEXT, space
 from memory.embed.fingerprint import same_model
 from memory.embed.providers import LASTING
-from memory.embed.usage import REINDEX, purpose
+from memory.embed.usage import PROBE, REINDEX, purpose
 from memory.schema.errors import NotFound, StoreBusy
 from memory.schema.memory import ChunkId
+from memory.schema.query import EVERYTHING
 from memory.store import State, active
-from memory.write.backfill import isolated, store_isolated
+from memory.text.tokens import estimated_sum, passage
+from memory.write.embed import Tally, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from memory.embed.registry import Embedders, MeteredEmbedder
     from memory.schema.space import Space
     from memory.store import Generation, Store
+
+SAMPLE = 100  # memories whose chunks stand for all
+TIMED = 4  # passages embedded to measure the speed of a model in this process
+WINDOW = timedelta(days=30)  # period of the ledger from which a server's speed is taken
+ENOUGH = 1_000  # tokens in it from which the speed is meaningful
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +83,38 @@ def reindex(
         wanted = space(embedder)  # the first request to a server
         before = active(store.generations.every())
         if before is not None and before.space != wanted and not keep:
-            _drop_retired(store, wanted)
+            for old in store.generations.every():  # vectors of earlier models, unless the space is wanted again
+                if old.state is State.RETIRED and old.space != wanted:
+                    store.generations.drop(old.id)
         generation = store.generations.begin(wanted, moment)
         exchanged = _exchanged(store, generation, embedder)
         try:
-            counts = _Build(store, generation, embedder, moment, batch, overlap).until_it_answers(progress)
+            tally = _build(Target(store, generation.id, embedder, overlap, moment), batch, progress)
         except NotFound as error:
             hint = "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
             raise StoreBusy("another reindex, to another model, took over", hint=hint) from error
     embedders.write()
-    return Reindexed(before.space if before else None, wanted, *counts, exchanged)
+    return Reindexed(before.space if before else None, wanted, *tally, exchanged)
 
 
-def _drop_retired(store: Store, wanted: Space) -> None:
-    """Remove the vectors of earlier models, except those of the space that is wanted again."""
-    for old in store.generations.every():
-        if old.state is State.RETIRED and old.space != wanted:
-            store.generations.drop(old.id)
+def _build(target: Target, batch: int, progress: Callable[[int, int], None]) -> Tally:
+    """Embed what has no vector in a generation, activate it, and embed what was saved meanwhile."""
+    tally, generations, id = _embed_missing(target, batch, progress), target.store.generations, target.generation
+    while (answering := active(generations.every())) is None or answering.id != id:
+        if generations.activate(id, instead_of=answering.id if answering else None):
+            late = _embed_missing(target, batch, lambda _done, _total: None)
+            tally = Tally(tally.done + late.done, late.failed, late.error)  # what failed before fails again
+    return tally
+
+
+def _embed_missing(target: Target, batch: int, progress: Callable[[int, int], None]) -> Tally:
+    store, id = target.store, target.generation
+    total, before = store.counts().embeddable, store.vectors.embedded_count(id)
+    tally, after = Tally(), ChunkId(0)
+    while excerpts := store.vectors.pending(id, after, batch):
+        tally, after = tally.plus(target.fill(excerpts)), excerpts[-1].id
+        progress(before + tally.done, max(total, before + tally.done))
+    return tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,41 +168,83 @@ def _exchanged(store: Store, generation: Generation, embedder: MeteredEmbedder) 
     return exchanged
 
 
-class _Build(NamedTuple):
-    """A generation, and what its vectors are made with."""
+# What it would take -------------------------------------------------------------
 
-    store: Store
-    generation: Generation
-    embedder: MeteredEmbedder
-    moment: datetime
-    batch: int
-    overlap: int
 
-    def until_it_answers(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
-        """
-        Embed what has no vector in it, activate it, and embed what was saved meanwhile.
+class Forecast(NamedTuple):
+    """
+    Attributes:
+        model: Provider and model that would be used.
+        before: Provider and model that answer now; empty if none does.
+        chunks: Those without a vector from the model.
+        tokens: Tokens of their passages, estimated from a sample.
+        cost: In US dollars; None if no price is known and the model is not on this machine.
+        seconds: None if there is nothing to base it on.
+    """
 
-        Returns:
-            As `embed_missing`, for both rounds.
-        """
-        counts, generations, id = self.embed_missing(progress), self.store.generations, self.generation.id
-        while (answering := active(generations.every())) is None or answering.id != id:
-            if generations.activate(id, instead_of=answering.id if answering else None):
-                late = self.embed_missing(lambda _done, _total: None)
-                counts = (counts[0] + late[0], late[1], late[2])
-        return counts
+    model: str
+    before: str
+    chunks: int
+    tokens: int
+    cost: float | None
+    seconds: float | None
 
-    def embed_missing(self, progress: Callable[[int, int], None]) -> tuple[int, int, str]:
-        """Embed what has no vector in it; returns how many chunks got one, how many failed, and why."""
-        store, id = self.store, self.generation.id
-        total, before = store.counts().embeddable, store.vectors.embedded_count(id)
-        done, failed, error = 0, 0, ""
-        after = ChunkId(0)
-        while excerpts := store.vectors.pending(id, after, self.batch):
-            found = isolated(excerpts, self.embedder, self.overlap)
-            done += store_isolated(found, store, id, self.moment)
-            failed += len(found.failed)
-            error = str(found.failed[-1][1]) if found.failed else error
-            after = excerpts[-1].id
-            progress(before + done, max(total, before + done))
-        return done, failed, error
+
+def estimate(store: Store, embedders: Embedders, *, moment: datetime) -> Forecast:
+    """
+    Estimate. Nothing is changed and nothing leaves the process.
+
+    Raises:
+        Refused: No model is configured, or it cannot be used.
+    """
+    embedder = embedders.configured()
+    provider, model = embedder.provider, embedder.model
+    chunks = store.counts().embeddable
+    here = embedders.named(store.generations.every())
+    if here is not None:
+        chunks -= store.vectors.embedded_count(here.id)
+    passages = _sample(store)
+    mean = estimated_sum(passages) / len(passages) if passages else 0.0
+    tokens = round(mean * chunks)
+    answering = active(store.generations.every())
+    before = f"{answering.space.provider}:{answering.space.model}" if answering else ""
+    price = embedders.price
+    free = embedders.inside or provider == "ollama"
+    cost = tokens * price / 1_000_000 if price or free else None
+    return Forecast(
+        f"{provider}:{model}", before, chunks, tokens, cost, _seconds(store, embedders, passages, tokens, moment)
+    )
+
+
+def _sample(store: Store) -> list[str]:
+    ids = [
+        id
+        for memory in store.memories.page(EVERYTHING, SAMPLE)
+        for id, _ in store.memories.outlines([memory.id]).get(memory.id, ())
+    ]
+    return [passage(excerpt) for excerpt in store.memories.excerpts(ids[: 4 * SAMPLE]).values()]
+
+
+def _seconds(
+    store: Store, embedders: Embedders, passages: Sequence[str], tokens: int, moment: datetime
+) -> float | None:
+    """By the speed in the ledger; for a model in this process without one, by timing a few passages."""
+    if not tokens:
+        return 0.0
+    embedder = embedders.configured()
+    lines = [
+        line
+        for line in store.usage.lines(moment - WINDOW, daily=True)
+        if (line.provider, line.model) == (embedder.provider, embedder.model) and line.purpose in {"fill", "reindex"}
+    ]
+    done, took = sum(line.tokens for line in lines), sum(line.seconds for line in lines)
+    if done >= ENOUGH and took > 0:
+        return tokens * took / done
+    if not embedders.inside or not passages:
+        return None
+    some = list(passages[:TIMED])
+    with purpose(PROBE):
+        embedder.embed(some[:1], "passage")  # loads the model, which must not count
+        begun = perf_counter()
+        embedder.embed(some, "passage")
+    return tokens * (perf_counter() - begun) / max(1, estimated_sum(some))

@@ -7,21 +7,25 @@ which nothing is embedded and no network is waited for.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from memory.schema.draft import Saved
-from memory.schema.errors import Invalid, NotFound
-from memory.schema.kinds import RULES, Kind, check_kind
+from memory.schema.errors import Invalid, NotFound, StoreError
+from memory.schema.kinds import RESEARCH_KINDS, RULES, Kind, check_kind, kind
 from memory.schema.memory import Revision, Status
-from memory.store import Attached, Match
+from memory.schema.query import EVERYTHING
+from memory.store import Aged, Attached, Cleared, Match
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from memory.schema.document import Details
     from memory.schema.draft import Draft
     from memory.schema.memory import Memory, MemoryId
+    from memory.schema.query import Scope
     from memory.store import Entry, Links, Store
 
 SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project")
@@ -259,3 +263,61 @@ def _inherited(memory: Memory, gone: Mapping[MemoryId, Memory]) -> Memory:
         passed.add(successor)
         status, successor = gone[successor].status, gone[successor].superseded_by
     return memory._replace(status=status, superseded_by=successor)
+
+
+# Removing what is old, or of a run ---------------------------------------------
+
+AT_ONCE = 200  # memories removed in one transaction; others can write in between
+
+SHORT_LIVED = frozenset(
+    name for name, rule in RULES.items() if rule.family == "session" and "session_id" in rule.required
+)
+"""The kinds that `cleanup` removes unless told otherwise."""
+
+
+def cleanup(store: Store, days: int, kinds: Iterable[str], *, moment: datetime, dry_run: bool) -> Aged:
+    """See `Engine.cleanup`."""
+    if isinstance(days, bool) or not isinstance(days, int) or not 0 <= days <= 36_500:
+        raise Invalid(f"days are 0..36,500, a whole number, not {days!r}")
+    scope = EVERYTHING._replace(kinds=frozenset(map(kind, kinds)) or SHORT_LIVED)
+    before = moment - timedelta(days=days)
+    if dry_run:
+        return _sum(store.sessions.aged(scope, before))
+    gone = Aged(0, 0)
+    try:
+        while (some := forget_aged(store, scope, before, AT_ONCE)).memories:
+            gone = Aged(gone.memories + some.memories, gone.chunks + some.chunks)
+    except StoreError as error:
+        if not gone.memories:
+            raise
+        done = f"{gone.memories:,} memories with {gone.chunks:,} chunks were removed before; the same call goes on."
+        raise type(error)(str(error), hint=done) from error
+    return gone
+
+
+def forget_aged(store: Store, scope: Scope, before: datetime, limit: int) -> Aged:
+    """Remove memories in scope that were made before a moment, lowest ids first; what was removed."""
+    with store.transaction():
+        aged = store.sessions.aged(scope, before, limit)
+        delete_memories(store, [id for id, _ in aged])
+    return _sum(aged)
+
+
+def _sum(aged: Sequence[tuple[MemoryId, int]]) -> Aged:
+    return Aged(len(aged), sum(chunks for _, chunks in aged))
+
+
+def clear_run(store: Store, run: str | None, *, calls: bool = False, limit: int = 1000) -> Cleared:
+    """
+    Remove memories of the research kinds, last changed first; what was removed.
+
+    Args:
+        run: Of this run; None takes all runs, and calls of none.
+        calls: Once no memories are left, also remove the calls.
+        limit: Of memories, and of calls.
+    """
+    scope = EVERYTHING._replace(kinds=frozenset(RESEARCH_KINDS), runs=frozenset() if run is None else frozenset({run}))
+    with store.transaction():
+        found = store.memories.page(scope, limit + 1)
+        gone = delete_memories(store, [memory.id for memory in found[:limit]])
+        return Cleared(gone, store.runs.forget_calls(run, limit) if calls and len(found) <= limit else 0)

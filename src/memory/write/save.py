@@ -12,13 +12,13 @@ from memory.schema.errors import EmbedError, SpaceMismatch, StoreBusy
 from memory.schema.kinds import Kind
 from memory.schema.limits import WHAT_OF_BODY, clipped_repr
 from memory.schema.space import Embedded, Window
-from memory.text.tokens import passage
-from memory.write.backfill import drain, embedded, many
+from memory.write.backfill import drain
+from memory.write.embed import embedded
 from memory.write.entry import USUAL, entry, excerpts
 from memory.write.rules import known_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memory.embed.registry import Embedders
@@ -26,9 +26,14 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId
     from memory.store import Entry, Store
     from memory.write.backfill import Backfill
-    from memory.write.entry import Cutting
+    from memory.write.entry import Cutting, Sanitizer
     from memory.write.jsonl import MemoryLine
-    from memory.write.sanitize import Sanitizer
+
+AT_ONCE = 16
+"""The most chunks embedded before they are written: about half a second of the local model."""
+
+TOKENS_AT_ONCE = 7_200
+"""The most tokens of those chunks: as many as 16 of the usual size. A chunk that is not cut may have thousands."""
 
 
 class Writer(NamedTuple):
@@ -41,57 +46,58 @@ class Writer(NamedTuple):
     moment: datetime
     cutting: Cutting = USUAL
 
-    def entry(
+    def save(
         self,
-        draft: Draft,
+        drafts: Sequence[Draft],
         *,
         supersedes: MemoryId | None = None,
         entities: tuple[MemoryId, ...] = (),
         renews: tuple[str, ...] = (),
-    ) -> Entry:
+    ) -> list[Saved]:
         """
-        A draft ready to be written: without secrets, cut into chunks.
-
-        Args:
-            supersedes, entities, renews: See `memory.store.Entry`.
-
-        Raises:
-            Invalid: A `<redacted>` is not closed, or a text is too long after markers replaced its secrets.
-            ConfigError: A rule of `.memoryignore` cannot be used.
-        """
-        clean, flags, notices = self.sanitizer.draft(draft)
-        made = entry(clean, self.moment, self.cutting)._replace(flags=flags, notices=notices)
-        return made._replace(supersedes=supersedes, entities=entities, renews=renews or made.renews)
-
-    def restored(self, line: MemoryLine) -> Entry:
-        """The entry for a memory of an export, with its uid, its times and its history if it has them."""
-        made = self.entry(line.draft, renews=line.renews)
-        if line.memory is None:
-            return made
-        history = tuple(map(self.sanitizer.revision, line.history))
-        return made._replace(uid=line.memory.uid, unless_known=False, restored=line.memory, history=history)
-
-    def save(self, entries: Sequence[Entry]) -> list[Saved]:
-        """
-        Save entries, all in one transaction.
+        Save drafts, all in one transaction.
 
         A few chunks for a model in this process are embedded first, so that they are found by meaning at once.
         All others are written first and embedded afterwards, as long as `Backfill` allows.
         The write lock is never held while waiting for a model or the network. An embedder that fails costs a notice,
         never a memory.
 
+        Args:
+            supersedes, entities, renews: For each draft; see `memory.store.Entry`.
+
         Raises:
             NotFound, Invalid: A superseded memory does not exist, or was superseded already. Nothing was saved.
+            Invalid: A `<redacted>` is not closed, or a text is too long after markers replaced its secrets.
+            ConfigError: A rule of `.memoryignore` cannot be used.
         """
+        entries = [self.sanitizer.entry(draft, self.moment, self.cutting) for draft in drafts]
+        return self._write(
+            [one._replace(supersedes=supersedes, entities=entities, renews=renews or one.renews) for one in entries]
+        )
+
+    def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
+        """Save the memories of an export as `save` does, each with its uid, its times and its history if it has them."""
+        entries = []
+        for line in lines:
+            made = self.sanitizer.entry(line.draft, self.moment, self.cutting)
+            made = made._replace(renews=line.renews or made.renews)
+            if line.memory is not None:
+                history = tuple(map(self.sanitizer.revision, line.history))
+                made = made._replace(uid=line.memory.uid, unless_known=False, restored=line.memory, history=history)
+            entries.append(made)
+        return self._write(entries)
+
+    def _write(self, entries: Sequence[Entry]) -> list[Saved]:
         # Known content is looked up before the transaction only to spare embedding it; `write_entries` decides,
         # under the lock.
         known = known_memories(self.store, entries)
-        new, failure = _embed([one for one, there in zip(entries, known, strict=True) if there is None], self)
-        fresh = iter(new)
+        new = {number: one for number, one in enumerate(entries) if known[number] is None}
+        vectors, failure = self._embed(list(new.values()))
+        made = dict(zip(new, vectors, strict=False))  # none if they are too many, or the model failed
         saved = write_entries(
-            self.store, [next(fresh) if there is None else one for one, there in zip(entries, known, strict=True)]
+            self.store, [one._replace(embedded=made.get(number)) for number, one in enumerate(entries)]
         )
-        notices = failure or _embed_rest(saved, self)
+        notices = failure or self._embed_rest(saved)
         return [
             replace(one, notices=_unsaid(one.memory, made) if one.known else made.notices + notices)
             for one, made in zip(saved, entries, strict=True)
@@ -120,9 +126,66 @@ class Writer(NamedTuple):
         if draft == Draft(**texts):
             return Saved(former.memory, known=True, notices=notices)
         made = entry(draft, self.moment, self.cutting)._replace(flags=flags, grown=_grown(texts, draft))
-        entries, failure = _embed([made], self)
-        saved = replace_memory(self.store, former.memory.id, entries[0], former=former)
-        return None if saved is None else replace(saved, notices=notices + (failure or _embed_rest([saved], self)))
+        vectors, failure = self._embed([made])
+        made = made._replace(embedded=next(iter(vectors), None))
+        saved = replace_memory(self.store, former.memory.id, made, former=former)
+        return None if saved is None else replace(saved, notices=notices + (failure or self._embed_rest([saved])))
+
+    def _embed(self, entries: Sequence[Entry]) -> tuple[list[Embedded | None], tuple[Notice, ...]]:
+        """For each entry its vectors, if they are few, else nothing; with a notice if embedding failed."""
+        wanted = [one for one in entries if not one.draft.keyword_only]
+        if not self.embedders.enabled or not wanted:
+            return [], ()
+        try:
+            embedder = self.embedders.saving()
+            if self.backfill.policy != "eager" or embedder.host or _many(wanted):
+                return [], ()
+            pieces = [piece for one in wanted for piece in excerpts(one.draft, one.chunks)]
+            with purpose(SAVE):
+                made = embedded(embedder, pieces, self.backfill.overlap)
+        except SpaceMismatch as error:
+            text = "kept, but the stored vectors are of another model: found by keyword only"
+            return [], (Notice(text, error.hint),)
+        except EmbedError as error:
+            return [], (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
+        shared = _shared_out(wanted, made)
+        return [None if one.draft.keyword_only else next(shared) for one in entries], ()
+
+    def _embed_rest(self, saved: Sequence[Saved]) -> tuple[Notice, ...]:
+        """Embed the queue if the policy is eager; returns notices for the caller."""
+        if self.backfill.policy != "eager" or not self.embedders.enabled:
+            return ()
+        try:
+            self.embedders.keep_fingerprint()
+            left = drain(self.store, self.embedders, self.backfill).left
+        except (EmbedError, SpaceMismatch) as error:
+            return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
+        except StoreBusy as error:
+            return (Notice(f"kept, but what waits was not embedded: {error}", error.hint),)
+        # Others may have filled the queue: only what was saved here and still waits is worth a notice.
+        waiting = self.store.queue.unembedded([one.memory.id for one in saved if not one.known]) if left else {}
+        if not (chunks := sum(one.chunks for one in waiting.values())):
+            return ()
+        why = next((f"; the model did not take one: {one.last_error}" for one in waiting.values() if one.failed), "")
+        text = f"kept; {chunks:,} of its chunks wait for their vectors{why}"
+        return (Notice(text, "The next saves and searches go on with it; `memory embed` does it now."),)
+
+
+def _many(entries: Sequence[Entry]) -> bool:
+    """Whether entries are written before they are embedded, because that takes the local model over half a second."""
+    chunks = [piece for one in entries for piece in one.chunks]
+    return len(chunks) > AT_ONCE or sum(piece.token_count for piece in chunks) > TOKENS_AT_ONCE
+
+
+def _shared_out(entries: Sequence[Entry], made: Embedded) -> Iterator[Embedded]:
+    """The vectors of each entry's own chunks."""
+    first = 0
+    for one in entries:
+        last = first + len(one.chunks)
+        own = [w for w in made.windows if first <= w.chunk < last]
+        windows = tuple(Window(w.chunk - first, w.window, row) for row, w in enumerate(own))
+        yield Embedded(made.space, made.vectors[[w.row for w in own]], windows)
+        first = last
 
 
 def _unsaid(known: Memory, made: Entry) -> tuple[Notice, ...]:
@@ -137,61 +200,3 @@ def _grown(former: Mapping[str, Any], draft: Draft) -> bool:
     """Whether an entity only has more observations than before, which may happen every minute."""
     longer = draft.body.startswith(former["body"]) and draft == replace(Draft(**former), body=draft.body)
     return draft.kind is Kind.ENTITY and longer
-
-
-def _embed_rest(saved: Sequence[Saved], writer: Writer) -> tuple[Notice, ...]:
-    """Embed the queue if the policy is eager; returns notices for the caller."""
-    store, embedders, backfill = writer[:3]
-    if backfill.policy != "eager" or not embedders.enabled:
-        return ()
-    try:
-        embedders.keep_fingerprint()
-        left = drain(store, embedders, backfill).left
-    except (EmbedError, SpaceMismatch) as error:
-        return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
-    except StoreBusy as error:
-        return (Notice(f"kept, but what waits was not embedded: {error}", error.hint),)
-    waiting = store.queue.unembedded([one.memory.id for one in saved if not one.known]) if left else {}
-    if not (chunks := sum(one.chunks for one in waiting.values())):
-        return ()
-    why = next((f"; the model did not take one: {one.last_error}" for one in waiting.values() if one.failed), "")
-    text = f"kept; {chunks:,} of its chunks wait for their vectors{why}"
-    return (Notice(text, "The next saves and searches go on with it; `memory embed` does it now."),)
-
-
-def _embed(entries: list[Entry], writer: Writer) -> tuple[list[Entry], tuple[Notice, ...]]:
-    """The entries with vectors if they are few, else as they are; with a notice if embedding failed."""
-    embedders, backfill = writer.embedders, writer.backfill
-    wanted = [one for one in entries if not one.draft.keyword_only]
-    if not embedders.enabled or not wanted:
-        return entries, ()
-    try:
-        embedder = embedders.saving()
-        if backfill.policy != "eager" or embedder.host or many([piece for one in wanted for piece in one.chunks]):
-            return entries, ()
-        pieces = [piece for one in wanted for piece in excerpts(one.draft, one.chunks)]
-        passages = [passage(piece, backfill.overlap) for piece in pieces]
-        with purpose(SAVE):
-            made = embedded(embedder, passages)
-    except SpaceMismatch as error:
-        return entries, (
-            Notice("kept, but the stored vectors are of another model: found by keyword only", error.hint),
-        )
-    except EmbedError as error:
-        return entries, (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
-    shared = iter(_shared_out(wanted, made))
-    return [one if one.draft.keyword_only else next(shared) for one in entries], ()
-
-
-def _shared_out(entries: list[Entry], made: Embedded) -> list[Entry]:
-    """Give each entry the vectors of its own chunks."""
-    result: list[Entry] = []
-    first = 0
-    for one in entries:
-        last = first + len(one.chunks)
-        own = [w for w in made.windows if first <= w.chunk < last]
-        rows = made.vectors[[w.row for w in own]]
-        windows = tuple(Window(w.chunk - first, w.window, row) for row, w in enumerate(own))
-        result.append(one._replace(embedded=Embedded(made.space, rows, windows)))
-        first = last
-    return result

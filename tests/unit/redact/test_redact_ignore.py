@@ -10,7 +10,7 @@ import pytest
 from memory.redact import Redactor
 from memory.redact.ignore import parsed
 from memory.schema.errors import ConfigError
-from memory.write.sanitize import rules
+from memory.write.entry import rules
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -35,9 +35,9 @@ from plans import every_statement, statements, steps
 from sound import sound
 
 from memory.schema.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew
+from memory.schema.limits import iso
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
-from memory.schema.times import iso
 from memory.schema.usage import Budget, OpenCircuit
 from memory.store import LINES, Claim, Generation, State
 from memory.store.sqlite.keywords import matched

@@ -17,8 +17,7 @@ from memory.operations.graph.keep import create_described
 from memory.operations.graph.rows import paged
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, NotFound, StoreError
-from memory.schema.limits import clipped_repr
-from memory.schema.times import iso
+from memory.schema.limits import clipped_repr, iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from memory.schema.holder import Backfilled, Held
     from memory.schema.space import Space
     from memory.schema.usage import Call
-    from memory.write.estimate import Forecast
-    from memory.write.reindex import Reindexed, RolledBack
+    from memory.write.reindex import Forecast, Reindexed, RolledBack
 
     Asked = tuple[Space | None, Forecast | None]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory.engine.statistics import Bin, OfTier, OfType, Statistics
     from memory.engine.status import Status
     from memory.schema.usage import Call
-    from memory.write.estimate import Forecast
+    from memory.write.reindex import Forecast
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 ACROSS = " ▏▎▍▌▋▊▉█"

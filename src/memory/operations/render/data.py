@@ -11,8 +11,8 @@ from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from memory.schema.limits import iso
 from memory.schema.query import Granularity
-from memory.schema.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory, Revision
     from memory.search.context import Context
     from memory.store import ToolCall
-    from memory.write.edges import EdgeLine
-    from memory.write.jsonl import Exported
+    from memory.write.export import EdgeLine, Exported
 
 
 def document(name: str, values: dict[str, Any], version: int = 1) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.operations.research.memories import draft
 from memory.operations.research.rows import unix
-from memory.schema.draft import SHARED
+from memory.schema.draft import SHARED, content_hash
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES
 from memory.schema.limits import clipped_repr
@@ -100,8 +100,6 @@ def _memory(engine: Engine, values: Mapping[str, Any], usual: object) -> tuple[D
     Args:
         usual: The run of what names none itself.
     """
-    from memory.write.entry import content_hash  # it cuts texts too: other commands do without
-
     run, content, author = _run(values, usual), _text(values, "content"), _text(values, "created_by")
     metadata = _metadata(values.get("metadata"))
     metadata.pop("query_id", None)  # the column says it (CAP X35)

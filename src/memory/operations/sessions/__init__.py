@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.engine import delegate
 from memory.operations.sessions.find import Finding
 from memory.operations.sessions.use import Using
-from memory.schema.delegate import delegate
 
 if TYPE_CHECKING:
     from pathlib import Path

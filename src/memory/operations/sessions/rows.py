@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.data import row
 from memory.schema.kinds import Kind
-from memory.schema.times import iso
+from memory.schema.limits import iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import NotFound
-from memory.schema.times import iso
+from memory.schema.limits import iso
 from memory.store import WEIGHTS, Generation, State
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import key, listed, packed

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import Invalid, NotFound
-from memory.schema.times import iso
+from memory.schema.limits import iso
 from memory.store import Attached, GraphCounts, Relation
 from memory.store.sqlite import sessions
 from memory.store.sqlite.database import Part, reading, writing

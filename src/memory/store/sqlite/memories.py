@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.draft import SHARED
 from memory.schema.errors import NotFound, StoreDamaged
 from memory.schema.kinds import Kind
+from memory.schema.limits import iso
 from memory.schema.memory import OVERLAP, Excerpt, MemoryId, Revision
-from memory.schema.times import iso
 from memory.store import RESOLVED, UID_PREFIX, Order
 from memory.store.sqlite import generations
 from memory.store.sqlite.database import Part, reading, writing

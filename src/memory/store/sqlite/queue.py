@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from memory.schema.limits import iso
 from memory.schema.memory import MemoryId
-from memory.schema.times import iso
 from memory.store import Claim, Waiting
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.memories import EXCERPT, OWNER, excerpts_of

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memory.schema.errors import NotFound, StoreDamaged
 from memory.schema.kinds import RULES, Kind
+from memory.schema.limits import iso
 from memory.schema.memory import DAMAGED, Chunk, ChunkType, Memory, MemoryId, Status
 from memory.schema.query import ACTIVE, EVERYTHING, NONE
-from memory.schema.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import Invalid
-from memory.schema.times import iso
+from memory.schema.limits import iso
 from memory.store import Learned, TermVector
 from memory.store.sqlite import generations, memories
 from memory.store.sqlite.database import Part, reading, writing

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memory.schema.answer import Searched
 from memory.schema.errors import Invalid, StoreError
-from memory.schema.times import iso
+from memory.schema.limits import iso
 from memory.store import LINES, SEARCHES
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import key, moment

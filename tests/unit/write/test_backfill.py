@@ -14,7 +14,7 @@ from memory.config.config import Config
 from memory.engine.vectors import LOOK
 from memory.search.term_vectors.learn import LEAST
 from memory.store.sqlite.store import SqliteStore
-from memory.write.background import Background
+from memory.write.backfill import Background
 from oracle.ram import RamStore
 
 SOON = 60.0  # seconds; nothing here waits for so long unless it is broken

@@ -17,7 +17,7 @@ from memory.schema.kinds import Kind
 from memory.schema.limits import BODY_LIMIT
 from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, MemoryId
 from memory.store.sqlite.store import SqliteStore
-from memory.write.gradual import SHARE, WINDOWS, shares
+from memory.write.embed import SHARE, WINDOWS, long, shares
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -157,14 +157,14 @@ def excerpt(id: int, length: int) -> Excerpt:
 def test_shares_hold_everything_once_in_order_the_long_ones_last(lengths: list[int], most: int | None) -> None:
     found = list(shares([excerpt(id, length) for id, length in enumerate(lengths)], most))
 
-    short = [one.id for share in found if not share.long for one in share.excerpts]
-    long = [share.excerpts for share in found if share.long]
+    alone = [long(share[0]) for share in found]
+    short = [one.id for share, is_long in zip(found, alone, strict=True) if not is_long for one in share]
     assert short == [id for id, length in enumerate(lengths) if length <= SHARE]
-    assert [[one.id for one in share] for share in long] == [[id] for id, n in enumerate(lengths) if n > SHARE]
-    assert all(
-        sum(len(one.text) for one in share.excerpts) <= (most or BODY_LIMIT) for share in found if not share.long
-    )
-    assert [share.long for share in found] == sorted(share.long for share in found)
+    assert [[one.id for one in share] for share in found if long(share[0])] == [
+        [id] for id, n in enumerate(lengths) if n > SHARE
+    ]
+    assert all(sum(len(one.text) for one in share) <= (most or BODY_LIMIT) for share in found if not long(share[0]))
+    assert alone == sorted(alone)
 
 
 # One bad text -------------------------------------------------------------------------
