@@ -44,7 +44,6 @@ def evaluate(call: Call, a: Given) -> Shown:
         memory eval questions/ --cache ~/.cache/memory-eval --most 200 --picture frontier.svg
     """
     from memory.evaluate import Plan, report
-    from memory.evaluate.picture import picture
 
     drawn = None if a["picture"] is None else _drawn(a["picture"], frontier=not a["no_frontier"])
     plan = Plan(
@@ -62,7 +61,7 @@ def evaluate(call: Call, a: Given) -> Shown:
         click.echo(report.text(found))
     if drawn is not None:  # after what took minutes has been shown
         with explained(Invalid, f"cannot write {printable(str(drawn))}"):
-            write_file(os.path.realpath(drawn), picture(found).encode())
+            write_file(os.path.realpath(drawn), report.picture(found).encode())
     return Shown(None, "", [*map(notice, found.notices)])
 
 

@@ -1,48 +1,60 @@
 """
 How good the answers are, and how often they cost a call of the model, measured on sets of judged questions.
 
-A set is a folder (`memory.evaluate.judged`); its documents become memories of a store of their own
-(`memory.evaluate.build`); its questions are asked to every system of a table through the engine
-(`memory.evaluate.systems`); what comes back is weighed and added up (`memory.evaluate.measures`).
+A set is a folder (`memory.evaluate.judged`); its documents become memories of a store of their own (`opened`); its
+questions are asked to every system of a table through the engine (`memory.evaluate.systems`); what comes back is
+weighed and added up (`memory.evaluate.measures`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from memory.config.config import Config
+from memory.engine import Engine
 from memory.evaluate import judged
-from memory.evaluate.build import opened
-from memory.evaluate.measures import OfSet, Point, Summary, Unanswerable, line, outcomes, summaries
+from memory.evaluate.measures import OfSet, Summary, Unanswerable, line, outcomes, summaries
 from memory.evaluate.systems import (
     EFFORTS,
-    GREP,
+    FRONTIER,
     HYBRID,
     SYSTEMS,
     TIERED,
-    Chosen,
     answers,
     chosen,
+    document_id,
     effort,
     grepped,
     searched,
 )
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid
+from memory.schema.draft import Draft
+from memory.schema.errors import Invalid, StoreError
+from memory.schema.limits import LINE_LIMIT, TITLE_LIMIT, WHAT_OF_BODY
+from memory.schema.query import EVERYTHING, MOST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from memory.config.config import Config
-    from memory.engine import Engine
-    from memory.evaluate.build import Watch
-    from memory.evaluate.judged import Judged, Question
-    from memory.evaluate.systems import Asked, System
+    from memory.evaluate.judged import Document, Judged, Question
+    from memory.evaluate.systems import System
+    from memory.schema.memory import Memory
 
-__all__ = ["Evaluation", "Plan", "evaluate"]
+    Progress: TypeAlias = Callable[[int, int], None]
+    """Called with how much is done, and of how much."""
 
+    Watch: TypeAlias = Callable[[str], AbstractContextManager[Progress]]
+    """Makes a `Progress` for the work that a label names."""
+
+__all__ = ["Evaluation", "Plan", "evaluate", "opened", "settle"]
+
+BATCH = 256  # documents in one transaction
 OF_OTHERS = 200
 """How many questions of each other set are put to a set, unless one is named for that."""
 
@@ -97,63 +109,56 @@ def evaluate(folders: Sequence[Path], plan: Plan, watch: Watch) -> Evaluation:
         EmbedError: The model cannot be used.
         StoreError: A store cannot be made.
     """
-    wanted, notices = _wanted(plan)
+    notices: tuple[Notice, ...] = ()
+    if plan.systems is not None:
+        names = plan.systems
+    elif plan.config.embedding.provider == "none":
+        names = tuple(system.name for system in SYSTEMS if not system.dense)
+        notices = (Notice("no model is configured: only what needs none was measured", "Set `embedding.provider`."),)
+    else:
+        names = (*(system.name for system in SYSTEMS), FRONTIER)
+    systems = chosen(names)
+    efforts = [effort(value) for value in EFFORTS if plan.frontier and FRONTIER in names]
     sets = [judged.read(folder) for folder in judged.folders(folders)]
-    others = _others(sets, plan) if any(system.name == TIERED for system in wanted.systems) else [[] for _ in sets]
-    found = [_of_set(one, wanted, foreign, plan, watch) for one, foreign in zip(sets, others, strict=True)]
+    others = _others(sets, plan) if any(system.name == TIERED for system in systems) else [{} for _ in sets]
+    found = [_of_set(one, (systems, efforts), foreign, plan, watch) for one, foreign in zip(sets, others, strict=True)]
     return Evaluation(
         tuple(found),
         summaries([one.lines for one in found]),
-        summaries([[point.line for point in one.frontier] for one in found]),
+        summaries([one.frontier for one in found]),
         plan.most,
         notices,
     )
 
 
-def _wanted(plan: Plan) -> tuple[Chosen, tuple[Notice, ...]]:
+def _others(sets: Sequence[Judged], plan: Plan) -> list[dict[str, Sequence[Question]]]:
+    """For each set, the questions that its documents do not answer, by the name of the set they are from."""
+    if plan.against is None:
+        most = min(OF_OTHERS, plan.most or OF_OTHERS)
+        return [
+            {other.name: judged.sample(other.questions, most) for other in sets if other is not one} for one in sets
+        ]
+    place, name = plan.against.resolve(), judged.name(plan.against)
+    if not (questions := judged.questions(plan.against)):
+        raise Invalid(f"{name} has no questions to ask", hint="Its queries.jsonl is empty.")
+    foreign = {name: judged.sample(questions, plan.most)}
+    return [foreign if one.folder.resolve() != place else {} for one in sets]
+
+
+def _of_set(
+    one: Judged,
+    wanted: tuple[Sequence[System], Sequence[System]],
+    others: Mapping[str, Sequence[Question]],
+    plan: Plan,
+    watch: Watch,
+) -> OfSet:
     """
-    The systems to measure, and notices about those left out.
-
-    Raises:
-        Invalid: There is no system of a name.
+    Args:
+        wanted: The systems and the efforts.
     """
-    if plan.systems is not None:
-        found = chosen(plan.systems)
-    elif plan.config.embedding.provider == "none":
-        notice = Notice("no model is configured: only what needs none was measured", "Set `embedding.provider`.")
-        return Chosen(tuple(system for system in SYSTEMS if not system.dense), frontier=False), (notice,)
-    else:
-        found = Chosen(SYSTEMS, frontier=True)
-    return found._replace(frontier=found.frontier and plan.frontier), ()
-
-
-class _Foreign(NamedTuple):
-    """Questions of another set."""
-
-    name: str
-    questions: Sequence[Question]
-
-
-def _others(sets: Sequence[Judged], plan: Plan) -> list[list[_Foreign]]:
-    """For each set, the questions that its documents do not answer."""
-    if plan.against is not None:
-        place, name = plan.against.resolve(), judged.name(plan.against)
-        if not (questions := judged.questions(plan.against)):
-            raise Invalid(f"{name} has no questions to ask", hint="Its queries.jsonl is empty.")
-        foreign = _Foreign(name, judged.sample(questions, plan.most))
-        return [[foreign] if one.folder.resolve() != place else [] for one in sets]
-    most = min(OF_OTHERS, plan.most or OF_OTHERS)
-    return [
-        [_Foreign(other.name, judged.sample(other.questions, most)) for other in sets if other is not one]
-        for one in sets
-    ]
-
-
-def _of_set(one: Judged, wanted: Chosen, others: Sequence[_Foreign], plan: Plan, watch: Watch) -> OfSet:
+    systems = [*wanted[0], *wanted[1]]
     questions = judged.sample(one.questions, plan.most)
-    efforts = [effort(value) for value in EFFORTS] if wanted.frontier else []
-    systems = (*wanted.systems, *efforts)
-    total = len(questions) * len(systems) + sum(len(foreign.questions) for foreign in others)
+    total = len(questions) * len(systems) + sum(map(len, others.values()))
     embeds = plan.config.embedding.provider != "none" and any(system.embeds for system in systems)
     with opened(one, plan.config, plan.cache, embeds=embeds, watch=watch) as engine:
         with watch(f"{one.name}: asking") as progress:
@@ -162,10 +167,20 @@ def _of_set(one: Judged, wanted: Chosen, others: Sequence[_Foreign], plan: Plan,
             def each() -> None:
                 progress(next(done), total)
 
-            asked = {system.name: _asked(engine, one, system, questions, each) for system in systems}
-            unanswerable = tuple(_unanswerable(engine, one, foreign, each) for foreign in others)
+            asked = {
+                system.name: grepped(one.documents, questions, each)
+                if system.mode is None
+                else searched(engine, system, questions, each)
+                for system in systems
+            }
+            unanswerable = tuple(
+                _unanswerable(engine, name, judged.grouped(foreign, one.documents), each)
+                for name, foreign in others.items()
+            )
         status = engine.maintenance.status()
-    hybrid = asked.get(HYBRID)
+    lines, frontier = (
+        tuple(line(system.name, asked[system.name], asked.get(HYBRID)) for system in several) for several in wanted
+    )
     return OfSet(
         name=one.name,
         documents=len(one.documents),
@@ -175,25 +190,120 @@ def _of_set(one: Judged, wanted: Chosen, others: Sequence[_Foreign], plan: Plan,
         unknown=one.unknown,
         waiting=status.counts.queued if embeds else 0,
         model=status.configured if embeds else "",
-        lines=tuple(line(system.name, asked[system.name], hybrid) for system in wanted.systems),
-        frontier=tuple(
-            Point(value, line(system.name, asked[system.name], hybrid))
-            for value, system in zip(EFFORTS, efforts, strict=False)
-        ),
+        lines=lines,
+        frontier=frontier,
         unanswerable=unanswerable,
     )
 
 
-def _asked(
-    engine: Engine, one: Judged, system: System, questions: Sequence[Question], each: Callable[[], None]
-) -> list[Asked]:
-    if system.name == GREP:
-        return grepped(one.documents, questions, each)
-    return searched(engine, system, questions, each)
+def _unanswerable(engine: Engine, name: str, questions: Sequence[Question], each: Callable[[], None]) -> Unanswerable:
+    (tiered,) = chosen([TIERED])
+    found = [str(answer.outcome) for answer, _ in answers(engine, tiered, questions, each)]
+    return Unanswerable(name, len(found), outcomes(found))
 
 
-def _unanswerable(engine: Engine, one: Judged, foreign: _Foreign, each: Callable[[], None]) -> Unanswerable:
-    tiered = next(system for system in SYSTEMS if system.name == TIERED)
-    questions = judged.grouped(foreign.questions, one.documents)
-    names = [str(answer.outcome) for answer, _ in answers(engine, tiered, questions, each)]
-    return Unanswerable(foreign.name, len(names), outcomes(names))
+# The store of a set --------------------------------------------------------------
+
+
+@contextmanager
+def opened(one: Judged, config: Config, cache: Path | None, *, embeds: bool, watch: Watch) -> Generator[Engine]:
+    """
+    An engine on a store of the set's documents, never on the user's own.
+
+    Args:
+        config: Only its model and search settings count.
+        cache: Keeps stores between runs, each in a folder of its own; an interrupted one continues where it was. None
+            builds the store in a temporary folder.
+        embeds: Whether vectors are needed.
+
+    Raises:
+        Invalid: A document cannot be saved, or an id looks like a secret.
+        StoreError: The store cannot be made, or the one in the cache has other documents.
+        EmbedError: The model cannot be used; what was embedded is kept.
+    """
+    name = f"{one.name}-{one.fingerprint}"
+    with TemporaryDirectory(prefix="memory-eval-") if cache is None else nullcontext(cache / name) as home:
+        embedding = replace(config.embedding, fill="lazy")  # `settle` embeds, in large batches and with progress
+        own = Config(home=str(home), store=config.store, embedding=embedding, search=config.search)
+        with Engine.open(own, lasting=False) as engine:
+            _keep(engine, one, watch)
+            _check(engine, one)
+            if embeds:
+                with watch(f"{one.name}: embedding") as progress:
+                    settle(engine, progress)
+            yield engine
+
+
+def settle(engine: Engine, progress: Progress) -> None:
+    """
+    Make everything that is derived from the memories, so that no search has to wait for it.
+
+    So a store is measured as it is after a while of rest. If vectors of another model are active,
+    those of the configured one are added beside them.
+
+    Raises:
+        EmbedError: The model cannot be used; what was embedded is kept.
+    """
+    if engine.vectors.embedders.outdated():
+        engine.vectors.reindex(progress, keep=True)
+    else:
+        engine.vectors.embed(progress)
+        engine.vectors.learn(anew=True)
+
+
+def _keep(engine: Engine, one: Judged, watch: Watch) -> None:
+    """Save the documents that are not saved yet, in the order of their file."""
+    total, known = len(one.documents), engine.maintenance.status().counts.memories
+    if known >= total:
+        return
+    with watch(f"{one.name}: keeping") as progress:
+        for first in range(known, total, BATCH):
+            batch = one.documents[first : first + BATCH]
+            drafts = [_draft(document) for document in batch]
+            try:
+                engine.save_all(drafts)
+            except Invalid:
+                for document, draft in zip(batch, drafts, strict=True):  # find the one to name in the error
+                    with judged.placed(document.place):
+                        engine.save(draft)
+                raise
+            progress(min(first + BATCH, total), total)
+
+
+def _draft(document: Document) -> Draft:
+    """The draft of a document. A text too long for a head becomes details, and its beginning the head."""
+    long = len(document.text) > LINE_LIMIT
+    title = " ".join(document.title.split())[:TITLE_LIMIT]
+    with judged.placed(document.place):
+        return Draft(
+            title=title or "-",
+            what=document.text[: WHAT_OF_BODY if long else LINE_LIMIT],
+            body=document.text if long else "",
+            project=document.group,
+            metadata={"id": document.id},
+        )
+
+
+def _check(engine: Engine, one: Judged) -> None:
+    """
+    Check that the store has exactly the set's documents.
+
+    Raises:
+        Invalid: An id was taken for a secret.
+        StoreError: The store in the cache has other documents.
+    """
+    known = {document_id(memory) for memory in _every(engine)}
+    missing = next((document for document in one.documents if document.id not in known), None)
+    if missing is not None and engine.documents.clean(missing.id) != missing.id:
+        raise Invalid(f"{missing.place}: the id looks like a secret, which is never kept", hint="Give it another id.")
+    if missing is not None or len(known) != len(one.documents):
+        raise StoreError(
+            f"{engine.config.database} does not hold the documents of {one.name}", hint="Remove its folder."
+        )
+
+
+def _every(engine: Engine) -> Generator[Memory]:
+    after = None
+    while page := engine.documents.recent(EVERYTHING, MOST, after=after):
+        yield from page
+        after = page[-1]

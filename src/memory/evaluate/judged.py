@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import contextmanager
 from hashlib import sha256
 from random import Random
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memory.config.files import BULK_BYTES, contents, utf8
 from memory.schema.errors import Invalid, explained
@@ -15,7 +16,7 @@ from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_rep
 from memory.schema.query import QUERY_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from pathlib import Path
 
 CORPUS, QUERIES, JUDGMENTS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
@@ -32,14 +33,14 @@ class Document(NamedTuple):
     """
     Attributes:
         group: Questions of a group are asked only among its documents.
-        line: Its line in the file, from 1.
+        place: Where it stands, for errors: the file and the line.
     """
 
     id: str
     text: str
     title: str = ""
     group: str | None = None
-    line: int = 0
+    place: str = ""
 
 
 class Question(NamedTuple):
@@ -52,6 +53,9 @@ class Question(NamedTuple):
     text: str
     group: str | None = None
     relevant: Mapping[str, float] = MappingProxyType({})
+
+
+Item = TypeVar("Item", Document, Question)
 
 
 class Judged(NamedTuple):
@@ -124,14 +128,14 @@ def questions(folder: Path) -> tuple[Question, ...]:
     Raises:
         Invalid: As in `read`.
     """
-    found: dict[str, Question] = {}
-    for place, _, row in _rows(folder / QUERIES):
+
+    def question(place: str, row: Mapping[str, Any]) -> Question:
         one = Question(_id(row, place, QUERIES), _text(row, "text", place, QUERY_LIMIT), _group(row, place))
         if not one.text.strip():
             raise Invalid(f"{place}: a question without text", hint=ROWS[QUERIES])
-        if found.setdefault(one.id, one) is not one:
-            raise Invalid(f"{place}: the id {clipped_repr(one.id)} is there already")
-    return tuple(found.values())
+        return one
+
+    return _each(folder / QUERIES, question)
 
 
 def sample(asked: Sequence[Question], most: int | None) -> Sequence[Question]:
@@ -146,13 +150,11 @@ def grouped(foreign: Sequence[Question], documents: Sequence[Document]) -> list[
 
 
 def _documents(folder: Path) -> tuple[Document, ...]:
-    found: dict[str, Document] = {}
-    for place, line, row in _rows(folder / CORPUS):
+    def document(place: str, row: Mapping[str, Any]) -> Document:
         text, title = _text(row, "text", place, BODY_LIMIT), _text(row, "title", place, BODY_LIMIT, needed=False)
-        one = Document(_id(row, place, CORPUS), text, title, _group(row, place), line)
-        if found.setdefault(one.id, one) is not one:
-            raise Invalid(f"{place}: the id {clipped_repr(one.id)} is there already")
-    return tuple(found.values())
+        return Document(_id(row, place, CORPUS), text, title, _group(row, place), place)
+
+    return _each(folder / CORPUS, document)
 
 
 def _judgments(path: Path, asked: set[str], documents: set[str]) -> tuple[dict[str, dict[str, float]], int]:
@@ -195,8 +197,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, line.removesuffix("\r")
 
 
-def _rows(path: Path) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """JSON objects, each with its place and line number."""
+def _each(path: Path, made: Callable[[str, Mapping[str, Any]], Item]) -> tuple[Item, ...]:
+    """What is made of each JSON object, given its place; no two have the same id."""
+    found: dict[str, Item] = {}
     for number, line in _lines(path):
         place = f"{printable(str(path))}:{number}"
         try:
@@ -205,7 +208,10 @@ def _rows(path: Path) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
             raise Invalid(f"{place}: not JSON: {error}", hint=ROWS[path.name]) from error
         if not isinstance(row, dict):
             raise Invalid(f"{place}: expected an object, not {clipped_repr(row)}", hint=ROWS[path.name])
-        yield place, number, row
+        one = made(place, row)
+        if found.setdefault(one.id, one) is not one:
+            raise Invalid(f"{place}: the id {clipped_repr(one.id)} is there already")
+    return tuple(found.values())
 
 
 def _id(row: Mapping[str, Any], place: str, file: str) -> str:
@@ -231,8 +237,15 @@ def _group(row: Mapping[str, Any], place: str) -> str | None:
 
 
 def _checked(text: str, field: str, place: str, limit: int) -> str:
-    try:
+    with placed(place):
         check_text(f'"{field}"', text, limit)
+    return text
+
+
+@contextmanager
+def placed(place: str) -> Generator[None]:
+    """Begin an error that is raised inside with the place of what is wrong."""
+    try:
+        yield
     except Invalid as error:
         raise Invalid(f"{place}: {error}", hint=error.hint) from error
-    return text

@@ -137,16 +137,6 @@ class Line(NamedTuple):
     outcomes: tuple[Share, ...]
 
 
-class Point(NamedTuple):
-    """
-    Attributes:
-        effort: 0..1; see the setting `search.effort`.
-    """
-
-    effort: float
-    line: Line
-
-
 class Unanswerable(NamedTuple):
     """
     Questions of another set, put to documents that do not answer them, with the system "tiered".
@@ -169,6 +159,7 @@ class OfSet(NamedTuple):
         skipped, unknown: See `memory.evaluate.judged.Judged`.
         waiting: Chunks without a vector, because the model did not take them.
         model: Provider and model; empty if none was needed.
+        frontier: A line for each effort of `EFFORTS`, or none.
     """
 
     name: str
@@ -180,7 +171,7 @@ class OfSet(NamedTuple):
     waiting: int
     model: str
     lines: tuple[Line, ...]
-    frontier: tuple[Point, ...]
+    frontier: tuple[Line, ...]
     unanswerable: tuple[Unanswerable, ...]
 
     def line(self, system: str) -> Line | None:

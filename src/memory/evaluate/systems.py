@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.engine import Engine
-from memory.evaluate.build import name
 from memory.evaluate.measures import Measures, measures
 from memory.schema.errors import Invalid, did_you_mean
 from memory.schema.query import ACTIVE, Mode, Query, Scope
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from memory.config.settings import SearchSettings
     from memory.evaluate.judged import Document, Question
     from memory.schema.answer import Answer
+    from memory.schema.memory import Memory
 
 
 class System(NamedTuple):
@@ -93,14 +93,9 @@ def effort(value: float) -> System:
     return System(f"effort {value:.1f}", Mode.TIERED, {"gate": "auto", "effort": value})
 
 
-class Chosen(NamedTuple):
-    systems: tuple[System, ...]
-    frontier: bool
-
-
-def chosen(names: Sequence[str]) -> Chosen:
+def chosen(names: Sequence[str]) -> tuple[System, ...]:
     """
-    The systems with these names, in the order of the table.
+    The systems with these names, in the order of the table; "frontier" may be among them.
 
     Raises:
         Invalid: No name is given, or one does not exist; the error suggests the nearest.
@@ -111,7 +106,7 @@ def chosen(names: Sequence[str]) -> Chosen:
     for one in names:
         if one not in known:
             raise Invalid(f"no system {one!r}", hint=did_you_mean(one, known))
-    return Chosen(tuple(system for system in SYSTEMS if system.name in names), FRONTIER in names)
+    return tuple(system for system in SYSTEMS if system.name in names)
 
 
 # Asking them ---------------------------------------------------------------------
@@ -182,7 +177,7 @@ def searched(engine: Engine, system: System, questions: Sequence[Question], each
     """
     found = []
     for question, (answer, seconds) in zip(questions, answers(engine, system, questions, each), strict=True):
-        worth = measures([name(hit.memory) for hit in answer.hits], question.relevant)
+        worth = measures([document_id(hit.memory) for hit in answer.hits], question.relevant)
         called = any(step.name == CALL for step in answer.steps)
         found.append(Asked(worth, seconds, called, str(answer.tier), str(answer.outcome)))
     return found
@@ -213,3 +208,8 @@ def _grep(texts: Sequence[tuple[str, str]], asked: str) -> list[str]:
     counted = [(sum(word in text for word in words), id) for id, text in texts]
     held = [(count, id) for count, id in counted if count]
     return [id for _, id in sorted(held, key=lambda one: -one[0])[:LIMIT]]
+
+
+def document_id(memory: Memory) -> str:
+    """The id of the document from which a memory was made."""
+    return str(memory.metadata["id"])

@@ -12,10 +12,21 @@ from judged_made import THINGS, documents, jsonl, judged, judgments, questions
 
 from memory import Config
 from memory.config.config import EmbeddingSettings, SearchSettings
-from memory.evaluate import Plan, build, evaluate, judged as reading
+from memory.evaluate import Plan, evaluate, judged as reading, opened as store_opened
 from memory.evaluate.judged import Document, Question
 from memory.evaluate.measures import Measures, line, summaries
-from memory.evaluate.systems import EFFORTS, FRONTIER, SYSTEMS, Asked, System, chosen, effort, grepped, searched
+from memory.evaluate.systems import (
+    EFFORTS,
+    FRONTIER,
+    SYSTEMS,
+    Asked,
+    System,
+    chosen,
+    document_id,
+    effort,
+    grepped,
+    searched,
+)
 from memory.schema.answer import Outcome
 from memory.schema.errors import Error, Invalid, StoreError
 from memory.schema.query import EVERYTHING, Mode, Query
@@ -43,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def opened(folder: Path, cache: Path | None = None, *, config: Config = CONFIG, embeds: bool = True, watch=unwatched):
-    return build.opened(reading.read(folder), config, cache, embeds=embeds, watch=watch)
+    return store_opened(reading.read(folder), config, cache, embeds=embeds, watch=watch)
 
 
 # Reading ----------------------------------------------------------------------
@@ -54,9 +65,8 @@ def test_a_set_is_its_documents_and_the_questions_that_they_answer(folder):
 
     assert (found.name, len(found.documents), len(found.questions)) == ("notes", 30, 10)
     assert (found.skipped, found.unknown) == (0, 0)
-    assert found.documents[1] == Document(
-        "d-pool-1", "Nobody had looked at postgres connections before the outage of spring.", "pool 1", None, 2
-    )
+    text = "Nobody had looked at postgres connections before the outage of spring."
+    assert found.documents[1] == Document("d-pool-1", text, "pool 1", None, f"{folder / 'corpus.jsonl'}:2")
     assert found.questions[0].relevant == {"d-pool-0": 2.0, "d-pool-1": 1.0}
 
 
@@ -161,7 +171,7 @@ def test_a_document_is_a_memory_with_its_id_and_its_group_as_project(tmp_path):
         kept = sorted(engine.recent(EVERYTHING, 100), key=lambda memory: memory.id)
         status = engine.status()
 
-    assert [(build.name(memory), memory.title, memory.what, memory.project) for memory in kept] == [
+    assert [(document_id(memory), memory.title, memory.what, memory.project) for memory in kept] == [
         (row["id"], row["title"], row["text"], row["group"]) for row in documents(groups=True)
     ]
     assert (status.counts.queued, status.generations[0][1]) == (0, 60)
@@ -239,7 +249,7 @@ def test_what_was_interrupted_goes_on_where_it_was(tmp_path, folder, at):
 
     done += [("", 0)] * 5
     with opened(folder, tmp_path / "cache", config=config, watch=watch) as engine:
-        names = sorted(build.name(memory) for memory in engine.recent(EVERYTHING, 1_000))
+        names = sorted(document_id(memory) for memory in engine.recent(EVERYTHING, 1_000))
         status = engine.status()
     assert names == sorted(str(row["id"]) for row in rows)
     assert (status.counts.queued, status.generations[0][1]) == (0, 630)
@@ -354,8 +364,8 @@ def test_a_system_is_the_users_settings_but_for_what_it_changes():
 def test_systems_are_chosen_by_name_in_the_order_of_the_table():
     found = chosen(["tiered", "grep"])
 
-    assert ([system.name for system in found.systems], found.frontier) == (["grep", "tiered"], False)
-    assert chosen([FRONTIER]) == ((), True)
+    assert [system.name for system in found] == ["grep", "tiered"]
+    assert chosen([FRONTIER]) == ()
     with pytest.raises(Invalid, match="no system 'tired'") as error:
         chosen(["tired"])
     assert error.value.hint == "Did you mean 'tiered'?"
@@ -454,6 +464,6 @@ def test_progress_ends_with_all_questions_of_all_systems(folder):
 
     total = 10 * (len(SYSTEMS) + len(EFFORTS))
     assert told["notes: asking"] == [(done + 1, total) for done in range(total)]
-    assert [point.effort for point in found.sets[0].frontier] == list(EFFORTS)
+    assert [one.system for one in found.sets[0].frontier] == [f"effort {value:.1f}" for value in EFFORTS]
     assert len(THINGS) == found.sets[0].questions
     assert json.dumps([one.quality.ndcg10 for one in found.summary])

@@ -9,9 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from memory.evaluate import Evaluation
-from memory.evaluate.measures import Line, Mean, Measures, OfSet, Point, Share, Unanswerable, outcomes, summaries
-from memory.evaluate.picture import BOTTOM, COLOURS, INK, LEFT, RIGHT, TOP, picture
-from memory.evaluate.report import data as as_data, text as as_text
+from memory.evaluate.measures import Line, Mean, Measures, OfSet, Share, Unanswerable, outcomes, summaries
+from memory.evaluate.report import BOTTOM, COLOURS, INK, LEFT, RIGHT, TOP, data as as_data, picture, text as as_text
 from memory.evaluate.systems import EFFORTS, SYSTEMS
 from memory.schema.answer import Notice
 
@@ -33,14 +32,14 @@ def a_line(system: str, calls: float, relative: float | None = 0.9) -> Line:
 
 def a_set(name: str, relative: float | None = 0.9, *, frontier: bool = True) -> OfSet:
     lines = tuple(a_line(system.name, 0.3, relative) for system in SYSTEMS)
-    points = tuple(Point(value, a_line(f"effort {value:.1f}", value, relative)) for value in EFFORTS)
+    points = tuple(a_line(f"effort {value:.1f}", value, relative) for value in EFFORTS)
     others = (Unanswerable("others", 200, outcomes(["nothing_relevant"] * 3 + ["weak"])),)
     return OfSet(name, 1_400, 50, 225, 1, 2, 3, "hashed:hashed-64", lines, points if frontier else (), others)
 
 
 def an_evaluation(*sets: OfSet) -> Evaluation:
     over = [summaries([one.lines for one in sets])]
-    over.append(summaries([[point.line for point in one.frontier] for one in sets]))
+    over.append(summaries([one.frontier for one in sets]))
     return Evaluation(sets, *over, 50, (Notice("told", "hint"),))
 
 
