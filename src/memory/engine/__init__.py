@@ -42,10 +42,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def delegate(part: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+def delegate(part: str, method: Callable[Concatenate[Any, P], R], doc: str = "") -> Callable[Concatenate[Any, P], R]:
     """
-    A method of a part as a method of the whole, with the part's signature and docstring.
+    A method of a part as a method of the whole, with the part's signature.
+
+    Args:
         method: A method of the part's class.
+        doc: The docstring; empty for that of the method.
     """
     name = method.__name__
 
@@ -54,6 +57,7 @@ def delegate(part: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Co
         answer: R = getattr(getattr(whole, part), name)(*args, **values)
         return answer
 
+    call.__doc__ = doc or method.__doc__
     return call
 
 

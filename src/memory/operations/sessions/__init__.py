@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memory.engine import delegate
-from memory.operations.sessions.find import Finding
+from memory.operations.sessions.texts import Texts
 from memory.operations.sessions.use import Using
+from memory.schema.kinds import Kind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,8 +49,12 @@ class SessionMemory:
             raises: Raise a `memory.operations.sessions.errors.SessionError` instead of answering an error.
         """
         self._engine, self._raises = engine, raises
-        self._finding = Finding(engine, raises=raises)
-        self._using = Using(engine, source=source, project=project, folder=folder, raises=raises)
+        texts = partial(Texts, engine, source=source, project=project, raises=raises)
+        self._contexts, self._prompts = texts(Kind.SESSION_CONTEXT), texts(Kind.INPUT_PROMPT)
+        self._facts, self._working = texts(Kind.SYSTEM_MEMORY), texts(Kind.WORKING_MEMORY)
+        self._reports, self._remarks = texts(Kind.REPORT), texts(Kind.REPORT_OBSERVATION)
+        self._knowledge = texts(Kind.KNOWLEDGE_BASE)
+        self._using = Using(engine, folder=folder, raises=raises)
 
     @property
     def engine(self) -> Engine:
@@ -87,26 +93,46 @@ class SessionMemory:
             },
         }
 
-    store_session_context = delegate("_using", Using.store_session_context)
-    store_input_prompt = delegate("_using", Using.store_input_prompt)
-    store_system_memory = delegate("_using", Using.store_system_memory)
-    store_report = delegate("_using", Using.store_report)
-    store_report_observation = delegate("_using", Using.store_report_observation)
-    store_working_memory = delegate("_using", Using.store_working_memory)
-    store_knowledge_base = delegate("_using", Using.store_knowledge_base)
+    store_session_context = delegate(
+        "_contexts", Texts.keep_of_session, "Keep where a session stands, for who goes on with it (CAP D9)."
+    )
+    store_input_prompt = delegate(
+        "_prompts", Texts.keep_of_session, "Keep what a user asked for, verbatim; the same may be said twice (CAP D11)."
+    )
+    store_system_memory = delegate("_facts", Texts.keep_by_agent, "Keep commands, settings, addresses (CAP D12).")
+    store_report = delegate(
+        "_reports",
+        Texts.keep_by_agent,
+        "Keep what an agent found, Markdown, cut at its headings if it is long (CAP D13).",
+    )
+    store_report_observation = delegate(
+        "_remarks",
+        Texts.keep_by_agent,
+        "Keep what is to be added to a report or corrected in it; it stays whole (CAP D14, X10).",
+    )
+    store_working_memory = delegate(
+        "_working", Texts.keep_by_agent, "Keep what an agent found so far, cut like a report (CAP D15)."
+    )
+    store_knowledge_base = delegate("_knowledge", Texts.keep_by_category)
 
-    search_session_context = delegate("_finding", Finding.search_session_context)
-    search_input_prompts = delegate("_finding", Finding.search_input_prompts)
-    search_system_memory = delegate("_finding", Finding.search_system_memory)
-    search_reports_specific_chunks = delegate("_finding", Finding.search_reports_specific_chunks)
-    search_reports_section_context = delegate("_finding", Finding.search_reports_section_context)
-    search_reports_full_documents = delegate("_finding", Finding.search_reports_full_documents)
-    search_working_memory_specific_chunks = delegate("_finding", Finding.search_working_memory_specific_chunks)
-    search_working_memory_section_context = delegate("_finding", Finding.search_working_memory_section_context)
-    search_working_memory_full_documents = delegate("_finding", Finding.search_working_memory_full_documents)
-    search_knowledge_base_specific_chunks = delegate("_finding", Finding.search_knowledge_base_specific_chunks)
-    search_knowledge_base_section_context = delegate("_finding", Finding.search_knowledge_base_section_context)
-    search_knowledge_base_full_documents = delegate("_finding", Finding.search_knowledge_base_full_documents)
+    search_session_context = delegate("_contexts", Texts.of_session, "The contexts of a session (CAP D18).")
+    search_input_prompts = delegate("_prompts", Texts.of_session, "What users asked for in a session (CAP D19).")
+    search_system_memory = delegate("_facts", Texts.facts)
+    search_reports_specific_chunks = delegate("_reports", Texts.chunks_by_agent, "Chunks of reports (CAP D21).")
+    search_reports_section_context = delegate("_reports", Texts.sections_by_agent, "Sections of reports (CAP D23).")
+    search_reports_full_documents = delegate("_reports", Texts.documents_by_agent, "Whole reports (CAP D24).")
+    search_working_memory_specific_chunks = delegate(
+        "_working", Texts.chunks_by_agent, "Chunks of working memory (CAP D25)."
+    )
+    search_working_memory_section_context = delegate(
+        "_working", Texts.sections_by_agent, "Sections of working memory (CAP D25)."
+    )
+    search_working_memory_full_documents = delegate(
+        "_working", Texts.documents_by_agent, "Whole working memory (CAP D25)."
+    )
+    search_knowledge_base_specific_chunks = delegate("_knowledge", Texts.chunks_by_category)
+    search_knowledge_base_section_context = delegate("_knowledge", Texts.sections_by_category)
+    search_knowledge_base_full_documents = delegate("_knowledge", Texts.documents_by_category)
 
     load_session_context_for_task = delegate("_using", Using.load_session_context_for_task)
     expand_chunk_context = delegate("_using", Using.expand_chunk_context)

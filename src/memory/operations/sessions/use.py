@@ -1,4 +1,4 @@
-"""The sixteen tools that keep, and that use what is kept: load, expand, reconstruct, count, write, delete."""
+"""The nine tools that use what is kept, of whatever kind: load, expand, reconstruct, count, write, delete."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from memory.operations.render.data import row
 from memory.operations.sessions import rows
-from memory.operations.sessions.arguments import Filter, draft, named, needed
+from memory.operations.sessions.arguments import named, needed
 from memory.operations.sessions.envelope import answers, said
 from memory.schema.errors import NotFound
-from memory.schema.kinds import GENERAL, SESSION_KINDS, Kind
+from memory.schema.kinds import SESSION_KINDS
 from memory.schema.limits import iteration
 
 if TYPE_CHECKING:
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 
     from memory.engine import Engine
     from memory.operations.sessions.envelope import Envelope, Iteration, Name
-
-STORED = (
-    "memory_id:number? memory_type:text? agent_id:text? session_id:text? content_hash:text? chunks_created:number? "
-    "created_at:text?"
-)
-"""The fields of a StoreMemoryResult (CAP D36)."""
 
 LOADED = (
     "session_context:object? input_prompts:rows recent_reports:rows recent_report_observations:rows "
@@ -37,81 +31,12 @@ COUNTED = (
     "earliest_created:text? latest_created:text?"
 )
 
-stored = answers("store", STORED)
-
 
 class Using:
-    """
-    Of `memory.operations.sessions.SessionMemory`. A `memory_id` may be a number, its digits, a uid or the start of one.
+    """Of `memory.operations.sessions.SessionMemory`. A `memory_id` may be a number, its digits, a uid or the start of one."""
 
-    What keeps answers a StoreMemoryResult (CAP D9, D36).
-    """
-
-    def __init__(
-        self, engine: Engine, *, source: str | None, project: str | None, folder: Path | None, raises: bool
-    ) -> None:
-        self.engine, self.raises = engine, raises
-        self._source, self._project, self._folder = source, project, folder
-
-    @stored
-    def store_session_context(
-        self, session_id: str, session_iter: Iteration, content: str, task_code: Name = None, agent_id: Name = None
-    ) -> Envelope:
-        """Keep where a session stands, for who goes on with it (CAP D9)."""
-        return self._keep(Kind.SESSION_CONTEXT, content, Filter(agent_id, session_id, session_iter, task_code))
-
-    @stored
-    def store_input_prompt(
-        self, session_id: str, session_iter: Iteration, content: str, task_code: Name = None, agent_id: Name = None
-    ) -> Envelope:
-        """Keep what a user asked for, verbatim; the same may be said twice (CAP D11)."""
-        return self._keep(Kind.INPUT_PROMPT, content, Filter(agent_id, session_id, session_iter, task_code))
-
-    @stored
-    def store_system_memory(
-        self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
-    ) -> Envelope:
-        """Keep commands, settings, addresses (CAP D12)."""
-        return self._keep(Kind.SYSTEM_MEMORY, content, Filter(agent_id, session_id, session_iter, task_code))
-
-    @stored
-    def store_report(
-        self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
-    ) -> Envelope:
-        """Keep what an agent found, Markdown, cut at its headings if it is long (CAP D13)."""
-        return self._keep(Kind.REPORT, content, Filter(agent_id, session_id, session_iter, task_code))
-
-    @stored
-    def store_report_observation(
-        self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
-    ) -> Envelope:
-        """Keep what is to be added to a report or corrected in it; it stays whole (CAP D14, X10)."""
-        return self._keep(Kind.REPORT_OBSERVATION, content, Filter(agent_id, session_id, session_iter, task_code))
-
-    @stored
-    def store_working_memory(
-        self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
-    ) -> Envelope:
-        """Keep what an agent found so far, cut like a report (CAP D15)."""
-        return self._keep(Kind.WORKING_MEMORY, content, Filter(agent_id, session_id, session_iter, task_code))
-
-    @stored
-    def store_knowledge_base(self, agent_id: str, title: str, content: str, category: Name = GENERAL) -> Envelope:
-        """Keep what holds beyond a session, cut like a report (CAP D16)."""
-        filter = Filter(needed("agent_id", agent_id), category=category)
-        return self._keep(Kind.KNOWLEDGE_BASE, content, filter, title=title)
-
-    def _keep(self, kind: Kind, content: str, filter: Filter, *, title: Name = None) -> Envelope:
-        made = draft(kind, content, filter, title=title, project=self._project, source=self._source)
-        saved = self.engine.save(made)
-        memory, chunks, facts = saved.memory, saved.chunks, rows.stored(saved)
-        if saved.known:
-            why = f"the same {memory.kind} is kept here already, as memory {memory.id}: nothing was written"
-            return facts | {"success": False, "error": "ValidationError", "message": said(saved.notices, why)}
-        cut = f" in {chunks} chunks" if chunks > 1 else ""
-        return facts | {"message": said(saved.notices, f"kept as memory {memory.id}{cut}")}
-
-    # Using ---------------------------------------------------------------
+    def __init__(self, engine: Engine, *, folder: Path | None, raises: bool) -> None:
+        self.engine, self.raises, self._folder = engine, raises, folder
 
     @answers("use", LOADED)
     def load_session_context_for_task(self, session_id: str, session_iter: Iteration) -> Envelope:

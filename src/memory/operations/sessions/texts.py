@@ -1,15 +1,15 @@
-"""The twelve tools that search."""
+"""The nineteen tools that keep and search: each is about one kind, and kinds that are alike have the same."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.sessions import rows
-from memory.operations.sessions.arguments import Filter, needed
+from memory.operations.sessions.arguments import Filter, draft, needed
 from memory.operations.sessions.envelope import answers, said
 from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid
-from memory.schema.kinds import Kind
+from memory.schema.kinds import GENERAL
 from memory.schema.limits import check_text, clipped_repr
 from memory.schema.query import EVERYTHING, QUERY_LIMIT, Granularity, Mode, Query
 
@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.operations.sessions.envelope import Envelope, Iteration, Name
     from memory.schema.answer import Answer, Hit
+    from memory.schema.kinds import Kind
     from memory.schema.query import Scope
+
+STORED = (
+    "memory_id:number? memory_type:text? agent_id:text? session_id:text? content_hash:text? chunks_created:number? "
+    "created_at:text?"
+)
+"""The fields of a StoreMemoryResult (CAP D36)."""
 
 LISTED = "results:rows total_results:number query:text? filters:object limit:number? latest_first:flag"
 """The fields of a SearchMemoriesResult (CAP D36)."""
@@ -28,16 +35,17 @@ WORTH = "granularity tier:text? outcome:text? worth:text?"
 FOUND = f"results:rows total_results:number {WORTH}"
 """The fields of a GranularSearchResult (CAP D36)."""
 
+stored = answers("store", STORED)
 chunks = answers("search", FOUND, granularity="fine")
 sections = answers("search", FOUND, granularity="medium")
 documents = answers("search", f"{LISTED} {WORTH}", granularity="coarse")
 
 
-class Finding:
+class Texts:
     """
-    Of `memory.operations.sessions.SessionMemory`.
+    What is kept of one kind, for `memory.operations.sessions.SessionMemory`.
 
-    Searches for chunks and sections answer a GranularSearchResult, the others a SearchMemoriesResult (CAP D36). They go
+    What keeps answers a StoreMemoryResult (CAP D9, D36). Searches for chunks and sections answer a GranularSearchResult, the others a SearchMemoriesResult (CAP D36). They go
     through the engine's pipeline: keywords first, vectors when those are not enough. `tier` says which answered.
 
     Rows are in the order of `relevance`, 0..1. `similarity` is their cosine with the query, -1..1; a model in this process is
@@ -51,25 +59,51 @@ class Finding:
         rank: Of the tools for whole documents: rank them by their best chunk instead of by iteration.
     """
 
-    def __init__(self, engine: Engine, *, raises: bool) -> None:
-        self.engine, self.raises = engine, raises
+    def __init__(self, engine: Engine, kind: Kind, *, source: str | None, project: str | None, raises: bool) -> None:
+        self.engine, self.kind, self.raises = engine, kind, raises
+        self._source, self._project = source, project
+
+    @stored
+    def keep_of_session(
+        self, session_id: str, session_iter: Iteration, content: str, task_code: Name = None, agent_id: Name = None
+    ) -> Envelope:
+        """Keep what belongs to an iteration of a session (CAP D9, D11)."""
+        return self._keep(content, Filter(agent_id, session_id, session_iter, task_code))
+
+    @stored
+    def keep_by_agent(
+        self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
+    ) -> Envelope:
+        """Keep what an agent of a session writes (CAP D12 to D15)."""
+        return self._keep(content, Filter(agent_id, session_id, session_iter, task_code))
+
+    @stored
+    def keep_by_category(self, agent_id: str, title: str, content: str, category: Name = GENERAL) -> Envelope:
+        """Keep what holds beyond a session, cut like a report (CAP D16)."""
+        return self._keep(content, Filter(needed("agent_id", agent_id), category=category), title=title)
+
+    def _keep(self, content: str, filter: Filter, *, title: Name = None) -> Envelope:
+        made = draft(self.kind, content, filter, title=title, project=self._project, source=self._source)
+        saved = self.engine.save(made)
+        memory, chunks, facts = saved.memory, saved.chunks, rows.stored(saved)
+        if saved.known:
+            why = f"the same {memory.kind} is kept here already, as memory {memory.id}: nothing was written"
+            return facts | {"success": False, "error": "ValidationError", "message": said(saved.notices, why)}
+        cut = f" in {chunks} chunks" if chunks > 1 else ""
+        return facts | {"message": said(saved.notices, f"kept as memory {memory.id}{cut}")}
+
+    # Searching -----------------------------------------------------------
 
     @answers("search", LISTED)
-    def search_session_context(
+    def of_session(
         self, session_id: str, session_iter: Iteration = None, limit: int = 5, *, latest_first: bool = True
     ) -> Envelope:
-        """The contexts of a session (CAP D18)."""
-        return self._listed(Kind.SESSION_CONTEXT, session_id, session_iter, limit, latest_first=latest_first)
+        """All of a session (CAP D18, D19)."""
+        filter = Filter(session_id=needed("session_id", session_id), session_iter=session_iter)
+        return self._in_order(filter, limit, latest_first=latest_first)
 
     @answers("search", LISTED)
-    def search_input_prompts(
-        self, session_id: str, session_iter: Iteration = None, limit: int = 5, *, latest_first: bool = True
-    ) -> Envelope:
-        """What users asked for in a session (CAP D19)."""
-        return self._listed(Kind.INPUT_PROMPT, session_id, session_iter, limit, latest_first=latest_first)
-
-    @answers("search", LISTED)
-    def search_system_memory(
+    def facts(
         self,
         query: Name = None,
         agent_id: Name = None,
@@ -82,10 +116,10 @@ class Finding:
     ) -> Envelope:
         """Commands, settings, addresses, by a query or, without one, by iteration (CAP D20, X12)."""
         filter = Filter(agent_id, session_id, session_iter, task_code)
-        return self._whole(Kind.SYSTEM_MEMORY, filter, query, limit, rank=True, threshold=similarity_threshold)
+        return self._whole(filter, query, limit, rank=True, threshold=similarity_threshold)
 
     @chunks
-    def search_reports_specific_chunks(
+    def chunks_by_agent(
         self,
         query: str,
         agent_id: Name = None,
@@ -96,12 +130,12 @@ class Finding:
         *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
-        """Chunks of reports (CAP D21)."""
+        """Chunks of what agents write (CAP D21, D25)."""
         filter = Filter(agent_id, session_id, session_iter, task_code)
-        return self._parts(Kind.REPORT, filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
+        return self._parts(filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
 
     @sections
-    def search_reports_section_context(
+    def sections_by_agent(
         self,
         query: str,
         agent_id: Name = None,
@@ -112,12 +146,12 @@ class Finding:
         *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
-        """Sections of reports (CAP D23)."""
+        """Sections of what agents write (CAP D23, D25)."""
         filter = Filter(agent_id, session_id, session_iter, task_code)
-        return self._parts(Kind.REPORT, filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold)
+        return self._parts(filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold)
 
     @documents
-    def search_reports_full_documents(
+    def documents_by_agent(
         self,
         query: Name = None,
         agent_id: Name = None,
@@ -129,63 +163,12 @@ class Finding:
         similarity_threshold: float | None = None,
         rank: bool = False,
     ) -> Envelope:
-        """Whole reports (CAP D24)."""
+        """Whole texts of agents (CAP D24, D25)."""
         filter = Filter(agent_id, session_id, session_iter, task_code)
-        return self._whole(Kind.REPORT, filter, query, limit, rank=rank, threshold=similarity_threshold)
+        return self._whole(filter, query, limit, rank=rank, threshold=similarity_threshold)
 
     @chunks
-    def search_working_memory_specific_chunks(
-        self,
-        query: str,
-        agent_id: Name = None,
-        session_id: Name = None,
-        session_iter: Iteration = None,
-        task_code: Name = None,
-        limit: int = 10,
-        *,
-        similarity_threshold: float | None = None,
-    ) -> Envelope:
-        """Chunks of working memory (CAP D25)."""
-        filter = Filter(agent_id, session_id, session_iter, task_code)
-        return self._parts(Kind.WORKING_MEMORY, filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
-
-    @sections
-    def search_working_memory_section_context(
-        self,
-        query: str,
-        agent_id: Name = None,
-        session_id: Name = None,
-        session_iter: Iteration = None,
-        task_code: Name = None,
-        limit: int = 5,
-        *,
-        similarity_threshold: float | None = None,
-    ) -> Envelope:
-        """Sections of working memory (CAP D25)."""
-        filter = Filter(agent_id, session_id, session_iter, task_code)
-        return self._parts(
-            Kind.WORKING_MEMORY, filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold
-        )
-
-    @documents
-    def search_working_memory_full_documents(
-        self,
-        query: Name = None,
-        agent_id: Name = None,
-        session_id: Name = None,
-        session_iter: Iteration = None,
-        task_code: Name = None,
-        limit: int = 3,
-        *,
-        similarity_threshold: float | None = None,
-        rank: bool = False,
-    ) -> Envelope:
-        """Whole working memory (CAP D25)."""
-        filter = Filter(agent_id, session_id, session_iter, task_code)
-        return self._whole(Kind.WORKING_MEMORY, filter, query, limit, rank=rank, threshold=similarity_threshold)
-
-    @chunks
-    def search_knowledge_base_specific_chunks(
+    def chunks_by_category(
         self,
         query: str,
         agent_id: Name = None,
@@ -196,10 +179,10 @@ class Finding:
     ) -> Envelope:
         """Chunks of the knowledge base (CAP D26)."""
         filter = Filter(agent_id, category=category)
-        return self._parts(Kind.KNOWLEDGE_BASE, filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
+        return self._parts(filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
 
     @sections
-    def search_knowledge_base_section_context(
+    def sections_by_category(
         self,
         query: str,
         agent_id: Name = None,
@@ -210,12 +193,10 @@ class Finding:
     ) -> Envelope:
         """Sections of the knowledge base (CAP D26)."""
         filter = Filter(agent_id, category=category)
-        return self._parts(
-            Kind.KNOWLEDGE_BASE, filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold
-        )
+        return self._parts(filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold)
 
     @documents
-    def search_knowledge_base_full_documents(
+    def documents_by_category(
         self,
         query: Name = None,
         agent_id: Name = None,
@@ -227,49 +208,44 @@ class Finding:
     ) -> Envelope:
         """Whole entries of the knowledge base (CAP D26)."""
         filter = Filter(agent_id, category=category)
-        return self._whole(Kind.KNOWLEDGE_BASE, filter, query, limit, rank=rank, threshold=similarity_threshold)
+        return self._whole(filter, query, limit, rank=rank, threshold=similarity_threshold)
 
     # All of them ---------------------------------------------------------
 
-    def _listed(self, kind: Kind, session: str, iteration: Iteration, limit: int, *, latest_first: bool) -> Envelope:
-        filter = Filter(session_id=needed("session_id", session), session_iter=iteration)
-        return self._in_order(kind, filter, limit, latest_first=latest_first)
-
-    def _in_order(self, kind: Kind, filter: Filter, limit: int, *, latest_first: bool = True) -> Envelope:
-        scope = filter.scope(kind)
+    def _in_order(self, filter: Filter, limit: int, *, latest_first: bool = True) -> Envelope:
+        scope = filter.scope(self.kind)
         read, notices = self.engine.documents.listed(scope, limit, latest_first=latest_first)
         found = [rows.scoped(one) for one in read]
         why = "" if found else self._nothing(scope)
-        return _results(found, filter, kind, said(notices, why)) | {"limit": limit, "latest_first": bool(latest_first)}
+        return _results(found, filter, self.kind, said(notices, why)) | {
+            "limit": limit,
+            "latest_first": bool(latest_first),
+        }
 
-    def _whole(
-        self, kind: Kind, filter: Filter, query: Name, limit: int, *, rank: bool, threshold: float | None
-    ) -> Envelope:
+    def _whole(self, filter: Filter, query: Name, limit: int, *, rank: bool, threshold: float | None) -> Envelope:
         """Documents: by iteration, or ranked by their best chunk if that is asked for and there is a query."""
         check_text("query", "" if query is None else query, QUERY_LIMIT)
         if not (query and query.strip()) or rank is not True:
-            return self._in_order(kind, filter, limit) | {"query": query}
-        answer = self._answer(kind, filter, query, limit, Granularity.COARSE)
+            return self._in_order(filter, limit) | {"query": query}
+        answer = self._answer(filter, query, limit, Granularity.COARSE)
         hits = self._reaching(answer, threshold)
         read, notices = self.engine.documents.read([hit.memory for hit in hits])
         of = {hit.memory.id: hit for hit in hits}
         found = [rows.ranked(one, of[one.memory.id]) for one in read]
         message = said((*answer.notices, *notices), self._why(answer, hits))
-        return _results(found, filter, kind, message) | {"query": query, "limit": limit, **_worth(answer)}
+        return _results(found, filter, self.kind, message) | {"query": query, "limit": limit, **_worth(answer)}
 
-    def _parts(
-        self, kind: Kind, filter: Filter, query: str, limit: int, size: Granularity, *, threshold: float | None
-    ) -> Envelope:
-        answer = self._answer(kind, filter, query, limit, size)
+    def _parts(self, filter: Filter, query: str, limit: int, size: Granularity, *, threshold: float | None) -> Envelope:
+        answer = self._answer(filter, query, limit, size)
         shape = rows.chunk if size is Granularity.FINE else rows.section
         hits = self._reaching(answer, threshold)
         found = [shape(hit) for hit in hits]
         message = said(answer.notices, self._why(answer, hits))
         return {"results": found, "total_results": len(found), **_worth(answer), "message": message}
 
-    def _answer(self, kind: Kind, filter: Filter, query: str, limit: int, size: Granularity) -> Answer:
+    def _answer(self, filter: Filter, query: str, limit: int, size: Granularity) -> Answer:
         mode = Mode(self.engine.config.search.mode)
-        return self.engine.search(Query(query, limit, size, mode, filter.scope(kind), compared=True, topup=True))
+        return self.engine.search(Query(query, limit, size, mode, filter.scope(self.kind), compared=True, topup=True))
 
     def _reaching(self, answer: Answer, threshold: float | None) -> list[Hit]:
         if threshold is None or not self.engine.config.search.threshold_filtering:
@@ -292,10 +268,9 @@ class Finding:
         """Why there are no results: nothing found is not nothing kept."""
         if self.engine.documents.recent(scope, 1):
             return "there are some in this scope, but none that matches"
-        (kind,) = scope.kinds
         if self.engine.documents.recent(EVERYTHING._replace(kinds=scope.kinds), 1):
-            return f"no {kind} is kept in this scope, though elsewhere there is"
-        return f"no {kind} is kept yet"
+            return f"no {self.kind} is kept in this scope, though elsewhere there is"
+        return f"no {self.kind} is kept yet"
 
 
 def _worth(answer: Answer) -> dict[str, str]:
