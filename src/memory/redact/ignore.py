@@ -144,6 +144,7 @@ MARKED = "marked"
 """The name under which text between the tags is reported."""
 
 _TAG = r"<(/?)redacted\s{0,8}>"
+MARK = "[redacted"  # how every marker begins
 _MARKER = r"\[redacted(?::([^\[\]\s]{1,64}))?\]"
 
 

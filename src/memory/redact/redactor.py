@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memory.redact.assigned import FIELD, assigned, without_named
 from memory.redact.contexts import ADDRESSES, COMMANDS, CONTEXTS
-from memory.redact.ignore import MARKED, between, marked, marker
+from memory.redact.ignore import MARK, MARKED, between, marked, marker
 from memory.redact.patterns import FORMATS, KEYS, SOLID, Rule, compiled
 from memory.schema.errors import Invalid
 from memory.schema.limits import DEPTH_LIMIT
@@ -129,6 +129,8 @@ class Redactor:
 
     def _unmarked(self, text: str, found: list[str]) -> str:
         """The text with each stretch between its markers redacted separately."""
+        if MARK not in text:
+            return self._stretch(text, found)
         pieces, end = [], 0
         for start, stop in between(text, self._names):
             pieces += [text[end:start], self._stretch(text[start:stop], found)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory.schema.space import Space, Vectors, Window
+    from memory.schema.space import Embedded, Space, Vectors, Window
     from memory.store.sqlite.rows import Row
 
     Sums: TypeAlias = NDArray[np.float64]
@@ -180,6 +180,18 @@ def add(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequenc
         [(window.chunk, window.window, vectors[window.row].tobytes()) for window in windows],
     )
     _add(db, generation, vectors[[window.row for window in windows]].sum(axis=0, dtype=np.float64), len(windows))
+
+
+def add_new(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: str) -> set[int]:
+    """Add the vectors of new chunks, if their space lives; those that have one in the active generation now."""
+    answering, generation = active(db), living(db, embedded.space)
+    if generation is None and not every(db):
+        generation = answering = begin(db, embedded.space, now)
+    if generation is None:
+        return set()  # the store is in another space
+    windows = [window._replace(chunk=ids[window.chunk]) for window in embedded.windows]
+    add(db, generation, embedded.vectors, windows)
+    return {window.chunk for window in windows} if generation == answering else set()
 
 
 def forget(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:

@@ -19,6 +19,7 @@ from memory.store.sqlite.rows import (
     ODD,
     body,
     chunk,
+    columns,
     fetched,
     key,
     listed,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from memory.schema.document import Details
     from memory.schema.memory import Chunk, ChunkId, Memory
     from memory.schema.query import Scope
-    from memory.schema.space import Embedded
     from memory.store import Entry, Match
     from memory.store.sqlite.rows import Row
 
@@ -297,8 +297,7 @@ def outlines(db: apsw.Connection, ids: Sequence[MemoryId]) -> dict[MemoryId, lis
 def _values(entry: Entry) -> dict[str, Any]:
     """The columns that an entry's draft gives, also to a memory that is there."""
     values: dict[str, Any] = {name: getattr(entry.draft, name) for name in SHARED}
-    for name in ("tags", "related_files", "metadata"):
-        values[name] = packed(values[name])
+    values |= columns(entry.draft)
     facts = {"content_hash": entry.content_hash, "body_size": len(entry.draft.body), "flags": " ".join(entry.flags)}
     return values | facts | {"updated_at": iso(entry.moment)}
 
@@ -332,7 +331,7 @@ def _write_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> None:
     ids: list[int] = [db.execute(insert, tuple(values.values())).get for values in rows]
     if entry.draft.keyword_only:
         return
-    embedded = _embed(db, ids, entry.embedded, iso(entry.moment)) if entry.embedded else set()
+    embedded = generations.add_new(db, ids, entry.embedded, iso(entry.moment)) if entry.embedded else set()
     waiting = [(chunk_id,) for chunk_id in ids if chunk_id not in embedded]
     db.executemany("insert into embed_queue (chunk_id) values (?)", waiting)
 
@@ -355,16 +354,3 @@ def _chunk(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
         "files": " ".join(entry.draft.related_files) if first else "",
         "grams": entry.grams[number],
     }
-
-
-def _embed(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: str) -> set[int]:
-    """Add the vectors of new chunks, if their space lives; those that have one in the active generation now."""
-    active = generations.active(db)
-    generation = generations.living(db, embedded.space)
-    if generation is None and not generations.every(db):
-        generation = active = generations.begin(db, embedded.space, now)
-    if generation is None:
-        return set()  # the store is in another space
-    windows = [window._replace(chunk=ids[window.chunk]) for window in embedded.windows]
-    generations.add(db, generation, embedded.vectors, windows)
-    return {window.chunk for window in windows} if generation == active else set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,10 +14,11 @@ from memory.schema.memory import DAMAGED, Chunk, ChunkType, Memory, MemoryId, St
 from memory.schema.query import ACTIVE, EVERYTHING, NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import apsw
 
+    from memory.schema.draft import Draft
     from memory.schema.query import Scope
 
 Values: TypeAlias = "list[Any]"
@@ -168,11 +168,16 @@ def tagged(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text)) if readable("tags", text) else ()
 
 
+def columns(texts: Draft | Memory) -> dict[str, str]:
+    """The columns that hold JSON."""
+    tags, files = packed(texts.tags), packed(texts.related_files)
+    return {"tags": tags, "related_files": files, "metadata": json.dumps(dict(texts.metadata))}
+
+
 def record(memory: Memory) -> str:
     """A memory as JSON, its fields by name: a record must be read when `memories` has more columns than now."""
     values: dict[str, Any] = {name: getattr(memory, name) for name in COLUMNS}
-    for name in ("tags", "related_files", "metadata"):
-        values[name] = packed(values[name])
+    values |= columns(memory)
     for name in ("created_at", "updated_at", "accessed_at"):
         values[name] = values[name] and iso(values[name])
     return json.dumps(values | {"flags": " ".join(memory.flags)})
@@ -184,11 +189,8 @@ def recorded(record: str) -> Memory:
     return memory(values[name] for name in COLUMNS)
 
 
-def packed(value: Sequence[str] | Mapping[str, object]) -> str:
-    """JSON that SQLite takes: metadata may hold lone surrogates, which must be escaped; drafts check other texts."""
-    if isinstance(value, Mapping):
-        return json.dumps(dict(value))
-    return json.dumps(value, ensure_ascii=False)
+packed: Callable[[Sequence[str]], str] = json.JSONEncoder(ensure_ascii=False).encode
+"""A list of texts as JSON. Not for metadata: it may hold lone surrogates, which must be escaped for SQLite."""
 
 
 def key(id: int) -> int:
