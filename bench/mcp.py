@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING, Self
 
 from memory import Config, Engine, Mode, Query
 from memory.config.config import EmbeddingSettings
-from memory.operations.toolsets import ALL, chosen, toolsets
+from memory.config.settings import TOOLSETS
+from memory.operations.operation import chosen
 from memory.text.tokens import tokens
 from report import Figure, barred, figure, keep, setting, table
 from speed import environment, turns
@@ -180,7 +181,7 @@ def rested(sides: Mapping[str, Callable[[str], object]], texts: Sequence[str]) -
 def room() -> list[Figure]:
     """Estimated tokens of the tools of each toolset as they are listed (see `memory.text.tokens`, which errs high)."""
     figures = []
-    for name in (*toolsets(), ALL):
+    for name in TOOLSETS:
         tools = chosen([name])
         said = [{"name": one.name, "description": one.description, "inputSchema": one.input} for one in tools]
         more = [one | {"outputSchema": tool.returns} for one, tool in zip(said, tools, strict=True)]

@@ -16,9 +16,10 @@ import click
 from memory.cli import COMMANDS, cli
 from memory.config.config import Config, keys, meaning, value
 from memory.config.edit import example
+from memory.config.settings import TOOLSETS
 from memory.mcp.prompts import PROMPTS
 from memory.mcp.resources import FIXED, MEMORY
-from memory.operations.toolsets import chosen, toolsets
+from memory.operations.operation import chosen
 
 if TYPE_CHECKING:
     from memory.operations.arguments import Parameter
@@ -140,7 +141,7 @@ def tools() -> str:
         "",
         "The server's own folder says nothing of such a client: without roots it names the project itself.",
     ]
-    for name in toolsets():
+    for name in TOOLSETS[:-1]:
         lines += ["", f"## Toolset `{name}`"]
         for tool in chosen([name]):
             lines += ["", f"### {tool.name}", "", tool.description, ""]

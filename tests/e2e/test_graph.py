@@ -10,7 +10,7 @@ import pytest
 from agent import ERAS, Agent, taken, tells_arguments, text
 from command import Shell
 
-from memory.operations.toolsets import chosen
+from memory.operations.operation import chosen
 from memory.text.display import INTRODUCTION
 
 if TYPE_CHECKING:

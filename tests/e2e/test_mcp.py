@@ -17,7 +17,7 @@ from agent import ERAS, Agent, text
 from command import COMMAND, Shell
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
-from memory.operations.toolsets import chosen
+from memory.operations.operation import chosen
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def test_the_tools_say_what_they_change(agent):
 
 
 def test_the_core_tools_do_not_load_the_others():
-    code = "import sys; from memory.operations.toolsets import chosen; chosen(['core']); print(*sys.modules)"
+    code = "import sys; from memory.operations.operation import chosen; chosen(['core']); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
     others = tuple(f"memory.operations.{name}" for name in ("graph", "research", "sessions"))

@@ -11,7 +11,7 @@ import pytest
 from agent import Agent, text
 from command import COMMAND, Shell
 
-from memory.operations.toolsets import chosen
+from memory.operations.operation import chosen
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:

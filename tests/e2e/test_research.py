@@ -19,8 +19,8 @@ from agent import ERAS, Agent, taken, tells_arguments, text
 from command import Shell
 
 from memory.mcp.server import RESEARCH
+from memory.operations.operation import chosen
 from memory.operations.research.text import MORE
-from memory.operations.toolsets import chosen
 from memory.text.display import INTRODUCTION, MARK
 
 if TYPE_CHECKING:

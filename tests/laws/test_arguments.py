@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from profiles import examples
 
 from memory.operations.arguments import checked
-from memory.operations.toolsets import chosen
+from memory.operations.operation import chosen
 from memory.schema.errors import Invalid
 from memory.schema.limits import NAME_LIMIT
 

@@ -12,7 +12,7 @@ import mcp_types as types
 from command import COMMAND
 from mcp import Client, StdioServerParameters
 
-from memory.operations.toolsets import chosen
+from memory.operations.operation import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence

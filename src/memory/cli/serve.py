@@ -56,7 +56,7 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
         )
     keeper = _keeper(run)
     folder = keeper.config().folder if http else ""  # there is no token without settings
-    from memory.operations.toolsets import chosen
+    from memory.operations.operation import chosen
 
     settings = _configured(keeper)
     named = toolsets or (settings.toolsets,)

@@ -21,10 +21,9 @@ from pydantic import ValidationError
 from memory.mcp import prompts, resources
 from memory.mcp.client import Progress, Roots, client_name, client_project
 from memory.operations.arguments import checked
-from memory.operations.operation import Call
+from memory.operations.operation import Call, unknown
 from memory.operations.render import data, recall
 from memory.operations.render.recall import SERVED, for_agents
-from memory.operations.toolsets import unknown
 from memory.schema.errors import Error
 from memory.text.display import escape_invisible
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.operations.arguments import Parameter
 from memory.operations.notes import EVERYWHERE, UNKNOWN, memory_delete, memory_details, memory_save, own, plain, project
-from memory.operations.operation import Result, tool
+from memory.operations.operation import Result, reading
 from memory.operations.render import data, recall
 from memory.schema.kinds import CATEGORIES, kind
 from memory.schema.limits import clipped_repr
@@ -30,8 +30,7 @@ INNER = (*NUMBERS, "coverage", "ranks", "chunk_id", "chunk_index", "chunk_type",
 _SOURCE = Parameter("source", "string", "Only what this program saved, e.g. claude-code.")
 
 
-@tool(
-    "core",
+@reading(
     "Search memories",
     "about query tier outcome worth verdict:object? hits:hits seconds:real notices:notices",
     Parameter("query", "string", "What to look for.", required=True),
@@ -55,8 +54,6 @@ _SOURCE = Parameter("source", "string", "Only what this program saved, e.g. clau
         choices=tuple(mode.value for mode in Mode),
     ),
     project_argument="project",
-    reads=True,
-    repeats=True,
 )
 def memory_search(call: Call, given: Given) -> Result:
     """
@@ -103,8 +100,7 @@ def nothing(call: Call, scope: Scope) -> str:
     return "There are memories, but none of them matches."
 
 
-@tool(
-    "core",
+@reading(
     "Recall before starting",
     (
         "about project:text? tier:text? outcome:text? memories:pointers tokens:number omitted:number "
@@ -124,8 +120,6 @@ def nothing(call: Call, scope: Scope) -> str:
     Parameter("topup_recent", "boolean", "Fill up with recent memories; usually true."),
     project_argument="project",
     always=True,
-    reads=True,
-    repeats=True,
 )
 def memory_context(call: Call, given: Given) -> Result:
     """

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.arguments import Parameter
-from memory.operations.operation import HERE, Option, Result, Shown, command, tool
+from memory.operations.operation import HERE, Option, Result, Shown, command, reading, tool
 from memory.operations.render import data, text
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 EVERYWHERE = "*"
 UNKNOWN = Notice("the project you work on is not known, so this is of no project", 'Name it: project="my-app".')
 PAGE = 20_000  # characters of details at a time
+
+_TEXTS = {"title": "title", "what": "what", "why": "why", "impact": "impact", "details": "body"}
+"""The texts of a note by their names here, with those that a draft has for them."""
 
 _ID = Parameter("id", "id", "Its id as recall shows it.", required=True)
 
@@ -54,7 +57,6 @@ def plain(document: dict[str, Any]) -> dict[str, Any]:
 
 
 @tool(
-    "core",
     "Save a memory",
     "known:flag memory:name notices:notices",
     Parameter("title", "string", "One line that names it, at most 200 characters.", required=True),
@@ -88,11 +90,7 @@ def memory_save(call: Call, given: Given) -> Result:
         raise Invalid("a memory belongs to one project, not to all", hint='Name it, or none: project="".')
     check_text("details", given.get("details", ""), BODY_LIMIT)
     draft = Draft(
-        title=given["title"],
-        what=given.get("what", ""),
-        why=given.get("why", ""),
-        impact=given.get("impact", ""),
-        body=given.get("details", ""),
+        **{field: given.get(name, "") for name, field in _TEXTS.items()},
         category=given.get("category"),
         tags=given.get("tags", ()),
         related_files=given.get("related_files", ()),
@@ -132,12 +130,9 @@ def save(call: Call, a: Given) -> Shown:
     """
     from memory.schema.draft import Draft
 
+    texts: dict[str, Any] = {field: a[name] or "" for name, field in _TEXTS.items()}
     draft = Draft(
-        title=a["title"],
-        what=a["what"] or "",
-        why=a["why"] or "",
-        impact=a["impact"] or "",
-        body=a["details"] or "",
+        **texts,
         category=a["category"],
         tags=a["tag"],
         related_files=a["file"],
@@ -166,8 +161,7 @@ def save(call: Call, a: Given) -> Shown:
 )
 def update(call: Call, a: Given) -> Shown:
     """Correct a memory in place; `memory details` shows what it said before."""
-    texts = {"title": "title", "what": "what", "why": "why", "impact": "impact", "details": "body"}
-    changes: dict[str, Any] = {field: a[name] for name, field in texts.items() if a[name] is not None}
+    changes: dict[str, Any] = {field: a[name] for name, field in _TEXTS.items() if a[name] is not None}
     changes |= {name: a[name] or None for name in ("category", "source", "project") if a[name] is not None}
     lists = {"tag": "tags", "file": "related_files"}
     changes |= {field: tuple(filter(None, a[name])) for name, field in lists.items() if a[name]}
@@ -178,15 +172,12 @@ def update(call: Call, a: Given) -> Shown:
     return Shown(data.saved(saved), done, [*map(text.notice, saved.notices)])
 
 
-@tool(
-    "core",
+@reading(
     "Read a memory whole",
     "about memory:pointer details start:number remaining:number notices:notices",
     _ID,
     Parameter("start", "integer", "First character of the details; default 0.", low=0, high=500_000),
     Parameter("length", "integer", f"Characters at most; default {PAGE}.", low=1, high=100_000),
-    reads=True,
-    repeats=True,
 )
 def memory_details(call: Call, given: Given) -> Result:
     """
@@ -216,7 +207,7 @@ def details(call: Call, a: Given) -> Shown:
     return Shown(data.details(found), text.details(found), [*map(text.notice, found.notices)])
 
 
-@tool("core", "Delete a memory", "memory:name notices:notices", _ID, destroys=True, repeats=True)
+@tool("Delete a memory", "memory:name notices:notices", _ID, destroys=True, repeats=True)
 def memory_delete(call: Call, given: Given) -> Result:
     """
     Remove one memory for good, with everything derived from it; it cannot be undone. Only for what should never have

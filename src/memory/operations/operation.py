@@ -1,13 +1,18 @@
-"""How a verb is declared: as a tool for agents, as a command for people. The rest is made of that."""
+"""How a verb is declared, as a tool for agents and as a command for people; and which tools an agent is shown."""
 
 from __future__ import annotations
 
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
+from memory.config.settings import TOOLSETS
 from memory.operations.arguments import answer_record, described
+from memory.schema.errors import Invalid, did_you_mean
+from memory.schema.limits import clipped_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from memory.engine import Engine
     from memory.operations.arguments import Parameter, Schema
@@ -211,7 +216,6 @@ class Operation:
         parameters: tuple[Parameter, ...],
         returns: Schema,
         *,
-        toolset: str,
         run: Callable[[Call, Given], Result],
         project_argument: str = "",
         always: bool = False,
@@ -221,7 +225,7 @@ class Operation:
         repeats: bool = False,
     ) -> None:
         self.name, self.title, self.description, self.parameters = name, title, description, parameters
-        self.returns, self.toolset, self.run, self.problem = returns, toolset, run, problem
+        self.returns, self.run, self.problem = returns, run, problem
         self.project_argument, self.always = project_argument, always
         self.reads, self.destroys, self.repeats = reads, destroys, repeats
 
@@ -237,7 +241,7 @@ class Operation:
 
 
 def tool(
-    toolset: str, title: str, returns: str, *parameters: Parameter, **more: Any
+    title: str, returns: str, *parameters: Parameter, **more: Any
 ) -> Callable[[Callable[[Call, Given], Result]], Operation]:
     """
     Declare a tool by what it runs, whose name it has, and whose docstring is its description.
@@ -248,11 +252,12 @@ def tool(
     """
 
     def declared(run: Callable[[Call, Given], Result]) -> Operation:
-        return Operation(
-            run.__name__, title, told(run), parameters, answer_record(returns), toolset=toolset, run=run, **more
-        )
+        return Operation(run.__name__, title, told(run), parameters, answer_record(returns), run=run, **more)
 
     return declared
+
+
+reading = partial(tool, reads=True, repeats=True)
 
 
 def told(function: Callable[..., object]) -> str:
@@ -264,3 +269,43 @@ def told(function: Callable[..., object]) -> str:
 def but(declared: Declared, **changes: object) -> Declared:
     """The same declaration, in some respects another one."""
     return type(declared)(**(vars(declared) | changes))
+
+
+# Toolsets: few tools by default, since each one takes room in the context of an agent.
+
+ALL = TOOLSETS[-1]
+_HOMES = dict(zip(TOOLSETS, ("daily", "upkeep", "sessions.operations", "research.operations", "graph"), strict=False))
+"""The module of each toolset's tools: only those that are wanted are imported, with the faces they stand on."""
+
+
+def chosen(names: Iterable[str]) -> tuple[Operation, ...]:
+    """
+    The tools of some toolsets, always in the same order; "all" is every one. Of two with the same name the later: it
+    takes whatever the other does, and more.
+
+    Raises:
+        Invalid: There is no such toolset.
+    """
+    wanted = set(names)
+    for name in sorted(wanted):
+        if name not in TOOLSETS:
+            hint = f"{did_you_mean(name, TOOLSETS, '')} There are: {', '.join(TOOLSETS)}."
+            raise Invalid(f"no toolset {name!r}", hint=hint.lstrip())
+    return tuple(
+        {tool.name: tool for name in _HOMES if ALL in wanted or name in wanted for tool in _tools(name)}.values()
+    )
+
+
+def _tools(toolset: str) -> tuple[Operation, ...]:
+    found: tuple[Operation, ...] = import_module(f"memory.operations.{_HOMES[toolset]}").OPERATIONS
+    return found
+
+
+def unknown(name: str, known: Collection[str]) -> str:
+    """What to say of a tool that is not among those that were chosen."""
+    if elsewhere := next((home for home in _HOMES for tool in _tools(home) if tool.name == name), None):
+        brought = f"the setting mcp.toolsets or `memory mcp --toolset {elsewhere}`"
+        return (
+            f"{name} is in the toolset {elsewhere}, which this server does not have. The user brings it by {brought}."
+        )
+    return f"no tool {clipped_repr(name)}. {did_you_mean(name, known)}"

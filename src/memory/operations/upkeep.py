@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.operations.arguments import Parameter
-from memory.operations.operation import Option, Result, Shown, command, tool
+from memory.operations.operation import Option, Result, Shown, command, reading, tool
 from memory.operations.render import care_data, care_text
 from memory.operations.render.recall import for_agents
 from memory.operations.render.text import counted, width
@@ -16,12 +16,9 @@ if TYPE_CHECKING:
     from memory.operations.operation import Call, Given
 
 
-@tool(
-    "care",
+@reading(
     "State of the memory",
     "memories:number superseded:number chunks:number queued:number",
-    reads=True,
-    repeats=True,
 )
 def memory_stats(call: Call, _: Given) -> Result:
     """
@@ -36,7 +33,6 @@ def memory_stats(call: Call, _: Given) -> Result:
 
 
 @tool(
-    "care",
     "Embed everything again",
     "chunks:number embedded:number",
     Parameter("dry_run", "boolean", "Only say what it would take."),

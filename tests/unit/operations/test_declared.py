@@ -11,9 +11,8 @@ from command import Shell
 
 from memory.cli import COMMANDS
 from memory.operations.arguments import extended, record
-from memory.operations.operation import Command, Option, command, tool
+from memory.operations.operation import ALL, Command, Option, chosen, command, tool
 from memory.operations.render.data import row
-from memory.operations.toolsets import ALL, chosen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +39,7 @@ def test_an_agent_is_told_something_of_every_tool_in_one_paragraph():
 
 
 def test_a_function_is_declared_by_its_name_and_its_docstring():
-    @tool("core", "A title", "known:flag about", reads=True)
+    @tool("A title", "known:flag about", reads=True)
     def memory_verb(call, given):
         """
         What it is for,

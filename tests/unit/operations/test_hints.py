@@ -6,8 +6,8 @@ import pytest
 
 from memory.cli import cli
 from memory.config.settings import TOOLSETS
+from memory.operations.operation import chosen
 from memory.operations.render.recall import _TOOLS, SERVED, for_agents
-from memory.operations.toolsets import chosen
 
 
 @pytest.mark.parametrize(

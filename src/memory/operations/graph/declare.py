@@ -61,7 +61,7 @@ def tool(title: str, returns: str, *parameters: Parameter, **hints: Any) -> Call
             return Result({**values, "about": INTRODUCTION}, text.answer(values))
 
         name, schema = method.__name__, answer_record(f"about {returns} notices:notices", **SHAPES)
-        DECLARED[name] = Operation(name, title, told(method), parameters, schema, toolset="graph", run=run, **hints)
+        DECLARED[name] = Operation(name, title, told(method), parameters, schema, run=run, **hints)
         return method
 
     return declared

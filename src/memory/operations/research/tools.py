@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 EVERY_RUN, NO_RUN = "*", ""
 MOST = 1000  # memories of one type at once
-RESEARCH = "research"
 UNKNOWN = Notice("no research run is known, so what belongs to runs was left out", 'Name one: query_id="query_…".')
 
 
@@ -75,7 +74,7 @@ _AGENT = Parameter(
 
 def _instead(usual: Operation, **changes: Any) -> Callable[[Callable[[Call, Given], Result]], Operation]:
     """Declare a tool of this toolset that takes the place of the usual one."""
-    return lambda run: but(usual, toolset=RESEARCH, description=told(run), run=run, **changes)
+    return lambda run: but(usual, description=told(run), run=run, **changes)
 
 
 LATEST = answer_record("about query_id memories:said more:flag notices:notices", said=rows.SAID)
@@ -85,7 +84,6 @@ LATEST = answer_record("about query_id memories:said more:flag notices:notices",
 
 
 @tool(
-    RESEARCH,
     "Share what you found",
     "known:flag renewed:flag memory:name query_id type agent created_at notices:notices",
     Parameter(
@@ -129,7 +127,6 @@ def memory_store(call: Call, given: Given) -> Result:
 
 
 @tool(
-    RESEARCH,
     "Log a tool call",
     "call_id:number query_id notices:notices",
     _AGENT,
@@ -237,7 +234,7 @@ def _getter(wanted: Kind, title: str, usual: int = 100) -> Callable[[Callable[[]
         return Result(values, text or f"No {wanted} is kept of run {clipped_repr(run)} yet.\n")
 
     limit = Parameter("limit", "integer", f"At most; usually {usual}, the latest first.", low=1, high=MOST)
-    what: dict[str, Any] = {"toolset": RESEARCH, "run": get, "reads": True, "repeats": True}
+    what: dict[str, Any] = {"run": get, "reads": True, "repeats": True}
     return lambda named: Operation(named.__name__, title, told(named), (_QUERY_ID, limit), LATEST, **what)
 
 
@@ -278,7 +275,6 @@ def memory_get_context() -> None:
 
 
 @tool(
-    RESEARCH,
     "Begin a worker's prompt",
     "query_id context tokens:number memories:pointers omitted:number notices:notices",
     Parameter("agent", "string", "The worker; its own discoveries are left out."),
@@ -322,7 +318,7 @@ def memory_stats(call: Call, given: Given) -> Result:
 OPERATIONS = (
     memory_store,
     memory_search,
-    but(notes.memory_details, toolset="research"),
+    notes.memory_details,
     memory_get_discoveries,
     memory_get_insights,
     memory_get_deadends,

@@ -58,7 +58,7 @@ def declared(
 
     if keeps:
         hints |= {"project_argument": "project", "always": True}
-    hints |= {"toolset": "sessions", "problem": lambda error: _result(refusal(method, error))}
+    hints["problem"] = lambda error: _result(refusal(method, error))
     return Operation(name, title, description, parameters, returned(method), run=run, **hints)
 
 
