@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from entries import kept, note, write
 from graph_suite import NO_ENTITIES, entities, entity, linked, related
 
-from memory.search.walks import distances, path
+from memory.search.near import distances, path
 
 if TYPE_CHECKING:
     from memory.schema.memory import MemoryId

@@ -20,7 +20,7 @@ from sound import sound
 from memory.schema.errors import NotFound
 from memory.schema.kinds import Kind
 from memory.schema.query import Scope
-from memory.search import walks
+from memory.search import near as walks
 from memory.store import Relation
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories, forget_aged, write_entries

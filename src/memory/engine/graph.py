@@ -9,7 +9,7 @@ from memory.schema.errors import Ambiguous, Error, Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.limits import DISTANCE_LIMIT, NAME_LIMIT, check_distance, check_text, clipped_repr
 from memory.schema.memory import MemoryId
-from memory.search import walks
+from memory.search import near
 from memory.store import Attached, Relation
 from memory.text.observations import checked, listed, observations, together
 from memory.write.export import RelationLine, edge_lines
@@ -272,7 +272,7 @@ class Entities:
         Raises:
             Invalid: It is not in that range.
         """
-        return walks.distances(self._store, ids, check_distance(most))
+        return near.distances(self._store, ids, check_distance(most))
 
     def path(self, source: int | str, target: int | str, most: int = DISTANCE_LIMIT) -> Sequence[Relation] | None:
         """
@@ -283,7 +283,7 @@ class Entities:
             Invalid: `most` is not 0..10.
         """
         ends = self.entities([source, target])
-        return walks.path(self._store, ends[0].id, ends[1].id, check_distance(most))
+        return near.path(self._store, ends[0].id, ends[1].id, check_distance(most))
 
     def counts(self) -> GraphCounts:
         return self._store.graph.counts()

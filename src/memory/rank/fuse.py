@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.match import coverage, match_strength
+from memory.rank.match import coverages, match_strength
 from memory.schema.query import Merge
 
 if TYPE_CHECKING:
@@ -107,10 +107,10 @@ def _from_minimum(
     best however poor it is, so coverage weighs twice as much. A chunk without a vector gets n = 0, neither like the
     query nor unlike it: waiting for a vector must not make it the worst.
     """
-    held = {matched: coverage(terms, matched) for matched in {item.matched for item in pool}}
+    held = coverages(terms, [item.matched for item in pool])
     return [
-        (match_strength(held[item.matched], keyword, proximity.get(item.chunk, 0.0)), vector)
-        for item, (keyword, vector) in zip(pool, _relative(pool, similarities, floor=-1.0), strict=True)
+        (match_strength(share, keyword, proximity.get(item.chunk, 0.0)), vector)
+        for item, share, (keyword, vector) in zip(pool, held, _relative(pool, similarities, floor=-1.0), strict=True)
     ]
 
 

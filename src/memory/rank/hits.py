@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.rank.fuse import RRF_K
-from memory.rank.match import strengths
+from memory.rank.match import coverages, held_by_memory, strengths
 from memory.schema.answer import Outcome, Tier
 from memory.schema.query import Granularity, Merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from memory.rank.fuse import Fusing
     from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.query import Term
@@ -60,6 +62,34 @@ def rollup(ranking: Ranking, granularity: Granularity, limit: int) -> list[Passa
     return [alone(scored) for scored in best]
 
 
+def measured(
+    passages: Sequence[Passage],
+    ranking: Ranking,
+    terms: Sequence[Term],
+    tier: Tier,
+    *,
+    proximity: Mapping[ChunkId, float],
+    fusing: Fusing,
+) -> list[tuple[float, float, float]]:
+    """
+    The score, the coverage and the relevance of each passage, best first, as hits have them.
+
+    Args:
+        ranking: All results.
+        proximity: See `match_strength`.
+    """
+    held = held_by_memory(ranking)
+    shares = coverages(terms, [held.get(passage.best.memory, 0) for passage in passages])
+    if tier is Tier.KEYWORD:
+        best = max((scored.keyword or 0.0 for scored in ranking), default=0.0)
+        scores = by_words(passages, terms, best=best, proximity=proximity)
+    else:
+        scores = [passage.score for passage in passages]
+    first = shares[0] if shares else 0.0
+    relevance = relevances(scores, tier, coverage=first, weights=fusing.weights, merge=fusing.merge)
+    return list(zip(scores, shares, relevance, strict=True))
+
+
 def by_words(
     passages: Sequence[Passage], terms: Sequence[Term], *, best: float, proximity: Mapping[ChunkId, float]
 ) -> list[float]:
@@ -75,10 +105,11 @@ def by_words(
         best: The best BM25 of all results.
         proximity: See `match_strength`.
     """
+    matching = [scored for passage in passages for scored in passage.matching]
+    parts = iter(strengths(terms, matching, best=best, proximity=proximity))
     scores: list[float] = []
     for passage in passages:
-        parts = strengths(terms, passage.matching, best=best, proximity=proximity)
-        mean = sum(parts) / len(parts) if parts else 0.0
+        mean = sum(islice(parts, len(passage.matching))) / (len(passage.matching) or 1)
         scores.append(min(mean, scores[-1] if scores else 1.0))
     return scores
 

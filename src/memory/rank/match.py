@@ -34,6 +34,12 @@ def coverage(terms: Sequence[Term], matched: int) -> float:
     return held / total if total else 0.0
 
 
+def coverages(terms: Sequence[Term], matched: Sequence[int]) -> list[float]:
+    """`coverage` for each of these bits."""
+    known = {bits: coverage(terms, bits) for bits in set(matched)}
+    return [known[bits] for bits in matched]
+
+
 def match_strength(coverage: float, keyword: float, proximity: float) -> float:
     """
     How well a chunk matches the words of a query, 0..1.
@@ -56,10 +62,10 @@ def strengths(
         best: The best BM25 of all results.
         proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1.
     """
-    held = {bits: coverage(terms, bits) for bits in {one.matched for one in chunks}}
+    held = coverages(terms, [one.matched for one in chunks])
     return [
-        match_strength(held[one.matched], (one.keyword or 0.0) / (best or 1.0), proximity.get(one.chunk, 0.0))
-        for one in chunks
+        match_strength(share, (one.keyword or 0.0) / (best or 1.0), proximity.get(one.chunk, 0.0))
+        for one, share in zip(chunks, held, strict=True)
     ]
 
 

@@ -1,32 +1,38 @@
-"""Entity search by meaning and by distance in the graph."""
+"""
+Entities near others: how far away they are in the graph, a shortest path to one, and a search by meaning and distance.
+
+Walks go by breadth: the store is asked once for each step.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import nsmallest
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import relevance
-from memory.rank.hits import confidence
 from memory.rank.match import coverage, held_by_memory
 from memory.schema.answer import Notice, Outcome, Searched, Tier
-from memory.schema.errors import EmbedError, Invalid, NotFound, SpaceMismatch
+from memory.schema.errors import Invalid, StoreDamaged
 from memory.schema.kinds import Kind
 from memory.schema.limits import check_distance
 from memory.schema.query import EVERYTHING, Query, Scope
-from memory.search import walks
-from memory.search.retrievers import Retrievers, Trace
+from memory.search.retrievers import Retrievers
+from memory.store import UNSEEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
     from datetime import datetime
 
     from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
-    from memory.schema.answer import Ranking, Step
+    from memory.schema.answer import Outcome, Ranking, Step
     from memory.schema.holder import Backfilled
     from memory.schema.memory import Memory, MemoryId
-    from memory.store import Store
+    from memory.store import Relation, Store
+    from memory.store.graph import Graph
 
 WORDS = 200
 """Chunks whose keyword scores count, at least; without a bound, a common word could match them all."""
@@ -36,9 +42,6 @@ MANY = 2000
 
 SEARCH_TYPE = "search_nearby_entity"
 """The type under which these searches are recorded."""
-
-ATTEMPTS = 5
-"""How often a search starts over when the vectors are replaced during it."""
 
 ENTITIES = Scope(kinds=frozenset({Kind.ENTITY}))
 
@@ -138,76 +141,58 @@ def search_entities(
     Raises:
         StoreError: The store cannot be read.
     """
-    return _Search(wanted, store, embedders, fusing, backfill=backfill).answer()
+    retrievers = Retrievers(wanted.query, store, embedders, fusing, backfill=backfill)
+    search = _Search(wanted, store, retrievers, max(fusing.candidates, wanted.query.limit))
+    return retrievers.answered(search.answer)
 
 
 class _Search:
-    def __init__(
-        self,
-        wanted: Wanted,
-        store: Store,
-        embedders: Callable[[], Embedders],
-        fusing: Fusing,
-        *,
-        backfill: Callable[[int], Backfilled | None],
-    ) -> None:
-        self._wanted, self._store, self._depth = wanted, store, max(fusing.candidates, wanted.query.limit)
-        self._trace = Trace()
-        self._retrievers = Retrievers(wanted.query, store, embedders, fusing, backfill=backfill, trace=self._trace)
+    """What was looked for before the model is asked is kept for the attempt that follows."""
 
-    def answer(self) -> EntityAnswer:
-        self._retrievers.plan()
-        distances = walks.distances(self._store, self._wanted.around, self._wanted.distance)
-        self._trace.step("graph", len(distances))
-        wanted = self._wanted
-        words: Ranking = ()
-        if wanted.keyword_weight or wanted.judged or not self._retrievers.two:
-            words = self._words()
-        cosines = self._by_meaning(distances, words)
-        tier = Tier.KEYWORD if cosines is None else Tier.HYBRID
-        words = words if cosines is not None else words or self._words()
-        held = {memory: coverage(self._retrievers.terms, bits) for memory, bits in held_by_memory(words).items()}
-        hits = tuple(
-            hit._replace(cosine=(cosines or {}).get(hit.memory.id), coverage=held.get(hit.memory.id, 0.0))
-            for hit in self._hits(distances, held if cosines is None else cosines, words)
-        )
-        self._trace.step("read", len(hits))
-        outcome, why = self._confidence(hits, tier) if wanted.judged else (None, "")
-        steps, notices = tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices))
-        return EntityAnswer(hits, tier, wanted.query.limit, steps, notices, outcome, why)
+    def __init__(self, wanted: Wanted, store: Store, retrievers: Retrievers, depth: int) -> None:
+        self._wanted, self._store, self._depth = wanted, store, depth
+        self._retrievers, self._trace = retrievers, retrievers.trace
 
-    def _confidence(self, hits: Sequence[EntityHit], tier: Tier) -> tuple[Outcome, str]:
-        if not hits and self._retrievers.bare():
-            return Outcome.NOTHING_SAVED, "there are no entities"
-        outcome, why = confidence(hits, tier, self._trace.model, len(self._retrievers.terms), self._retrievers.vectors)
-        if outcome is Outcome.NOTHING_RELEVANT and self._trace.partial:
-            return Outcome.DEGRADED, "many chunks have no vector yet"
-        return outcome, why
+    @cached_property
+    def _distances(self) -> Mapping[MemoryId, int]:
+        found = distances(self._store, self._wanted.around, self._wanted.distance)
+        self._trace.step("graph", len(found))
+        return found
 
+    @cached_property
     def _words(self) -> Ranking:
         """The best entities by keyword; the others get no keyword score."""
         found = self._store.keywords.by_keyword(self._retrievers.terms, ENTITIES, max(WORDS, self._depth))
         self._trace.step("keyword", len(found))
         return found
 
-    def _by_meaning(self, distances: Mapping[MemoryId, int], words: Ranking) -> Mapping[MemoryId, float] | None:
+    def answer(self) -> EntityAnswer:
+        wanted, reached = self._wanted, self._distances
+        words: Ranking = ()
+        if wanted.keyword_weight or wanted.judged or not self._retrievers.two:
+            words = self._words
+        cosines = self._by_meaning(reached.keys() | {scored.memory for scored in words})
+        tier = Tier.KEYWORD if cosines is None else Tier.HYBRID
+        held = {memory: coverage(self._retrievers.terms, bits) for memory, bits in held_by_memory(words).items()}
+        hits = tuple(
+            hit._replace(cosine=(cosines or {}).get(hit.memory.id), coverage=held.get(hit.memory.id, 0.0))
+            for hit in self._hits(reached, held if cosines is None else cosines, words)
+        )
+        self._trace.step("read", len(hits))
+        outcome, why = None, ""
+        if wanted.judged:
+            outcome, why = self._retrievers.confidence(hits, tier, empty="there are no entities")
+        steps, notices = tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices))
+        return EntityAnswer(hits, tier, wanted.query.limit, steps, notices, outcome, why)
+
+    def _by_meaning(self, known: Collection[MemoryId]) -> Mapping[MemoryId, float] | None:
         """The cosines of all entities that could come first; None, with a notice, if meanings cannot be compared."""
         if not self._retrievers.two:
-            self._trace.notices.append(Notice("by keyword, not by meaning: no embedder is configured"))
+            error = self._retrievers.failure
+            why, hint = (str(error), error.hint) if error else ("no embedder is configured", "")
+            self._trace.notices.append(Notice(f"by keyword, not by meaning: {why}", hint))
             return None
-        if self._retrievers.bare():
-            return {}
-        known = distances.keys() | {scored.memory for scored in words}
-        try:
-            for _ in range(ATTEMPTS - 1):
-                try:
-                    return self._similarities(known)
-                except NotFound:  # the generation was retired
-                    self._retrievers.renew(vector=True)
-            return self._similarities(known)
-        except (EmbedError, SpaceMismatch) as error:
-            self._trace.notices.append(Notice(f"by keyword, not by meaning: {error}", error.hint))
-            return None
+        return {} if self._retrievers.bare() else self._similarities(known)
 
     def _similarities(self, known: Collection[MemoryId]) -> Mapping[MemoryId, float]:
         """
@@ -217,16 +202,18 @@ class _Search:
         so only the most similar of these can come first.
         """
         if len(known) >= MANY and self._wanted.vector_weight:
-            return self._retrievers.memory_similarities(ENTITIES)
+            return self._retrievers.vector.memory_similarities(ENTITIES)
         similarities = (
-            dict(self._retrievers.memory_similarities(EVERYTHING._replace(among=frozenset(known)))) if known else {}
+            dict(self._retrievers.vector.memory_similarities(EVERYTHING._replace(among=frozenset(known))))
+            if known
+            else {}
         )
         if not self._wanted.vector_weight:
             return similarities
-        found = self._retrievers.by_vector(self._depth)
+        found = self._retrievers.vector.by_vector(self._depth)
         others = [scored for scored in found if scored.memory not in known]
         if len(found) == self._depth and len({scored.memory for scored in others}) < self._wanted.query.limit:
-            return self._retrievers.memory_similarities(ENTITIES)  # `known` crowded the others out
+            return self._retrievers.vector.memory_similarities(ENTITIES)  # `known` crowded the others out
         # Reversed, so that the best chunk of each memory, which comes first, is set last.
         return similarities | {scored.memory: scored.score for scored in reversed(others)}
 
@@ -261,3 +248,91 @@ def _foremost(
         rings.setdefault(distance, []).append(id)
     for ring in rings.values():
         yield from (id for _, id in nsmallest(limit, [(min(0.0, -similarities.get(id, 0.0)), id) for id in ring]))
+
+
+# Walks by breadth -----------------------------------------------------------------
+
+
+def distances(store: Store, ids: Iterable[MemoryId], most: int) -> Mapping[MemoryId, int]:
+    """
+    How many relations away each entity is from the nearest of the given ones, if that is at most `most`.
+
+    The given ones are 0 away, if they are entities. All steps read one snapshot.
+    """
+    with store.snapshot():
+        frontier: AbstractSet[MemoryId] = _entities(store, ids)
+        found = dict.fromkeys(frontier, 0)
+        for step in range(1, most + 1):
+            frontier = store.graph.neighbours(frontier, besides=found)
+            if not frontier:
+                break
+            found |= dict.fromkeys(frontier, step)
+    return found
+
+
+def path(store: Store, source: MemoryId, target: MemoryId, most: int) -> Sequence[Relation] | None:
+    """
+    The relations of a shortest path from source to target. They may point either way; equal graphs give equal paths.
+
+    Returns:
+        None if no path has at most `most` relations, or if one end is not an entity; empty from an entity to itself.
+
+    Raises:
+        StoreDamaged: The relations and their index do not agree.
+    """
+    with store.snapshot():
+        if source == target:
+            return [] if _entities(store, (source,)) else None
+        if (levels := _levels(store.graph, source, target, most)) is None:
+            return None
+        if (found := _first(store.graph, source, levels)) is not None:
+            return found
+    fault = next((one for one in store.check() if one != UNSEEN), "its relations and their index do not agree")
+    raise StoreDamaged(f"no path can be followed: {fault}", hint="`memory doctor --fix` rebuilds what it can.")
+
+
+def _entities(store: Store, ids: Iterable[MemoryId]) -> set[MemoryId]:
+    """Those ids that belong to entities."""
+    return {one.id for one in store.memories.by_id([*ids]).values() if one.kind is Kind.ENTITY}
+
+
+def _levels(graph: Graph, source: MemoryId, target: MemoryId, most: int) -> list[AbstractSet[MemoryId]] | None:
+    """
+    The entities on shortest paths, by their distance from the source; None if no path is short enough.
+
+    Up to the middle, only entities that lead to the target; behind it, all entities at that distance from the target.
+    The search goes from both ends, each step from the end with the smaller frontier: from one end alone it would visit
+    nearly the whole graph.
+    """
+    ahead: list[AbstractSet[MemoryId]] = [{source}]
+    back: list[AbstractSet[MemoryId]] = [{target}]
+    while not ahead[-1] & back[-1]:
+        if len(ahead) + len(back) - 2 >= most:
+            return None
+        side = min(ahead, back, key=lambda levels: len(levels[-1]))
+        side.append(graph.neighbours(side[-1]) - set().union(*side))
+        if not side[-1]:
+            return None
+    levels = [ahead.pop() & back.pop()]
+    for level in reversed(ahead):
+        levels.insert(0, level & graph.neighbours(levels[0]))
+    return levels + back[::-1]
+
+
+def _first(graph: Graph, source: MemoryId, levels: Sequence[AbstractSet[MemoryId]]) -> list[Relation] | None:
+    """
+    The path that goes to the lowest id of each level, by the first relation that joins each two.
+
+    Returns:
+        None if the path breaks off, which means that an index has lost a relation.
+    """
+    stations = [source]
+    for level in levels[1:]:
+        # Each entity has a neighbour in the next level, so a level of one entity needs no look-up.
+        nearer = level if len(level) == 1 else level & graph.neighbours(stations[-1:])
+        if not nearer:
+            return None
+        stations.append(min(nearer))
+    joined = {frozenset(one[:2]): one for one in reversed(graph.relations(stations, inside=True))}
+    pairs = [frozenset(pair) for pair in pairwise(stations)]
+    return [joined[pair] for pair in pairs] if joined.keys() >= {*pairs} else None

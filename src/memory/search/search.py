@@ -5,15 +5,15 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.hits import SECTIONS_OF, by_words, confidence, relevances, rollup
-from memory.rank.match import DEPTH, GateOptions, coverage, held_by_memory, judge
+from memory.rank.hits import SECTIONS_OF, measured, rollup
+from memory.rank.match import DEPTH, GateOptions, judge
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier, Verdict
-from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
+from memory.schema.memory import unread
 from memory.schema.query import Gate, Granularity, Mode
-from memory.search.retrievers import Retrievers, Trace
+from memory.search.retrievers import Retrievers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from memory.embed.registry import Embedders
@@ -21,16 +21,9 @@ if TYPE_CHECKING:
     from memory.rank.hits import Passage
     from memory.schema.answer import Ranking
     from memory.schema.holder import Backfilled
-    from memory.schema.memory import ChunkId, MemoryId
+    from memory.schema.memory import ChunkId, Memory, MemoryId
     from memory.schema.query import Query
     from memory.store import Store
-
-ATTEMPTS = 20
-"""
-How often a search starts over when others change its results before they are read.
-
-Beside a process that writes without pause, every second attempt may fail.
-"""
 
 
 class _Found(NamedTuple):
@@ -65,7 +58,20 @@ def search(
         EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search answers by keyword, with a notice.
         StoreError: The store cannot be read.
     """
-    return _Search(query, store, embedders, gate_options, fusing, now=now, backfill=backfill).answer()
+    retrievers = Retrievers(query, store, embedders, fusing, backfill=backfill)
+    return _Search(query, store, retrievers, gate_options, fusing, now=now).answer()
+
+
+def unreadable(memories: Iterable[Memory]) -> tuple[Notice, ...]:
+    """A notice for each memory shown although some of its fields cannot be read."""
+    return tuple(
+        Notice(
+            f"memory {memory.id} ({memory.uid}) is damaged: its {', '.join(fields)} cannot be read",
+            "`memory export` writes what can be read; then import that into a new place.",
+        )
+        for memory in memories
+        if memory.flags and (fields := unread(memory))
+    )
 
 
 class _Search:
@@ -73,50 +79,27 @@ class _Search:
         self,
         query: Query,
         store: Store,
-        embedders: Callable[[], Embedders],
+        retrievers: Retrievers,
         gate_options: GateOptions,
         fusing: Fusing,
         *,
         now: Callable[[], datetime],
-        backfill: Callable[[int], Backfilled | None],
     ) -> None:
-        self._query, self._store, self._gate_options, self._fusing, self._now = query, store, gate_options, fusing, now
-        self._trace = Trace()
-        self._retrievers = Retrievers(query, store, embedders, fusing, backfill=backfill, trace=self._trace)
-        self._stuck = False  # the vector retriever failed: a deeper look must not wait for it again
+        self._query, self._store, self._retrievers, self._trace = query, store, retrievers, retrievers.trace
+        self._gate_options, self._fusing, self._now = gate_options, fusing, now
 
     def answer(self) -> Answer:
-        """
-        Rank and read; start over if others changed the results in between, or reindexed.
+        mode = self._query.mode
+        found, passages, hits, confidence = self._retrievers.answered(
+            self._attempt, words=mode is not Mode.VECTOR, required=mode in {Mode.VECTOR, Mode.HYBRID}
+        )
+        hits = self._compared(hits, passages)
+        notices = dict.fromkeys((*self._trace.notices, *unreadable(hit.memory for hit in hits)))
+        terms, steps = self._retrievers.terms, tuple(self._trace.steps)
+        return Answer(self._query, hits, found.tier, found.verdict, terms, steps, tuple(notices), *confidence)
 
-        Raises:
-            NotFound: The generation was replaced in every attempt.
-        """
-        if self._query.mode is not Mode.VECTOR:
-            self._retrievers.plan()
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                answer, complete = self._attempt()
-            except NotFound:  # the generation was retired
-                if attempt == ATTEMPTS:
-                    raise
-                self._retrievers.renew(vector=True)
-                continue
-            if complete:
-                break
-            self._retrievers.renew(vector=False)
-        else:
-            text = "others changed again and again what was found, so some of it is not shown"
-            answer = answer._replace(notices=(*answer.notices, Notice(text, "Ask again.")))
-        return answer
-
-    def _attempt(self) -> tuple[Answer, bool]:
-        """
-        Look as deep as it takes to fill the limit, because many chunks may belong to one memory.
-
-        Returns:
-            The answer, and whether everything in it still existed when it was read.
-        """
+    def _attempt(self) -> tuple[_Found, Sequence[Passage], tuple[Hit, ...], tuple[Outcome, str]]:
+        """Look as deep as it takes to fill the limit, because many chunks may belong to one memory; then read."""
         limit, medium = self._query.limit, self._query.granularity is Granularity.MEDIUM
         depth = max(DEPTH, limit * SECTIONS_OF if medium else limit, self._gate_options.enough)
         while True:
@@ -129,29 +112,15 @@ class _Search:
                 break
             depth *= 4
         hits = self._hits(passages, found)
+        if len(hits) < len(passages) and self._retrievers.carried:  # changed while the model was at work
+            self._retrievers.forget()
+            return self._attempt()
         self._trace.step("read", len(hits))
-        outcome, why = self._confidence(hits, found.tier)
+        confidence = self._confidence(hits, found.tier)
         if self._query.topup and len(passages) < limit:
             more = self._topup(passages, found)
             passages, hits = [*passages, *more], (*hits, *self._hits(more, found))
-        hits = self._compared(hits, passages)
-        steps, notices = tuple(self._trace.steps), self._trace.notices
-        if flagged := [hit.memory for hit in hits if hit.memory.flags]:
-            from memory.search.documents import unreadable
-
-            notices = [*notices, *unreadable(flagged)]  # of these hits: the next attempt may show others
-        answer = Answer(
-            self._query,
-            hits,
-            found.tier,
-            found.verdict,
-            self._retrievers.terms,
-            steps,
-            tuple(dict.fromkeys(notices)),  # attempts repeat their notices
-            outcome=outcome,
-            worth=why,
-        )
-        return answer, len(hits) == len(passages)
+        return found, passages, hits, confidence
 
     def _topup(self, passages: Sequence[Passage], found: _Found) -> list[Passage]:
         from memory.search.topup import topup
@@ -168,7 +137,7 @@ class _Search:
         cosines = {hit.chunk_id: hit.cosine for hit in hits if hit.cosine is not None}
         unknown = [chunk for hit in hits for chunk in matching[hit.chunk_id] if chunk not in cosines]
         if unknown and (self._query.compared or self._trace.made):
-            cosines |= self._retrievers.cosines(unknown, make=self._query.compared)
+            cosines |= self._retrievers.vector.cosines(unknown, make=self._query.compared)
         measured = []
         for hit in hits:
             known = [cosines[chunk] for chunk in matching[hit.chunk_id] if chunk in cosines]
@@ -177,14 +146,9 @@ class _Search:
         return tuple(measured)
 
     def _confidence(self, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outcome, str]:
-        if not hits and self._retrievers.bare():
-            return Outcome.NOTHING_SAVED, "nothing is in scope"
-        if self._stuck:
+        if self._retrievers.failure and (hits or not self._retrievers.bare()):
             return Outcome.DEGRADED, "the model was needed and did not answer"
-        outcome, why = confidence(hits, tier, self._trace.model, len(self._retrievers.terms), self._retrievers.vectors)
-        if outcome is Outcome.NOTHING_RELEVANT and self._trace.partial:
-            return Outcome.DEGRADED, "many chunks have no vector yet"
-        return outcome, why
+        return self._retrievers.confidence(hits, tier, empty="nothing is in scope")
 
     def _sections(self, found: _Found, *, last: bool) -> list[Passage]:
         """The sections to show, best first; none if there are fewer than requested and this is not the `last` look."""
@@ -209,11 +173,11 @@ class _Search:
 
     def _found(self, depth: int) -> _Found:
         match self._query.mode:
-            case Mode.VECTOR | Mode.HYBRID if self._retrievers.bare():
+            case Mode.VECTOR | Mode.HYBRID if not self._trace.made and self._retrievers.bare():
                 return _Found(Tier(self._query.mode), (), {}, more=False)
             case Mode.VECTOR:
                 depth = max(depth, self._fusing.candidates)
-                ranking = self._retrievers.by_vector(depth)
+                ranking = self._retrievers.vector.by_vector(depth)
                 return _Found(Tier.VECTOR, ranking, {"vector": ranking}, len(ranking) >= depth)
             case Mode.HYBRID:
                 return self._hybrid(depth, None)
@@ -260,12 +224,10 @@ class _Search:
 
     def _asked(self, depth: int, cheap: _Found) -> _Found:
         """The hybrid answer; if the model fails, the best answer without it."""
-        if self._retrievers.two and not self._stuck:
-            try:
-                return self._hybrid(depth, cheap.verdict)
-            except (EmbedError, SpaceMismatch) as error:
-                self._stuck = True
-                self._trace.notices.append(Notice(f"without the model: {error}", error.hint))
+        if self._retrievers.two:
+            return self._hybrid(depth, cheap.verdict)
+        if error := self._retrievers.failure:
+            self._trace.notices.append(Notice(f"without the model: {error}", error.hint))
         if (
             self._gate_options.gate is not Gate.COUNT
             and (distilled := self._distilled(depth, cheap.verdict)) is not None
@@ -276,28 +238,22 @@ class _Search:
     def _distilled(self, depth: int, verdict: Verdict | None) -> _Found | None:
         """Keyword and distilled rankings merged; None if the term vectors know too little of the query."""
         depth = max(depth, self._fusing.candidates)
-        if (vector_ranking := self._retrievers.distilled(depth)) is None:
+        if (vector_ranking := self._retrievers.vector.distilled(depth)) is None:
             return None
         return self._merged(Tier.DISTILLED, "distilled", vector_ranking, depth, verdict)
 
     def _hybrid(self, depth: int, verdict: Verdict | None) -> _Found:
         depth = max(depth, self._fusing.candidates)
-        return self._merged(Tier.HYBRID, "vector", self._retrievers.by_vector(depth), depth, verdict)
+        return self._merged(Tier.HYBRID, "vector", self._retrievers.vector.by_vector(depth), depth, verdict)
 
     def _merged(
         self, tier: Tier, retriever: str, vector_ranking: Ranking, depth: int, verdict: Verdict | None
     ) -> _Found:
         words = self._retrievers.keywords(depth)
-        ranking = self._retrievers.fused(vector_ranking, words, {})
+        ranking = self._retrievers.vector.fused(vector_ranking, words, {})
         self._trace.step("fuse", len(ranking))
         deeper = max(len(vector_ranking), len(words)) >= depth
         return _Found(tier, ranking, {"keyword": words, retriever: vector_ranking}, deeper, verdict)
-
-    def _scores(self, passages: Sequence[Passage], found: _Found) -> list[float]:
-        if found.tier is not Tier.KEYWORD:
-            return [passage.score for passage in passages]
-        best = max((scored.keyword or 0.0 for scored in found.ranking), default=0.0)
-        return by_words(passages, self._retrievers.terms, best=best, proximity=found.proximity)
 
     def _hits(self, passages: Sequence[Passage], found: _Found) -> tuple[Hit, ...]:
         """Passages with their memories; leaves out what was deleted since it was ranked."""
@@ -305,16 +261,14 @@ class _Search:
         excerpts = self._store.memories.excerpts([passage.best.chunk for passage in passages])
         medium = self._query.granularity is Granularity.MEDIUM
         bodies = self._store.memories.bodies(list(memories)) if medium else {}
-        held = held_by_memory(found.ranking)
-        fusing, scores = self._fusing, self._scores(passages, found)
-        first = coverage(self._retrievers.terms, held.get(passages[0].best.memory, 0)) if passages else 0.0
-        relevance = relevances(scores, found.tier, coverage=first, weights=fusing.weights, merge=fusing.merge)
+        terms, fusing = self._retrievers.terms, self._fusing
+        numbers = measured(passages, found.ranking, terms, found.tier, proximity=found.proximity, fusing=fusing)
         places = {
             retriever: {scored.chunk: rank for rank, scored in enumerate(ranking, start=1)}
             for retriever, ranking in found.rankings.items()
         }
         hits = []
-        for passage, score, relevant in zip(passages, scores, relevance, strict=True):
+        for passage, (score, coverage, relevance) in zip(passages, numbers, strict=True):
             best = passage.best
             if best.memory not in memories or best.chunk not in excerpts:
                 continue
@@ -328,11 +282,11 @@ class _Search:
                     chunk_id=best.chunk,
                     text=section or excerpt.text,
                     score=score,
-                    coverage=coverage(self._retrievers.terms, held.get(best.memory, 0)),
+                    coverage=coverage,
                     keyword=best.keyword,
                     cosine=best.cosine,
                     ranks=ranks,
-                    relevance=relevant,
+                    relevance=relevance,
                     matched=len(passage.matching),
                     chunks=len(passage.chunks),
                     topup=passage.topup,

@@ -56,7 +56,7 @@ def topup(
 
 def _candidates(query: Query, store: Store, retrievers: Retrievers, *, distilled: bool) -> Iterator[_Candidate]:
     if distilled:
-        for scored in retrievers.distilled(SECTIONS_OF * query.limit) or ():
+        for scored in retrievers.vector.distilled(SECTIONS_OF * query.limit) or ():
             yield _Candidate("distilled", scored.memory, scored.chunk)
     after = None
     while page := store.memories.page(query.scope, PAGE, after=after):

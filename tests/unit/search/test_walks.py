@@ -11,7 +11,7 @@ import pytest
 from graph_suite import entities, related
 
 from memory.schema.errors import StoreDamaged
-from memory.search.walks import distances, path
+from memory.search.near import distances, path
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories
 

@@ -12,7 +12,7 @@ from graph_suite import entities, linked, related
 from plans import statements, steps
 
 from memory.schema.memory import MemoryId
-from memory.search.walks import distances, path
+from memory.search.near import distances, path
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memory.store import Learned, Store, TermVector
 
 
-class QueryVector(NamedTuple):
+class Guess(NamedTuple):
     """
     Attributes:
         vector: Where the query would lie, as far as the term vectors tell: shape (dimension,), length 1.
@@ -65,7 +65,7 @@ class TermEmbedder:
         pointing: Vectors = np.array(times, np.float32) @ codes.astype(np.float32) @ self.learned.basis
         return pointing
 
-    def ask(self, text: str, wanted: Sequence[Term]) -> QueryVector | None:
+    def ask(self, text: str, wanted: Sequence[Term]) -> Guess | None:
         """
         A vector for a query, without a model.
 
@@ -90,7 +90,7 @@ class TermEmbedder:
         outward = max(0.0, 1 - float(centre @ centre)) ** 0.5
         vector = (centre + outward / length * direction).astype(direction.dtype)
         vector /= float(vector @ vector) ** 0.5 or 1.0
-        return QueryVector(vector, _known(wanted, term_vectors))
+        return Guess(vector, _known(wanted, term_vectors))
 
 
 def _known(wanted: Sequence[Term], term_vectors: Mapping[str, TermVector]) -> float:

@@ -1,0 +1,200 @@
+"""The vector retriever: the query's vector, what is like it, and its ranking merged with that of keywords."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from memory.rank.fuse import centred, fuse, shrunk
+from memory.schema.answer import Notice, Scored
+from memory.schema.errors import EmbedError, NotFound, SpaceMismatch, StoreError, Unembedded
+from memory.schema.query import Merge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from memory.embed.registry import MeteredEmbedder
+    from memory.rank.fuse import Fusing
+    from memory.schema.answer import Ranking
+    from memory.schema.holder import Backfilled
+    from memory.schema.memory import ChunkId, MemoryId
+    from memory.schema.query import Query, Scope
+    from memory.search.retrievers import Retrievers
+    from memory.search.term_vectors.ask import Guess
+    from memory.store import Generation, Store
+
+KNOWN = 0.5
+"""Share of the query's weight that needs term vectors: they know nothing about other words."""
+
+
+class VectorRetriever:
+    """Finds by similarity: with the vector that the query's model makes, or with one that term vectors guess."""
+
+    def __init__(
+        self,
+        query: Query,
+        store: Store,
+        words: Retrievers,
+        fusing: Fusing,
+        backfill: Callable[[int], Backfilled | None],
+    ) -> None:
+        self._query, self._store, self._words, self._fusing = query, store, words, fusing
+        self._backfill, self._trace = backfill, words.trace
+
+    def make(self) -> None:
+        """Make the query's vector, shape (dimension,), in the space that is searched; embed queued chunks along with it."""
+        if self._trace.made is not None:
+            return
+        embedders = self._words.embedders
+        embedders.check_circuit(self._query.text)
+        generation, embedder = self._answering()
+        vector, whole = embedders.query(embedder, self._query.text)
+        if not whole:
+            self._notice("the query is longer than the model reads: its beginning was embedded")
+        self._trace.made = (generation, vector)
+        self._trace.step("embed", 1, str(generation.space))
+        try:
+            self._embed_queue()
+        except (EmbedError, SpaceMismatch, StoreError) as error:  # most chunks have a vector to compare with
+            self._notice(f"chunks wait for their vectors: {error}", error.hint)
+
+    def _answering(self) -> tuple[Generation, MeteredEmbedder]:
+        """The active generation and its embedder; if nothing has been embedded yet, embeds the queue first."""
+        try:
+            return self._words.embedders.answering()
+        except Unembedded:
+            self._embed_queue()
+            return self._words.embedders.answering()
+
+    def _embed_queue(self) -> None:
+        """Embed queued chunks as far as that is worth a search's time."""
+        if not (queued := self._store.queue.queued()):
+            return
+        if (backfilled := self._backfill(queued)) is None:
+            self._notice(f"{queued:,} chunks have no vector yet and are found by keyword only", "Run `memory embed`.")
+            self._trace.partial = True
+            return
+        if backfilled.embedded or backfilled.failed:
+            self._trace.step("fill", backfilled.embedded, backfilled.error)
+        if backfilled.more:
+            self._trace.partial = True
+            text = f"{backfilled.left:,} chunks have no vector yet and are found by keyword only"
+            self._notice(text, "The next searches go on with them; `memory embed` does it now.")
+
+    def _notice(self, text: str, hint: str = "") -> None:
+        self._trace.notices.append(Notice(text, hint))
+
+    @cached_property
+    def _guess(self) -> Guess | None:
+        """The query's vector by the term vectors, without a model; None if they know none of its words."""
+        from memory.search.term_vectors.ask import TermEmbedder
+
+        guess = TermEmbedder(self._store, self._words.learned[0]).ask(self._query.text, self._words.terms)
+        self._trace.step("distil", 0 if guess is None else round(guess.known * len(self._words.terms)))
+        return guess
+
+    def distilled(self, depth: int) -> Ranking | None:
+        """The retriever that calls no model; None if less than half of the query's weight has term vectors."""
+        if self._words.fit is None or (guess := self._guess) is None or guess.known < KNOWN:
+            return None
+        self._trace.compared = (self._words.learned[0], guess.vector)
+        return self._compared("distilled", depth)
+
+    def by_vector(self, depth: int) -> Ranking:
+        """
+        The vector retriever.
+
+        Raises:
+            VectorNeeded: It compares nothing before the query has a vector.
+        """
+        self._trace.compared = self._trace.vector()
+        return self._compared("vector", depth)
+
+    def _compared(self, retriever: str, depth: int) -> Ranking:
+        assert self._trace.compared is not None  # noqa: S101  # set right before
+        ranking = self._store.vectors.by_vector(*self._trace.compared, self._query.scope, depth)
+        self._trace.step(retriever, len(ranking))
+        return ranking
+
+    def memory_similarities(self, scope: Scope) -> Mapping[MemoryId, float]:
+        """The cosines of memories with the query; memories without vectors are left out."""
+        found = self._store.vectors.memory_similarities(*self._trace.vector(), scope)
+        self._trace.step("likeness", len(found))
+        return found
+
+    def cosines(self, chunks: Sequence[ChunkId], *, make: bool) -> Mapping[ChunkId, float]:
+        """
+        Cosines of chunks with the query's vector; empty if it has none.
+
+        They are empty too, with a notice, if the model fails, or if its generation was retired meanwhile.
+
+        Args:
+            make: Make the vector if it does not exist yet and needs no server; not inside a snapshot.
+        """
+        embedders = self._words.embedders
+        try:
+            if make and self._trace.made is None and embedders.inside and not self._answering()[1].host:
+                self.make()
+            if self._trace.made is None:
+                return {}
+            generation, vector = self._trace.vector()
+            found = self._store.vectors.cosines(generation, vector, vector, chunks)
+        except (EmbedError, SpaceMismatch, NotFound) as error:
+            self._notice(f"no similarity is known: {error}", error.hint)
+            return {}
+        self._trace.step("compare", len(found))
+        return {chunk: cosine for chunk, (cosine, _) in found.items()}
+
+    def fused(self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
+        """Both rankings merged, together with `others`, which neither retriever found."""
+        fusing = self._fusing
+        if fusing.merge is Merge.MAX:  # as the seed has it (CAP B16): no score from a list that a chunk is not in
+            pool: Mapping[ChunkId, Scored] = {scored.chunk: scored for scored in (*vector_ranking, *keyword_ranking)}
+            cosines = similarities = {scored.chunk: scored.score for scored in vector_ranking}
+        else:
+            pool = self._looked_up(vector_ranking, keyword_ranking, others)
+            cosines, similarities = self._similarities(list(pool))
+        made, compared = self._trace.made, self._trace.compared
+        # A guessed vector gives an order, not a cosine worth showing.
+        shown = cosines if made and compared and made[1] is compared[1] else {}
+        candidates = [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()]
+        ranking = fuse(candidates, similarities, terms=self._words.terms, weights=fusing.weights, merge=fusing.merge)
+        # The texts of the first chunks decide proximity, and which chunks come first is known only after a first
+        # merge.
+        if fusing.merge is not Merge.MINMAX or not (proximity := self._words.proximity(ranking)):
+            return ranking
+        return fuse(candidates, similarities, terms=self._words.terms, weights=fusing.weights, proximity=proximity)
+
+    def _looked_up(
+        self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]
+    ) -> Mapping[ChunkId, Scored]:
+        """The candidates with their keyword scores: what only vectors found is looked up, a missing score is not 0."""
+        known = {scored.chunk for scored in keyword_ranking}
+        unknown = [*(scored.chunk for scored in vector_ranking if scored.chunk not in known), *others]
+        more = () if self._words.exhausted else self._store.keywords.keyword_scores(self._words.terms, unknown)
+        neither = (Scored(chunk, memory, 0.0) for chunk, memory in others.items())
+        # A later entry replaces an earlier one, so the keyword scores of `more` and of its own ranking win.
+        return {scored.chunk: scored for scored in (*neither, *vector_ranking, *more, *keyword_ranking)}
+
+    def _similarities(self, chunks: Sequence[ChunkId]) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
+        """The cosines of chunks with the query, as they are and after centring."""
+        assert self._trace.compared is not None  # noqa: S101  # a retriever came first
+        generation, vector = self._trace.compared
+        centre = shrunk(*self._store.vectors.centre(generation))
+        length = float(centre @ centre)
+        # One pass of the store compares two vectors: `other` is the centre at length 1,
+        # so x · m is its cosine times the centre's length.
+        other = centre / length**0.5 if length else vector
+        found = self._store.vectors.cosines(generation, vector, other, chunks)
+        query_centre = float(vector @ centre)
+        cosines = {chunk: cosine for chunk, (cosine, _) in found.items()}
+        similarities = {
+            chunk: centred(cosine, query_centre, with_other * length**0.5, length)
+            for chunk, (cosine, with_other) in found.items()
+        }
+        return cosines, similarities
+
+    def scored(self, chunks: Mapping[ChunkId, MemoryId]) -> Ranking:
+        """Chunks with their cosines as scores; without those that have no vector."""
+        cosines, _ = self._similarities(list(chunks))
+        return tuple(Scored(id, chunks[id], cosine, cosine=cosine) for id, cosine in cosines.items())
