@@ -238,8 +238,10 @@ class Entities:
     def unrelate(self, edges: Sequence[Edge]) -> list[tuple[Relation, bool]]:
         """Take relations away; for each whether it was there. Raises what `relate` does."""
         found = self._relations(edges, [edge.type for edge in edges])
+        # A type is stored without its secrets, so that is what is looked for. One that was stored before a rule was made
+        # has its secret still: what the caller says is looked for too, and either removal counts as the relation's.
         clean = [one._replace(type=self._documents.clean(one.type)) for one in found]
-        gone = self._store.graph.unrelate([*clean, *found])  # as of `forget`
+        gone = self._store.graph.unrelate([*clean, *found])
         return [(one, any(gone[place :: len(found)])) for place, one in enumerate(clean)]
 
     def _relations(self, edges: Sequence[Edge], types: Sequence[str]) -> list[Relation]:

@@ -35,7 +35,13 @@ class EntityGraph(Graph):
 
     Of an entity is given its `name`, `entityType`, `observations` and `embed`; of a relation `from`, `to` (names or ids) and
     `relationType`; of what is to be added `entityName` and `contents`, of what is to be removed also `observations`.
-    Answers are JSON values; what cannot be done raises an error of `memory.schema.errors`. Safe to use from several threads.
+    Answers are JSON values. Safe to use from several threads.
+
+    Raises:
+        NotFound, Ambiguous: From any method: an entity or a memory that is named is not there, or could be several. Nothing
+            was changed. Where an answer has `unknown`, what is not there stands in it instead.
+        Invalid: From any method: a value is none that is taken, e.g. a blank query, or a limit that is not 1..10,000; the
+            sentence says which. Nothing was changed.
     """
 
     create_entities = keep.create_entities

@@ -41,9 +41,6 @@ def search_nodes(graph: Graph, query: str, limit: int | None = None) -> Values:
     """
     Find entities by name, type or what is known of them: words first, meaning if they are not enough. The answer has
     the relations among them too.
-
-    Raises:
-        Invalid: The query is blank or too long, or the limit not 1..10,000.
     """
     engine, settings = graph.engine, graph.engine.config
     limit = settings.graph.limit if limit is None else limit
@@ -110,9 +107,6 @@ def search_entities_semantic(
 
     Returns:
         With the `outcome` and why (`worth`) where confidence has decided; else None and "".
-
-    Raises:
-        Invalid: The query is blank or too long, or a number out of range.
     """
     settings = graph.engine.config.graph
     rows.check_flag("include_observations", include_observations)
@@ -163,10 +157,6 @@ def search_hybrid(  # noqa: PLR0917  # as it is documented
         vector_weight: 0.0 is the graph alone, 1.0 the meaning alone; usually 0.5.
         limit: Usually 10.
         keyword_weight: Share of keywords, 0..1; usually 0 (CAP X47).
-
-    Raises:
-        NotFound, Ambiguous: One of the context is not there, or could be several.
-        Invalid: The query is blank or too long, or a number out of range.
     """
     settings = graph.engine.config.graph
     around = graph.engine.graph.entities(rows.references("context_nodes", context_nodes))
@@ -240,12 +230,7 @@ def _left_out(found: EntityAnswer, hits: Sequence[EntityHit], least: float | Non
     Parameter("names", "ids", "Names or ids.", required=True),
 )
 def open_nodes(graph: Graph, names: Sequence[Name]) -> Values:
-    """
-    Read entities by name: what is known of them and all their relations. Unknown names are reported.
-
-    Raises:
-        Ambiguous: One could be several.
-    """
+    """Read entities by name: what is known of them and all their relations. Unknown names are reported."""
     named, unknown = rows.looked_up(graph.engine, names)
     entities = [one for _, one in named]
     relations = graph.engine.graph.relations([one.id for one in entities])
@@ -268,10 +253,8 @@ def read_graph(graph: Graph, limit: int = 100, offset: int = 0) -> Values:
     """
     Read all entities and relations, a page at a time. It may be large: search instead, if you know what you look for.
 
-    Entities come by name, with the relations that begin at one of them: all pages are the graph.
-
-    Raises:
-        Invalid: The limit is not 1..10,000, or the offset not 0..1,000,000,000.
+    Entities come by name, with the relations that begin at one of them: all pages are the graph. The offset is
+    0..1,000,000,000.
     """
     check_limit(limit)
     if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset <= FURTHEST:

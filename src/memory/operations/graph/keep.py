@@ -62,9 +62,6 @@ def create_entities(graph: Graph, entities: Given) -> Values:
     Args:
         entities: Each with `name`, `entityType`, `observations`, and `embed`: false keeps it from being embedded
             (it is found by keyword only, its text goes to no model), also if it is there already; true takes that back.
-
-    Raises:
-        Invalid: One of them is none, or too long. Nothing was kept.
     """
     found = create_described(graph, rows.described(entities))
     return {
@@ -153,13 +150,7 @@ def _told_again(engine: Engine, memory: Memory, one: Described) -> Observed:
 
 @tool("Add to what is known", "results:entities", rows.OBSERVATIONS, repeats=True)
 def add_observations(graph: Graph, observations: Given) -> Values:
-    """
-    Add facts to entities that are there. What is known already is reported, and type and name stay.
-
-    Raises:
-        NotFound, Ambiguous: One of the entities is not there, or could be several. Nothing was added.
-        Invalid: One of them is none. Nothing was added.
-    """
+    """Add facts to entities that are there. What is known already is reported, and type and name stay."""
     wanted = _told(graph.engine, "observations", observations)
     texts: dict[str, tuple[str, ...]] = {}
     for entity, more in wanted:
@@ -203,7 +194,6 @@ def rename_entity(graph: Graph, name: Name, new_name: str) -> Values:
     Give an entity another name. What is known of it, its relations and its memories stay.
 
     Raises:
-        NotFound, Ambiguous: It is not there, or could be several.
         Invalid: The new name is in use, blank, too long, or not one line.
     """
     entity = graph.engine.graph.entity(name)
@@ -228,9 +218,6 @@ def delete_entities(graph: Graph, names: Sequence[Name]) -> Values:
     """
     Remove entities with all that is known of them and all their relations; it cannot be undone. Memories that are about
     them stay. Unknown names are reported.
-
-    Raises:
-        Ambiguous: One could be several. Nothing was removed.
     """
     entities, unknown = rows.looked_up(graph.engine, names)
     deleted = []
@@ -256,10 +243,6 @@ def delete_observations(graph: Graph, deletions: Given) -> Values:
     Remove facts from entities, by their exact text. What is not there is reported.
 
     The entity's history keeps them.
-
-    Raises:
-        NotFound, Ambiguous: One of the entities is not there, or could be several. Nothing was removed.
-        Invalid: One of them is none. Nothing was removed.
     """
     wanted = _told(graph.engine, "deletions", deletions)
     found = [graph.engine.graph.forget(entity.id, texts) for entity, texts in wanted]
@@ -299,7 +282,6 @@ def generate_embeddings(
         progress: Told how many chunks of how many are done.
 
     Raises:
-        NotFound, Ambiguous: One of the entities is not there, or could be several.
         EmbedError: The model cannot be used; what was embedded is kept.
         SpaceMismatch: The stored vectors are of another model: `memory reindex` makes all of them anew.
     """

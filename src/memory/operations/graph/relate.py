@@ -28,10 +28,6 @@ def create_relations(graph: Graph, relations: Given) -> Values:
     """
     Say how entities have to do with each other. Both must be there; if one is not, none of the relations is made. Those
     that are there already are reported.
-
-    Raises:
-        NotFound, Ambiguous: One of the entities is not there, or could be several. Nothing was related.
-        Invalid: One of them is none. Nothing was related.
     """
     return _related(graph, graph.engine.graph.relate(rows.edges(relations)), "created", "duplicates")
 
@@ -53,12 +49,7 @@ def _relation(a: Arguments) -> dict[str, Any]:
 
 @tool("Remove relations", "deleted:relations unknown:relations", rows.RELATIONS, destroys=True, repeats=True)
 def delete_relations(graph: Graph, relations: Given) -> Values:
-    """
-    Remove relations by their ends and type. What is not there is reported.
-
-    Raises:
-        NotFound, Ambiguous, Invalid: As of `create_relations`. Nothing was removed.
-    """
+    """Remove relations by their ends and type. What is not there is reported."""
     return _related(graph, graph.engine.graph.unrelate(rows.edges(relations)), "deleted", "unknown")
 
 
@@ -75,12 +66,7 @@ def unlink(graph: Graph, a: Arguments) -> Values:
     Parameter("target", "id", "Name or id of the other.", required=True),
 )
 def find_path(graph: Graph, source: Name, target: Name) -> Values:
-    """
-    How two entities are connected: a shortest path of at most ten relations, whichever way they point.
-
-    Raises:
-        NotFound, Ambiguous: One of the entities is not there, or could be several.
-    """
+    """How two entities are connected: a shortest path of at most ten relations, whichever way they point."""
     start, end = graph.engine.graph.entities([source, target])
     path = graph.engine.graph.path(start.id, end.id)
     names = [start.title]
@@ -113,7 +99,6 @@ def link_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Val
     Link memories to an entity they are about, so that search_near and entity_memories find them by it.
 
     Raises:
-        NotFound, Ambiguous: The entity, or one of the memories, is not there, or could be several. None was linked.
         Invalid: One of the memories is an entity itself: those are related. None was linked.
     """
     return _linked(graph.engine, entity, memory_ids, "linked", "duplicates")
@@ -128,12 +113,7 @@ def link_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Val
     repeats=True,
 )
 def unlink_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
-    """
-    Say that memories are not about an entity after all. The memories stay.
-
-    Raises:
-        NotFound, Ambiguous: As of `link_memories`.
-    """
+    """Say that memories are not about an entity after all. The memories stay."""
     return _linked(graph.engine, entity, memory_ids, "unlinked", "unknown")
 
 
@@ -169,10 +149,6 @@ def search_near(graph: Graph, query: str, entity: Name, max_distance: int = 1, l
 
     Args:
         max_distance: Relations away at most, 0..10.
-
-    Raises:
-        NotFound, Ambiguous: The entity is not there, or could be several.
-        Invalid: The query is blank or too long, or a number out of range.
     """
     settings, near = graph.engine.config, graph.engine.graph.entity(entity)
     among = graph.engine.graph.near([near.id], max_distance)
@@ -185,13 +161,7 @@ def search_near(graph: Graph, query: str, entity: Name, max_distance: int = 1, l
 
 @reading("List memories of an entity", "entity memories:pointers total_memories:number", ENTITY, limit(20))
 def entity_memories(graph: Graph, entity: Name, limit: int = 20) -> Values:
-    """
-    The memories that are about an entity, last changed first.
-
-    Raises:
-        NotFound, Ambiguous: The entity is not there, or could be several.
-        Invalid: The limit is not 1..10,000.
-    """
+    """The memories that are about an entity, last changed first."""
     check_limit(limit)
     found = graph.engine.graph.entity(entity)
     linked = graph.engine.graph.there(link.memory for link in graph.engine.graph.attached([found.id]))
