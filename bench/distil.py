@@ -56,7 +56,7 @@ def measure(engine: Engine, store: SqliteStore, size: int, told: Sequence[str]) 
     wall, cpu = perf_counter() - begun, process_time() - worked
     assert learned is not None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    known = store.term_vectors.size(generation)
+    known = store.generations.size(generation).terms
     note = (
         f"{cpu:.2f} s of CPU, {known:,} terms, {known * 196 / 1e6:.1f} MB of codes; the process has had {peak:,.0f} MB"
     )

@@ -63,7 +63,7 @@ class CareSuite:
         kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))
         store.queue.failed([waiting(store, 1)[0].id], "down", at(1))
         store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1, former=State.BUILDING)
-        store.generations.mark(1, unit(1))
+        store.generations.mark(1, unit(1).tobytes())
         store.usage.reserve_call(request())
 
         assert list(store.check()) == []
@@ -80,7 +80,7 @@ class CareSuite:
                 store.vectors.by_vector(1, unit(1), ACTIVE, 9),
                 store.keywords.by_keyword(words("text"), ACTIVE, 9),
                 store.memories.details(id),
-                list(store.queue.failures(9)),
+                list(store.queue.waiting(limit=9)),
                 store.vectors.centre(1)[0].tolist(),
             ]
 

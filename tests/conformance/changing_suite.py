@@ -134,7 +134,7 @@ class ChangingSuite:
         assert store.vectors.cosines(1, vectors[0], vectors[1], chunks) == {}
         total, count = store.vectors.centre(1)
         assert (count, total.tolist()) == (0, [0] * SPACE.dimension)
-        assert store.vectors.embedded_count(1) == 0
+        assert store.generations.size(1).chunks == 0
         assert delete_memories(store, [id]) == 0
 
     def test_what_a_deleted_memory_superseded_holds_again(self, store: Store) -> None:

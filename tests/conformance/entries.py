@@ -164,7 +164,7 @@ def heads(store: Store, *ids: MemoryId) -> list[ChunkId]:
 
 def queued(store: Store, saved: Saved | None) -> int:
     """How many chunks of a memory wait for a vector."""
-    return 0 if saved is None else sum(one.chunks for one in store.queue.unembedded([saved.memory.id]).values())
+    return 0 if saved is None else sum(one.chunks for one in store.queue.waiting([saved.memory.id]))
 
 
 def found(ranking: Ranking) -> list[MemoryId]:

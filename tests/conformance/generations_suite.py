@@ -62,7 +62,7 @@ class GenerationsSuite:
 
         assert [generation.id for generation in store.generations.every()] == [1, third.id]
         assert third.id > dropped.id
-        assert store.vectors.embedded_count(dropped.id) == 0
+        assert store.generations.size(dropped.id).chunks == 0
 
     def test_activating_retires_the_former_and_queues_what_is_missing(self, store: Store) -> None:
         ids = kept(store, *(note(str(n), embedded=embedded([unit(1, n)])) for n in range(3)))
@@ -76,7 +76,7 @@ class GenerationsSuite:
         assert [generation.state for generation in store.generations.every()] == [State.RETIRED, State.ACTIVE]
         assert store.counts().queued == 1
         assert [excerpt.id for excerpt in store.vectors.pending(building.id, ChunkId(0), 9)] == chunks[2:]
-        assert store.vectors.embedded_count(1) == 3
+        assert store.generations.size(1).chunks == 3
         assert len(store.vectors.by_vector(1, unit(1), ACTIVE, 9)) == 3  # what is retired still answers who asks for it
 
     def test_activating_compares_and_sets(self, store: Store) -> None:
@@ -103,7 +103,7 @@ class GenerationsSuite:
         kept(store, note("a", embedded=embedded([unit(1)])))
         store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1)
         assert queued(store, write(store, note("b", embedded=embedded([unit(1)])))) == 1
-        assert store.vectors.embedded_count(1) == 1
+        assert store.generations.size(1).chunks == 1
 
         again = store.generations.begin(SPACE, START)
 
@@ -131,11 +131,11 @@ class GenerationsSuite:
         assert [generation.state for generation in store.generations.every()] == [State.BUILDING, State.ACTIVE]
         assert store.counts().queued == 2
         assert queued(store, write(store, note("c", embedded=embedded([unit(1)])))) == 1
-        assert store.vectors.embedded_count(1) == 3
+        assert store.generations.size(1).chunks == 3
         delete_memories(store, [second])
         assert store.generations.activate(1, instead_of=building.id, former=State.BUILDING) is True
         assert [generation.state for generation in store.generations.every()] == [State.ACTIVE, State.BUILDING]
-        assert (store.counts().queued, store.vectors.embedded_count(1)) == (0, 2)
+        assert (store.counts().queued, store.generations.size(1).chunks) == (0, 2)
         assert found(store.vectors.by_vector(1, unit(1), ACTIVE, 9))[0] == first
 
     def test_a_former_generation_that_is_built_on_displaces_the_one_being_built(self, store: Store) -> None:
@@ -172,32 +172,29 @@ class GenerationsSuite:
 
     def test_the_first_fingerprint_of_a_generation_stays(self, store: Store) -> None:
         generation = store.generations.begin(SPACE, START).id
-        other = store.generations.begin(THIRD, START).id
-        assert store.generations.fingerprint(generation) is None
+        store.generations.begin(THIRD, START)
+        assert [one.fingerprint for one in store.generations.every()] == [b"", b""]
 
-        store.generations.mark(generation, unit(1, 2))
-        store.generations.mark(generation, unit(3))
+        store.generations.mark(generation, unit(1, 2).tobytes())
+        store.generations.mark(generation, unit(3).tobytes())
 
-        given = store.generations.fingerprint(generation)
-        assert given is not None
-        assert (given.dtype, given.tolist()) == (np.float32, unit(1, 2).tolist())
-        assert store.generations.fingerprint(other) is None
+        assert [one.fingerprint for one in store.generations.every()] == [unit(1, 2).tobytes(), b""]
 
     def test_clearing_takes_all_vectors_away_and_the_fingerprint(self, store: Store) -> None:
         ids = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(0, 1)])))
         building = store.generations.begin(OTHER, START).id
         for generation in (1, building):
             store.vectors.set_vectors(building, directions(1), [Window(heads(store, ids[0])[0], 0, 0)])
-            store.generations.mark(generation, unit(1))
+            store.generations.mark(generation, unit(1).tobytes())
 
         store.vectors.clear(building)
 
-        assert (store.vectors.embedded_count(building), store.vectors.embedded_count(1), store.queue.queued()) == (
+        assert (store.generations.size(building).chunks, store.generations.size(1).chunks, store.queue.queued()) == (
             0,
             2,
             0,
         )
-        assert (store.generations.fingerprint(building), store.generations.fingerprint(1) is None) == (None, False)
+        assert [one.fingerprint for one in store.generations.every()] == [unit(1).tobytes(), b""]
         assert store.vectors.centre(building)[1] == 0
         assert not store.vectors.centre(building)[0].any()
 
@@ -217,7 +214,7 @@ class GenerationsSuite:
 
     def test_clearing_some_chunks_queues_these_and_leaves_the_others(self, store: Store) -> None:
         ids = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(0, 1)])))
-        store.generations.mark(1, unit(1))
+        store.generations.mark(1, unit(1).tobytes())
         first, second = (heads(store, id)[0] for id in ids)
 
         store.vectors.clear(1, [first, ChunkId(999)])
@@ -225,20 +222,18 @@ class GenerationsSuite:
 
         assert [scored.chunk for scored in store.vectors.by_vector(1, unit(1), ACTIVE, 9)] == [second]
         assert [one.id for one in waiting(store, 9)] == [first]
-        assert (store.vectors.centre(1)[1], store.generations.fingerprint(1) is None) == (1, False)
+        assert (store.vectors.centre(1)[1], store.generations.every()[0].fingerprint) == (1, unit(1).tobytes())
         assert list(store.check()) == []
 
     def test_a_fingerprint_stays_with_its_vectors(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
-        store.generations.mark(1, unit(1, 2))
+        store.generations.mark(1, unit(1, 2).tobytes())
         store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1)
 
         again = store.generations.begin(SPACE, START)
 
-        given = store.generations.fingerprint(again.id)
-        assert given is not None
-        assert given.tolist() == unit(1, 2).tolist()
-        assert store.vectors.embedded_count(again.id) == 1
+        assert again.fingerprint == unit(1, 2).tobytes()
+        assert store.generations.size(again.id).chunks == 1
 
     def test_of_two_living_generations_of_a_space_the_active_one_counts(self, store: Store) -> None:
         store.generations.begin(SPACE, START)
@@ -254,7 +249,7 @@ class GenerationsSuite:
 
         store.generations.drop(1)
 
-        assert store.vectors.embedded_count(1) == 1
+        assert store.generations.size(1).chunks == 1
 
     def test_dropping_takes_the_vectors_along(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
@@ -264,18 +259,17 @@ class GenerationsSuite:
         store.generations.drop(1)
 
         assert [generation.id for generation in store.generations.every()] == [2]
-        assert store.vectors.embedded_count(1) == 0
+        assert store.generations.size(1).chunks == 0
 
     @pytest.mark.parametrize("gone", [0, 7, BEYOND])
     def test_a_generation_that_is_gone_is_said_to_be(self, store: Store, gone: int) -> None:
         chunk = heads(store, *kept(store, note("a")))[0]
 
-        assert store.vectors.embedded_count(gone) == 0
+        assert store.generations.size(gone).chunks == 0
         assert store.vectors.set_vectors(gone, directions(1), [Window(chunk, 0, 0)]) == 0
         store.generations.drop(gone)
-        store.generations.mark(gone, unit(1))
+        store.generations.mark(gone, unit(1).tobytes())
         for ask in (
-            lambda: store.generations.fingerprint(gone),
             lambda: store.vectors.clear(gone),
             lambda: store.vectors.pending(gone, ChunkId(0), 1),
             lambda: store.vectors.by_vector(gone, unit(1), ACTIVE, 1),
@@ -306,5 +300,5 @@ class GenerationsSuite:
         delete_memories(store, [id])
 
         for generation in (1, building.id):
-            assert store.vectors.embedded_count(generation) == 0
+            assert store.generations.size(generation).chunks == 0
             assert store.vectors.centre(generation)[1] == 0

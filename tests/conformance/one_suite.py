@@ -281,7 +281,7 @@ class KeywordOnly:
         assert store.queue.queued() == 1
         counts = store.counts()
         assert (counts.chunks, counts.keyword_only, counts.embeddable) == (3, 2, 1)
-        assert store.queue.unembedded([made.memory.id]) == {}
+        assert store.queue.waiting([made.memory.id]) == []
 
     def test_no_generation_ever_asks_for_it(self, store: Store) -> None:
         kept(store, unsaid(), note("usual"))
@@ -307,7 +307,7 @@ class KeywordOnly:
             generation, directions(2), [Window(chunk, 0, row) for row, chunk in enumerate(named)]
         )
 
-        assert (done, store.vectors.embedded_count(generation)) == (0, 0)
+        assert (done, store.generations.size(generation).chunks) == (0, 0)
         assert store.vectors.by_vector(generation, unit(1), EVERYTHING, 5) == ()
 
     def test_it_may_be_embedded_later(self, store: Store) -> None:

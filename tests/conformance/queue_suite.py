@@ -141,13 +141,14 @@ class Waits:
         store.queue.failed(chunks[:2], "early", at(1))
         store.queue.failed(chunks[:1], "late", at(2))
 
-        told = store.queue.unembedded([second, MemoryId(99), done, first, MemoryId(BEYOND), first])
+        told = store.queue.waiting([second, MemoryId(99), done, first, MemoryId(BEYOND), first])
 
-        assert told == {
-            first: Waiting(first, chunks=3, failed=2, last_error="late", tried_at=at(2)),
-            second: Waiting(second, chunks=1, failed=0, last_error="", tried_at=None),
-        }
-        assert store.queue.unembedded([done]) == store.queue.unembedded([]) == {}
+        assert told == [
+            Waiting(first, chunks=3, failed=2, last_error="late", tried_at=at(2)),
+            Waiting(second, chunks=1, failed=0, last_error="", tried_at=None),
+        ]
+        assert store.queue.waiting([second, first], limit=1) == told[:1]
+        assert store.queue.waiting([done]) == store.queue.waiting([]) == []
 
     def test_of_failures_at_one_moment_that_of_the_last_chunk_is_told(self, store: Store) -> None:
         id = kept(store, note("a", body="bc", size=1))[0]
@@ -156,7 +157,7 @@ class Waits:
         for chunk, error in ((b, "of b"), (c, "of c"), (a, "of a")):
             store.queue.failed([chunk], error, at(1))
 
-        assert store.queue.unembedded([id])[id].last_error == store.counts().last_error == "of c"
+        assert store.queue.waiting([id])[0].last_error == store.counts().last_error == "of c"
 
     def test_failures_come_latest_first_then_by_id(self, store: Store) -> None:
         ids = kept(store, *(note(name, body="x", size=1) for name in "abcd"))
@@ -164,14 +165,14 @@ class Waits:
         store.queue.failed([chunks[0], chunks[2], chunks[1]], "together", at(1))
         store.queue.failed([outline(store, ids[1])[1][0]], "later", at(2))
 
-        assert store.queue.failures(9) == [
+        assert store.queue.waiting(limit=9) == [
             Waiting(ids[1], chunks=2, failed=2, last_error="later", tried_at=at(2)),
             Waiting(ids[0], chunks=2, failed=1, last_error="together", tried_at=at(1)),
             Waiting(ids[2], chunks=2, failed=1, last_error="together", tried_at=at(1)),
         ]
-        assert [waiting.memory for waiting in store.queue.failures(2)] == [ids[1], ids[0]]
-        assert [waiting.memory for waiting in store.queue.failures(1)] == [ids[1]]
-        assert store.queue.failures(0) == []
+        assert [waiting.memory for waiting in store.queue.waiting(limit=2)] == [ids[1], ids[0]]
+        assert [waiting.memory for waiting in store.queue.waiting(limit=1)] == [ids[1]]
+        assert store.queue.waiting(limit=0) == []
 
     def test_what_was_embedded_since_is_no_failure(self, store: Store) -> None:
         id = kept(store, note("a"))[0]
@@ -180,7 +181,7 @@ class Waits:
 
         store.vectors.set_vectors(store.generations.begin(SPACE, START).id, directions(1), [Window(chunk, 0, 0)])
 
-        assert (store.queue.failures(9), store.queue.unembedded([id]), store.counts().failed) == ([], {}, 0)
+        assert (store.queue.waiting(limit=9), store.queue.waiting([id]), store.counts().failed) == ([], [], 0)
 
     def test_memories_that_wait_are_counted(self, store: Store) -> None:
         first, second, _ = kept(store, note("a", body="bc", size=1), note("d"), note("e", embedded=embedded([unit(1)])))
@@ -246,7 +247,7 @@ class Begun:
         store.queue.add_begun(1, chunk, 7, VECTORS, first=0)
 
         assert store.queue.queued() == 2
-        assert store.vectors.embedded_count(1) == 0
+        assert store.generations.size(1).chunks == 0
         assert store.vectors.centre(1)[1] == 0
         assert chunk in [excerpt.id for excerpt in store.vectors.pending(1, ChunkId(0), 10)]
 

@@ -71,7 +71,7 @@ class Learning:
         assert store.term_vectors.of_terms(generation, [*asked, "zebra", "giraff ", "", asked[0]]) == {
             one.term: one for one in term_vectors
         }
-        assert store.term_vectors.size(generation) == 4
+        assert store.generations.size(generation).terms == 4
         assert store.term_vectors.of_terms(generation, []) == {}
 
     def test_a_generation_without_one_and_one_that_is_gone(self, store: Store) -> None:
@@ -80,7 +80,7 @@ class Learning:
         for id in (generation, 99, BEYOND):
             assert store.term_vectors.learned(id) is None
             assert store.term_vectors.of_terms(id, ["a"]) == {}
-            assert store.term_vectors.size(id) == 0
+            assert store.generations.size(id).terms == 0
         for id in (99, BEYOND):
             assert not store.term_vectors.learn(id, lesson(), [], instead_of=None)
 
@@ -103,7 +103,7 @@ class Learning:
         for late in (first, None):
             assert not store.term_vectors.learn(1, lesson(2), [], instead_of=late)
         assert same(store.term_vectors.learned(1), second)
-        assert store.term_vectors.size(1) == 2
+        assert store.generations.size(1).terms == 2
 
         store.vectors.clear(1)
         assert not store.term_vectors.learn(1, lesson(2), [], instead_of=second)
@@ -143,9 +143,9 @@ class Learning:
             ["giraff"],
         )
         store.vectors.clear(1)
-        assert (store.term_vectors.learned(1), store.term_vectors.size(1)) == (None, 0)
+        assert (store.term_vectors.learned(1), store.generations.size(1).terms) == (None, 0)
         assert same(store.term_vectors.learned(2), lesson(1))
-        assert store.term_vectors.size(2) == 1
+        assert store.generations.size(2).terms == 1
 
     def test_a_generation_takes_its_term_vectors_along(self, store: Store) -> None:
         kept(store, note("zebra"))
@@ -155,9 +155,9 @@ class Learning:
         learn(store, "zebra", generation=2)
 
         store.generations.drop(2)
-        assert (store.term_vectors.learned(2), store.term_vectors.size(2)) == (None, 0)
+        assert (store.term_vectors.learned(2), store.generations.size(2).terms) == (None, 0)
         store.vectors.clear(1)
-        assert (store.term_vectors.learned(1), store.term_vectors.size(1)) == (None, 0)
+        assert (store.term_vectors.learned(1), store.generations.size(1).terms) == (None, 0)
         learn(store, "zebra")
 
     def test_a_retired_generation_keeps_its_term_vectors(self, store: Store) -> None:
@@ -312,7 +312,7 @@ class Forgetting:
             "giraff zebra",
             "zebra",
         ]
-        assert store.term_vectors.size(1) == 2
+        assert store.generations.size(1).terms == 2
 
     def test_words_that_come_again_are_not_known_again(self, store: Store) -> None:
         self.taught(store)

@@ -105,7 +105,7 @@ class TransactionSuite:
         assert store.counts().memories == 1
 
     def test_a_question_that_fails_inside_undoes_nothing(self, store: Store) -> None:
-        catch_within(store, lambda: store.generations.fingerprint(99))
+        catch_within(store, lambda: store.vectors.centre(99))
 
         assert store.counts().memories == 1
 

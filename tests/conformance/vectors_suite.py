@@ -41,7 +41,7 @@ class OfChunks:
 
         [generation] = store.generations.every()
         assert (generation.id, generation.space, generation.state) == (1, SPACE, State.ACTIVE)
-        assert (queued(store, one), store.counts().queued, store.vectors.embedded_count(1)) == (0, 0, 1)
+        assert (queued(store, one), store.counts().queued, store.generations.size(1).chunks) == (0, 0, 1)
 
     def test_chunks_without_vectors_are_queued(self, store: Store) -> None:
         assert queued(store, write(store, note("a", body="bc", size=1))) == 3
@@ -57,7 +57,7 @@ class OfChunks:
 
         assert queued(store, foreign) == 1
         assert [generation.space for generation in store.generations.every()] == [SPACE]
-        assert store.vectors.embedded_count(1) == 1
+        assert store.generations.size(1).chunks == 1
         assert len(store.vectors.by_vector(1, unit(1), ACTIVE, 10)) == 1
 
     def test_vectors_of_the_space_that_is_built_are_kept_there_and_stay_queued(self, store: Store) -> None:
@@ -66,7 +66,7 @@ class OfChunks:
 
         assert queued(store, write(store, note("b", embedded=embedded([unit(1)], space=OTHER)))) == 1
 
-        assert (store.vectors.embedded_count(1), store.vectors.embedded_count(building.id)) == (1, 1)
+        assert (store.generations.size(1).chunks, store.generations.size(building.id).chunks) == (1, 1)
         assert [excerpt.text for excerpt in store.vectors.pending(building.id, ChunkId(0), 10)] == ["a"]
 
     def test_the_best_window_of_a_chunk_counts(self, store: Store) -> None:
@@ -83,7 +83,7 @@ class OfChunks:
         assert [scored.score for scored in ranking] == pytest.approx([1, 0.5**0.5, 0], abs=TOLERANCE)
         assert all(scored.cosine == scored.score for scored in ranking)
         assert found(store.vectors.by_vector(1, unit(1), ACTIVE, 2)) == [a, b]
-        assert store.vectors.embedded_count(1) == 3
+        assert store.generations.size(1).chunks == 3
 
     def test_equal_vectors_are_ranked_by_id(self, store: Store) -> None:
         ids = kept(store, *(note(str(n), embedded=embedded([unit(1, 2, 3)])) for n in range(40)))
@@ -184,7 +184,7 @@ class OfChunks:
         assert store.vectors.set_vectors(generation.id, directions(1), [Window(chunks[0], 0, 0)]) == 0
         assert store.vectors.set_vectors(generation.id, directions(1), []) == 0
 
-        assert store.vectors.embedded_count(generation.id) == 1
+        assert store.generations.size(generation.id).chunks == 1
         assert store.vectors.centre(generation.id)[1] == 1
 
     def test_pending_goes_on_behind_a_chunk(self, store: Store) -> None:

@@ -33,7 +33,6 @@ class Data:
     pieces: dict[ChunkId, Piece] = field(default_factory=dict)
     queue: dict[ChunkId, QueueEntry] = field(default_factory=dict)
     generations: dict[int, Generation] = field(default_factory=dict)
-    fingerprints: dict[int, Vectors] = field(default_factory=dict)
     vectors: dict[tuple[int, ChunkId, int], Vectors] = field(default_factory=dict)
     begun: dict[tuple[int, ChunkId], tuple[int, Vectors]] = field(default_factory=dict)
     learned: dict[int, Learned] = field(default_factory=dict)

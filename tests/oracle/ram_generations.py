@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.store import Generation, State
+from memory.store import Generation, Size, State
+from oracle.ram_chunks import embedded
 from oracle.ram_data import Part
 from oracle.ram_queue import requeue
 from oracle.ram_term_vectors import forget
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from memory.schema.space import Space, Vectors
+    from memory.schema.space import Space
     from oracle.ram_data import Data
 
 
@@ -57,21 +58,21 @@ class RamGenerations(Part):
             requeue(data, generation)
             return True
 
-    def fingerprint(self, generation: int) -> Vectors | None:
+    def size(self, generation: int) -> Size:
         with self.data.lock:
-            self.data.generation(generation)
-            return self.data.fingerprints.get(generation)
+            terms = sum(own == generation for own, _ in self.data.term_vectors)
+            return Size(len(embedded(self.data, generation)), terms)
 
-    def mark(self, generation: int, fingerprint: Vectors) -> None:
+    def mark(self, generation: int, fingerprint: bytes) -> None:
         with self.data.change() as data:
-            if generation in data.generations:
-                data.fingerprints.setdefault(generation, fingerprint.copy())
+            found = data.generations.get(generation)
+            if found is not None and not found.fingerprint:
+                data.generations[generation] = found._replace(fingerprint=fingerprint)
 
     def drop(self, generation: int) -> None:
         with self.data.change() as data:
             if generation in data.generations and data.generations[generation].state is not State.ACTIVE:
                 del data.generations[generation]
-                data.fingerprints.pop(generation, None)
                 forget(data, generation)
                 data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
                 data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from oracle.ram_chunks import embeddable, embedded, excerpt
 from oracle.ram_data import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
@@ -73,15 +74,12 @@ class RamQueue(Part):
             for id in set(ids) & set(data.queue):
                 data.queue[id] = QueueEntry(data.queue[id].attempts + 1, error, moment)
 
-    def unembedded(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Waiting]:
+    def waiting(self, ids: Sequence[MemoryId] | None = None, *, limit: int | None = None) -> Sequence[Waiting]:
         with self.data.lock:
-            return {id: waiting for id, waiting in unembedded(self.data).items() if id in ids}
-
-    def failures(self, limit: int) -> Sequence[Waiting]:
-        with self.data.lock:
-            found = sorted(unembedded(self.data).items())
-            tried = [(waiting.tried_at, waiting) for _, waiting in found if waiting.tried_at is not None]
-        return [waiting for _, waiting in sorted(tried, key=lambda pair: pair[0], reverse=True)][:limit]
+            every = sorted(unembedded(self.data).values())
+        found = [one for one in every if (one.failed if ids is None else one.memory in ids)]
+        latest = sorted((one for one in found if one.tried_at), key=attrgetter("tried_at"), reverse=True)
+        return [*latest, *(one for one in found if not one.tried_at)][:limit]
 
     def begun(self, generation: int, chunk: ChunkId, stamp: int) -> Vectors | None:
         with self.data.lock:

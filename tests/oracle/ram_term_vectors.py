@@ -66,10 +66,6 @@ class RamTermVectors(Part):
             excerpts = {id: excerpt(self.data, id) for id in ids}
             return [(excerpts[id], np.stack(own[id])) for id in ids]
 
-    def size(self, generation: int) -> int:
-        with self.data.lock:
-            return sum(own == generation for own, _ in self.data.term_vectors)
-
 
 def forget(data: Data, generation: int) -> None:
     """Take the term vectors of a generation away."""

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 class RamVectors(Part):
     """See `memory.store.vectors.VectorIndex`."""
 
-    def embedded_count(self, generation: int) -> int:
-        with self.data.lock:
-            return len(embedded(self.data, generation))
-
     def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
         with self.data.lock:
             self.data.generation(generation)
@@ -54,7 +50,7 @@ class RamVectors(Part):
         with self.data.change() as data:
             cleared = data.generation(generation)
             if ids is None:
-                data.fingerprints.pop(generation, None)
+                data.generations[generation] = cleared._replace(fingerprint=b"")
                 forget(data, generation)
                 data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}
             gone = {key for key in data.vectors if key[0] == generation and (ids is None or key[1] in ids)}

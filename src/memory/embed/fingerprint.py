@@ -33,9 +33,7 @@ class Generations(Protocol):
 
     def every(self) -> Sequence[Generation]: ...
 
-    def fingerprint(self, generation: int) -> Vectors | None: ...
-
-    def mark(self, generation: int, fingerprint: Vectors) -> None: ...
+    def mark(self, generation: int, fingerprint: bytes) -> None: ...
 
 
 class EmbedderStore(Protocol):
@@ -48,9 +46,18 @@ class EmbedderStore(Protocol):
     def generations(self) -> Generations: ...
 
 
-def same_model(former: Vectors, fingerprint: Vectors) -> bool:
-    """Whether two fingerprints are of one model."""
-    return float(former @ fingerprint) >= _SAME
+def exchanged(generation: Generation, fingerprint: Vectors) -> bool:
+    """Whether the fingerprint that is stored for a generation, if one is, is that of another model."""
+    import numpy as np
+
+    former = np.frombuffer(generation.fingerprint, "<f4")
+    return bool(len(former)) and float(former @ fingerprint) < _SAME
+
+
+def mark(generations: Generations, generation: Generation, fingerprint: Vectors) -> None:
+    """Store a fingerprint for a generation that has none."""
+    if not generation.fingerprint:
+        generations.mark(generation.id, fingerprint.astype("<f4").tobytes())
 
 
 def compare(generations: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
@@ -64,26 +71,21 @@ def compare(generations: Generations, embedder: MeteredEmbedder, fingerprint: Ve
     for generation in generations.every():
         if generation.space != own:
             continue
-        former = generations.fingerprint(generation.id)
-        if former is None:
-            generations.mark(generation.id, fingerprint)
-        elif not same_model(former, fingerprint):
+        if exchanged(generation, fingerprint):
             where = f" at {embedder.host}" if embedder.host else ""
             error = SpaceMismatch(own, f"other vectors under the same name{where}")
             error.hint = "Was the model exchanged? `memory reindex` embeds all with it."
             raise error
+        mark(generations, generation, fingerprint)
 
 
 def keep(generations: Generations, embedder: MeteredEmbedder, fingerprint: Vectors) -> None:
     """Store it with the generations of an embedder's space that have none yet."""
     for generation in generations.every():
-        if generation.space == space(embedder) and generations.fingerprint(generation.id) is None:
-            generations.mark(generation.id, fingerprint)
+        if generation.space == space(embedder):
+            mark(generations, generation, fingerprint)
 
 
 def stamp(generations: Generations, of: Space) -> bytes:
     """The fingerprints of a space's model, which tell it from another of its name; empty if none is stored."""
-    fingerprints = (
-        generations.fingerprint(generation.id) for generation in generations.every() if generation.space == of
-    )
-    return b"".join(fingerprint.tobytes() for fingerprint in fingerprints if fingerprint is not None)
+    return b"".join(generation.fingerprint for generation in generations.every() if generation.space == of)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from memory.embed import Names
-    from memory.schema.space import Vectors
     from memory.store import Generation
     from memory.store.usage import UsageLog
 
@@ -316,10 +315,7 @@ class ProcessStore:
     def every(self) -> Sequence[Generation]:
         return ()
 
-    def fingerprint(self, generation: int) -> Vectors | None:
-        raise NotFound(f"no generation {generation}")
-
-    def mark(self, generation: int, fingerprint: Vectors) -> None:
+    def mark(self, generation: int, fingerprint: bytes) -> None:
         raise NotFound(f"no generation {generation}")
 
 

@@ -160,7 +160,7 @@ def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
         State.RETIRED: "is kept for a rollback",
     }
     for found in store.generations.every():
-        told = f"{store.vectors.embedded_count(found.id):,} of {chunks(total)} in {found.space}, which {states[found.state]}"
+        told = f"{store.generations.size(found.id).chunks:,} of {chunks(total)} in {found.space}, which {states[found.state]}"
         yield Finding("vectors", True, told)
     if not embedders.enabled:
         return
@@ -193,6 +193,6 @@ def _queue(store: Store, embedders: Embedders, config: Config, *, fix: bool, abl
             told = f"{chunks(result.embedded)} embedded" + ("" if well else f", {result.left:,} still without a vector")
             told = "; ".join([told, *map(str, result.held)])
             yield Finding("queue", well, told, "" if well else "See below, or `memory status`.", mended=well)
-    for failure in store.queue.failures(5):
+    for failure in store.queue.waiting(limit=5):
         told = f"memory {failure.memory}: {failure.failed:,} of its chunks failed, {failure.last_error}"
         yield Finding("queue", False, told, "Change its text, or the model.")

@@ -47,7 +47,8 @@ class Status(NamedTuple):
 
 def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, moment: datetime) -> Status:
     """Look at everything. Nothing is changed, and no server is asked."""
-    generations = tuple((found, store.vectors.embedded_count(found.id)) for found in store.generations.every())
+    sizes = [(found, store.generations.size(found.id)) for found in store.generations.every()]
+    generations = tuple((found, size.chunks) for found, size in sizes)
     counts = store.counts()
     problems: list[Notice] = []
     configured = ""
@@ -58,7 +59,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
             embedders.saving()
         except (EmbedError, SpaceMismatch) as error:
             problems.append(Notice(str(error), error.hint))
-    problems += _cut(store)
+    problems += _cut(counts.missing)
     problems += _halted(store, embedders, moment)
     problems += _unfinished(generations, embedders, counts)
     if configured and not problems and counts.queued > counts.failed:
@@ -73,17 +74,16 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
         )
     today = tuple(store.usage.lines(midnight(moment), daily=True))
     answering, fit = store.term_vectors.answering()
-    learned = store.term_vectors.size(answering), fit
-    return Status(
-        counts, generations, configured, tuple(store.queue.failures(FAILURES)), today, tuple(problems), *learned
-    )
+    terms = sum(size.terms for found, size in sizes if found.id == answering)
+    failures = tuple(store.queue.waiting(limit=FAILURES))
+    return Status(counts, generations, configured, failures, today, tuple(problems), terms, fit)
 
 
-def _cut(store: Store) -> list[Notice]:
-    if not (lacking := store.lacking()):
+def _cut(missing: int) -> list[Notice]:
+    if not missing:
         return []
     hint = "Nothing is written to it. Restore it from a copy, or export what can be read with `memory export -o FILE`."
-    return [Notice(f"the database is cut: its last {lacking:,} bytes are missing", hint)]
+    return [Notice(f"the database is cut: its last {missing:,} bytes are missing", hint)]
 
 
 def _halted(store: Store, embedders: Embedders, moment: datetime) -> list[Notice]:
@@ -138,7 +138,7 @@ def embeddings(store: Store, embedders: Embedders, memories: Sequence[Memory]) -
         usual = Embedding("outdated" if embedders.outdated() else "generated")
     except EmbedError as error:
         usual = Embedding("generated", error=str(error))
-    waiting = store.queue.unembedded([memory.id for memory in memories])
+    waiting = {one.memory: one for one in store.queue.waiting([memory.id for memory in memories])}
     return {memory.id: _embedding(memory, waiting.get(memory.id), usual) for memory in memories}
 
 

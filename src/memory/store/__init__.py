@@ -21,6 +21,7 @@ from memory.store.values import (
     Run,
     Salvaged,
     Session,
+    Size,
     State,
     TermVector,
     ToolCall,
@@ -60,6 +61,7 @@ __all__ = [
     "Run",
     "Salvaged",
     "Session",
+    "Size",
     "State",
     "Store",
     "TermVector",
@@ -202,10 +204,6 @@ class Store(Protocol):
         Raises:
             StoreDamaged: It cannot even be read.
         """
-        ...
-
-    def lacking(self) -> int:
-        """How many bytes are missing at the end of what is stored, as of a file that was cut."""
         ...
 
     def repair(self) -> None:

@@ -41,16 +41,25 @@ class Generation(NamedTuple):
 
     Attributes:
         id: From 1, never used again.
+        fingerprint: How the model answered a fixed text when it was new: float32, little-endian; empty if not known.
     """
 
     id: int
     space: Space
     state: State
+    fingerprint: bytes = b""
 
 
 def active(generations: Iterable[Generation]) -> Generation | None:
     """The generation that answers; None if nothing was embedded yet."""
     return next((generation for generation in generations if generation.state is State.ACTIVE), None)
+
+
+class Size(NamedTuple):
+    """How many chunks have a vector in a generation, and how many terms."""
+
+    chunks: int
+    terms: int
 
 
 class Salvaged(NamedTuple):
@@ -148,6 +157,7 @@ class Counts(NamedTuple):
     kinds: tuple[tuple[str, int], ...]
     projects: tuple[tuple[str, int], ...]
     bytes: int
+    missing: int  # bytes at the end of what is stored, as of a file that was cut
 
     @property
     def embeddable(self) -> int:

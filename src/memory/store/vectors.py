@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Space, Vectors, Window
-    from memory.store.values import Claim, Generation, Learned, TermVector, Waiting
+    from memory.store.values import Claim, Generation, Learned, Size, TermVector, Waiting
 
 
 class Generations(Protocol):
@@ -51,12 +51,12 @@ class Generations(Protocol):
         """
         ...
 
-    def fingerprint(self, generation: int) -> Vectors | None:
-        """How the model answered a fixed text when the generation was new, shape (dimension,); None if not known."""
+    def size(self, generation: int) -> Size:
+        """How large it is; nothing if it is gone."""
         ...
 
-    def mark(self, generation: int, fingerprint: Vectors) -> None:
-        """Remember it, unless there is one already or the generation is gone."""
+    def mark(self, generation: int, fingerprint: bytes) -> None:
+        """Remember how its model answers a fixed text, unless that is known already or the generation is gone."""
         ...
 
     def drop(self, generation: int) -> None:
@@ -74,10 +74,6 @@ class VectorIndex(Protocol):
     Raises:
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
-
-    def embedded_count(self, generation: int) -> int:
-        """How many chunks have a vector in it; 0 if it is gone."""
-        ...
 
     def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
         """Chunks without a vector in the generation whose id is above `after`, lowest first."""
@@ -169,12 +165,13 @@ class Queue(Protocol):
         """Note on queued chunks that embedding them failed; others are skipped."""
         ...
 
-    def unembedded(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Waiting]:
-        """Of these memories those that have a chunk in the queue."""
-        ...
+    def waiting(self, ids: Sequence[MemoryId] | None = None, *, limit: int | None = None) -> Sequence[Waiting]:
+        """
+        Memories with a chunk in the queue, the latest failure first, of those at one moment the lowest id.
 
-    def failures(self, limit: int) -> Sequence[Waiting]:
-        """Memories with a chunk whose embedding failed, the latest failure first, of those at one moment the lowest id."""
+        Args:
+            ids: Only these; None takes those whose embedding failed.
+        """
         ...
 
     def begun(self, generation: int, chunk: ChunkId, stamp: int) -> Vectors | None:
@@ -256,10 +253,6 @@ class TermVectors(Protocol):
         Raises:
             NotFound: The generation is gone.
         """
-        ...
-
-    def size(self, generation: int) -> int:
-        """How many terms are known; 0 if it is gone."""
         ...
 
 

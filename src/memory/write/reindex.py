@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import FINGERPRINT_TEXT, space
-from memory.embed.fingerprint import same_model
+from memory.embed.fingerprint import exchanged, mark
 from memory.embed.providers import LASTING
 from memory.embed.usage import PROBE, REINDEX, purpose
 from memory.schema.errors import NotFound, StoreBusy
@@ -109,7 +109,7 @@ def _build(target: Target, batch: int, progress: Callable[[int, int], None]) -> 
 
 def _embed_missing(target: Target, batch: int, progress: Callable[[int, int], None]) -> Tally:
     store, id = target.store, target.generation
-    total, before = store.counts().embeddable, store.vectors.embedded_count(id)
+    total, before = store.counts().embeddable, store.generations.size(id).chunks
     tally, after = Tally(), ChunkId(0)
     while excerpts := store.vectors.pending(id, after, batch):
         tally, after = tally.plus(target.fill(excerpts)), excerpts[-1].id
@@ -160,12 +160,11 @@ def _exchanged(store: Store, generation: Generation, embedder: MeteredEmbedder) 
     fingerprint = embedder.fingerprint
     if fingerprint is None:
         fingerprint = embedder.embed([FINGERPRINT_TEXT], "passage")[0]
-    former = store.generations.fingerprint(generation.id)
-    exchanged = former is not None and not same_model(former, fingerprint)
-    if exchanged:
+    if different := exchanged(generation, fingerprint):
         store.vectors.clear(generation.id)
-    store.generations.mark(generation.id, fingerprint)
-    return exchanged
+        generation = generation._replace(fingerprint=b"")
+    mark(store.generations, generation, fingerprint)
+    return different
 
 
 # What it would take -------------------------------------------------------------
@@ -202,7 +201,7 @@ def estimate(store: Store, embedders: Embedders, *, moment: datetime) -> Forecas
     chunks = store.counts().embeddable
     here = embedders.named(store.generations.every())
     if here is not None:
-        chunks -= store.vectors.embedded_count(here.id)
+        chunks -= store.generations.size(here.id).chunks
     passages = _sample(store)
     mean = estimated_sum(passages) / len(passages) if passages else 0.0
     tokens = round(mean * chunks)

@@ -163,10 +163,10 @@ class Writer(NamedTuple):
         except StoreBusy as error:
             return (Notice(f"kept, but what waits was not embedded: {error}", error.hint),)
         # Others may have filled the queue: only what was saved here and still waits is worth a notice.
-        waiting = self.store.queue.unembedded([one.memory.id for one in saved if not one.known]) if left else {}
-        if not (chunks := sum(one.chunks for one in waiting.values())):
+        waiting = sorted(self.store.queue.waiting([one.memory.id for one in saved if not one.known])) if left else []
+        if not (chunks := sum(one.chunks for one in waiting)):
             return ()
-        why = next((f"; the model did not take one: {one.last_error}" for one in waiting.values() if one.failed), "")
+        why = next((f"; the model did not take one: {one.last_error}" for one in waiting if one.failed), "")
         text = f"kept; {chunks:,} of its chunks wait for their vectors{why}"
         return (Notice(text, "The next saves and searches go on with it; `memory embed` does it now."),)
 

@@ -34,7 +34,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def wanted(store: Store) -> bool:
-    return due(store, 1, store.vectors.embedded_count(1), store.term_vectors.learned(1))
+    return due(store, 1, store.generations.size(1).chunks, store.term_vectors.learned(1))
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +197,7 @@ def test_below_the_least_nothing_is_learned(store: Store) -> None:
 
     assert learn(store, 1, moment=NOW, if_due=True) is None
     assert learn(store, 1, moment=NOW) is None
-    assert not store.term_vectors.size(1)
+    assert not store.generations.size(1).terms
     fill(store, 1, first=LEAST)
     assert wanted(store)
     assert learn(store, 1, moment=NOW).passages == LEAST

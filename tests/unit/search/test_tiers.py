@@ -379,7 +379,7 @@ def test_embedding_and_reindexing_teach_unless_it_is_off(
 
         getattr(engine, call)()
 
-        assert bool(engine.store.term_vectors.size(1)) == learned
+        assert bool(engine.store.generations.size(1).terms) == learned
         assert (engine.search(KNOWN).tier is Tier.DISTILLED) == learned
 
 

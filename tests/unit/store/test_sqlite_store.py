@@ -168,13 +168,12 @@ def test_a_file_of_the_first_format_has_everything_after_opening(old: Path) -> N
         assert [found.chunk for found in store.vectors.by_vector(2, vector, ACTIVE, 5)] == [2, 1]
         counts = store.counts()
         assert (counts.memories, counts.chunks, counts.queued, counts.failed) == (2, 3, 1, 1)
-        assert [failure.last_error for failure in store.queue.failures(5)] == ["connection refused"]
-        assert store.generations.fingerprint(2) is None
+        assert [failure.last_error for failure in store.queue.waiting(limit=5)] == ["connection refused"]
         assert list(store.generations.every())[1] == Generation(2, first, State.ACTIVE)
         assert store.generations.begin(second, START) == Generation(
             3, second, State.BUILDING
         )  # the latest of those of a space
-        store.generations.mark(3, vector)
+        store.generations.mark(3, vector.tobytes())
         assert store.usage.reserve_call(request())
         assert store.check() == ()
         with closing(apsw.Connection(str(old))) as db:
@@ -224,9 +223,9 @@ def test_a_fingerprint_of_another_width_is_refused(path: Path) -> None:
         store.generations.begin(SPACE, START)
 
         with pytest.raises(StoreError, match="CHECK"):
-            store.generations.mark(1, unit(1)[:-1])
+            store.generations.mark(1, unit(1)[:-1].tobytes())
 
-        assert store.generations.fingerprint(1) is None
+        assert store.generations.every()[0].fingerprint == b""
 
 
 def test_every_setting_of_a_connection_holds(path: Path) -> None:
@@ -715,13 +714,13 @@ def test_repairing_keeps_what_is_known_of_failures(filled: Path) -> None:
         write_entries(store, [note("waits"), note("waits too")])
         [first, second] = (excerpt.id for excerpt in waiting(store, 9))
         store.queue.failed([first], "down", at(1))
-        before = store.queue.failures(9)
+        before = store.queue.waiting(limit=9)
         with store._db.write() as db:
             db.execute("delete from embed_queue where chunk_id = ?", (second,))
 
         store.repair()
 
-        assert store.queue.failures(9) == before
+        assert store.queue.waiting(limit=9) == before
         assert [excerpt.id for excerpt in waiting(store, 9, at(2))] == [second, first]
 
 
@@ -878,7 +877,7 @@ def test_what_costs_is_not_synced_to_disk(path: Path) -> None:
         store.usage.add_calls([within(), within()])
         store.usage.set_circuit("host", OpenCircuit("host", at(1), "down"))
         store.usage.set_circuit("host", None)
-        store.generations.mark(1, unit(1))
+        store.generations.mark(1, unit(1).tobytes())
 
     with closing(SqliteStore(path)) as store:
         found = [sql for sql, _ in every_statement(store, write)]
@@ -903,8 +902,8 @@ def test_what_waits_and_what_was_used_is_looked_up_in_an_index(path: Path) -> No
         def ask() -> None:
             waiting(store, 5)
             waiting(store, 5, at(1))
-            store.queue.unembedded([id])
-            store.queue.failures(5)
+            store.queue.waiting([id])
+            store.queue.waiting(limit=5)
             store.usage.reserve_call(request(), Budget(calls=1))
             store.usage.add_calls([within()])
             store.usage.lines(at(1))

@@ -37,7 +37,6 @@ CALLS: dict[str, Callable[[SqliteStore], object]] = {
     "learned": lambda store: store.term_vectors.learned(1),
     "of_terms": lambda store: store.term_vectors.of_terms(1, ["zebra", "lion"]),
     "lessons": lambda store: store.term_vectors.lessons(1, ChunkId(0), 5),
-    "size": lambda store: store.term_vectors.size(1),
     "texts": lambda store: store.keywords.texts([ChunkId(1)]),
     "delete": lambda store: delete_memories(store, [MemoryId(1)]),
     "replace": lambda store: replace_memory(store, MemoryId(1), note("lion")),
@@ -157,7 +156,7 @@ def test_wrong_term_vectors_are_said_and_removed(path: Path, fault: str) -> None
         assert fault.strip() in store.check()
         store.repair()
         assert store.check() == ()
-        assert (store.term_vectors.learned(1), store.term_vectors.size(1)) == (None, 0)
+        assert (store.term_vectors.learned(1), store.generations.size(1).terms) == (None, 0)
     sound(path)
 
 

@@ -106,7 +106,7 @@ def learn(
         another process learned meanwhile.
     """
     try:
-        former, passages = store.term_vectors.learned(generation), store.vectors.embedded_count(generation)
+        former, passages = store.term_vectors.learned(generation), store.generations.size(generation).chunks
         if passages < LEAST or (if_due and not due(store, generation, passages, former)):
             return None
         centre = shrunk(*store.vectors.centre(generation))

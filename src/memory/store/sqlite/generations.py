@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import NotFound
 from memory.schema.limits import iso
-from memory.store import WEIGHTS, Generation, State
+from memory.store import WEIGHTS, Generation, Size, State
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import key, listed, packed
 from memory.text.lookup import stems
@@ -67,20 +67,17 @@ class SqliteGenerations(Part):
         return True
 
     @reading
-    def fingerprint(self, db: apsw.Connection, generation: int) -> Vectors | None:
-        need(db, generation)
-        found: bytes | None = db.execute("select fingerprint from generations where id = ?", (generation,)).get
-        if found is None:
-            return None
-        import numpy as np
-
-        return np.frombuffer(found, dtype="<f4")
+    def size(self, db: apsw.Connection, generation: int) -> Size:
+        if not there(db, generation):
+            return Size(0, 0)
+        chunks = db.execute(f"select count(distinct chunk_id) from vectors_{generation}").get
+        return Size(chunks, db.execute("select count(*) from lexicon_terms where generation = ?", (generation,)).get)
 
     @writing(durable=False)
-    def mark(self, db: apsw.Connection, generation: int, fingerprint: Vectors) -> None:
+    def mark(self, db: apsw.Connection, generation: int, fingerprint: bytes) -> None:
         db.execute(
             "update generations set fingerprint = ? where id = ? and fingerprint is null",
-            (fingerprint.astype("<f4").tobytes(), key(generation)),
+            (fingerprint, key(generation)),
         )
 
     @writing()
@@ -91,8 +88,8 @@ class SqliteGenerations(Part):
 def every(db: apsw.Connection) -> list[Generation]:
     from memory.schema.space import Space
 
-    rows = db.execute("select id, provider, model, recipe, dimension, state from generations order by id")
-    return [Generation(id, Space(*space), State(state)) for id, *space, state in rows]
+    rows = db.execute("select id, provider, model, recipe, dimension, state, fingerprint from generations order by id")
+    return [Generation(id, Space(*space), State(state), sign or b"") for id, *space, state, sign in rows]
 
 
 def there(db: apsw.Connection, generation: int) -> bool:

@@ -13,7 +13,7 @@ from memory.store.sqlite.memories import EXCERPT, OWNER, excerpts_of
 from memory.store.sqlite.rows import key, listed, moment, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     import apsw
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
     from memory.store.sqlite.rows import Row
 
-# With one max(), SQLite takes the bare columns from the row that has it; the id decides between equal moments.
-_WAITING = """
-    c.memory_id, count(*), count(q.tried_at), q.last_error, q.tried_at,
-    max(q.tried_at || printf('%020d', q.chunk_id))
+_FAILED = """
+    select f.memory_id from embed_queue t cross join chunks f on f.id = t.chunk_id where t.tried_at is not null
 """
 
 
@@ -95,29 +93,23 @@ class SqliteQueue(Part):
         )
 
     @reading
-    def unembedded(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Waiting]:
-        rows = db.execute(
-            f"""select {_WAITING} from chunks c
-                cross join embed_queue q on q.chunk_id = c.id
-                where c.memory_id in (select value from json_each(?)) group by c.memory_id""",
-            (listed(ids),),
+    def waiting(
+        self, db: apsw.Connection, ids: Sequence[MemoryId] | None = None, *, limit: int | None = None
+    ) -> Sequence[Waiting]:
+        among = _FAILED if ids is None else "select value from json_each(?1)"
+        rows: Iterable[Row] = db.execute(
+            # With one max(), SQLite takes the bare columns from the row that has it; the id decides between equal moments.
+            f"""select c.memory_id, count(*), count(q.tried_at), q.last_error, q.tried_at,
+                    max(q.tried_at || printf('%020d', q.chunk_id))
+                from chunks c cross join embed_queue q on q.chunk_id = c.id
+                where c.memory_id in ({among})
+                group by c.memory_id order by q.tried_at desc, c.memory_id limit ?2""",
+            (listed(ids or ()), -1 if limit is None else limit),
         )
-        return {found.memory: found for found in _waiting(rows)}
-
-    @reading
-    def failures(self, db: apsw.Connection, limit: int) -> Sequence[Waiting]:
-        rows = db.execute(
-            f"""select {_WAITING} from (
-                    select c.memory_id as id, max(q.tried_at) as latest from embed_queue q
-                    cross join chunks c on c.id = q.chunk_id
-                    where q.tried_at is not null group by c.memory_id order by latest desc, id limit ?
-                ) f
-                cross join chunks c on c.memory_id = f.id
-                cross join embed_queue q on q.chunk_id = c.id
-                group by c.memory_id order by f.latest desc, f.id""",
-            (limit,),
-        )
-        return _waiting(rows)
+        return [
+            Waiting(MemoryId(memory), chunks, failed, error, None if at is None else moment(at))
+            for memory, chunks, failed, error, at, _ in rows
+        ]
 
     @reading
     def begun(self, db: apsw.Connection, generation: int, chunk: ChunkId, stamp: int) -> Vectors | None:
@@ -148,10 +140,3 @@ class SqliteQueue(Part):
             (first, stamp, len(vectors), vectors.astype("<f4").tobytes(), *place, first, there),
         ).get
         return added is not None
-
-
-def _waiting(rows: Iterable[Row]) -> list[Waiting]:
-    return [
-        Waiting(MemoryId(memory), chunks, failed, error, None if at is None else moment(at))
-        for memory, chunks, failed, error, at, _ in rows
-    ]

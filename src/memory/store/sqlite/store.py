@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from memory.store.sqlite.database import Database, Part, reading, writing
 from memory.store.sqlite.keywords import SqliteKeywords, matched
 from memory.store.sqlite.memories import SqliteMemories
-from memory.store.sqlite.opening import missing
 from memory.store.sqlite.term_vectors import SqliteTermVectors
 from memory.store.sqlite.usage import SqliteUsage
 
@@ -97,16 +96,12 @@ class SqliteStore(Part):
     def counts(self, db: apsw.Connection) -> Counts:
         from memory.store.sqlite import care
 
-        return care.counts(db)
+        return care.counts(db, self.path)
 
     def check(self) -> Sequence[str]:
         from memory.store.sqlite import care
 
         return care.check(self._db)
-
-    @reading
-    def lacking(self, db: apsw.Connection) -> int:
-        return missing(db, self.path)
 
     @writing()
     def repair(self, db: apsw.Connection) -> None:

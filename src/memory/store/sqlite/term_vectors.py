@@ -87,11 +87,6 @@ class SqliteTermVectors(Part):
     ) -> Sequence[tuple[Excerpt, Vectors]]:
         return _lessons(db, generation, after, limit)
 
-    @reading
-    def size(self, db: apsw.Connection, generation: int) -> int:
-        found: int = db.execute("select count(*) from lexicon_terms where generation = ?", (key(generation),)).get
-        return found
-
 
 def _write(db: apsw.Connection, generation: int, learned: Learned, term_vectors: Sequence[TermVector]) -> None:
     generations.forget_terms(db, generation)

@@ -36,13 +36,6 @@ class SqliteVectors(Part):
         self._matrix = Matrix()
 
     @reading
-    def embedded_count(self, db: apsw.Connection, generation: int) -> int:
-        if not generations.there(db, generation):
-            return 0
-        count: int = db.execute(f"select count(distinct chunk_id) from vectors_{generation}").get
-        return count
-
-    @reading
     def pending(self, db: apsw.Connection, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
         need(db, generation)
         rows = read(
