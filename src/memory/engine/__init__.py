@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from memory.config.config import load
 from memory.engine.documents import Documents
 from memory.engine.maintenance import Maintenance, SearchLog
-from memory.engine.sessions import Sessions
+from memory.engine.sessions import Runs, Sessions
 from memory.engine.vectors import Vectors
 from memory.rank.fuse import Fusing
 from memory.rank.match import GateOptions
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.embed import Embedder
     from memory.engine.graph import Entities
-    from memory.engine.runs import Runs
     from memory.schema.answer import Answer
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Reference
@@ -104,6 +103,7 @@ class Engine:
         self.vectors = Vectors(store, config, now, embedder=embedder, key=key, lasting=lasting)
         self.documents = Documents(store, config, now, vectors=self.vectors, searches=self.searches)
         self.sessions = Sessions(store)
+        self.runs = Runs(store, now, documents=self.documents)
         self.maintenance = Maintenance(store, config, now, documents=self.documents, vectors=self.vectors)
         self._gate_options = GateOptions(Gate(settings.gate), settings.min_fts_results, settings.effort)
         weights = (settings.keyword_weight, settings.vector_weight)
@@ -123,13 +123,6 @@ class Engine:
         from memory.engine.graph import Entities
 
         return Entities(self.store, self.now, documents=self.documents, search=self._nearby)
-
-    @property
-    def runs(self) -> Runs:
-        """Its part for research runs."""
-        from memory.engine.runs import Runs
-
-        return Runs(self.store, self.now, documents=self.documents)
 
     @classmethod
     def open(

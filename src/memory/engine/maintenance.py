@@ -13,16 +13,19 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.config.config import Config
-    from memory.engine.doctor import Finding
     from memory.engine.documents import Documents
     from memory.engine.statistics import Statistics
-    from memory.engine.status import Status
+    from memory.engine.status import Finding, Status
     from memory.engine.vectors import Vectors
     from memory.schema.answer import Searched, Step
     from memory.schema.draft import Saved
     from memory.store import Links, Store
     from memory.write.export import Exported
     from memory.write.jsonl import MemoryLine
+
+
+CANDIDATES = ("keyword", "distilled", "vector", "fuse")
+"""Steps that produce candidates."""
 
 
 class SearchLog:
@@ -52,25 +55,44 @@ class SearchLog:
         Record a search, without what was asked, and warn if it was slow.
         A failure here never makes the search fail.
         """
-        if "logging" in sys.modules:  # otherwise no one can be listening
-            from memory.engine.statistics import traced
-
-            traced(one, steps, mode=mode, outcome=outcome)
+        slow = one.seconds > self._slow_seconds
+        if slow or "logging" in sys.modules:  # otherwise no one can be listening
+            _log(one, steps, mode, outcome, slow=slow)
         try:
             self._store.usage.searched(one)
         except StoreError as error:
             import logging
 
             logging.getLogger("memory").info("this search is not counted: %s", error)
-        if one.seconds > self._slow_seconds:
-            import logging
 
-            slowest = max(steps, key=lambda step: step.seconds, default=None)
-            logging.getLogger("memory").warning(
-                "slow search: %s took %.3f s, tier %s, %s%s",
-                *(one.type, one.seconds, one.tier, f"{one.results} results"),
-                f"; the slowest step was {slowest.name}, {slowest.seconds:.3f} s" if slowest else "",
-            )
+
+def _log(one: Searched, steps: Sequence[Step], mode: str, outcome: str, *, slow: bool) -> None:
+    """
+    Log one line about a search (CAP A46), at level DEBUG of the logger `memory.search`; a warning if it was slow.
+
+    It has type, mode, tier, outcome, candidates by step, found, filled up, limit, the names of filters, and seconds;
+    never the query's text or a filter's value.
+    """
+    import logging
+
+    logger = logging.getLogger("memory.search")
+    if logger.isEnabledFor(logging.DEBUG):
+        candidates = [f"{step.name} {step.found}" for step in steps if step.name in CANDIDATES]
+        logger.debug(
+            "%s: mode %s, tier %s, %s; candidates: %s; %s found, %s filled up, limit %s; filters: %s; %.3f s",
+            *(one.type, mode, one.tier, outcome),
+            ", ".join(candidates) or "none",
+            *(one.results, next((step.found for step in steps if step.name == "topup"), 0), one.limit),
+            ", ".join(one.filters) or "none",
+            one.seconds,
+        )
+    if slow:
+        slowest = max(steps, key=lambda step: step.seconds, default=None)
+        logging.getLogger("memory").warning(
+            "slow search: %s took %.3f s, tier %s, %s%s",
+            *(one.type, one.seconds, one.tier, f"{one.results} results"),
+            f"; the slowest step was {slowest.name}, {slowest.seconds:.3f} s" if slowest else "",
+        )
 
 
 class Maintenance:
@@ -97,7 +119,7 @@ class Maintenance:
         Args:
             fix: Repair it; otherwise nothing is changed.
         """
-        from memory.engine.doctor import doctor
+        from memory.engine.status import doctor
 
         parts = (self._store, self._vectors.embedders, self._config)
         return doctor(*parts, sanitizer=self._documents.sanitizer, fix=fix)

@@ -1,4 +1,4 @@
-"""Statistics of recorded searches, and a log line for each."""
+"""Statistics of recorded searches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from memory.schema.answer import Searched, Step
+    from memory.schema.answer import Searched
 
 BINS = 5  # per decade
 EDGES = tuple(10 ** (step / BINS) for step in range(-4 * BINS, 2 * BINS + 1))
@@ -141,33 +141,4 @@ def _of_type(name: str, found: Sequence[Searched], slow_seconds: float) -> OfTyp
         p95=percentile(taken, 95),
         slow_share=sum(one > slow_seconds for one in taken) / len(found),
         results=sum(one.results for one in found) / len(found),
-    )
-
-
-# A single search -------------------------------------------------------------
-
-CANDIDATES = ("keyword", "distilled", "vector", "fuse")
-"""Steps that produce candidates."""
-
-
-def traced(one: Searched, steps: Sequence[Step], *, mode: str, outcome: str) -> None:
-    """
-    Log one line about a search (CAP A46), at level DEBUG of the logger `memory.search`.
-
-    It has type, mode, tier, outcome, candidates by step, found, filled up, limit, the names of filters, and seconds;
-    never the query's text or a filter's value.
-    """
-    import logging
-
-    logger = logging.getLogger("memory.search")
-    if not logger.isEnabledFor(logging.DEBUG):
-        return
-    candidates = {step.name: step.found for step in steps if step.name in CANDIDATES}
-    logger.debug(
-        "%s: mode %s, tier %s, %s; candidates: %s; %s found, %s filled up, limit %s; filters: %s; %.3f s",
-        *(one.type, mode, one.tier, outcome),
-        ", ".join(f"{name} {found}" for name, found in candidates.items()) or "none",
-        *(one.results, next((step.found for step in steps if step.name == "topup"), 0), one.limit),
-        ", ".join(one.filters) or "none",
-        one.seconds,
     )

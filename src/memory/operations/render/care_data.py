@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from memory.config.adopt import Adoption, Change
     from memory.config.config import Config
-    from memory.engine.doctor import Finding
-    from memory.engine.status import Status
+    from memory.engine.status import Finding, Status
     from memory.schema.holder import Backfilled, Held
     from memory.schema.space import Space
     from memory.schema.usage import Call

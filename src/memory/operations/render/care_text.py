@@ -12,9 +12,8 @@ from memory.text.display import BOLD, escape_controls, styled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.engine.doctor import Finding
     from memory.engine.statistics import Bin, OfTier, OfType, Statistics
-    from memory.engine.status import Status
+    from memory.engine.status import Finding, Status
     from memory.schema.usage import Call
     from memory.write.reindex import Forecast
 
