@@ -236,9 +236,7 @@ def _tree(file: str) -> object:
 
                 return json.loads(text)
             case ".toml":
-                import tomllib
-
-                return tomllib.loads(text)
+                return _toml(text)
             case ".yaml" | ".yml":
                 return dict(tree(text, file))
     except (ValueError, RecursionError) as error:
@@ -246,6 +244,16 @@ def _tree(file: str) -> object:
     raise ConfigError(
         f"{printable(file)}: settings are read from .json, .toml and .yaml", hint="Give it the ending of what it is."
     )
+
+
+def _toml(text: str) -> object:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        return tomlkit.parse(text).unwrap()
+    except TOMLKitError as error:  # not all of them are a ValueError
+        raise ValueError(str(error)) from error
 
 
 def _text(file: str) -> str:

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import re
-import tomllib
-from collections import Counter
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, cast
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from memory.integrations.command import NAME, ours
 from memory.integrations.edits import occupied
-from memory.integrations.jsontext import DEPTH_LIMIT, MARK, Fault, blank
+from memory.integrations.jsontext import MARK, Fault, blank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableMapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from tomlkit import TOMLDocument
+    from tomlkit.items import AoT, Item, Key, Table
 
     from memory.integrations.jsontext import Json
 
-    Table = MutableMapping[str, object]
+    Body: TypeAlias = list[tuple[Key | None, Item]]
+    Path: TypeAlias = tuple[str, ...]
 
+NESTED_LIMIT = 20
+"""Parts of a key, and values in one another: tomlkit's time grows with the third power of the parts."""
 
 _UNUSUAL = "written in a way that cannot be changed without touching the rest"
-_TOO_DEEP = f"nested more than {DEPTH_LIMIT} deep"
-_DEEP_KEY = re.compile(rf"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{DEPTH_LIMIT}}}")
-"""A key with so many dots. They take tomllib quadratic memory: 100,000, which are 200 KB of text, take about 40 GB."""
+_ENDS_BLANK = re.compile(r"(?:(?<=\n)|\A)[ \t]*\r?\n\Z")
+_STARTS_BLANK = re.compile(r"[ \t]*(?:\r?\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,8 @@ class TomlEdit:
     """
     `[KEY.memory]`, with the members of `value`.
 
-    tomlkit writes and parses. But it has no positions in a text, puts a new table among its neighbours,
-    and takes comments after a table for the table's own; so a table is appended and cut out as lines.
-    Whichever way is tried, the result is used only if its content is the same except for ours.
+    tomlkit parses, changes and renders, but only the sections that change: of a whole document it would move elements of
+    an array of tables that stand apart. The result is used only if its content is the same except for ours.
 
     Attributes:
         key: The table of servers.
@@ -46,189 +47,198 @@ class TomlEdit:
     value: dict[str, Json]
 
     def install(self, text: str, *, force: bool) -> str:
-        tables = _said(text)
-        entry = self._entry(tables, text)
-        value = self.value
-        ways: tuple[Callable[[str], str], ...] = (self._appended, self._edited)
-        if entry is not None and ours(entry):
-            value, ways = {**entry, **self.value}, (self._edited,)
-            if value == entry:
-                return text
-        elif entry is not None and force:
-            ways = (lambda text: self._appended(self._cut(text)), self._edited)
-        elif entry is not None:
+        from tomlkit.items import InlineTable
+
+        document = _document(text)
+        servers, entry = self._found(document, text)
+        value = {**entry, **self.value} if entry and ours(entry) else self.value
+        if entry == value:
+            return text
+        if entry is not None and not (force or ours(entry)):
             raise occupied(entry)
-        return _first(text, ways, {**tables, self.key: {**_table(tables, self.key), NAME: value}})
+        if ours(entry) or isinstance(document.get(self.key), InlineTable):
+            after = self._updated(text)
+        else:
+            after = self._appended(_without(text, (self.key, NAME)))
+        return _checked(text, after, {**document.unwrap(), self.key: {**servers, NAME: value}})
 
     def _appended(self, text: str) -> str:
-        """Append our table, which touches nothing else."""
+        """Our table goes to the end: elsewhere it would stand between a comment and what that is about."""
         import tomlkit
 
-        body = tomlkit.dumps({self.key: {NAME: self.value}})
+        table = tomlkit.dumps({self.key: {NAME: self.value}})
         if blank(text):
-            return MARK * text.startswith(MARK) + body
-        lines = "\r\n" if "\r\n" in text else "\n"
-        return text + lines * (not text.endswith("\n")) + lines + body.replace("\n", lines)
+            return table
+        end = "\r\n" if "\r\n" in text else "\n"
+        return text + end * (not text.endswith("\n")) + end + table.replace("\n", end)
 
-    def _edited(self, text: str) -> str:
-        """Change our entry in its place, or add it among the servers."""
-
-        def change(document: TOMLDocument) -> None:
-            servers = cast("Table", document[self.key])
-            entry = cast("Table", servers.get(NAME))
-            if not ours(cast("Json", entry)):
-                servers[NAME] = self.value
-                return
-            for key, value in self.value.items():
-                if entry.get(key) != value:
-                    entry[key] = value
-
-        return _by_library(text, change)
+    def _updated(self, text: str) -> str:
+        """Our members change in their places; those that the user added stay."""
+        document = _document(text)
+        sections = [(section, section.text) for section in _sections(document.body)]
+        servers: Any = document[self.key]
+        if not ours(servers.get(NAME)):
+            servers[NAME] = self.value
+        for name, value in self.value.items():
+            if servers[NAME].get(name) != value:
+                servers[NAME][name] = value
+        for section, before in sections:
+            text = _replaced(text, before, section.text)
+        return text
 
     def uninstall(self, text: str, before: str | None) -> str:
-        tables = _said(text)
-        if not ours(self._entry(tables, text)):
+        document = _document(text)
+        servers, entry = self._found(document, text)
+        if not ours(entry):
             return text
-        rest = {name: value for name, value in _table(tables, self.key).items() if name != NAME}
-        alone = not rest and before is not None and self.key not in _said(before)
-
-        def change(document: TOMLDocument) -> None:
-            del cast("Table", document[self.key])[NAME]
-            if alone:
-                document.pop(self.key, None)
-
-        without = {name: table for name, table in tables.items() if name != self.key}
-        ways = (self._cut, partial(_by_library, change=change))
-        return _first(text, ways, {**tables, self.key: rest}, *([] if rest else [without]))
-
-    def _cut(self, text: str) -> str:
-        """Cut out the tables under our headers, each up to its last key: comments after that are the user's."""
-        header = re.compile(rf"""\s*\[\s*(["']?){re.escape(self.key)}\1\s*\.\s*(["']?){NAME}\2\s*[.\]]""")
-        lines = text.removeprefix(MARK).splitlines(keepends=True)
-        left: list[str] = []
-        at = 0
-        while at < len(lines):
-            if not header.match(lines[at]) or not _whole("".join(lines[:at])):
-                left.append(lines[at])
-                at += 1
-                continue
-            at = _end_of_table(lines, at)
-            if left and not left[-1].strip() and not "".join(lines[at : at + 1]).strip():
-                left.pop()
-        return MARK * text.startswith(MARK) + "".join(left)
+        servers.pop(NAME)
+        rest = {name: table for name, table in document.unwrap().items() if name != self.key}
+        contents = [{**rest, self.key: servers}] + [rest] * (not servers)
+        return _checked(text, _without(text, (self.key, NAME)), *contents)
 
     def standing(self, text: str) -> TomlEdit | None:
-        entry = self._entry(_said(text), text)
+        _, entry = self._found(_document(text), text)
         return replace(self, value=entry) if entry is not None and ours(entry) else None
 
     @property
     def server(self) -> Json:
         return self.value
 
-    def _entry(self, tables: dict[str, Json], text: str) -> dict[str, Json] | None:
-        servers = tables.get(self.key, {})
+    def _found(self, document: TOMLDocument, text: str) -> tuple[dict[str, Json], dict[str, Json] | None]:
+        """The servers, and our entry or another one of the name."""
+        servers = document.unwrap().get(self.key, {})
         entry = servers.get(NAME) if isinstance(servers, dict) else None
         if not isinstance(servers, dict) or not (entry is None or isinstance(entry, dict)):
             raise Fault(f"{self.key} should be a table of tables", max(text.find(self.key), 0))
-        return entry
+        return servers, entry
 
 
-def _whole(text: str) -> bool:
-    """Whether a text is valid TOML; text that ends within a string or a list is not."""
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return False
-    return True
-
-
-def _end_of_table(lines: list[str], at: int) -> int:
+class _Section(NamedTuple):
     """
-    The index after a table's last line that is neither blank nor a comment.
+    A header, and what stands below it up to the next one; the first section of a document has no header.
 
-    Args:
-        at: Index of the table's header.
+    Attributes:
+        body: What tomlkit has in it, tables with headers of their own included.
     """
-    end = at = at + 1
-    while at < len(lines) and not (line := lines[at].strip()).startswith("["):
-        at += 1
-        end = at if line and not line.startswith("#") else end
-    return end
+
+    path: Path
+    header: str
+    body: Body
+
+    @property
+    def text(self) -> str:
+        return self.header + _rendered(self._own)
+
+    @property
+    def rest(self) -> str:
+        """The comments and blank lines behind the last value: the user's, though tomlkit gives them to the table."""
+        behind = [*takewhile(lambda pair: pair[0] is None, reversed(self._own))]
+        return _rendered(behind[::-1])
+
+    @property
+    def _own(self) -> Body:
+        return [(key, item) for key, item in self.body if not _headed(key, item)]
 
 
-def _by_library(text: str, change: Callable[[TOMLDocument], None]) -> str:
-    """
-    Change a text with tomlkit.
+def _rendered(body: Body) -> str:
+    from tomlkit.container import Container
 
-    Raises:
-        Fault: tomlkit cannot read or change it, such as tables in an unusual order, which are valid TOML; or a comment
-            got lost.
-    """
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
+    container = Container(parsed=True)
+    container.body.extend(body)
+    return container.as_string()
 
-    try:
-        document = tomlkit.parse(text.removeprefix(MARK))
-        change(document)
-    except (TOMLKitError, RecursionError) as error:
-        raise Fault(f"{_UNUSUAL}: {error}", 0) from error
-    after = document.as_string()
-    if _comments(text) - _comments(after):
+
+def _sections(body: Body, path: Path = (), header: str = "") -> Iterator[_Section]:
+    yield _Section(path, header, body)
+    for key, item in body:
+        if key is not None and _headed(key, item):
+            for table in cast("AoT", item).body if item.is_aot() else [cast("Table", item)]:
+                yield from _sections(table.value.body, (*path, key.key), _header(table))
+
+
+def _headed(key: Key | None, item: Item) -> bool:
+    """Whether an item has a header of its own, or its tables have."""
+    return item.is_aot() or (item.is_table() and key is not None and not key.is_dotted())
+
+
+def _header(table: Table) -> str:
+    if table.is_super_table():
+        return ""
+    name, trivia = table.display_name, table.trivia
+    header = f"[[{name}]]" if table.is_aot_element() else f"[{name}]"
+    return f"{trivia.indent}{header}{trivia.comment_ws}{trivia.comment}{trivia.trail}"
+
+
+def _without(text: str, path: Path) -> str:
+    """The text without what stands under a path."""
+    for section in list(_sections(_document(text).body)):
+        before = section.text
+        if section.path[: len(path)] == path:
+            text = _replaced(text, before, section.rest)
+        elif section.path == path[: len(section.path)]:
+            _drop(section.body, path[len(section.path) :])
+            text = _replaced(text, before, section.text)
+    return text
+
+
+def _drop(body: Body, path: Path) -> None:
+    """Take values out that have no header: `a = …`, `a.b = …`, `a = {b = …}`."""
+    for place, (key, item) in reversed([*enumerate(body)]):
+        if key is None or key.key != path[0] or _headed(key, item):
+            continue
+        if len(path) == 1:
+            del body[place]
+        elif item.is_inline_table():
+            cast("Any", item).remove(path[1])
+        elif item.is_table():
+            _drop(cast("Table", item).value.body, path[1:])
+
+
+def _replaced(text: str, before: str, after: str) -> str:
+    """The text with a section changed. Of two blank lines that meet where it was, one goes, and one at the end."""
+    if before == after:
+        return text
+    head, found, tail = text.partition(before)
+    if not found or before in tail:
         raise Fault(_UNUSUAL, 0)
-    return after
+    if _STARTS_BLANK.match(after + tail):
+        head = _ENDS_BLANK.sub("", head)
+    return head + after + tail
 
 
-def _table(tables: dict[str, Json], key: str) -> dict[str, Json]:
-    found = tables.get(key, {})
-    return found if isinstance(found, dict) else {}
-
-
-def _said(text: str) -> dict[str, Json]:
-    """The content of a text; floats as they are spelled, because nan does not equal itself."""
-    if found := _DEEP_KEY.search(text):
-        raise Fault(_TOO_DEEP, found.start())
-    try:
-        return tomllib.loads(text.removeprefix(MARK), parse_float=str)
-    except tomllib.TOMLDecodeError as error:
-        raise Fault(f"broken TOML: {error}", _place(text, str(error))) from error
-    except RecursionError as error:
-        raise Fault(_TOO_DEEP, 0) from error
-
-
-def _place(text: str, message: str) -> int:
-    """The position in a message of `tomllib`, which Python 3.14 also has as attributes."""
-    found = re.search(r"line (\d+), column (\d+)", message)
-    if not found:
-        return len(text)
-    lines = text.splitlines(keepends=True)
-    return sum(map(len, lines[: int(found[1]) - 1])) + int(found[2]) - 1
-
-
-def _first(text: str, ways: Sequence[Callable[[str], str]], *sayings: dict[str, Json]) -> str:
+def _document(text: str) -> TOMLDocument:
     """
-    The result of the first way whose content is one of `sayings`.
+    Raises:
+        Fault: It is not TOML, or nested too deep.
+    """
+    from tomlkit.exceptions import TOMLKitError
+    from tomlkit.parser import Parser
+
+    parser = Parser(text.removeprefix(MARK))
+    parser.MAX_NESTING_DEPTH = NESTED_LIMIT
+    try:
+        return parser.parse()
+    except TOMLKitError as error:
+        line, column = getattr(error, "line", 1), getattr(error, "col", 0)
+        place = sum(map(len, text.splitlines(keepends=True)[: line - 1])) + column
+        raise Fault(f"broken TOML: {str(error).partition(' at line ')[0]}", place) from error
+
+
+def _checked(text: str, after: str, *contents: Mapping[str, Json]) -> str:
+    """
+    A changed text with the byte order mark and the line ends of the original.
 
     Raises:
-        Fault: None is; the error of the last way.
+        Fault: Its content is none of `contents`.
     """
-    fault = Fault(_UNUSUAL, 0)
-    for way in ways:
-        try:
-            after = _like(text, way(text))
-            if _said(after) in sayings:
-                return after
-        except Fault as error:
-            fault = error
-    raise fault
-
-
-def _comments(text: str) -> Counter[str]:
-    return Counter(line.strip() for line in text.removeprefix(MARK).splitlines() if line.lstrip().startswith("#"))
-
-
-def _like(text: str, changed: str) -> str:
-    """The changed text with the byte order mark and the line ends of the original."""
-    changed = changed.removeprefix(MARK)
+    after = after.removeprefix(MARK)
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
-        changed = changed.replace("\r\n", "\n").replace("\n", "\r\n")
-    return MARK * text.startswith(MARK) + changed
+        after = after.replace("\r\n", "\n").replace("\n", "\r\n")
+    if _comparable(_document(after).unwrap()) not in map(_comparable, contents):
+        raise Fault(_UNUSUAL, 0)
+    return MARK * text.startswith(MARK) + after
+
+
+def _comparable(content: Mapping[str, Json]) -> str:
+    """A text, because nan does not equal itself."""
+    return json.dumps(content, sort_keys=True, default=str)

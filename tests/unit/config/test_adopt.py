@@ -176,6 +176,7 @@ def test_an_at_sign_in_the_name_of_a_model_is_no_secret(put) -> None:
         ("config.json", "[" * 100_000, "is not JSON"),
         ("config.json", "[1]", "expected settings"),
         ("config.toml", "a = ", "is not TOML"),
+        ("config.toml", "[a]\nb = 1\nb = 2", "is not TOML"),
         ("config.yaml", "a: [", "is not YAML"),
         ("config.ini", "[a]", "read from .json, .toml and .yaml"),
         ("config.json", " " * (SETTINGS_BYTES + 1), "the most that is read"),

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import tomlkit
 from hypothesis import given, reject, strategies as st
 
 from memory.integrations import files, own
@@ -452,7 +453,7 @@ def test_the_only_toml_entry_goes_and_what_came_since_stays(home: Path) -> None:
     assert path.read_text().strip() == '[projects."/a"]  # mine\ntrust_level = "trusted"'
 
 
-def test_toml_that_the_library_cannot_read_is_refused_but_ours_can_be_cut_out(home: Path) -> None:
+def test_toml_that_the_library_cannot_read_is_refused_and_stays(home: Path) -> None:
     path = home / ".codex/config.toml"
     path.parent.mkdir()
     server = '[mcp_servers.memory]\ncommand = "memory"\nargs = ["mcp"]\n'
@@ -460,12 +461,22 @@ def test_toml_that_the_library_cannot_read_is_refused_but_ours_can_be_cut_out(ho
     path.write_text(text)
     tomllib.loads(text)
 
-    with pytest.raises(ConfigError, match="cannot be changed without touching the rest"):
-        run(machine(home), "codex")
-    assert path.read_text() == text
+    for remove in (False, True):
+        with pytest.raises(ConfigError, match=r'"memory" already exists'):
+            run(machine(home), "codex", remove=remove)
+        assert path.read_text() == text
 
-    run(machine(home), "codex", remove=True)
-    assert path.read_text() == "[mcp_servers]\nz = 1\n"
+
+@pytest.mark.parametrize("old", ["/opt/memory", "/old/memory"])
+def test_arrays_of_tables_that_stand_apart_stay_apart(old: str) -> None:
+    ours = f'[mcp_servers.memory]\ncommand = "{old}"\nargs = ["mcp"]\n'
+    text = f"[[profiles]]\na = 1\n[tui]\n{ours}[[profiles]]\na = 2\n# end\n"
+    edit = TomlEdit("mcp_servers", ENTRY)
+    rendered = tomlkit.parse(text).as_string()
+    assert rendered.index("a = 2") < rendered.index("[tui]")  # so a document is never rendered as a whole
+
+    assert edit.install(text, force=False) == text.replace(old, "/opt/memory")
+    assert edit.uninstall(text, None) == text.replace(ours, "")
 
 
 @pytest.mark.parametrize(
@@ -1130,6 +1141,53 @@ def test_toml_is_changed_in_our_entry_only_and_comes_back_to_the_byte(text: str)
         assert left == text
     else:
         assert left in {text, text + "\n", text + "\r\n"}
+
+
+TOML_OURS = (
+    '[mcp_servers.memory]\ncommand = "@"\nargs = ["mcp"]',
+    '[mcp_servers.memory]  # ours\nargs = ["mcp"]\n# ours\n\ncommand = "@"  # ours\nenv.A = "1"',
+    '[ "mcp_servers" . memory ]\ncommand = "@"\nargs = [\n  "mcp", # ours\n]',
+    '[mcp_servers.memory]\ncommand = "@"\nargs = ["mcp"]\n\n[mcp_servers.memory.env]\nA = "1"',
+    'mcp_servers.memory = { command = "@", args = ["mcp"] }',
+    'mcp_servers.memory.command = "@"\nmcp_servers.memory.args = ["mcp"]',
+)
+
+
+@st.composite
+def tomls_with_ours(draw: st.DrawFn) -> tuple[str, str]:
+    """A file with ours in some form, wherever it may stand, and the file without it."""
+    parts = draw(
+        st.lists(st.sampled_from([*TOML_PARTS, "[[profiles]]\nname = 'q'\n# behind"]), unique=True, max_size=6)
+    )
+    place = draw(st.integers(0, len(parts)))
+    text = "\n".join([*parts[:place], draw(st.sampled_from(TOML_OURS)), *parts[place:], ""])
+    rest = "\n".join([*parts, ""])
+    try:
+        said, other = tomllib.loads(text), tomllib.loads(rest)
+        entry = said["mcp_servers"].pop("memory")
+    except (tomllib.TOMLDecodeError, KeyError, TypeError):
+        reject()
+    said, other = ({"mcp_servers": {}, **one} for one in (said, other))
+    if said != other or entry not in ({**ENTRY, "command": "@"}, {**ENTRY, "command": "@", "env": {"A": "1"}}):
+        reject()  # a part stands in the table of another
+    return text, rest
+
+
+@given(tomls_with_ours(), st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", MARK]))
+def test_a_toml_entry_goes_from_wherever_it_stands_and_nothing_else_does(
+    made: tuple[str, str], lines: str, mark: str
+) -> None:
+    edit = TomlEdit("mcp_servers", ENTRY)
+    text, rest = (one.replace("@", "/old/memory").replace("\n", lines) for one in made)
+    text = mark + text
+
+    updated, left = edit.install(text, force=False), edit.uninstall(text, None)
+
+    assert updated == text.replace("/old/memory", ENTRY["command"])
+    assert edit.uninstall(updated, None) == left
+    assert left.startswith(mark)
+    kept, there = (one.removeprefix(mark).split(lines) for one in (left, rest))
+    assert list(filter(str.strip, kept)) == list(filter(str.strip, there))
 
 
 @pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
