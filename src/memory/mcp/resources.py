@@ -42,7 +42,7 @@ def _context(_uri: str, project: str | None, engine: Engine) -> str:
 
 def _memory(uri: str, _project: str | None, engine: Engine) -> str:
     found = engine.documents.details(unquote(uri.removeprefix(_BY_ID)))
-    return recall.details(found, start=0, length=len(found.body))
+    return recall.details(found, found.body)
 
 
 def _status(_uri: str, _project: str | None, engine: Engine) -> str:

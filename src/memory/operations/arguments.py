@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 Schema: TypeAlias = "dict[str, Any]"
 """A JSON Schema, as JSON has it."""
 
+_ID: Schema = {"type": ["string", "integer"]}
+_PLAIN: dict[str, Schema] = {
+    "id": _ID,
+    "ids": {"type": "array", "items": _ID},
+    "strings": {"type": "array", "items": {"type": "string"}},
+}
+
 Sort = Literal["string", "integer", "number", "boolean", "strings", "id", "ids", "object", "objects"]
 """What an argument takes; an id is a text or, as some programs know it, a number; an object may come as text too."""
 
@@ -59,20 +66,16 @@ class Parameter:
 
     @property
     def schema(self) -> Schema:
-        meaning: Schema = {"description": self.meaning}
         match self.sort:
-            case "strings":
-                return {"type": "array", "items": {"type": "string"}} | meaning
-            case "id" | "ids":
-                one: Schema = {"type": ["string", "integer"]}
-                return (one if self.sort == "id" else {"type": "array", "items": one}) | meaning
             case "objects":
-                return {"type": "array", "items": described(self.fields)} | meaning
+                schema = several(described(self.fields))
             case "integer":
-                return {"type": "integer", "minimum": self.low, "maximum": self.high} | meaning
+                schema = {"type": "integer", "minimum": self.low, "maximum": self.high}
             case "string" if self.choices:
-                return {"type": "string", "enum": list(self.choices)} | meaning
-        return {"type": self.sort} | meaning
+                schema = {"type": "string", "enum": list(self.choices)}
+            case _:
+                schema = _PLAIN.get(self.sort, {"type": self.sort})
+        return schema | {"description": self.meaning}
 
 
 def described(parameters: tuple[Parameter, ...]) -> Schema:
@@ -113,17 +116,14 @@ def _fields(
         if one.name in found:
             raise Invalid(f"{owner} has {one.name!r} twice, once as {name!r}", hint="Give it once.")
         place = f"{owner}.{name}" if "[" in owner else name
-        found[one.name] = _value(one, _singular(one, value), notices, place=place)
+        named = singular(value) if one.plural and isinstance(value, str) else value
+        found[one.name] = _value(one, named, notices, place=place)
         if one.named:
             checked_name(place, found[one.name])
     for one in parameters:
         if one.required and one.name not in found:
             raise Invalid(f"{owner} needs {one.name!r}", hint=one.meaning)
     return found
-
-
-def _singular(one: Parameter, value: object) -> object:
-    return singular(value) if one.plural and isinstance(value, str) else value
 
 
 def _suggestion(name: str, known: list[str]) -> str:

@@ -187,17 +187,18 @@ def memory_details(call: Call, given: Given) -> Result:
     from memory.operations.render import recall  # 4 ms that no command needs
 
     found = call.engine.documents.details(given["id"])
-    start, length = given.get("start", 0), given.get("length", PAGE)
-    part = found.body[start : start + length]
+    start = given.get("start", 0)
+    part = found.body[start : start + given.get("length", PAGE)]
+    rest = max(0, len(found.body) - start - len(part))
     values = {
         "about": INTRODUCTION,
         "memory": data.whole(found.memory),
         "details": part,
         "start": start,
-        "remaining": max(0, len(found.body) - start - len(part)),
+        "remaining": rest,
         "notices": data.notices(found.notices),
     }
-    return Result(values, recall.details(found, start=start, length=length))
+    return Result(values, recall.details(found, part, start=start, rest=rest))
 
 
 @command("details ID", "Show a memory whole, with what it said before.")

@@ -89,19 +89,17 @@ def beside(more: int, said: tuple[Notice, ...], *, project: str | None, some: st
     return "".join(f"{line}\n" for line in (*lines, *notices(said)))
 
 
-def details(found: Details, *, start: int, length: int) -> str:
-    """A memory with a part of its body, `length` characters from `start`."""
+def details(found: Details, part: str, *, start: int = 0, rest: int = 0) -> str:
+    """A memory with a part of its body, from `start`, behind which `rest` characters are left."""
     memory = found.memory
     lines = [in_short(memory._replace(body_size=0)).removeprefix("- ")]
     if memory.related_files:
         lines.append(f"  Files: {', '.join(map(one_line, memory.related_files))}\n")
-    if part := found.body[start : start + length]:
-        lines.append(f"\n{part}\n")
-    text = fenced("".join(lines))
+    text = fenced("".join([*lines, f"\n{part}\n"] if part else lines))
     if start and start >= len(found.body):
         text += f"The details end at {len(found.body):,}: nothing stands at {start:,}.\n"
-    if rest := max(0, len(found.body) - start - length):
-        text += f"{rest:,} more characters from start={start + length}.\n"
+    if rest:
+        text += f"{rest:,} more characters from start={start + len(part)}.\n"
     if found.history:
         text += f"It was corrected {counted(len(found.history), 'time')}.\n"
     return text + "".join(f"{note}\n" for note in notices(found.notices))

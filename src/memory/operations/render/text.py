@@ -174,13 +174,9 @@ def details(found: Details) -> str:
     lines = [_headline(memory), f"id {memory.id} · uid {memory.uid} · {memory.status}"]
     if memory.superseded_by:
         lines.append(f"superseded by {memory.superseded_by}")
-    for label, text in (("What", memory.what), ("Why", memory.why), ("Impact", memory.impact)):
-        if text:
-            lines.append(f"{label}: {text}")
-    if memory.related_files:
-        lines.append(f"Files: {', '.join(memory.related_files)}")
-    if memory.source:
-        lines.append(f"Source: {memory.source}")
+    said = {"What": memory.what, "Why": memory.why, "Impact": memory.impact}
+    said |= {"Files": ", ".join(memory.related_files), "Source": memory.source or ""}
+    lines += [f"{label}: {text}" for label, text in said.items() if text]
     if found.embedding is not None and found.embedding.state not in ("generated", "none"):
         lines.append(f"Embedding: {found.embedding.state} {escape_controls(found.embedding.error)}".rstrip())
     if found.body:
