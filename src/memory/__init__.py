@@ -1,4 +1,9 @@
-"""What agents should not forget, in one file, found again by keyword first and by meaning when that is not enough."""
+"""
+What agents should not forget, in one file, found again by keyword first and by meaning when that is not enough.
+
+Public is what `__all__` lists here, and what docs/library.md shows of it; every other module and name is internal and
+may change on any day.
+"""
 
 from __future__ import annotations
 
@@ -160,3 +165,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module 'memory' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What is public, and nothing else: no module that was imported, no constant of Python's."""
+    return list(__all__)
