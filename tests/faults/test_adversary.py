@@ -29,6 +29,7 @@ from memory.store.sqlite.generations import SqliteGenerations
 from memory.store.sqlite.keywords import SqliteKeywords
 from memory.store.sqlite.memories import SqliteMemories
 from memory.store.sqlite.store import SqliteStore
+from memory.write.backfill import Backfill
 from memory.write.jsonl import parsed
 from memory.write.reindex import reindex
 from memory.write.rules import write_entries
@@ -169,7 +170,7 @@ def test_a_reindex_that_says_it_is_done_is_done(engine):
     store = engine.store
 
     result = reindex(
-        store, given(store, Racing(lambda: store.generations.begin(result_space(128), MOMENT))), moment=MOMENT
+        store, given(store, Racing(lambda: store.generations.begin(result_space(128), MOMENT))), Backfill()
     )
 
     [active] = [found for found in store.generations.every() if found.state is State.ACTIVE]
@@ -187,9 +188,9 @@ def test_a_reindex_embeds_what_is_kept_at_its_last_moment(tmp_path):
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
         store.generations = Late(store._db)
         write_entries(store, [note("early")])
-        reindex(store, given(store, HashedEmbedder(32)), moment=MOMENT)
+        reindex(store, given(store, HashedEmbedder(32)), Backfill())
 
-        result = reindex(store, given(store, HashedEmbedder(64)), moment=MOMENT)
+        result = reindex(store, given(store, HashedEmbedder(64)), Backfill())
 
         assert (result.embedded, store.queue.queued()) == (2, 0)
     sound(tmp_path / "memory.db")
@@ -208,10 +209,10 @@ def result_space(dimension):
 def test_who_loses_a_race_of_reindexes_is_told_so(engine):
     engine.save(Draft(title="t"))
     store = engine.store
-    reindex(store, given(store, HashedEmbedder(32)), moment=MOMENT)
+    reindex(store, given(store, HashedEmbedder(32)), Backfill())
 
     with pytest.raises(StoreBusy, match="took over"):
-        reindex(store, given(store, Racing(lambda: store.generations.begin(result_space(128), MOMENT))), moment=MOMENT)
+        reindex(store, given(store, Racing(lambda: store.generations.begin(result_space(128), MOMENT))), Backfill())
 
 
 def test_many_ties_give_the_same_answer_however_often_it_is_asked(tmp_path):

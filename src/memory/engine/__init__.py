@@ -103,8 +103,7 @@ class Engine:
         self.vectors = Vectors(store, config, now, embedder=embedder, key=key, lasting=lasting)
         self.documents = Documents(store, config, now, vectors=self.vectors, searches=self.searches)
         self.sessions = Sessions(store)
-        self.runs = Runs(store, now, documents=self.documents)
-        self.maintenance = Maintenance(store, config, now, documents=self.documents, vectors=self.vectors)
+        self.maintenance = Maintenance(store, config, documents=self.documents, vectors=self.vectors)
         self._gate_options = GateOptions(Gate(settings.gate), settings.min_fts_results, settings.effort)
         weights = (settings.keyword_weight, settings.vector_weight)
         self._fusing = Fusing(
@@ -123,6 +122,11 @@ class Engine:
         from memory.engine.graph import Entities
 
         return Entities(self.store, self.now, documents=self.documents, search=self._nearby)
+
+    @property
+    def runs(self) -> Runs:
+        """Its part for research runs."""
+        return Runs(self.store, self.now, documents=self.documents)
 
     @classmethod
     def open(

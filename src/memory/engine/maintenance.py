@@ -98,17 +98,15 @@ def _log(one: Searched, steps: Sequence[Step], mode: str, outcome: str, *, slow:
 class Maintenance:
     """What is not daily use. `memory.engine.Engine.maintenance` is one."""
 
-    def __init__(
-        self, store: Store, config: Config, now: Callable[[], datetime], *, documents: Documents, vectors: Vectors
-    ) -> None:
-        self._store, self._config, self._now = store, config, now
+    def __init__(self, store: Store, config: Config, *, documents: Documents, vectors: Vectors) -> None:
+        self._store, self._config = store, config
         self._documents, self._vectors = documents, vectors
 
     def status(self) -> Status:
         """How much is kept, which vectors there are, and what keeps the engine from doing all it could."""
         from memory.engine.status import status
 
-        found = status(self._store, self._vectors.embedders, self._config.embedding, moment=self._now())
+        found = status(self._store, self._vectors.embedders, self._config.embedding)
         problem = self._documents.sanitizer.problem()
         return found if problem is None else found._replace(problems=(problem, *found.problems))
 

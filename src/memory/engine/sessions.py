@@ -92,7 +92,7 @@ class Logged(NamedTuple):
 
 
 class Runs:
-    """The memories and tool calls of research runs. `memory.engine.Engine.runs` is one."""
+    """The memories and tool calls of research runs. `memory.engine.Engine.runs` makes it."""
 
     def __init__(self, store: Store, now: Callable[[], datetime], *, documents: Documents) -> None:
         self._store, self._now, self._documents = store, now, documents

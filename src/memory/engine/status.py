@@ -16,7 +16,6 @@ from memory.store import UNSEEN, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from datetime import datetime
 
     from memory.config.config import Config
     from memory.config.settings import EmbeddingSettings
@@ -51,7 +50,7 @@ class Status(NamedTuple):
     fit: float | None = None
 
 
-def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, moment: datetime) -> Status:
+def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> Status:
     """Look at everything. Nothing is changed, and no server is asked."""
     sizes = [(found, store.generations.size(found.id)) for found in store.generations.every()]
     generations = tuple((found, size.chunks) for found, size in sizes)
@@ -66,7 +65,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
         except (EmbedError, SpaceMismatch) as error:
             problems.append(Notice(str(error), error.hint))
     problems += _cut(counts.missing)
-    problems += _halted(store, embedders, moment)
+    problems += _halted(store, embedders)
     problems += _unfinished(generations, embedders, counts)
     if configured and not problems and counts.queued > counts.failed:
         later = "" if settings.fill == "eager" else " The next search that needs vectors goes on with them."
@@ -78,7 +77,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings, *, m
                 "`memory embed` tries them again.",
             )
         )
-    today = tuple(store.usage.lines(midnight(moment), daily=True))
+    today = tuple(store.usage.lines(midnight(embedders.now()), daily=True))
     answering, fit = store.term_vectors.answering()
     terms = sum(size.terms for found, size in sizes if found.id == answering)
     failures = tuple(store.queue.waiting(limit=FAILURES))
@@ -92,14 +91,16 @@ def _cut(missing: int) -> list[Notice]:
     return [Notice(f"the database is cut: its last {missing:,} bytes are missing", hint)]
 
 
-def _halted(store: Store, embedders: Embedders, moment: datetime) -> list[Notice]:
+def _halted(store: Store, embedders: Embedders) -> list[Notice]:
     """Notices about servers that are left alone at the moment."""
     try:
         hosts = embedders.hosts() if embedders.enabled else ()
     except EmbedError:
         return []  # reported already
     circuits = [
-        circuit for circuit in map(store.usage.circuit, hosts) if circuit is not None and circuit.until > moment
+        circuit
+        for circuit in map(store.usage.circuit, hosts)
+        if circuit is not None and circuit.until > embedders.now()
     ]
     return [
         Notice(

@@ -108,9 +108,7 @@ class Vectors:
         """
         from memory.write.reindex import reindex
 
-        batch, overlap = self._config.embedding.batch_size, self._config.chunking.overlap
-        parts = (self._store, self.embedders)
-        done = reindex(*parts, moment=self._now(), batch=batch, overlap=overlap, keep=keep, progress=progress)
+        done = reindex(self._store, self.embedders, self.backfill_policy(), keep=keep, progress=progress)
         if self._learns:
             with told("learned from"):
                 self.learn(anew=True)
@@ -138,7 +136,7 @@ class Vectors:
 
         if not self.embedders.enabled:
             raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
-        return estimate(self._store, self.embedders, moment=self._now())
+        return estimate(self._store, self.embedders)
 
     def learn(self, *, anew: bool = False, going: Callable[[], bool] = lambda: True) -> Learned | None:
         """

@@ -79,17 +79,13 @@ def drain(
     """
     if not (total := store.queue.queued()):
         return Backfilled()
-    moment, passing = embedders.now(), backfill.seconds is not None
-    retried = moment if of.asked else moment - RETRY
+    tally, model, held, moment = Tally(), "", dict[str, Held](), embedders.now()
+    passing = backfill.seconds is not None
     size = min(IN_PASSING, backfill.batch) if passing else backfill.batch
-    deadline = inf if backfill.seconds is None else perf_counter() + backfill.seconds
-    tally, model, held = Tally(), "", dict[str, Held]()
-
-    def in_time() -> bool:
-        return going() and perf_counter() < deadline
-
+    claim = partial(_claimed, store, size, moment if of.asked else moment - RETRY, held)
+    in_time = partial(_before, inf if backfill.seconds is None else perf_counter() + backfill.seconds, going)
     with purpose(of):
-        while going() and (excerpts := _claimed(store, size, retried, held, now=embedders.now())):
+        while going() and (excerpts := claim(now=embedders.now())):
             step, model = _embed_claimed(excerpts, store, embedders, backfill, moment=moment, going=in_time)
             tally = tally.plus(step)
             progress(tally.done, max(total, tally.done))
@@ -100,6 +96,10 @@ def drain(
     left = store.queue.queued()
     more = passing and not in_time() and left > tally.failed
     return Backfilled(tally.done, tally.failed, left, tally.error, more=more, model=model, held=tuple(held.values()))
+
+
+def _before(deadline: float, going: Callable[[], bool]) -> bool:
+    return going() and perf_counter() < deadline
 
 
 def _embed_claimed(

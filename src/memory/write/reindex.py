@@ -20,11 +20,13 @@ from memory.write.embed import Tally, Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from memory.embed.registry import Embedders, MeteredEmbedder
     from memory.schema.space import Space
     from memory.store import Generation, Store
+    from memory.write.backfill import Backfill
+
+TAKEN_OVER = "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
 
 SAMPLE = 100  # memories whose chunks stand for all
 TIMED = 4  # passages embedded to measure the speed of a model in this process
@@ -54,10 +56,8 @@ class Reindexed:
 def reindex(
     store: Store,
     embedders: Embedders,
+    backfill: Backfill,
     *,
-    moment: datetime,
-    batch: int = 32,
-    overlap: int = 50,
     keep: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Reindexed:
@@ -69,8 +69,7 @@ def reindex(
     The vectors that answered until now are kept until the next reindex to another model.
 
     Args:
-        batch: Chunks embedded and committed together.
-        overlap: The most tokens of preceding text embedded with a chunk; see `memory.text.tokens.passage`.
+        backfill: Says how many chunks are committed together, and how much text before a chunk is embedded with it.
         keep: Remove no generation, however old.
         progress: Called after each batch with how many chunks, and of how many, have a vector.
 
@@ -83,18 +82,23 @@ def reindex(
         wanted = space(embedder)  # the first request to a server
         before = active(store.generations.every())
         if before is not None and before.space != wanted and not keep:
-            for old in store.generations.every():  # vectors of earlier models, unless the space is wanted again
-                if old.state is State.RETIRED and old.space != wanted:
-                    store.generations.drop(old.id)
-        generation = store.generations.begin(wanted, moment)
+            _drop_retired(store, wanted)
+        generation = store.generations.begin(wanted, embedders.now())
         exchanged = _exchanged(store, generation, embedder)
         try:
-            tally = _build(Target(store, generation.id, embedder, overlap, moment), batch, progress)
+            target = Target(store, generation.id, embedder, backfill.overlap, embedders.now())
+            tally = _build(target, backfill.batch, progress)
         except NotFound as error:
-            hint = "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
-            raise StoreBusy("another reindex, to another model, took over", hint=hint) from error
+            raise StoreBusy("another reindex, to another model, took over", hint=TAKEN_OVER) from error
     embedders.write()
     return Reindexed(before.space if before else None, wanted, *tally, exchanged)
+
+
+def _drop_retired(store: Store, wanted: Space) -> None:
+    """Remove the vectors of earlier models, except those of the space that is wanted again."""
+    for old in store.generations.every():
+        if old.state is State.RETIRED and old.space != wanted:
+            store.generations.drop(old.id)
 
 
 def _build(target: Target, batch: int, progress: Callable[[int, int], None]) -> Tally:
@@ -189,7 +193,7 @@ class Forecast(NamedTuple):
     seconds: float | None
 
 
-def estimate(store: Store, embedders: Embedders, *, moment: datetime) -> Forecast:
+def estimate(store: Store, embedders: Embedders) -> Forecast:
     """
     Estimate. Nothing is changed and nothing leaves the process.
 
@@ -210,9 +214,7 @@ def estimate(store: Store, embedders: Embedders, *, moment: datetime) -> Forecas
     price = embedders.price
     free = embedders.inside or provider == "ollama"
     cost = tokens * price / 1_000_000 if price or free else None
-    return Forecast(
-        f"{provider}:{model}", before, chunks, tokens, cost, _seconds(store, embedders, passages, tokens, moment)
-    )
+    return Forecast(f"{provider}:{model}", before, chunks, tokens, cost, _seconds(store, embedders, passages, tokens))
 
 
 def _sample(store: Store) -> list[str]:
@@ -224,16 +226,14 @@ def _sample(store: Store) -> list[str]:
     return [passage(excerpt) for excerpt in store.memories.excerpts(ids[: 4 * SAMPLE]).values()]
 
 
-def _seconds(
-    store: Store, embedders: Embedders, passages: Sequence[str], tokens: int, moment: datetime
-) -> float | None:
+def _seconds(store: Store, embedders: Embedders, passages: Sequence[str], tokens: int) -> float | None:
     """By the speed in the ledger; for a model in this process without one, by timing a few passages."""
     if not tokens:
         return 0.0
     embedder = embedders.configured()
     lines = [
         line
-        for line in store.usage.lines(moment - WINDOW, daily=True)
+        for line in store.usage.lines(embedders.now() - WINDOW, daily=True)
         if (line.provider, line.model) == (embedder.provider, embedder.model) and line.purpose in {"fill", "reindex"}
     ]
     done, took = sum(line.tokens for line in lines), sum(line.seconds for line in lines)
