@@ -17,8 +17,7 @@ from memory.cli import COMMANDS, cli
 from memory.config.config import Config, keys, meaning, value
 from memory.config.edit import example
 from memory.config.settings import TOOLSETS
-from memory.mcp.prompts import PROMPTS
-from memory.mcp.resources import FIXED, MEMORY
+from memory.mcp.offers import MEMORY, PROMPTS, RESOURCES
 from memory.operations.operation import chosen
 
 if TYPE_CHECKING:
@@ -153,9 +152,12 @@ def tools() -> str:
             ]
             lines += ["", f"As JSON: {', '.join(f'`{field}`' for field in tool.returns['required'])}."]
     lines += ["", "\\* needed", "", "## Resources", "", "| address | what |", "|---|---|"]
-    lines += [f"| `{one.uri}` | {one.description} |" for one in (*FIXED, MEMORY)]
+    lines += [f"| `{one.listed.uri}` | {one.listed.description} |" for one in RESOURCES]
+    lines += [f"| `{MEMORY.listed.uri_template}` | {MEMORY.listed.description} |"]
     lines += ["", "## Prompts", "", "| name | argument | what |", "|---|---|---|"]
-    lines += [f"| `{one.name}` | `{one.argument}`: {one.meaning} | {one.description} |" for one in PROMPTS]
+    for one in (offer.listed for offer in PROMPTS):
+        argument = (one.arguments or [])[0]
+        lines.append(f"| `{one.name}` | `{argument.name}`: {argument.description} | {one.description} |")
     return "\n".join(lines) + "\n"
 
 

@@ -18,7 +18,7 @@ import pytest
 from agent import ERAS, Agent, taken, tells_arguments, text
 from command import Shell
 
-from memory.mcp.server import RESEARCH
+from memory.mcp.offers import INSTRUCTIONS
 from memory.operations.operation import chosen
 from memory.operations.research.text import MORE
 from memory.text.display import INTRODUCTION, MARK
@@ -144,7 +144,7 @@ def test_the_tools_are_those_of_the_documentation_and_the_server_says_how_to_use
         *(f"memory_get_{name}" for name in GETTERS),
     }
     if member.era == "legacy":  # the other does not tell its client
-        assert RESEARCH in member.client.instructions
+        assert INSTRUCTIONS["memory_get_discoveries"] in member.client.instructions
     for tool in member.tools():
         assert len(tool.description.split()) < 120
 

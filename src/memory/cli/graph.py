@@ -72,4 +72,4 @@ def import_(call: Call, a: Given) -> Shown:
     )
 
 
-COMMANDS = (export, import_)
+COMMANDS = (import_, export)

@@ -1,13 +1,19 @@
-"""What is known of a client: its name, its folders, its project. And what it is told: how far a long work is."""
+"""What is known of clients: their name, their folders, their project. And what they are told: how far a long work is."""
 
 from __future__ import annotations
 
 import asyncio
+import math
+from contextlib import nullcontext
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
 from memory.config.project import project
 
@@ -15,8 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp.server.context import ServerRequestContext
+    from pydantic import BaseModel
+
+    Context = ServerRequestContext[Any, Any]
 
 PROGRESS_SECONDS = 0.2  # between two words on it
+ROOTS_SECONDS = 3.0  # a client that says it has roots and does not name them holds nobody up longer
+ROOTS_KEPT = 60.0  # seconds that they are believed in the era in which a client does not tell that they changed
+ROOTS = "roots"
 
 
 class Roots(NamedTuple):
@@ -26,7 +38,72 @@ class Roots(NamedTuple):
     until: float
 
 
-def client_name(context: ServerRequestContext[Any, Any]) -> str:
+class RootsNeeded(Exception):
+    """The client has to name its folders first, in the era without requests to clients."""
+
+
+class Clients:
+    """The folders that clients work in, remembered while a process lives."""
+
+    def __init__(self, working: Path | None) -> None:
+        """
+        Args:
+            working: The folder that the client started the server in; None if it did not.
+        """
+        self._working = working
+        self._asking = asyncio.Lock()
+        self._only: dict[str, Roots] = {}  # of the client that has started this process, so of the only one
+
+    async def roots(self, context: Context, asked: types.InputResponseRequestParams) -> tuple[str, ...]:
+        """
+        URIs of its folders; none if it has none or does not name them.
+
+        Raises:
+            RootsNeeded: It has some, and can be asked only by an answer.
+        """
+        capabilities = context.session.client_capabilities
+        if capabilities is None or capabilities.roots is None:
+            return ()
+        kept = self._kept(context)
+        if answered := (asked.input_responses or {}).get(ROOTS):
+            kept[ROOTS] = Roots(_uris(answered), monotonic() + ROOTS_KEPT)
+        elif not context.session.can_send_request:
+            if ROOTS not in kept or monotonic() >= kept[ROOTS].until:
+                raise RootsNeeded
+        else:
+            # The first calls of a client come several at once; those of others over HTTP have no part in it.
+            async with self._asking if self._working is not None else nullcontext():
+                if ROOTS not in kept and (found := await _asked_for_roots(context)) is not None:
+                    kept[ROOTS] = Roots(found, math.inf)
+        return kept[ROOTS].uris if ROOTS in kept else ()
+
+    async def moved(self, context: Context, _params: types.NotificationParams) -> None:
+        self._kept(context).pop(ROOTS, None)
+
+    def _kept(self, context: Context) -> dict[str, Roots]:
+        """What is remembered of a client: of the only one, or with its connection, for which the library has a place."""
+        if self._working is not None:
+            return self._only
+        state: dict[str, Roots] = context.session._connection.state
+        return state
+
+
+async def _asked_for_roots(context: Context) -> tuple[str, ...] | None:
+    """None if it has none after all, or does not answer."""
+    try:
+        found = await context.session.send_request(
+            types.ListRootsRequest(), types.ListRootsResult, request_read_timeout_seconds=ROOTS_SECONDS
+        )
+    except (MCPError, ValidationError):
+        return None
+    return _uris(found)
+
+
+def _uris(answered: BaseModel) -> tuple[str, ...]:
+    return tuple(str(root.uri) for root in answered.roots) if isinstance(answered, types.ListRootsResult) else ()
+
+
+def client_name(context: Context) -> str:
     """The name that the client's program gives itself, as a source."""
     params = context.session.client_params
     name = params.client_info.name if params is not None and params.client_info is not None else ""
@@ -70,7 +147,7 @@ def _project_of(found: Path) -> str | None:
 class Progress:
     """Passes on how far a long work is, from its thread to the client, a few times a second."""
 
-    def __init__(self, context: ServerRequestContext[Any, Any], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
         self._context, self._loop = context, loop
         self._last = 0.0
 
