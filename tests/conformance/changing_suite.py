@@ -137,24 +137,19 @@ class ChangingSuite:
         assert store.generations.size(1).chunks == 0
         assert delete_memories(store, [id]) == 0
 
-    def test_what_a_deleted_memory_superseded_holds_again(self, store: Store) -> None:
-        old = kept(store, note("old"))[0]
-        new = write(store, note("new", supersedes=old)).memory.id
+    @pytest.mark.parametrize(("after", "status"), [(0, Status.ACTIVE), (1, Status.SUPERSEDED), (2, Status.SUPERSEDED)])
+    def test_what_a_deleted_memory_superseded_holds_again_or_is_its_successors(
+        self, store: Store, after: int, status: Status
+    ) -> None:
+        chain: list[MemoryId | None] = [None, *kept(store, note("old"))]
+        for name in range(after + 1):
+            chain.append(write(store, note(f"new {name}", supersedes=chain[-1])).memory.id)
+        old, gone, successor = (*chain, None)[1:4]
 
-        delete_memories(store, [new])
+        delete_memories(store, [gone])
 
         former = store.memories.by_id([old])[old]
-        assert (former.status, former.superseded_by) == (Status.ACTIVE, None)
-
-    def test_a_link_taken_out_of_a_chain_leaves_a_chain(self, store: Store) -> None:
-        first = kept(store, note("first"))[0]
-        second = write(store, note("second", supersedes=first)).memory.id
-        third = write(store, note("third", supersedes=second)).memory.id
-
-        delete_memories(store, [second])
-
-        former = store.memories.by_id([first])[first]
-        assert (former.status, former.superseded_by) == (Status.SUPERSEDED, third)
+        assert (former.status, former.superseded_by) == (status, successor)
 
     def test_children_outlive_a_deleted_parent(self, store: Store) -> None:
         parent = kept(store, note("parent"))[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta, timezone
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +13,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId
 from memory.schema.query import EVERYTHING, Scope
 from memory.store import Attached, GraphCounts, Relation
-from memory.write.rules import delete_memories, forget_aged, replace_memory
+from memory.write.rules import delete_memories, forget_aged, join, replace_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +72,7 @@ class Names:
 
     def test_a_name_is_free_again_when_its_entity_is_gone(self, store: Store) -> None:
         first, other = entities(store, "Ada", "Bob")
-        store.graph.relate([related(first, other)])
+        join(store, [related(first, other)])
         delete_memories(store, [first])
         assert store.graph.named(["Ada"]) == {}
 
@@ -87,15 +86,15 @@ class Relating:
     def test_what_is_related_once_stays_as_it_was(self, store: Store) -> None:
         a, b = entities(store, "a", "b")
 
-        assert store.graph.relate([related(a, b, moment=1)]) == [True]
-        assert store.graph.relate([related(a, b, moment=2), related(b, a, moment=3)]) == [False, True]
+        assert join(store, [related(a, b, moment=1)]) == [True]
+        assert join(store, [related(a, b, moment=2), related(b, a, moment=3)]) == [False, True]
 
         assert store.graph.relations() == [related(a, b, moment=1), related(b, a, moment=3)]
 
     def test_of_the_same_relation_twice_the_first_is_kept(self, store: Store) -> None:
         a, b = entities(store, "a", "b")
 
-        new = store.graph.relate([related(a, b, moment=5), related(a, b, "likes"), related(a, b, moment=1)])
+        new = join(store, [related(a, b, moment=5), related(a, b, "likes"), related(a, b, moment=1)])
 
         assert new == [True, True, False]
         assert store.graph.relations() == [related(a, b, moment=5), related(a, b, "likes")]
@@ -105,15 +104,15 @@ class Relating:
         a, b = entities(store, "a", "b")
         relation = related(a, b, type)
 
-        store.graph.relate([relation])
+        join(store, [relation])
 
         assert store.graph.relations([a]) == [relation]
-        assert store.graph.unrelate([relation]) == [True]
+        assert store.graph.remove([relation]) == [True]
 
     def test_an_entity_may_be_related_to_itself(self, store: Store) -> None:
         a, b = entities(store, "a", "b")
 
-        assert store.graph.relate([related(a, a)]) == [True]
+        assert join(store, [related(a, a)]) == [True]
 
         assert store.graph.relations([a]) == store.graph.relations([a, b], inside=True) == [related(a, a)]
         assert store.graph.neighbours([a]) == {a}
@@ -124,7 +123,7 @@ class Relating:
 
         for wrong in (related(a, absent), related(absent, a)):
             with pytest.raises(NotFound):
-                store.graph.relate([related(a, b), wrong, related(b, a)])
+                join(store, [related(a, b), wrong, related(b, a)])
         assert store.graph.relations() == []
 
     def test_only_entities_are_related(self, store: Store) -> None:
@@ -132,36 +131,36 @@ class Relating:
 
         for wrong in (related(a, memory), related(memory, a), related(memory, memory)):
             with pytest.raises(NotFound):
-                store.graph.relate([wrong])
+                join(store, [wrong])
 
     def test_moments_are_kept_whatever_their_zone(self, store: Store) -> None:
         a, b = entities(store, "a", "b")
         zoned = at(1.5).astimezone(timezone(timedelta(hours=-9)))
 
-        store.graph.relate([related(a, b)._replace(created_at=zoned)])
+        join(store, [related(a, b)._replace(created_at=zoned)])
 
         assert store.graph.relations()[0].created_at == at(1.5)
 
     def test_what_is_unrelated_is_gone_and_nothing_else(self, store: Store) -> None:
         a, b = entities(store, "a", "b")
         every = [related(a, b), related(a, b, "likes"), related(b, a), related(a, a)]
-        store.graph.relate(every)
+        join(store, every)
 
-        gone = store.graph.unrelate([related(a, b, moment=9), related(b, b), related(a, b, "Knows"), related(a, b)])
+        gone = store.graph.remove([related(a, b, moment=9), related(b, b), related(a, b, "Knows"), related(a, b)])
 
         assert gone == [True, False, False, False]
         assert store.graph.relations() == [related(a, a), related(a, b, "likes"), related(b, a)]
-        assert store.graph.unrelate([related(a, id) for id in NO_ENTITIES]) == [False] * 4
+        assert store.graph.remove([related(a, id) for id in NO_ENTITIES]) == [False] * 4
 
     def test_nothing_is_a_request_too(self, store: Store) -> None:
-        assert store.graph.relate([]) == store.graph.unrelate([]) == []
-        assert store.graph.attach([]) == store.graph.detach([]) == []
+        assert join(store, []) == store.graph.remove([]) == []
+        assert join(store, []) == store.graph.remove([]) == []
         assert store.graph.relations([]) == store.graph.relations([], inside=True) == store.graph.attached([]) == []
         assert store.graph.neighbours([]) == set()
 
     def test_relations_go_with_either_end(self, store: Store) -> None:
         a, b, c = entities(store, "a", "b", "c")
-        store.graph.relate([related(a, b), related(b, a), related(b, b), related(a, c), related(c, a)])
+        join(store, [related(a, b), related(b, a), related(b, b), related(a, c), related(c, a)])
 
         delete_memories(store, [b])
 
@@ -169,8 +168,8 @@ class Relating:
 
     def test_what_is_related_outlives_a_change_of_an_entity(self, store: Store) -> None:
         a, b, memory = kept(store, entity("a"), entity("b"), note())
-        store.graph.relate([related(a, b)])
-        store.graph.attach([linked(a, memory)])
+        join(store, [related(a, b)])
+        join(store, [linked(a, memory)])
 
         replace_memory(store, a, entity("A", body="observed"))
 
@@ -190,7 +189,7 @@ class Relations:
             related(c, d),
             related(d, a),
         ]
-        store.graph.relate(every[::-1])
+        join(store, every[::-1])
 
         assert store.graph.relations([a]) == [every[n] for n in (0, 1, 2, 3, 6)]
         assert store.graph.relations([d, c, d, *NO_ENTITIES]) == every[4:]
@@ -199,25 +198,28 @@ class Relations:
 
     def test_inside_are_those_that_begin_and_end_there(self, store: Store) -> None:
         a, b, c = entities(store, "a", "b", "c")
-        store.graph.relate([related(a, b), related(b, a), related(b, c), related(a, a), related(c, c)])
+        join(store, [related(a, b), related(b, a), related(b, c), related(a, a), related(c, c)])
 
         assert store.graph.relations([b, a], inside=True) == [related(a, a), related(a, b), related(b, a)]
         assert store.graph.relations([a, c], inside=True) == [related(a, a), related(c, c)]
         assert store.graph.relations([b, *NO_ENTITIES], inside=True) == []
 
     @pytest.mark.parametrize("gone", [False, True])
-    @pytest.mark.parametrize("size", [1, 2, 3, 7, 8])
-    def test_all_relations_come_a_page_at_a_time(self, store: Store, size: int, gone: bool) -> None:
-        a, b, c = entities(store, "a", "b", "c")
-        every = [related(s, t, type) for s in (a, b) for t in (a, c) for type in ("x", "é")][:7]
-        store.graph.relate(every[::-1])
+    @pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 8])
+    @pytest.mark.parametrize("part", ["relations", "attached"])
+    def test_all_edges_come_a_page_at_a_time(self, store: Store, part: str, size: int, gone: bool) -> None:
+        a, b, c, x, y = kept(store, *map(entity, "abc"), note("x"), note("y"))
+        relations = [related(s, t, type) for s in (a, b) for t in (a, c) for type in ("x", "é")][:7]
+        links = [linked(a, x), linked(a, y), linked(b, x), linked(c, x), linked(c, y)]
+        every, read = (relations if part == "relations" else links), getattr(store.graph, part)
+        join(store, [*links, *relations[::-1]])
 
-        found: Sequence[Relation] = store.graph.relations(limit=size)
+        found: Sequence[Relation | Attached] = read(limit=size)
         pages = list(found)
         while found and len(pages) <= len(every):
             if gone:  # the place to go on from need not be there
-                store.graph.unrelate(found[-1:])
-            found = store.graph.relations(after=found[-1], limit=size)
+                store.graph.remove(found[-1:])
+            found = read(after=found[-1], limit=size)
             pages += found
 
         assert pages == every
@@ -226,59 +228,23 @@ class Relations:
     def test_of_some_entities_too_there_are_pages(self, store: Store, inside: bool) -> None:
         a, b, c = entities(store, "a", "b", "c")
         every = [related(s, t, type) for s in (a, b) for t in (a, b) for type in ("x", "é")]
-        store.graph.relate([*every, related(c, c)])
+        join(store, [*every, related(c, c)])
 
         pages = [store.graph.relations([a, b], inside=inside, after=one, limit=3) for one in (None, *every)]
 
         assert pages == [every[place : place + 3] for place in range(len(every) + 1)]
 
 
-class Neighbours:
-    def test_it_does_not_matter_which_way_relations_point(self, store: Store) -> None:
-        a, b, c, d, alone = entities(store, "a", "b", "c", "d", "alone")
-        store.graph.relate([related(a, b), related(c, a), related(b, d), related(a, b, "likes")])
-
-        assert store.graph.neighbours([a]) == {b, c}
-        assert store.graph.neighbours([c, d]) == {a, b}
-        assert store.graph.neighbours([a, b, a]) == {a, b, c, d}
-        assert store.graph.neighbours([alone]) == store.graph.neighbours([]) == set()
-
-    def test_an_entity_that_is_related_to_itself_is_its_own_neighbour(self, store: Store) -> None:
-        a, b = entities(store, "a", "b")
-        store.graph.relate([related(a, a), related(a, b)])
-
-        assert store.graph.neighbours([a]) == {a, b}
-        assert store.graph.neighbours([a], besides=[a, *NO_ENTITIES]) == {b}
-
-    def test_only_entities_have_neighbours(self, store: Store) -> None:
-        a, b, memory = kept(store, entity("a"), entity("b"), note())
-        store.graph.relate([related(a, b)])
-        store.graph.attach([linked(a, memory)])
-
-        assert store.graph.neighbours([memory, *NO_ENTITIES]) == set()
-        assert store.graph.neighbours([memory, a, *NO_ENTITIES]) == {b}
-
-    @pytest.mark.parametrize("left", [0, 1, 50, 299])
-    def test_of_many_only_those_are_named_that_are_not_left_out(self, store: Store, left: int) -> None:
-        hub, alone, *spokes = entities(store, "hub", "alone", *map(str, range(300)))
-        store.graph.relate([related(hub, id) if id % 2 else related(id, hub) for id in spokes])
-        store.graph.relate([related(*pair) for pair in pairwise(spokes)])
-
-        some = spokes[left:]
-        assert store.graph.neighbours(spokes, besides=[alone, hub, *some]) == set(spokes[:left])
-        assert store.graph.neighbours([*spokes, hub], besides=some) == {hub, *spokes[:left]}
-
-
 class Attaching:
     def test_what_is_linked_once_stays_as_it_was(self, store: Store) -> None:
         a, b, memory, other = kept(store, entity("a"), entity("b"), note("x"), note("y"))
 
-        assert store.graph.attach([linked(a, memory, 1), linked(b, memory), linked(a, memory, 2)]) == [
+        assert join(store, [linked(a, memory, 1), linked(b, memory), linked(a, memory, 2)]) == [
             True,
             True,
             False,
         ]
-        assert store.graph.attach([linked(a, memory, 3), linked(a, other)]) == [False, True]
+        assert join(store, [linked(a, memory, 3), linked(a, other)]) == [False, True]
 
         assert store.graph.attached() == [linked(a, memory, 1), linked(a, other), linked(b, memory)]
 
@@ -288,7 +254,7 @@ class Attaching:
 
         for wrong in (linked(absent, memory), linked(a, absent), linked(memory, memory)):
             with pytest.raises(NotFound):
-                store.graph.attach([linked(a, memory), wrong])
+                join(store, [linked(a, memory), wrong])
         assert store.graph.attached() == []
 
     def test_entities_are_related_and_not_linked(self, store: Store) -> None:
@@ -296,14 +262,14 @@ class Attaching:
 
         for wrong in (linked(a, b), linked(a, a)):
             with pytest.raises(Invalid):
-                store.graph.attach([linked(a, memory), wrong])
+                join(store, [linked(a, memory), wrong])
         with pytest.raises(NotFound):
-            store.graph.attach([linked(a, b), linked(a, 999)])
+            join(store, [linked(a, b), linked(a, 999)])
         assert store.graph.attached() == []
 
     def test_links_are_found_from_both_sides(self, store: Store) -> None:
         a, b, x, y, z = kept(store, entity("a"), entity("b"), note("x"), note("y"), note("z"))
-        store.graph.attach([linked(b, y), linked(b, x), linked(a, z), linked(a, x)])
+        join(store, [linked(b, y), linked(b, x), linked(a, z), linked(a, x)])
 
         assert store.graph.attached([a]) == [linked(a, x), linked(a, z)]
         assert store.graph.attached(memories=[x]) == [linked(a, x), linked(b, x)]
@@ -312,9 +278,9 @@ class Attaching:
 
     def test_what_is_detached_is_gone_and_nothing_else(self, store: Store) -> None:
         a, b, x = kept(store, entity("a"), entity("b"), note("x"))
-        store.graph.attach([linked(a, x), linked(b, x)])
+        join(store, [linked(a, x), linked(b, x)])
 
-        assert store.graph.detach([linked(a, x, 9), linked(x, a), linked(a, x), linked(b, BEYOND)]) == [
+        assert store.graph.remove([linked(a, x, 9), linked(x, a), linked(a, x), linked(b, BEYOND)]) == [
             True,
             False,
             False,
@@ -322,27 +288,10 @@ class Attaching:
         ]
         assert store.graph.attached() == [linked(b, x)]
 
-    @pytest.mark.parametrize("gone", [False, True])
-    @pytest.mark.parametrize("size", [1, 2, 5, 6])
-    def test_all_links_come_a_page_at_a_time(self, store: Store, size: int, gone: bool) -> None:
-        a, b, x, y, z = kept(store, entity("a"), entity("b"), note("x"), note("y"), note("z"))
-        every = [linked(a, x), linked(a, z), linked(b, x), linked(b, y), linked(b, z)]
-        store.graph.attach(every[::-1])
-
-        found: Sequence[Attached] = store.graph.attached(limit=size)
-        pages = list(found)
-        while found and len(pages) <= len(every):
-            if gone:
-                store.graph.detach(found[-1:])
-            found = store.graph.attached(after=found[-1], limit=size)
-            pages += found
-
-        assert pages == every
-
     def test_of_some_links_too_there_are_pages(self, store: Store) -> None:
         a, b, c, x, y = kept(store, entity("a"), entity("b"), entity("c"), note("x"), note("y"))
         every = [linked(a, x), linked(a, y), linked(b, x), linked(c, x)]
-        store.graph.attach([*every, linked(b, y)])
+        join(store, [*every, linked(b, y)])
 
         pages = [store.graph.attached([a], [x], after=one, limit=2) for one in (None, *every)]
 
@@ -350,7 +299,7 @@ class Attaching:
 
     def test_links_go_with_what_they_join(self, store: Store) -> None:
         a, b, x, y = kept(store, entity("a"), entity("b"), note("x"), note("y", moment=at(9)))
-        store.graph.attach([linked(a, x), linked(a, y), linked(b, x), linked(b, y)])
+        join(store, [linked(a, x), linked(a, y), linked(b, x), linked(b, y)])
 
         delete_memories(store, [a])
         assert store.graph.attached() == [linked(b, x), linked(b, y)]
@@ -376,8 +325,8 @@ class Counting:
             note("no entity", category="bug"),
         )
         memory = write(store, note()).memory.id
-        store.graph.relate([related(a, b, "x"), related(b, a, "y"), related(b, b, "y"), related(c, c, "b")])
-        store.graph.attach([linked(d, memory), linked(a, memory)])
+        join(store, [related(a, b, "x"), related(b, a, "y"), related(b, b, "y"), related(c, c, "b")])
+        join(store, [linked(d, memory), linked(a, memory)])
 
         assert store.graph.counts() == GraphCounts(
             entities=5,
@@ -395,5 +344,5 @@ class Counting:
         assert store.memories.by_id([id])[id].created_at == START
 
 
-class GraphSuite(Names, Relating, Relations, Neighbours, Attaching, Counting):
-    """All of them: the part `graph`. What is built on it is in `walks_suite`."""
+class GraphSuite(Names, Relating, Relations, Attaching, Counting):
+    """The part `graph`, but for who is next to whom: that, and what is built on it, is in `walks_suite`."""

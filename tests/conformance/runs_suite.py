@@ -14,7 +14,7 @@ from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.memory import MemoryId, Status
 from memory.schema.query import EVERYTHING
 from memory.store import Cleared, Run, ToolCall
-from memory.write.rules import clear_run, delete_memories, replace_memory
+from memory.write.rules import clear_run, delete_memories, join, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Entry, Store
@@ -256,7 +256,7 @@ class Clearing:
         replace_memory(store, gone, finding("abc", what="zebra", size=1, embedded=embedded(vectors[:2], [0, 1])))
         chunks += [chunk for chunk, _ in outline(store, gone)]
         other = kept(store, entity("e"))[0]
-        store.graph.attach([linked(other, gone), linked(other, stays)])
+        join(store, [linked(other, gone), linked(other, stays)])
 
         assert clear_run(store, "r") == Cleared(1, 0)
 

@@ -14,6 +14,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId
 from memory.schema.query import EVERYTHING
 from memory.store import Match, Relation
+from memory.write.rules import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,7 +161,7 @@ class TransactionSuite:
         one, other = (store.memories.insert(note(title=name, kind=Kind.ENTITY)).id for name in "ab")
 
         with pytest.raises(Broken):
-            fail_within(store, lambda: store.graph.relate([Relation(one, other, "x", START)]))
+            fail_within(store, lambda: join(store, [Relation(one, other, "x", START)]))
 
         assert store.graph.counts().relations == 0
 

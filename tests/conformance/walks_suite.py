@@ -1,14 +1,16 @@
-"""Walks along relations are the same over every store: distances and paths."""
+"""Walks along relations are the same over every store: neighbours, distances and paths."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pytest
 from entries import kept, note, write
 from graph_suite import NO_ENTITIES, entities, entity, linked, related
 
 from memory.search.near import distances, path
+from memory.write.rules import join
 
 if TYPE_CHECKING:
     from memory.schema.memory import MemoryId
@@ -18,8 +20,44 @@ if TYPE_CHECKING:
 def chained(store: Store, *ids: MemoryId) -> list[Relation]:
     """Relate each to the next, every other one the other way round."""
     chain = [related(*((a, b) if n % 2 else (b, a))) for n, (a, b) in enumerate(pairwise(ids))]
-    store.graph.relate(chain)
+    join(store, chain)
     return chain
+
+
+class Neighbours:
+    def test_it_does_not_matter_which_way_relations_point(self, store: Store) -> None:
+        a, b, c, d, alone = entities(store, "a", "b", "c", "d", "alone")
+        join(store, [related(a, b), related(c, a), related(b, d), related(a, b, "likes")])
+
+        assert store.graph.neighbours([a]) == {b, c}
+        assert store.graph.neighbours([c, d]) == {a, b}
+        assert store.graph.neighbours([a, b, a]) == {a, b, c, d}
+        assert store.graph.neighbours([alone]) == store.graph.neighbours([]) == set()
+
+    def test_an_entity_that_is_related_to_itself_is_its_own_neighbour(self, store: Store) -> None:
+        a, b = entities(store, "a", "b")
+        join(store, [related(a, a), related(a, b)])
+
+        assert store.graph.neighbours([a]) == {a, b}
+        assert store.graph.neighbours([a], besides=[a, *NO_ENTITIES]) == {b}
+
+    def test_only_entities_have_neighbours(self, store: Store) -> None:
+        a, b, memory = kept(store, entity("a"), entity("b"), note())
+        join(store, [related(a, b)])
+        join(store, [linked(a, memory)])
+
+        assert store.graph.neighbours([memory, *NO_ENTITIES]) == set()
+        assert store.graph.neighbours([memory, a, *NO_ENTITIES]) == {b}
+
+    @pytest.mark.parametrize("left", [0, 1, 50, 299])
+    def test_of_many_only_those_are_named_that_are_not_left_out(self, store: Store, left: int) -> None:
+        hub, alone, *spokes = entities(store, "hub", "alone", *map(str, range(300)))
+        join(store, [related(hub, id) if id % 2 else related(id, hub) for id in spokes])
+        join(store, [related(*pair) for pair in pairwise(spokes)])
+
+        some = spokes[left:]
+        assert store.graph.neighbours(spokes, besides=[alone, hub, *some]) == set(spokes[:left])
+        assert store.graph.neighbours([*spokes, hub], besides=some) == {hub, *spokes[:left]}
 
 
 class Distances:
@@ -49,15 +87,15 @@ class Distances:
     def test_only_entities_that_are_there_are_near(self, store: Store) -> None:
         a, b, memory = kept(store, entity("a"), entity("b"), note())
         chained(store, a, b)
-        store.graph.attach([linked(a, memory)])
+        join(store, [linked(a, memory)])
 
         assert distances(store, [memory, *NO_ENTITIES], 3) == {}
         assert distances(store, [memory, a, *NO_ENTITIES], 3) == {a: 0, b: 1}
 
     def test_a_hub_has_everybody_near(self, store: Store) -> None:
         hub, far, *spokes = entities(store, "hub", "far", *map(str, range(60)))
-        store.graph.relate([related(hub, id) if id % 2 else related(id, hub) for id in spokes])
-        store.graph.relate([related(spokes[7], far)])
+        join(store, [related(hub, id) if id % 2 else related(id, hub) for id in spokes])
+        join(store, [related(spokes[7], far)])
 
         assert distances(store, [hub], 1) == {hub: 0} | dict.fromkeys(spokes, 1)
         assert distances(store, [hub], 3) == {hub: 0, far: 2} | dict.fromkeys(spokes, 1)
@@ -96,22 +134,22 @@ class Paths:
 
     def test_of_paths_of_one_length_the_one_by_the_lowest_entities_is_given(self, store: Store) -> None:
         start, low, high, lower, higher, end = entities(store, *"abcdef")
-        store.graph.relate([related(start, low), related(start, high), related(lower, end), related(higher, end)])
-        store.graph.relate([related(low, higher), related(high, lower)])
+        join(store, [related(start, low), related(start, high), related(lower, end), related(higher, end)])
+        join(store, [related(low, higher), related(high, lower)])
 
         assert path(store, start, end, 3) == [related(start, low), related(low, higher), related(higher, end)]
         assert path(store, end, start, 3) == [related(lower, end), related(high, lower), related(start, high)]
 
     def test_of_relations_between_two_the_first_is_given(self, store: Store) -> None:
         a, b = entities(store, "a", "b")
-        store.graph.relate([related(b, a, "a"), related(a, b, "y"), related(a, b, "x"), related(a, a), related(b, b)])
+        join(store, [related(b, a, "a"), related(a, b, "y"), related(a, b, "x"), related(a, a), related(b, b)])
 
         assert path(store, a, b, 1) == path(store, b, a, 1) == [related(a, b, "x")]
 
     def test_a_short_cut_is_taken(self, store: Store) -> None:
         ids = entities(store, *"abcdefgh")
         chained(store, *ids, ids[0])
-        store.graph.relate([related(ids[6], ids[1], "short")])
+        join(store, [related(ids[6], ids[1], "short")])
 
         assert path(store, ids[0], ids[5], 9) == [
             related(ids[1], ids[0]),
@@ -120,5 +158,5 @@ class Paths:
         ]
 
 
-class WalksSuite(Distances, Paths):
-    """Both of them."""
+class WalksSuite(Neighbours, Distances, Paths):
+    """All of them."""

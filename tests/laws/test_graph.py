@@ -23,7 +23,7 @@ from memory.schema.query import Scope
 from memory.search import near as walks
 from memory.store import Relation
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories, forget_aged, write_entries
+from memory.write.rules import delete_memories, forget_aged, join, write_entries
 from oracle.ram import RamStore
 
 types = st.sampled_from(["x", "y", "é"])
@@ -105,14 +105,14 @@ class Graphs(RuleBasedStateMachine):
         if any(end not in self.graph for one in new for end in one[:2]):
             for store in (self.ram, self.sqlite):
                 with pytest.raises(NotFound):
-                    store.graph.relate(new)
+                    join(store, new)
             return
         expected = []
         for one in new:
             expected.append(one[:3] not in self.moments)
             self.moments.setdefault(one[:3], one.created_at)
             self.graph.add_edge(one.source, one.target, one[:3])
-        assert self.same(lambda store: store.graph.relate(new)) == expected
+        assert self.same(lambda store: join(store, new)) == expected
 
     @rule(data=st.data(), size=st.integers(1, 3))
     def unrelate(self, data, size) -> None:
@@ -123,13 +123,13 @@ class Graphs(RuleBasedStateMachine):
             expected.append(self.moments.pop(one[:3], None) is not None)
             if expected[-1]:
                 self.graph.remove_edge(one.source, one.target, one[:3])
-        assert self.same(lambda store: store.graph.unrelate(old)) == expected
+        assert self.same(lambda store: store.graph.remove(old)) == expected
 
     @rule(data=st.data())
     def attach(self, data) -> None:
         id = self.some(data)
         if id in self.graph and self.ram.memories.by_id([self.memory]):
-            new = self.same(lambda store: store.graph.attach([linked(id, self.memory)]))
+            new = self.same(lambda store: join(store, [linked(id, self.memory)]))
             assert new == [(id, self.memory) not in self.links]
             self.links.setdefault((id, self.memory), at(0))
 
@@ -239,7 +239,7 @@ def test_what_is_near_and_the_shortest_paths_are_those_of_networkx(shape, data, 
             ends = (ids[a], ids[b]) if data.draw(st.booleans()) else (ids[b], ids[a])
             graph.add_edge(*ends, (*ends, "x"))
         for store in stores:
-            store.graph.relate([related(*key) for _, _, key in graph.edges(keys=True)])
+            join(store, [related(*key) for _, _, key in graph.edges(keys=True)])
         some = st.sampled_from(ids)
         sources = data.draw(st.lists(some, max_size=4))
         ends = data.draw(st.tuples(some, some))

@@ -31,6 +31,7 @@ from memory.write.rules import (
     clear_run,
     delete_memories,
     forget_aged,
+    join,
     known_memories,
     link_memories,
     replace_memory,
@@ -253,14 +254,14 @@ class Stores(RuleBasedStateMachine):
     @rule(data=st.data(), size=st.integers(1, 4))
     def relate(self, data, size) -> None:
         some = [related(self.some_entity(data), self.some_entity(data), data.draw(types)) for _ in range(size)]
-        self.same("graph.relate", some)
-        self.same("graph.unrelate", [some[0]._replace(type=data.draw(types))])
+        self.same(join, some)
+        self.same("graph.remove", [some[0]._replace(type=data.draw(types))])
 
     @rule(data=st.data(), size=st.integers(1, 3))
     def attach(self, data, size) -> None:
         some = [linked(self.some_entity(data), self.some_id(data), data.draw(st.integers(0, 9))) for _ in range(size)]
-        self.same("graph.attach", some)
-        self.same("graph.detach", [some[0]._replace(memory=self.some_id(data))])
+        self.same(join, some)
+        self.same("graph.remove", [some[0]._replace(memory=self.some_id(data))])
 
     @rule(some=st.lists(tools, max_size=4))
     def use_tools(self, some) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.store import Attached, GraphCounts, Relation
 from oracle.ram_data import Part, tally
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
 
     from memory.schema.memory import Memory, MemoryId
+    from memory.store import Edge
 
 
 class RamGraph(Part):
@@ -25,19 +25,19 @@ class RamGraph(Part):
             found = [(one.title, one.id) for one in self._entities() if names is None or one.title in names]
         return dict(sorted(one for one in found if one[0] > after)[:limit])
 
-    def relate(self, relations: Sequence[Relation]) -> Sequence[bool]:
+    def add(self, edges: Sequence[Edge]) -> Sequence[bool]:
         with self.data.change() as data:
-            for one in relations:
-                self._check_entities(one.source, one.target)
-            answers = []
-            for source, target, type, moment in relations:
-                answers.append((source, target, type) not in data.relations)
-                data.relations.setdefault((source, target, type), moment)
-            return answers
+            new = []
+            for *key, moment in edges:
+                there = data.relations if len(key) > 2 else data.attached
+                new.append(tuple(key) not in there)
+                there.setdefault(tuple(key), moment)
+            return new
 
-    def unrelate(self, relations: Sequence[Relation]) -> Sequence[bool]:
+    def remove(self, edges: Sequence[Edge]) -> Sequence[bool]:
         with self.data.change() as data:
-            return [data.relations.pop(one[:3], None) is not None for one in relations]
+            tables = [data.relations if isinstance(one, Relation) else data.attached for one in edges]
+            return [there.pop(one[:-1], None) is not None for there, one in zip(tables, edges, strict=True)]
 
     def relations(
         self,
@@ -58,24 +58,6 @@ class RamGraph(Part):
     def neighbours(self, ids: Collection[MemoryId], *, besides: Collection[MemoryId] = ()) -> AbstractSet[MemoryId]:
         ends = [one[:2] for one in self._relations()] + [one[1::-1] for one in self._relations()]
         return {there for here, there in ends if here in ids and there not in besides}
-
-    def attach(self, links: Sequence[Attached]) -> Sequence[bool]:
-        with self.data.change() as data:
-            for one in links:
-                self._check_entities(one.entity)
-                if one.memory not in data.memories:
-                    raise NotFound(f"no memory {one.memory}")
-            if any(data.memories[one.memory].kind is Kind.ENTITY for one in links):
-                raise Invalid("a memory is an entity itself")
-            answers = []
-            for entity, memory, moment in links:
-                answers.append((entity, memory) not in data.attached)
-                data.attached.setdefault((entity, memory), moment)
-            return answers
-
-    def detach(self, links: Sequence[Attached]) -> Sequence[bool]:
-        with self.data.change() as data:
-            return [data.attached.pop(one[:2], None) is not None for one in links]
 
     def attached(
         self,
@@ -109,9 +91,3 @@ class RamGraph(Part):
 
     def _entities(self) -> list[Memory]:
         return [one for one in self.data.memories.values() if one.kind is Kind.ENTITY]
-
-    def _check_entities(self, *ids: MemoryId) -> None:
-        there = {one.id for one in self._entities()}
-        for id in ids:
-            if id not in there:
-                raise NotFound(f"no entity {id}")

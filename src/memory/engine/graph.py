@@ -14,6 +14,7 @@ from memory.store import Attached, Relation
 from memory.text.observations import checked, listed, observations, together
 from memory.write.export import RelationLine, edge_lines
 from memory.write.jsonl import add_edges
+from memory.write.rules import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -233,7 +234,7 @@ class Entities:
             Invalid: A type is blank or too long.
         """
         found = self._relations(edges, [self._documents.clean(edge.type) for edge in edges])
-        return list(zip(found, self._store.graph.relate(found), strict=True))
+        return list(zip(found, join(self._store, found), strict=True))
 
     def unrelate(self, edges: Sequence[Edge]) -> list[tuple[Relation, bool]]:
         """Take relations away; for each whether it was there. Raises what `relate` does."""
@@ -241,7 +242,7 @@ class Entities:
         # A type is stored without its secrets, so that is what is looked for. One that was stored before a rule was made
         # has its secret still: what the caller says is looked for too, and either removal counts as the relation's.
         clean = [one._replace(type=self._documents.clean(one.type)) for one in found]
-        gone = self._store.graph.unrelate([*clean, *found])
+        gone = self._store.graph.remove([*clean, *found])
         return [(one, any(gone[place :: len(found)])) for place, one in enumerate(clean)]
 
     def _relations(self, edges: Sequence[Edge], types: Sequence[str]) -> list[Relation]:
@@ -300,11 +301,11 @@ class Entities:
             NotFound, Ambiguous: The entity, or one of the memories, is not there, or could be several.
             Invalid: One is an entity itself: those are related.
         """
-        return list(self._store.graph.attach(self._links(name, references)))
+        return list(join(self._store, self._links(name, references)))
 
     def detach(self, name: int | str, references: Sequence[int | str]) -> list[bool]:
         """Take that back; for each whether it was so. Raises what `attach` does, but Invalid."""
-        return list(self._store.graph.detach(self._links(name, references)))
+        return list(self._store.graph.remove(self._links(name, references)))
 
     def _links(self, name: int | str, references: Sequence[int | str]) -> list[Attached]:
         entity, moment = self.entity(name), self._now()

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
 
     from memory.schema.memory import MemoryId
-    from memory.store.values import Attached, GraphCounts, Relation
+    from memory.store.values import Attached, Edge, GraphCounts, Relation
 
 
 class Graph(Protocol):
@@ -34,17 +34,19 @@ class Graph(Protocol):
         """
         ...
 
-    def relate(self, relations: Sequence[Relation]) -> Sequence[bool]:
+    def add(self, edges: Sequence[Edge]) -> Sequence[bool]:
         """
-        Add relations, all in one transaction; for each whether it is new. One that is there stays as it is.
+        Add relations and links, all in one transaction; for each whether it is new. One that is there stays as it is.
 
-        Raises:
-            NotFound: An end of one is no entity that is there. Nothing was added.
+        What may be joined is said in `memory.write.rules.join`.
         """
         ...
 
-    def unrelate(self, relations: Sequence[Relation]) -> Sequence[bool]:
-        """Remove relations by source, target and type, all in one transaction; for each whether it was there."""
+    def remove(self, edges: Sequence[Edge]) -> Sequence[bool]:
+        """
+        Remove relations by source, target and type, and links by entity and memory, all in one transaction; for each
+        whether it was there.
+        """
         ...
 
     def relations(
@@ -66,20 +68,6 @@ class Graph(Protocol):
 
     def neighbours(self, ids: Collection[MemoryId], *, besides: Collection[MemoryId] = ()) -> AbstractSet[MemoryId]:
         """The entities that a relation joins to one of these, whichever way it points, less those `besides`."""
-        ...
-
-    def attach(self, links: Sequence[Attached]) -> Sequence[bool]:
-        """
-        Link memories to entities, all in one transaction; for each link whether it is new.
-
-        Raises:
-            NotFound: The entity is none that is there, or there is no such memory. Nothing was linked.
-            Invalid: The memory is an entity itself: those are related. Nothing was linked.
-        """
-        ...
-
-    def detach(self, links: Sequence[Attached]) -> Sequence[bool]:
-        """Remove links by entity and memory, all in one transaction; for each whether it was there."""
         ...
 
     def attached(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -249,6 +249,9 @@ class Attached(NamedTuple):
     entity: MemoryId
     memory: MemoryId
     created_at: datetime
+
+
+Edge: TypeAlias = Relation | Attached
 
 
 class GraphCounts(NamedTuple):

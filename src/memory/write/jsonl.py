@@ -14,6 +14,7 @@ from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_rep
 from memory.schema.memory import Memory, MemoryId, Revision, Status
 from memory.store import Attached, Links, Relation, ToolCall
 from memory.write.export import LinkLine, RelationLine
+from memory.write.rules import join
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -209,5 +210,4 @@ def add_edges(store: Store, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryI
     whole = [one for one in lines if one[0] in known and one[1] in known]
     relations = [Relation(known[a], known[b], *more) for a, b, *more in whole if len(more) > 1]
     links = [Attached(known[a], known[b], *more) for a, b, *more in whole if len(more) == 1]
-    new = [*store.graph.relate(relations), *store.graph.attach(links)]
-    return EdgesAdded(sum(new), len(lines) - len(whole))
+    return EdgesAdded(sum(join(store, [*relations, *links])), len(lines) - len(whole))

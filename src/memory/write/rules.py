@@ -19,17 +19,20 @@ from memory.schema.query import EVERYTHING
 from memory.store import Aged, Attached, Cleared, Match
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from memory.schema.document import Details
     from memory.schema.draft import Draft
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
-    from memory.store import Entry, Links, Store
+    from memory.store import Edge, Entry, Links, Store
 
 SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project")
 """Where the same content is the same memory (CAP X25)."""
+
+ENTITIES = frozenset({Kind.ENTITY})
+OTHERS = frozenset(Kind) - ENTITIES
 
 
 # What is there already --------------------------------------------------------
@@ -194,7 +197,40 @@ def _join(store: Store, id: MemoryId, entry: Entry) -> None:
         if _memory(store, entity).kind is not Kind.ENTITY:
             raise NotFound(f"no entity {entity}")
     if entry.entities:
-        store.graph.attach([Attached(entity, id, entry.moment) for entity in entry.entities])
+        store.graph.add([Attached(entity, id, entry.moment) for entity in entry.entities])
+
+
+def join(store: Store, edges: Sequence[Edge]) -> Sequence[bool]:
+    """
+    Relate entities to each other and memories to entities, all or none; for each edge whether it is new.
+
+    Raises:
+        NotFound: What should be an entity is none that is there, or there is no such memory.
+        Invalid: A memory is an entity itself.
+    """
+    entities = {id: None for one in edges for id in (one[:1] if isinstance(one, Attached) else one[:2])}
+    memories = {one.memory: None for one in edges if isinstance(one, Attached)}
+    with store.transaction():
+        # Counted, as no row need be read for it, and all is well in most cases.
+        if [_count(store, entities, ENTITIES), _count(store, memories, OTHERS)] != [len(entities), len(memories)]:
+            _refuse(store.memories.by_id([*entities, *memories]), entities, memories)
+        return store.graph.add(edges)
+
+
+def _count(store: Store, ids: Collection[MemoryId], kinds: frozenset[Kind]) -> int:
+    return store.memories.count(EVERYTHING._replace(kinds=kinds, among=frozenset(ids))) if ids else 0
+
+
+def _refuse(known: Mapping[MemoryId, Memory], entities: Iterable[MemoryId], memories: Iterable[MemoryId]) -> None:
+    for id in entities:
+        if id not in known or known[id].kind is not Kind.ENTITY:
+            raise NotFound(f"no entity {id}")
+    for id in memories:
+        if id not in known:
+            raise NotFound(f"no memory {id}")
+    for id in memories:
+        if known[id].kind is Kind.ENTITY:
+            raise Invalid(f"memory {id} is an entity itself", hint="Relate the two instead.")
 
 
 def _supersede(store: Store, id: MemoryId, *, by: MemoryId) -> None:

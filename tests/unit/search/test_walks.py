@@ -13,7 +13,7 @@ from graph_suite import entities, related
 from memory.schema.errors import StoreDamaged
 from memory.search.near import distances, path
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories
+from memory.write.rules import delete_memories, join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def meanwhile(store: SqliteStore, turn: int, change: Callable[[], object]) -> No
 
 def related_in_turn(store: SqliteStore, *ids: MemoryId) -> list[Relation]:
     relations = [related(*pair) for pair in pairwise(ids)]
-    store.graph.relate(relations)
+    join(store, relations)
     return relations
 
 
@@ -72,7 +72,7 @@ def test_a_path_is_that_of_one_moment_where_an_entity_on_it_is_deleted(store, ot
 def test_there_is_no_path_where_the_only_one_was_cut_before(store, other, turn) -> None:
     ids = entities(store, *"abcde")
     chain = related_in_turn(store, *ids)
-    meanwhile(store, turn, lambda: other.graph.unrelate(chain[1:2]))
+    meanwhile(store, turn, lambda: other.graph.remove(chain[1:2]))
 
     assert path(store, ids[0], ids[-1], 9) == (None if turn == 1 else chain)
 

@@ -12,6 +12,7 @@ from graph_suite import entity, linked, related
 from sound import sound
 
 from memory.store.sqlite.store import SqliteStore
+from memory.write.rules import join
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,8 +42,8 @@ def test_what_joined_something_that_is_gone_goes_too(tmp_path: Path, what: str) 
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
         assert kept(store, entity("a"), entity("b"), entity("c"), note()) == [1, 2, 3, 4]
-        store.graph.relate([related(1, 2), related(1, 3), related(2, 2), related(3, 2)])
-        store.graph.attach([linked(1, 4), linked(2, 4)])
+        join(store, [related(1, 2), related(1, 3), related(2, 2), related(3, 2)])
+        join(store, [linked(1, 4), linked(2, 4)])
     with closing(apsw.Connection(str(path))) as db:
         db.pragma("foreign_keys", 0)
         db.execute("delete from memories where id = ?", (id,))

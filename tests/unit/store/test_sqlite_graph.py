@@ -14,6 +14,7 @@ from plans import statements, steps
 from memory.schema.memory import MemoryId
 from memory.search.near import distances, path
 from memory.store.sqlite.store import SqliteStore
+from memory.write.rules import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,18 +33,18 @@ def star(store: SqliteStore, spokes: int) -> list[MemoryId]:
     """Entities around the first, each with one more behind it; a memory is about each."""
     hub, *ids = entities(store, *(f"{spokes} {n}" for n in range(2 * spokes + 1)))
     near, far = ids[:spokes], ids[spokes:]
-    store.graph.relate([related(*((hub, id) if id % 2 else (id, hub))) for id in near])
-    store.graph.relate([related(*pair) for pair in zip(near, far, strict=True)])
+    join(store, [related(*((hub, id) if id % 2 else (id, hub))) for id in near])
+    join(store, [related(*pair) for pair in zip(near, far, strict=True)])
     memory = write(store, note()).memory.id
-    store.graph.attach([linked(id, memory) for id in ids])
+    join(store, [linked(id, memory) for id in ids])
     return [hub, *ids]
 
 
 CALLS: dict[str, Callable[[SqliteStore, list[MemoryId]], object]] = {
     "named": lambda store, ids: store.graph.named([str(id) for id in ids]),
     "names": lambda store, ids: store.graph.named(after="1", limit=len(ids)),
-    "relate": lambda store, ids: store.graph.relate([related(id, ids[0], "new") for id in ids]),
-    "unrelate": lambda store, ids: store.graph.unrelate([related(ids[0], id) for id in ids]),
+    "relate": lambda store, ids: join(store, [related(id, ids[0], "new") for id in ids]),
+    "unrelate": lambda store, ids: store.graph.remove([related(ids[0], id) for id in ids]),
     "relations": lambda store, ids: store.graph.relations(ids),
     "relations inside": lambda store, ids: store.graph.relations(ids, inside=True),
     "all relations": lambda store, ids: store.graph.relations(after=related(2, 0), limit=len(ids)),
@@ -53,8 +54,8 @@ CALLS: dict[str, Callable[[SqliteStore, list[MemoryId]], object]] = {
     "distances from outside": lambda store, ids: distances(store, ids[-1:], 9),
     "distances of many": lambda store, ids: distances(store, ids[::2], 9),
     "path": lambda store, ids: path(store, ids[-1], ids[-2], 9),
-    "attach": lambda store, ids: store.graph.attach([linked(id, ids[-1] + 1, 9) for id in ids]),
-    "detach": lambda store, ids: store.graph.detach([linked(id, ids[-1] + 1) for id in ids]),
+    "attach": lambda store, ids: join(store, [linked(id, ids[-1] + 1, 9) for id in ids]),
+    "detach": lambda store, ids: store.graph.remove([linked(id, ids[-1] + 1) for id in ids]),
     "attached": lambda store, ids: store.graph.attached(ids, ids),
     "all attached": lambda store, ids: store.graph.attached(after=linked(2, 0), limit=len(ids)),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import Invalid, NotFound
 from memory.schema.limits import iso
 from memory.store import Attached, GraphCounts, Relation
 from memory.store.sqlite import sessions
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.schema.memory import MemoryId
+    from memory.store import Edge
     from memory.store.sqlite.rows import Row
 
 # `kind = 'entity'` stands in plain text everywhere: SQLite takes the index of the names for no bound value. Left to
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 _NAMED = "memories indexed by one_entity_a_name where kind = 'entity'"
 _RELATION = "select source, target, type, created_at from relations"
 _ATTACHED = "select entity, memory, created_at from entity_memories"
+_TABLES = {
+    Relation: ("relations", "source, target, type", "value ->> 0, value ->> 1, value ->> 2"),
+    Attached: ("entity_memories", "entity, memory", "value ->> 0, value ->> 1"),
+}
+"""Of each kind of edge the table, its key, and the values of a key in JSON."""
+
 _AMONG = "in (select value from json_each(?1))"
 
 
@@ -47,28 +53,29 @@ class SqliteGraph(Part):
         return dict(found)
 
     @writing()
-    def relate(self, db: apsw.Connection, relations: Sequence[Relation]) -> Sequence[bool]:
-        triples = [one[:3] for one in relations]
-        _check_ends(db, relations)
-        added: Iterable[Row] = db.execute(
-            # Of what says the same, the first stays; `true` tells "on conflict" from a join.
-            """insert into relations (source, target, type, created_at)
-               select value ->> 0, value ->> 1, value ->> 2, value ->> 3 from json_each(?) where true
-               on conflict do nothing returning source, target, type""",
-            (_json([(*one[:3], iso(one.created_at)) for one in relations]),),
-        )
-        return _first_of(triples, added)
+    def add(self, db: apsw.Connection, edges: Sequence[Edge]) -> Sequence[bool]:
+        added: set[Row] = set()
+        for kind, (table, key, values) in _TABLES.items():
+            if own := [(*one[:-1], iso(one.created_at)) for one in edges if isinstance(one, kind)]:
+                added |= set(
+                    db.execute(
+                        # Of what says the same, the first stays; `true` tells "on conflict" from a join.
+                        f"""insert into {table} ({key}, created_at)
+                            select {values}, value ->> {len(own[0]) - 1} from json_each(?) where true
+                            on conflict do nothing returning {key}""",
+                        (_json(own),),
+                    )
+                )
+        return _first_of(edges, added)
 
     @writing()
-    def unrelate(self, db: apsw.Connection, relations: Sequence[Relation]) -> Sequence[bool]:
-        triples = [one[:3] for one in relations]
-        removed: Iterable[Row] = db.execute(
-            """delete from relations
-               where (source, target, type) in (select value ->> 0, value ->> 1, value ->> 2 from json_each(?))
-               returning source, target, type""",
-            (_json(triples),),
-        )
-        return _first_of(triples, removed)
+    def remove(self, db: apsw.Connection, edges: Sequence[Edge]) -> Sequence[bool]:
+        removed: set[Row] = set()
+        for kind, (table, key, values) in _TABLES.items():
+            if own := [one[:-1] for one in edges if isinstance(one, kind)]:
+                named = f"({key}) in (select {values} from json_each(?))"
+                removed |= set(db.execute(f"delete from {table} where {named} returning {key}", (_json(own),)))
+        return _first_of(edges, removed)
 
     @reading
     def relations(
@@ -100,33 +107,11 @@ class SqliteGraph(Part):
         self, db: apsw.Connection, ids: Collection[MemoryId], *, besides: Collection[MemoryId] = ()
     ) -> AbstractSet[MemoryId]:
         if besides and _fewer(db, len(ids) + len(besides)):  # behind a hub: see `_next_to`
-            return _next_to(db, _entities(db).difference(besides), ids)
+            every = {id for (id,) in db.execute("select id from memories where kind = 'entity'")}
+            return _next_to(db, every.difference(besides), ids)
         found = _other_ends(db, ids)
         found.difference_update(besides)
         return found
-
-    @writing()
-    def attach(self, db: apsw.Connection, links: Sequence[Attached]) -> Sequence[bool]:
-        pairs = [one[:2] for one in links]
-        _check_links(db, links)
-        added: Iterable[Row] = db.execute(
-            """insert into entity_memories (entity, memory, created_at)
-               select value ->> 0, value ->> 1, value ->> 2 from json_each(?) where true
-               on conflict do nothing returning entity, memory""",
-            (_json([(*one[:2], iso(one.created_at)) for one in links]),),
-        )
-        return _first_of(pairs, added)
-
-    @writing()
-    def detach(self, db: apsw.Connection, links: Sequence[Attached]) -> Sequence[bool]:
-        pairs = [one[:2] for one in links]
-        removed: Iterable[Row] = db.execute(
-            """delete from entity_memories
-               where (entity, memory) in (select value ->> 0, value ->> 1 from json_each(?))
-               returning entity, memory""",
-            (_json(pairs),),
-        )
-        return _first_of(pairs, removed)
 
     @reading
     def attached(
@@ -181,15 +166,6 @@ def _fewer(db: apsw.Connection, number: int) -> bool:
     return db.execute(f"select 1 from {_NAMED} limit 1 offset ?", (number - 1,)).get is None
 
 
-def _entities(db: apsw.Connection, ids: Iterable[MemoryId] | None = None) -> set[MemoryId]:
-    """Those of these that are there, or all."""
-    if ids is None:
-        rows = db.execute("select id from memories where kind = 'entity'")
-    else:  # +: or all entities would be read
-        rows = db.execute(f"select id from memories where +kind = 'entity' and id {_AMONG}", (listed(ids),))
-    return {id for (id,) in rows}
-
-
 def _next_to(db: apsw.Connection, ids: Iterable[MemoryId], others: Iterable[MemoryId]) -> set[MemoryId]:
     """
     Those of these that have a relation to one of the others.
@@ -215,35 +191,12 @@ def _other_ends(db: apsw.Connection, ids: Iterable[MemoryId]) -> set[MemoryId]:
     return {id for (id,) in rows}
 
 
-def _check_ends(db: apsw.Connection, relations: Sequence[Relation]) -> None:
-    ends = [id for one in relations for id in (one.source, one.target)]
-    there = _entities(db, ends)
-    for id in ends:
-        if id not in there:
-            raise NotFound(f"no entity {id}")
-
-
-def _check_links(db: apsw.Connection, links: Sequence[Attached]) -> None:
-    ids = [id for one in links for id in (one.entity, one.memory)]
-    rows: Iterable[Row] = db.execute(f"select id, kind = 'entity' from memories where id {_AMONG}", (listed(ids),))
-    entities: dict[MemoryId, int] = dict(rows)
-    for one in links:
-        if not entities.get(one.entity):
-            raise NotFound(f"no entity {one.entity}")
-        if one.memory not in entities:
-            raise NotFound(f"no memory {one.memory}")
-    for one in links:
-        if entities[one.memory]:
-            raise Invalid(f"memory {one.memory} is an entity itself", hint="Relate the two instead.")
-
-
-def _first_of(wanted: Iterable[Row], rows: Iterable[Row]) -> list[bool]:
-    """For each of those given whether it is among the rows; of the same twice, for the first."""
-    left = set(rows)
+def _first_of(edges: Iterable[Edge], left: set[Row]) -> list[bool]:
+    """For each whether its key is among the rows; of the same twice, for the first. Takes the set and empties it."""
     answers = []
-    for one in wanted:
-        answers.append(one in left)
-        left.discard(one)
+    for one in edges:
+        answers.append(one[:-1] in left)
+        left.discard(one[:-1])
     return answers
 
 
