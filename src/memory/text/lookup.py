@@ -112,7 +112,7 @@ def _looked_for(wanted: Phrased, rows: Callable[[Phrased], int], allowance: Allo
         return ()
     if not allowance.take(wanted):
         return [wanted._replace(term=wanted.term._replace(cut=True))]
-    counted = _counted(wanted, rows)
+    counted = _counted(wanted, rows, allowance)
     if counted.term.prefix:
         allowance.took(counted.term)
     if not counted.term.rows and wanted.term.parts:
@@ -122,11 +122,12 @@ def _looked_for(wanted: Phrased, rows: Callable[[Phrased], int], allowance: Allo
     return [counted]
 
 
-def _counted(wanted: Phrased, rows: Callable[[Phrased], int]) -> Phrased:
+def _counted(wanted: Phrased, rows: Callable[[Phrased], int], allowance: Allowance) -> Phrased:
     """The term with its rows; as a prefix if it is a rare word that begins others."""
-    term, found = wanted.term, rows(wanted)
-    one = len(wanted.phrases[0].tokens) == 1 and len(term.text) > 2
-    if found < SPARSE and one and not term.prefix and not term.gram:
+    term, tokens = wanted.term, wanted.phrases[0].tokens
+    word = len(tokens) == 1 and not term.prefix
+    found = allowance.chunks(tokens[0]) if word and not term.other else rows(wanted)
+    if found < SPARSE and word and len(term.text) > 2 and not term.gram:
         longer = wanted.replace(prefix=True)
         if (more := rows(longer)) > found:
             wanted, found = longer, more
@@ -174,7 +175,7 @@ class Allowance:
         Args:
             held: How many chunks hold a token, and how often they do together.
         """
-        self._held, self._known, self._taken = held, dict[str, int](), set[tuple[object, ...]]()
+        self._held, self._known, self._taken = held, dict[str, tuple[int, int]](), set[tuple[object, ...]]()
         self._left, self._uncounted = POSTINGS, COUNTING * POSTINGS
 
     def order(self, terms: Sequence[Phrased]) -> list[int]:
@@ -193,6 +194,10 @@ class Allowance:
         self._taken.add(key)
         return True
 
+    def chunks(self, token: str) -> int:
+        """How many chunks hold a token of a term that was taken."""
+        return self._known[token][0]
+
     def took(self, term: Term) -> None:
         """What a beginning of words has read, which is known afterwards only."""
         self._left -= PREFIX * term.rows
@@ -204,9 +209,9 @@ class Allowance:
             if token not in self._known:
                 if self._uncounted <= 0:
                     return math.inf
-                self._known[token] = cost(*self._held(token))
-                self._uncounted -= self._known[token]
-            needed += self._known[token]
+                self._known[token] = self._held(token)
+                self._uncounted -= cost(*self._known[token])
+            needed += cost(*self._known[token])
             if needed > POSTINGS:
                 return math.inf
         return needed

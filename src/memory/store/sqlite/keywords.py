@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import Scored
 from memory.store import WEIGHTS
 from memory.store.sqlite.database import Part, reading
-from memory.store.sqlite.rows import broad, listed, read, where, within
+from memory.store.sqlite.rows import BROAD, listed, read, where, within
 from memory.text.lookup import folded, forms, phrased, weighed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import apsw
 
@@ -104,7 +104,7 @@ class SqliteKeywords(Part):
 
     @reading
     def by_keyword(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
-        return folded(_by_form(db, forms(terms), scope, k, self._vocabulary), terms)
+        return _folded(terms, lambda own: _by_form(db, own, scope, k, self._vocabulary))
 
     @reading
     def keyword_scores(self, db: apsw.Connection, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
@@ -112,7 +112,7 @@ class SqliteKeywords(Part):
             return ()
         # The plus keeps FTS5 from starting the match anew for each id: 0.6 ms instead of 10 for a hundred of 10k.
         condition = "+f.rowid in (select value from json_each(?))"
-        return folded(_filtered_then_ranked(db, forms(terms), condition, [listed(ids)]), terms)
+        return _folded(terms, lambda own: _filtered_then_ranked(db, own, condition, [listed(ids)]))
 
     @reading
     def texts(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
@@ -120,9 +120,14 @@ class SqliteKeywords(Part):
             db,
             """select p.id, p.title, p.heading, p.text, p.why, p.impact
                from json_each(?) w cross join passages p on p.id = w.value""",
-            (listed(ids),),
+            ids=ids,
         )
         return {id: "\n".join(filter(None, cells)) for id, *cells in rows}
+
+
+def _folded(terms: Sequence[Term], ranked: Callable[[Sequence[Term]], Ranking]) -> Ranking:
+    """What is ranked by the forms of terms, told of the terms; most terms have one form, which they are themselves."""
+    return folded(ranked(forms(terms)), terms) if any(term.other for term in terms) else ranked(terms)
 
 
 def _total(db: apsw.Connection) -> int:
@@ -135,14 +140,14 @@ def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, v
         return ()
     if scope.tags:  # which memories have them takes long to find out: only those that match are asked
         return _best(db, terms, scope, k, wide=False)
-    wide = broad(scope)
+    wide = scope in BROAD
     if not wide and (ids := within(db, scope, most=_total(db) // NARROW)) is not None:
         of_them = "+f.rowid in (select id from chunks where memory_id in (select value from json_each(?)))"
         return _filtered_then_ranked(db, terms, of_them, [listed(ids)], k) if ids else ()
+    if sum(term.rows for term in terms) < MANY:
+        return _best(db, terms, scope, k, wide=wide)
     # Counted in this transaction: others may have written since the terms were weighed.
     counted = [one.term._replace(rows=vocabulary.rows(db, one)) for one in phrased(terms)]
-    if sum(term.rows for term in counted) < MANY:
-        return _best(db, terms, scope, k, wide=wide)
     return _best_by_rarer(db, counted, scope, k, wide=wide)
 
 
@@ -177,7 +182,7 @@ def _best(
     The best k in scope; of those that hold one of some terms.
 
     Args:
-        wide: Whether nearly everything is in scope: `memory.store.sqlite.rows.broad`.
+        wide: Whether nearly everything is in scope: `memory.store.sqlite.rows.BROAD`.
     """
     held, wanted = "1", []
     if holding:

@@ -10,16 +10,18 @@ from memory.schema.draft import SHARED
 from memory.schema.errors import NotFound, StoreDamaged
 from memory.schema.kinds import Kind
 from memory.schema.limits import iso
-from memory.schema.memory import OVERLAP, Excerpt, MemoryId, Revision
+from memory.schema.memory import Excerpt, MemoryId, Revision
 from memory.store import RESOLVED, UID_PREFIX, Order
 from memory.store.sqlite import generations
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import (
     MEMORY,
     ODD,
+    OWNER,
     body,
     chunk,
     columns,
+    excerpts,
     fetched,
     key,
     listed,
@@ -30,12 +32,11 @@ from memory.store.sqlite.rows import (
     read,
     record,
     recorded,
-    tagged,
     where,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     import apsw
@@ -46,20 +47,7 @@ if TYPE_CHECKING:
     from memory.store import Entry, Match
     from memory.store.sqlite.rows import Row
 
-EXCERPT = f"""
-    c.id, c.memory_id, c.chunk_index, c.start, c.stop, c.chunk_type, c.header_path, c.level, c.token_count,
-    case c.chunk_type when 'head' then m.what else substr(b.body, c.start + 1, c.stop - c.start) end,
-    substr(b.body, max(0, c.start - {OVERLAP}) + 1, min(c.start, {OVERLAP})),
-    m.title, m.what, m.why, m.impact, m.tags
-"""
-
 _CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
-
-OWNER = """
-    cross join memories m on m.id = c.memory_id
-    cross join bodies b on b.memory_id = c.memory_id
-"""
-
 
 _ITERATION = ("ifnull(m.session_iter, 0)", "m.created_at", "m.id")
 _ORDERS = {
@@ -84,7 +72,7 @@ class SqliteMemories(Part):
             values = json.dumps([list(matches[place].fields.values()) for place in own], ensure_ascii=False)
             ids |= {own[row]: id for row, id in db.execute(sql, (values,)) if id is not None}
         wanted = "m.id in (select value from json_each(?))"
-        found = memories(db, wanted, [listed(ids.values())], strict=True) if ids else []
+        found = memories(db, wanted, ids=ids.values(), strict=True) if ids else []
         there = {one.id: one for one in found}
         return [there[ids[place]] if place in ids else None for place in range(len(matches))]
 
@@ -138,7 +126,7 @@ class SqliteMemories(Part):
 
     @reading
     def superseded(self, db: apsw.Connection, *, by: Sequence[MemoryId]) -> Sequence[Memory]:
-        return memories(db, "m.superseded_by in (select value from json_each(?)) order by m.id", [listed(by)])
+        return memories(db, "m.superseded_by in (select value from json_each(?)) order by m.id", ids=by)
 
     @writing()
     def delete(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> int:
@@ -167,13 +155,13 @@ class SqliteMemories(Part):
 
     @reading
     def by_id(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
-        found = memories(db, "m.id in (select value from json_each(?))", [listed(ids)])
+        found = memories(db, "m.id in (select value from json_each(?))", ids=ids)
         return {memory.id: memory for memory in found}
 
     @reading
     def bodies(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         found = read(
-            db, "select memory_id, body from bodies where memory_id in (select value from json_each(?))", (listed(ids),)
+            db, "select memory_id, body from bodies where memory_id in (select value from json_each(?))", ids=ids
         )
         return dict(found)
 
@@ -225,7 +213,8 @@ class SqliteMemories(Part):
 
     @reading
     def excerpts(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
-        return excerpts(db, ids)
+        rows = excerpts(db, f"chunks c {OWNER} where c.id in (select value from json_each(?))", ids=ids)
+        return {found.id: found for found in rows}
 
     @reading
     def outlines(
@@ -264,19 +253,6 @@ def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:
         raise StoreDamaged(f"the history of memory {id} cannot be read: {error}") from error
 
 
-def excerpts(db: apsw.Connection, ids: Sequence[ChunkId]) -> dict[ChunkId, Excerpt]:
-    rows = read(
-        db, f"select {EXCERPT} from chunks c {OWNER} where c.id in (select value from json_each(?))", (listed(ids),)
-    )
-    return {found.id: found for found in excerpts_of(rows)}
-
-
-def excerpts_of(rows: Iterable[Row]) -> Iterator[Excerpt]:
-    for id, owner, *piece, text, before, title, what, why, impact, tags in rows:
-        texts = (text, before, title, what, why, impact)
-        yield Excerpt(id, owner, chunk(piece), *texts, tagged(tags))
-
-
 def outlines(db: apsw.Connection, ids: Sequence[MemoryId]) -> dict[MemoryId, list[tuple[ChunkId, Chunk]]]:
     """See `Memories.outlines`."""
     found: dict[MemoryId, list[tuple[ChunkId, Chunk]]] = {}
@@ -284,7 +260,7 @@ def outlines(db: apsw.Connection, ids: Sequence[MemoryId]) -> dict[MemoryId, lis
         db,
         f"""select memory_id, {_CHUNK} from chunks where memory_id in (select value from json_each(?))
             order by memory_id, chunk_index""",
-        (listed(ids),),
+        ids=ids,
     )
     for owner, id, *row in rows:
         found.setdefault(owner, []).append((id, chunk(row)))

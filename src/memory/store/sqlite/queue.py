@@ -9,8 +9,7 @@ from memory.schema.limits import iso
 from memory.schema.memory import MemoryId
 from memory.store import Claim, Waiting
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.memories import EXCERPT, OWNER, excerpts_of
-from memory.store.sqlite.rows import key, listed, moment, read
+from memory.store.sqlite.rows import OWNER, excerpts, key, listed, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,10 +47,9 @@ class SqliteQueue(Part):
         due, values = "attempts = 0", []
         if tried_before is not None:
             due, values = "(attempts = 0 or tried_at < ?)", [iso(tried_before)]
-        rows = read(
+        claimed = excerpts(
             db,
-            f"""select {EXCERPT}
-                from (
+            f"""(
                     select chunk_id, attempts from embed_queue
                     where {due} and (claimed_until is null or claimed_until <= ?) order by attempts, chunk_id limit ?
                 ) q
@@ -59,12 +57,11 @@ class SqliteQueue(Part):
                 order by q.attempts, q.chunk_id""",
             (*values, iso(now), limit),
         )
-        excerpts = list(excerpts_of(rows))
         db.execute(
             "update embed_queue set claimed_until = ?, claimed_by = ? where chunk_id in (select value from json_each(?))",
-            (iso(until), by, listed(excerpt.id for excerpt in excerpts)),
+            (iso(until), by, listed(excerpt.id for excerpt in claimed)),
         )
-        return excerpts
+        return claimed
 
     @reading
     def claims(self, db: apsw.Connection, now: datetime) -> Sequence[Claim]:

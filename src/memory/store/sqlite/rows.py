@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from memory.schema.errors import NotFound, StoreDamaged
 from memory.schema.kinds import RULES, Kind
 from memory.schema.limits import iso
-from memory.schema.memory import DAMAGED, Chunk, ChunkType, Memory, MemoryId, Status
+from memory.schema.memory import DAMAGED, OVERLAP, Chunk, ChunkType, Excerpt, Memory, MemoryId, Status
 from memory.schema.query import ACTIVE, EVERYTHING, NONE
 
 if TYPE_CHECKING:
@@ -94,9 +94,8 @@ def within(db: apsw.Connection, scope: Scope, most: int | None = None) -> list[i
     return None if most is not None and len(ids) > most else ids
 
 
-def broad(scope: Scope) -> bool:
-    """Whether nearly every memory is in scope, so that it pays to rank first and filter what was ranked."""
-    return scope in (ACTIVE, EVERYTHING)
+BROAD = (ACTIVE, EVERYTHING)
+"""Scopes that nearly every memory is in, so that it pays to rank first and filter what was ranked."""
 
 
 _KINDS = {str(kind): kind for kind in Kind}
@@ -198,8 +197,15 @@ def key(id: int) -> int:
     return id if 0 < id < 1 << 63 else 0
 
 
-def read(db: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-    """What a statement that only reads gives; bytes that are no text are U+FFFD (a damaged file)."""
+def read(db: apsw.Connection, sql: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None) -> list[Row]:
+    """
+    What a statement that only reads gives; bytes that are no text are U+FFFD (a damaged file).
+
+    Args:
+        ids: In place of values: its one value, for `json_each`.
+    """
+    if ids is not None:
+        values = (listed(ids),)
     try:
         return db.execute(sql, values).fetchall()
     except UnicodeDecodeError:
@@ -214,16 +220,24 @@ def read(db: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Row]
     ]
 
 
-def memories(db: apsw.Connection, condition: str, values: Values, *, strict: bool = False) -> list[Memory]:
+def memories(
+    db: apsw.Connection,
+    condition: str,
+    values: Sequence[Any] = (),
+    *,
+    ids: Iterable[int] | None = None,
+    strict: bool = False,
+) -> list[Memory]:
     """
     Args:
+        ids: See `read`.
         strict: Else a default stands for what cannot be read, and the memory's flags say so: `memory.schema.memory.unread`.
 
     Raises:
         StoreDamaged: One cannot be read.
     """
     made = memory if strict else _shown
-    return [made(found) for found in read(db, f"select {MEMORY} from memories m where {condition}", values)]
+    return [made(found) for found in read(db, f"select {MEMORY} from memories m where {condition}", values, ids=ids)]
 
 
 def _shown(row: Row) -> Memory:
@@ -294,6 +308,31 @@ def chunk(row: Sequence[Any]) -> Chunk:
     """From chunk_index, start, stop, chunk_type, header_path, level, token_count."""
     index, start, stop, type, header_path, level, token_count = row
     return Chunk(index, start, stop, ChunkType(type), _headers(header_path), level, token_count)
+
+
+EXCERPT = f"""
+    c.id, c.memory_id, c.chunk_index, c.start, c.stop, c.chunk_type, c.header_path, c.level, c.token_count,
+    case c.chunk_type when 'head' then m.what else substr(b.body, c.start + 1, c.stop - c.start) end,
+    substr(b.body, max(0, c.start - {OVERLAP}) + 1, min(c.start, {OVERLAP})),
+    m.title, m.what, m.why, m.impact, m.tags
+"""
+
+OWNER = """
+    cross join memories m on m.id = c.memory_id
+    cross join bodies b on b.memory_id = c.memory_id
+"""
+
+
+def excerpts(
+    db: apsw.Connection, chunks: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None
+) -> list[Excerpt]:
+    """Chunks with their texts. `chunks` says which: from chunks as c, with their `OWNER`. See `read` for ids."""
+    return [
+        Excerpt(id, owner, chunk(piece), text, before, title, what, why, impact, tagged(tags))
+        for id, owner, *piece, text, before, title, what, why, impact, tags in read(
+            db, f"select {EXCERPT} from {chunks}", values, ids=ids
+        )
+    ]
 
 
 @lru_cache(maxsize=4096)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import Invalid
 from memory.schema.limits import iso
 from memory.store import Learned, TermVector
-from memory.store.sqlite import generations, memories
+from memory.store.sqlite import generations
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import key, moment, packed
+from memory.store.sqlite.rows import OWNER, excerpts, key, moment, packed
 from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:
@@ -130,5 +130,6 @@ def _lessons(db: apsw.Connection, generation: int, after: ChunkId, limit: int) -
     found: dict[ChunkId, list[bytes]] = {}
     for id, embedding in rows:
         found.setdefault(id, []).append(embedding)
-    excerpts = memories.excerpts(db, list(found))
-    return [(excerpts[id], np.frombuffer(b"".join(own), "<f4").reshape(len(own), -1)) for id, own in found.items()]
+    among = excerpts(db, f"chunks c {OWNER} where c.id in (select value from json_each(?))", ids=found)
+    texts = {excerpt.id: excerpt for excerpt in among}
+    return [(texts[id], np.frombuffer(b"".join(own), "<f4").reshape(len(own), -1)) for id, own in found.items()]

@@ -10,8 +10,7 @@ from memory.store.sqlite import generations
 from memory.store.sqlite.database import Part, reading, reading_vectors, writing
 from memory.store.sqlite.generations import need
 from memory.store.sqlite.matrix import Matrix
-from memory.store.sqlite.memories import EXCERPT, OWNER, excerpts_of
-from memory.store.sqlite.rows import broad, listed, read, where, within
+from memory.store.sqlite.rows import BROAD, OWNER, excerpts, listed, where, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,14 +37,13 @@ class SqliteVectors(Part):
     @reading
     def pending(self, db: apsw.Connection, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
         need(db, generation)
-        rows = read(
+        return excerpts(
             db,
-            f"""select {EXCERPT} from chunks c {OWNER}
+            f"""chunks c {OWNER}
                 where c.id > ? and m.keyword_only = 0 and not exists (select 1 from vectors_{generation} v where v.chunk_id = c.id)
                 order by c.id limit ?""",
             (after, limit),
         )
-        return list(excerpts_of(rows))
 
     @writing(durable=False)  # lost vectors can be made again
     def set_vectors(self, db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
@@ -86,7 +84,7 @@ class SqliteVectors(Part):
     def by_vector(self, db: apsw.Connection, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
         need(db, generation)
         query = vector.tobytes()
-        count, narrowed = (k + SLACK, None) if broad(scope) else (k, scope)
+        count, narrowed = (k + SLACK, None) if scope in BROAD else (k, scope)
         among = self._matrix.most_similar(db, generation, vector, count, scope=narrowed)
         if narrowed is None or among is not None:
             ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, count, among=among)
