@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from memory.engine import delegate
+from memory.operations.sessions import use
+from memory.operations.sessions.declare import BY_AGENT, BY_CATEGORY, BY_SESSION, FACTS, LISTED, Session
 from memory.operations.sessions.texts import Texts
-from memory.operations.sessions.use import Using
+from memory.operations.sessions.tools import finding, keeping, search
 from memory.schema.kinds import Kind
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from memory.engine import Engine
     from memory.operations.sessions.timing import SearchStats, log_timing, search_stats
 
 __all__ = ["SearchStats", "SessionMemory", "log_timing", "search_stats"]
 
 
-class SessionMemory:
+class SessionMemory(Session):
     """
     The 28 documented tools over an engine (CAP D9 to D35).
 
@@ -31,40 +28,6 @@ class SessionMemory:
     Every tool answers an envelope: `success`, `error` (a documented name, see `memory.operations.sessions.errors`), `message`, and
     its own fields, which are there whatever happened. Safe to use from several threads.
     """
-
-    def __init__(
-        self,
-        engine: Engine,
-        *,
-        source: str | None = None,
-        project: str | None = None,
-        folder: Path | None = None,
-        raises: bool = False,
-    ) -> None:
-        """
-        Args:
-            source: The program that keeps, e.g. "claude-code".
-            project: The project that what is kept belongs to.
-            folder: Where documents may be written; None is as configured (`documents`).
-            raises: Raise a `memory.operations.sessions.errors.SessionError` instead of answering an error.
-        """
-        self._engine, self._raises = engine, raises
-        texts = partial(Texts, engine, source=source, project=project, raises=raises)
-        self._contexts, self._prompts = texts(Kind.SESSION_CONTEXT), texts(Kind.INPUT_PROMPT)
-        self._facts, self._working = texts(Kind.SYSTEM_MEMORY), texts(Kind.WORKING_MEMORY)
-        self._reports, self._remarks = texts(Kind.REPORT), texts(Kind.REPORT_OBSERVATION)
-        self._knowledge = texts(Kind.KNOWLEDGE_BASE)
-        self._using = Using(engine, folder=folder, raises=raises)
-
-    @property
-    def engine(self) -> Engine:
-        """What it stands on."""
-        return self._engine
-
-    @property
-    def raises(self) -> bool:
-        """Whether errors are raised."""
-        return self._raises
 
     def get_search_statistics(self) -> dict[str, Any]:
         """
@@ -93,56 +56,71 @@ class SessionMemory:
             },
         }
 
-    store_session_context = delegate(
-        "_contexts", Texts.keep_of_session, "Keep where a session stands, for who goes on with it (CAP D9)."
-    )
-    store_input_prompt = delegate(
-        "_prompts", Texts.keep_of_session, "Keep what a user asked for, verbatim; the same may be said twice (CAP D11)."
-    )
-    store_system_memory = delegate("_facts", Texts.keep_by_agent, "Keep commands, settings, addresses (CAP D12).")
-    store_report = delegate(
-        "_reports",
-        Texts.keep_by_agent,
-        "Keep what an agent found, Markdown, cut at its headings if it is long (CAP D13).",
-    )
-    store_report_observation = delegate(
-        "_remarks",
-        Texts.keep_by_agent,
-        "Keep what is to be added to a report or corrected in it; it stays whole (CAP D14, X10).",
-    )
-    store_working_memory = delegate(
-        "_working", Texts.keep_by_agent, "Keep what an agent found so far, cut like a report (CAP D15)."
-    )
-    store_knowledge_base = delegate("_knowledge", Texts.keep_by_category)
+    @keeping(Kind.SESSION_CONTEXT, Texts.keep_of_session, "Keep a session's state", *BY_SESSION)
+    def store_session_context(self) -> None:
+        """
+        Keep where a session stands, in short, so that a later iteration or another agent can go on: the goal, what is
+        done, what is next. For the agent that leads the session.
+        """
 
-    search_session_context = delegate("_contexts", Texts.of_session, "The contexts of a session (CAP D18).")
-    search_input_prompts = delegate("_prompts", Texts.of_session, "What users asked for in a session (CAP D19).")
-    search_system_memory = delegate("_facts", Texts.facts)
-    search_reports_specific_chunks = delegate("_reports", Texts.chunks_by_agent, "Chunks of reports (CAP D21).")
-    search_reports_section_context = delegate("_reports", Texts.sections_by_agent, "Sections of reports (CAP D23).")
-    search_reports_full_documents = delegate("_reports", Texts.documents_by_agent, "Whole reports (CAP D24).")
-    search_working_memory_specific_chunks = delegate(
-        "_working", Texts.chunks_by_agent, "Chunks of working memory (CAP D25)."
-    )
-    search_working_memory_section_context = delegate(
-        "_working", Texts.sections_by_agent, "Sections of working memory (CAP D25)."
-    )
-    search_working_memory_full_documents = delegate(
-        "_working", Texts.documents_by_agent, "Whole working memory (CAP D25)."
-    )
-    search_knowledge_base_specific_chunks = delegate("_knowledge", Texts.chunks_by_category)
-    search_knowledge_base_section_context = delegate("_knowledge", Texts.sections_by_category)
-    search_knowledge_base_full_documents = delegate("_knowledge", Texts.documents_by_category)
+    @keeping(Kind.INPUT_PROMPT, Texts.keep_of_session, "Keep a prompt", *BY_SESSION, repeats=False)
+    def store_input_prompt(self) -> None:
+        """Keep what the user asked for, word by word, before anything else is done with it. The same may be kept twice."""
 
-    load_session_context_for_task = delegate("_using", Using.load_session_context_for_task)
-    expand_chunk_context = delegate("_using", Using.expand_chunk_context)
-    reconstruct_document = delegate("_using", Using.reconstruct_document)
-    get_memory_by_id = delegate("_using", Using.get_memory_by_id)
-    get_session_stats = delegate("_using", Using.get_session_stats)
-    list_sessions = delegate("_using", Using.list_sessions)
-    write_document_to_file = delegate("_using", Using.write_document_to_file)
-    delete_memory = delegate("_using", Using.delete_memory)
-    cleanup_old_memories = delegate("_using", Using.cleanup_old_memories)
+    @keeping(Kind.SYSTEM_MEMORY, Texts.keep_by_agent, "Keep a technical fact", *BY_AGENT)
+    def store_system_memory(self) -> None:
+        """Keep a command that worked, a setting, an address, the state of a system."""
+
+    @keeping(Kind.REPORT, Texts.keep_by_agent, "Keep a report", *BY_AGENT)
+    def store_report(self) -> None:
+        """
+        Keep what an agent found, as Markdown with headings: it is cut at them and can be searched by chunk, section or
+        as a whole.
+        """
+
+    @keeping(Kind.REPORT_OBSERVATION, Texts.keep_by_agent, "Keep a remark on a report", *BY_AGENT)
+    def store_report_observation(self) -> None:
+        """Keep a correction of a report or a remark on it; it stays in one piece."""
+
+    @keeping(Kind.WORKING_MEMORY, Texts.keep_by_agent, "Keep work in progress", *BY_AGENT)
+    def store_working_memory(self) -> None:
+        """Keep what was found so far in a task that is not done; cut and searched like a report."""
+
+    @keeping(Kind.KNOWLEDGE_BASE, Texts.keep_by_category, "Keep lasting knowledge", *BY_CATEGORY)
+    def store_knowledge_base(self) -> None:
+        """Keep what holds beyond this session: documentation, conventions, explanations. It belongs to no session."""
+
+    @finding(Kind.SESSION_CONTEXT, Texts.of_session, "Get a session's state", *LISTED)
+    def search_session_context(self) -> None:
+        """What was kept of where a session stands, the latest iteration first."""
+
+    @finding(Kind.INPUT_PROMPT, Texts.of_session, "Get a session's prompts", *LISTED)
+    def search_input_prompts(self) -> None:
+        """What the user asked for in a session, word by word, the latest iteration first."""
+
+    @finding(Kind.SYSTEM_MEMORY, Texts.facts, "Search technical facts", *FACTS)
+    def search_system_memory(self) -> None:
+        """Find commands, settings and addresses by words or meaning; without a query, the latest."""
+
+    search_reports_specific_chunks = search("specific_chunks", Kind.REPORT, Texts.chunks_by_agent)
+    search_reports_section_context = search("section_context", Kind.REPORT, Texts.sections_by_agent)
+    search_reports_full_documents = search("full_documents", Kind.REPORT, Texts.documents_by_agent)
+    search_working_memory_specific_chunks = search("specific_chunks", Kind.WORKING_MEMORY, Texts.chunks_by_agent)
+    search_working_memory_section_context = search("section_context", Kind.WORKING_MEMORY, Texts.sections_by_agent)
+    search_working_memory_full_documents = search("full_documents", Kind.WORKING_MEMORY, Texts.documents_by_agent)
+    search_knowledge_base_specific_chunks = search("specific_chunks", Kind.KNOWLEDGE_BASE, Texts.chunks_by_category)
+    search_knowledge_base_section_context = search("section_context", Kind.KNOWLEDGE_BASE, Texts.sections_by_category)
+    search_knowledge_base_full_documents = search("full_documents", Kind.KNOWLEDGE_BASE, Texts.documents_by_category)
+
+    load_session_context_for_task = use.load_session_context_for_task
+    expand_chunk_context = use.expand_chunk_context
+    reconstruct_document = use.reconstruct_document
+    get_memory_by_id = use.get_memory_by_id
+    get_session_stats = use.get_session_stats
+    list_sessions = use.list_sessions
+    write_document_to_file = use.write_document_to_file
+    delete_memory = use.delete_memory
+    cleanup_old_memories = use.cleanup_old_memories
 
 
 def __getattr__(name: str) -> Any:

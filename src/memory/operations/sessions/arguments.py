@@ -10,7 +10,7 @@ from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, iteration
 from memory.schema.query import Scope
 
 if TYPE_CHECKING:
-    from memory.operations.sessions.envelope import Iteration, Name
+    from memory.operations.sessions.declare import Iteration, Name
     from memory.schema.draft import Draft
 
 ORCHESTRATOR = "main-orchestrator"

@@ -1,4 +1,4 @@
-"""The verbs of sessions and their documents that use what is kept, for agents and for people."""
+"""The commands about sessions and their documents, and the table of the tools."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memory.operations.arguments import Parameter
 from memory.operations.operation import Option, Shown, command, group
 from memory.operations.render.data import notices, pointer, row, whole
 from memory.operations.render.text import counted, first, notice
-from memory.operations.sessions import rows, text
-from memory.operations.sessions.tools import KEEPING, MEMORY, NUMBERED, SEARCHING, SESSION, limit, reading, tool
+from memory.operations.sessions import SessionMemory, rows, text
+from memory.operations.sessions.declare import DECLARED
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, kind
 from memory.schema.limits import AROUND, iteration, printable
@@ -38,14 +37,6 @@ def session() -> None:
     """
 
 
-@reading("Go on with a session", SESSION, NUMBERED)
-def load_session_context_for_task() -> None:
-    """
-    Everything needed to go on with a session: its latest state, all prompts, the five latest reports, remarks on
-    reports and working memories. Call it first when you are to continue somebody's work.
-    """
-
-
 @command(
     "session context ID",
     "Show what an agent needs to go on with a session.",
@@ -69,15 +60,6 @@ def context(call: Call, a: Given) -> Shown:
     return Shown(data, page, [*missing, *map(notice, uncounted)], ends=False)
 
 
-@reading(
-    "Read around a chunk",
-    Parameter("chunk_id", "id", "The chunk's id, as searches for chunks show it.", required=True),
-    Parameter("surrounding_chunks", "integer", "Chunks on either side; default 2.", low=0, high=100),
-)
-def expand_chunk_context() -> None:
-    """A chunk that a search found, with the chunks before and after it."""
-
-
 @command(
     "expand CHUNK",
     "Show a chunk with its neighbours.",
@@ -94,11 +76,6 @@ def expand(call: Call, a: Given) -> Shown:
     found = call.engine.documents.expand(a["chunk"], a["around"])
     data = {"memory": pointer(found.memory)} | rows.expanded(found, a["around"], list)
     return Shown(data, text.expanded(found))
-
-
-@reading("Read a document whole", MEMORY)
-def reconstruct_document() -> None:
-    """A memory's text as it was stored, and whether its chunks still make it up."""
 
 
 @command(
@@ -149,26 +126,11 @@ def _written(found: Document, a: Given, home: str) -> Written:
         raise
 
 
-@reading("Get a memory", MEMORY)
-def get_memory_by_id() -> None:
-    """One memory with all its fields."""
-
-
-@reading("Count a session", SESSION)
-def get_session_stats() -> None:
-    """How much is kept of a session, of which kinds, by which agents, from when to when."""
-
-
 @command("session stats ID", "Show how much is kept of a session.")
 def stats(call: Call, a: Given) -> Shown:
     """Show how much is kept of a session: by kind, by agent, in chunks, and from when to when."""
     found = call.engine.sessions.one(a["id"])
     return Shown(row(found, rows.NUMBERS), text.stats(found))
-
-
-@reading("List sessions", limit(20), Parameter("agent_id", "string", "Only what this agent kept."))
-def list_sessions() -> None:
-    """The sessions that something is kept of, the latest activity first."""
 
 
 @command(
@@ -185,40 +147,6 @@ def list_(call: Call, a: Given) -> Shown:
     if not found:
         notes = ["nothing is kept of any session" + (" by this agent" if a["agent"] else "")]
     return Shown({"sessions": sessions, "total_sessions": total}, text.sessions(found), notes)
-
-
-@tool(
-    "Write a document to a file",
-    MEMORY,
-    Parameter("output_path", "string", "The file; relative paths are inside that folder.", required=True),
-    Parameter("overwrite", "boolean", "Take the place of a file that is there; default false."),
-    Parameter("front_matter", "boolean", "Default true; false writes the text alone."),
-    destroys=True,
-)
-def write_document_to_file() -> None:
-    """
-    Write a memory's text to a Markdown file with YAML front matter, inside the folder that is set for documents. A file
-    that is there is left alone unless overwrite=true.
-    """
-
-
-@tool("Delete a memory for good", MEMORY, destroys=True, repeats=True)
-def delete_memory() -> None:
-    """Remove a memory with its chunks and vectors. It cannot be undone."""
-
-
-@tool(
-    "Remove old memories",
-    Parameter("days_old", "integer", "Days; default 90.", low=0, high=36_500, strict=True),
-    Parameter("dry_run", "boolean", "Default true: only count."),
-    Parameter("memory_type", "string", "Only of this kind, e.g. working_memory."),
-    destroys=True,
-)
-def cleanup_old_memories() -> None:
-    """
-    Remove what sessions left behind more than so many days ago; notes and the knowledge base stay. It only counts
-    unless dry_run=false, which cannot be undone: show the user the count first.
-    """
 
 
 @command(
@@ -273,9 +201,5 @@ def show(call: Call, a: Given) -> Shown:
     return Shown(data, text.shown(found, memories), [*filter(None, (missing, more))])
 
 
-OPERATIONS = (
-    *(*KEEPING, *SEARCHING),
-    *(load_session_context_for_task, expand_chunk_context, reconstruct_document, get_memory_by_id, get_session_stats),
-    *(list_sessions, write_document_to_file, delete_memory, cleanup_old_memories),
-)
+OPERATIONS = tuple(DECLARED[name] for name in vars(SessionMemory) if name in DECLARED)
 COMMANDS = (session, list_, show, stats, context, expand, reconstruct, cleanup)

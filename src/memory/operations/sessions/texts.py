@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations.sessions import rows
 from memory.operations.sessions.arguments import Filter, draft, needed
-from memory.operations.sessions.envelope import answers, said
+from memory.operations.sessions.declare import answers, said
 from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid
 from memory.schema.kinds import GENERAL
@@ -14,8 +14,7 @@ from memory.schema.limits import check_text, clipped_repr
 from memory.schema.query import EVERYTHING, QUERY_LIMIT, Granularity, Mode, Query
 
 if TYPE_CHECKING:
-    from memory.engine import Engine
-    from memory.operations.sessions.envelope import Envelope, Iteration, Name
+    from memory.operations.sessions.declare import Envelope, Iteration, Name, Session
     from memory.schema.answer import Answer, Hit
     from memory.schema.kinds import Kind
     from memory.schema.query import Scope
@@ -59,9 +58,8 @@ class Texts:
         rank: Of the tools for whole documents: rank them by their best chunk instead of by iteration.
     """
 
-    def __init__(self, engine: Engine, kind: Kind, *, source: str | None, project: str | None, raises: bool) -> None:
-        self.engine, self.kind, self.raises = engine, kind, raises
-        self._source, self._project = source, project
+    def __init__(self, memory: Session, kind: Kind) -> None:
+        self.memory, self.kind, self.engine, self.raises = memory, kind, memory.engine, memory.raises
 
     @stored
     def keep_of_session(
@@ -83,7 +81,7 @@ class Texts:
         return self._keep(content, Filter(needed("agent_id", agent_id), category=category), title=title)
 
     def _keep(self, content: str, filter: Filter, *, title: Name = None) -> Envelope:
-        made = draft(self.kind, content, filter, title=title, project=self._project, source=self._source)
+        made = draft(self.kind, content, filter, title=title, project=self.memory.project, source=self.memory.source)
         saved = self.engine.save(made)
         memory, chunks, facts = saved.memory, saved.chunks, rows.stored(saved)
         if saved.known:
