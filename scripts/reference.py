@@ -8,6 +8,7 @@ A test fails when they are not what this would write.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from memory.operations.arguments import Parameter
 
 ROOT = Path(__file__).resolve().parent.parent
+WIDTH = 120
+NEXT = r"(?![-+*#>|\d])"  # what would make a list, a heading, a quotation or a table of the next line
+ENDS = (rf"[.!?]\)? {NEXT}", rf"[,;:)] {NEXT}", rf" {NEXT}")
+"""Where a line may end: after a sentence, a clause, a word."""
 
 
 def configuration() -> str:
@@ -102,40 +107,62 @@ def tools() -> str:
         "",
         "*Made by `scripts/reference.py`.*",
         "",
-        "`memory setup AGENT` registers `memory mcp` with an agent ([setup.md](setup.md)). It speaks the Model Context Protocol on",
-        "standard input and output, in the sessions of 2024-11-05 to 2025-11-25 and in the requests of 2026-07-28. Nothing is opened",
-        "or loaded before the first call that needs it, save for a model that takes seconds to load (sentence-transformers, a plug-in):",
-        "that one is loaded beside, from the start (`mcp.warm_start`). It ends with its input, ten seconds later at most.",
+        *broken(
+            "`memory setup AGENT` registers `memory mcp` with an agent ([setup.md](setup.md)). It speaks the Model "
+            "Context Protocol on standard input and output, in the sessions of 2024-11-05 to 2025-11-25 and in the "
+            "requests of 2026-07-28. Nothing is opened or loaded before the first call that needs it, save for a "
+            "model that takes seconds to load (sentence-transformers, a plug-in): that one is loaded beside, from the "
+            "start (`mcp.warm_start`). It ends with its input, ten seconds later at most."
+        ),
         "",
-        "**Which tools** an agent sees is a choice, since each takes room in its context: `--toolset core` (the default), `care`,",
-        "`sessions` ([sessions.md](sessions.md)), `research` ([research.md](research.md)), `graph` ([graph.md](graph.md)),",
-        "`all`, or the setting `mcp.toolsets`. Arguments are strict: an unknown one is refused with the nearest that there is,",
-        "and nothing is changed; only a number out of its range is taken as the bound, with a note.",
+        *broken(
+            "**Which tools** an agent sees is a choice, since each takes room in its context: `--toolset core` (the "
+            "default), `care`, `sessions` ([sessions.md](sessions.md)), `research` ([research.md](research.md)), "
+            "`graph` ([graph.md](graph.md)), `all`, or the setting `mcp.toolsets`. Arguments are strict: an unknown "
+            "one is refused with the nearest that there is, and nothing is changed; only a number out of its range is "
+            "taken as the bound, with a note."
+        ),
         "",
-        "**Whose project.** `memory_context` and `memory_save` work in the client's project: the git repository of its roots, the same",
-        "in all worktrees, else of the folder it started the server in (several roots: the one around that folder, else the first). A home",
-        "folder that is no repository is no project. What is saved with no project holds in every one. `project_aliases` joins names.",
-        "`memory_search` looks everywhere unless it is told otherwise.",
+        *broken(
+            "**Whose project.** `memory_context` and `memory_save` work in the client's project: the git repository "
+            "of its roots, the same in all worktrees, else of the folder it started the server in (several roots: the "
+            "one around that folder, else the first). A home folder that is no repository is no project. What is "
+            "saved with no project holds in every one. `project_aliases` joins names. `memory_search` looks "
+            "everywhere unless it is told otherwise."
+        ),
         "",
-        "**Recall is data.** Recalled text stands between two lines with a random boundary, each memory with its id, what it is, where, when",
-        'and by whom before its title. Text that looks like orders to an agent is flagged when it is saved (`flags: ["instructions"]`) and',
-        "marked when it is recalled; it is never dropped. Characters that nobody would see are U+FFFD ([why](decisions/0012-recall.md)).",
-        "Secrets are taken out before anything is written: [redaction.md](redaction.md).",
+        *broken(
+            "**Recall is data.** Recalled text stands between two lines with a random boundary, each memory with its "
+            "id, what it is, where, when and by whom before its title. Text that looks like orders to an agent is "
+            'flagged when it is saved (`flags: ["instructions"]`) and marked when it is recalled; it is never '
+            "dropped. Characters that nobody would see are U+FFFD ([why](decisions/0012-recall.md)). Secrets are "
+            "taken out before anything is written: [redaction.md](redaction.md)."
+        ),
         "",
-        "**Text and JSON.** An answer is text, and whole: every id, name and number that another tool takes stands in it, and a token budget is one",
-        "of the text. With `mcp.structured: always` each tool has an output schema too, and the same as JSON in the structured content, for programs:",
-        "the fields are named below. Some agents then hand their model the JSON instead of the text, at three times the tokens and without the",
-        "fence; the warning stands in `about` and the marks in `flags` ([why](decisions/0022-text.md)).",
+        *broken(
+            "**Text and JSON.** An answer is text, and whole: every id, name and number that another tool takes "
+            "stands in it, and a token budget is one of the text. With `mcp.structured: always` each tool has an "
+            "output schema too, and the same as JSON in the structured content, for programs: the fields are named "
+            "below. Some agents then hand their model the JSON instead of the text, at three times the tokens and "
+            "without the fence; the warning stands in `about` and the marks in `flags` "
+            "([why](decisions/0022-text.md))."
+        ),
         "",
         "## Over HTTP",
         "",
-        "`memory mcp --http` serves the same at `http://127.0.0.1:8377/mcp` (`--port N`), on this machine alone, to requests with a token",
-        "and with a Host and an Origin of this machine: `127.0.0.1`, `localhost` or `[::1]` with a port, written so and no other",
-        "way. The token is `$MEMORY_MCP_TOKEN`, else in the file `mcp-token` beside the database, made",
-        "at the first start and readable for you alone. A client's entry:",
+        *broken(
+            "`memory mcp --http` serves the same at `http://127.0.0.1:8377/mcp` (`--port N`), on this machine alone, "
+            "to requests with a token and with a Host and an Origin of this machine: `127.0.0.1`, `localhost` or "
+            "`[::1]` with a port, written so and no other way. The token is `$MEMORY_MCP_TOKEN`, else in the file "
+            "`mcp-token` beside the database, made at the first start and readable for you alone. A client's entry:"
+        ),
         "",
         "```json",
-        '{ "mcpServers": { "memory": { "type": "http", "url": "http://127.0.0.1:8377/mcp", "headers": { "Authorization": "Bearer TOKEN" } } } }',
+        '{ "mcpServers": { "memory": {',
+        '  "type": "http",',
+        '  "url": "http://127.0.0.1:8377/mcp",',
+        '  "headers": { "Authorization": "Bearer TOKEN" }',
+        "} } }",
         "```",
         "",
         "The server's own folder says nothing of such a client: without roots it names the project itself.",
@@ -143,14 +170,14 @@ def tools() -> str:
     for name in TOOLSETS[:-1]:
         lines += ["", f"## Toolset `{name}`"]
         for tool in chosen([name]):
-            lines += ["", f"### {tool.name}", "", tool.description, ""]
+            lines += ["", f"### {tool.name}", "", *broken(tool.description), ""]
             if tool.parameters:
                 lines += ["| argument | takes | meaning |", "|---|---|---|"]
             lines += [
                 f"| `{one.name}`{' *' if one.required else ''} | {_takes(one)} | {one.meaning} |"
                 for one in tool.parameters
             ]
-            lines += ["", f"As JSON: {', '.join(f'`{field}`' for field in tool.returns['required'])}."]
+            lines += ["", *broken(f"As JSON: {', '.join(f'`{field}`' for field in tool.returns['required'])}.")]
     lines += ["", "\\* needed", "", "## Resources", "", "| address | what |", "|---|---|"]
     lines += [f"| `{one.listed.uri}` | {one.listed.description} |" for one in RESOURCES]
     lines += [f"| `{MEMORY.listed.uri_template}` | {MEMORY.listed.description} |"]
@@ -159,6 +186,17 @@ def tools() -> str:
         argument = (one.arguments or [])[0]
         lines.append(f"| `{one.name}` | `{argument.name}`: {argument.description} | {one.description} |")
     return "\n".join(lines) + "\n"
+
+
+def broken(paragraph: str) -> list[str]:
+    """A paragraph in lines of at most 120 characters, which end at a sentence, else at a clause, else at a word."""
+    lines = []
+    while len(paragraph) > WIDTH:
+        ends = (list(re.finditer(end, paragraph[: WIDTH + 1])) for end in ENDS)
+        place = next(found[-1].end() for found in ends if found and found[-1].end() > WIDTH // 3)
+        lines.append(paragraph[:place].rstrip())
+        paragraph = paragraph[place:]
+    return [*lines, paragraph]
 
 
 def _takes(one: Parameter) -> str:
