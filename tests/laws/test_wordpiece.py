@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from sys import maxsize
 
 from hypothesis import example, given, strategies as st
 
@@ -22,12 +23,10 @@ TEXTS = (
 @given(TEXTS)
 @example("한" * 64 + " " + "한" * 64)
 def test_offsets_lie_in_order_inside_the_text(text: str) -> None:
-    pieces = WORDPIECE.pieces(text)
+    starts = [start for start, ids in WORDPIECE._units(text) if ids]
 
-    assert len(pieces.ids) == len(pieces.starts) == len(pieces.stops)
-    assert all(0 <= start < stop <= len(text) for start, stop in zip(pieces.starts, pieces.stops, strict=True))
-    assert all(before <= after for before, after in pairwise(pieces.starts))
-    assert all(before <= after for before, after in pairwise(pieces.stops))
+    assert all(0 <= start < len(text) for start in starts)
+    assert all(before <= after for before, after in pairwise(starts))
 
 
 @given(TEXTS)
@@ -41,7 +40,7 @@ def test_windows_concatenate_to_the_text(text: str) -> None:
 @example(("한" * 63 + " ") * 9)
 @example("a[SEP]" * 300)
 def test_no_window_holds_more_than_the_model_reads(text: str) -> None:
-    assert all(len(WORDPIECE.pieces(window).ids) <= PIECES for window in WORDPIECE.windows(text, PIECES))
+    assert all(len(WORDPIECE.ids(window, maxsize)) <= PIECES for window in WORDPIECE.windows(text, PIECES))
 
 
 @given(TEXTS)
@@ -56,7 +55,7 @@ def test_the_model_has_the_windows_of_its_tokenizer(text: str) -> None:
 def test_windows_have_the_pieces_of_the_text(text: str) -> None:
     windows = WORDPIECE.windows(text, PIECES)
 
-    assert tuple(number for window in windows for number in WORDPIECE.pieces(window).ids) == WORDPIECE.pieces(text).ids
+    assert [number for window in windows for number in WORDPIECE.ids(window, maxsize)] == WORDPIECE.ids(text, maxsize)
 
 
 @given(TEXTS)
@@ -66,24 +65,25 @@ def test_windows_have_the_pieces_of_the_text(text: str) -> None:
 @example("[SEP][CLS] [sep] [UNK]")
 @example("\u037e\u1fef\u2000a\x85b")
 def test_a_text_counts_as_many_tokens_as_it_has_pieces_but_for_long_words(text: str) -> None:
-    found = WORDPIECE.pieces(text)
-    words = [word.letters for run in _RUN.findall(text) for word in _words(run)]
+    ids = WORDPIECE.ids(text, maxsize)
+    words = [letters for run in _RUN.findall(text) for _, letters in _words(run)]
     long = [len(letters) for letters in words if len(letters) > LONGEST_WORD]
 
-    assert WORDPIECE.count(text) == len(found.ids) - len(long) + sum(long)
+    assert WORDPIECE.count(text) == len(ids) - len(long) + sum(long)
 
 
 @given(st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=60))
 @example("internationalizations")
 @example("unaffable")
 def test_each_piece_is_the_longest_that_fits(word: str) -> None:
-    found = WORDPIECE.pieces(word)
+    cuts = [0, *WORDPIECE._cuts(word)]
+    pieces = [("##" if start else "") + word[start:stop] for start, stop in pairwise(cuts)]
 
-    if found.ids != (WORDPIECE._unknown,):
-        for start, stop in zip(found.starts, found.stops, strict=True):
-            mark = "##" if start else ""
-            fitting = [end for end in range(start + 1, len(word) + 1) if mark + word[start:end] in WORDPIECE._ids]
-            assert stop == max(fitting)
+    for start, stop in pairwise(cuts):
+        mark = "##" if start else ""
+        fitting = [end for end in range(start + 1, len(word) + 1) if mark + word[start:end] in WORDPIECE._ids]
+        assert stop == max(fitting)
+    assert WORDPIECE.ids(word, maxsize) == ([WORDPIECE._ids[piece] for piece in pieces] or [WORDPIECE._unknown])
 
 
 def test_counting_forgets_words_and_characters_without_getting_them_wrong() -> None:
@@ -92,12 +92,12 @@ def test_counting_forgets_words_and_characters_without_getting_them_wrong() -> N
 
     assert len(signs) > COUNTS_KEPT
     for text in (" ".join(words), signs):
-        assert WORDPIECE.count(text) == len(WORDPIECE.pieces(text).ids)
-        assert WORDPIECE.count(text[:900]) == len(WORDPIECE.pieces(text[:900]).ids)
+        assert WORDPIECE.count(text) == len(WORDPIECE.ids(text, maxsize))
+        assert WORDPIECE.count(text[:900]) == len(WORDPIECE.ids(text[:900], maxsize))
     assert len(WORDPIECE._counts) <= COUNTS_KEPT
     assert len(_SIGNS) <= COUNTS_KEPT
 
 
 @given(TEXTS, st.integers(0, 300))
 def test_the_first_ids_are_those_of_the_whole(text: str, limit: int) -> None:
-    assert tuple(WORDPIECE.ids(text, limit)) == WORDPIECE.pieces(text).ids[:limit]
+    assert WORDPIECE.ids(text, limit) == WORDPIECE.ids(text, maxsize)[:limit]

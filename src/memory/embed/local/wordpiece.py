@@ -12,7 +12,6 @@ from __future__ import annotations
 import importlib.util
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -46,30 +45,6 @@ _CJK = (
     (0xF900, 0xFAFF),
     (0x2F800, 0x2FA1F),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """
-    Word pieces, in order, without [CLS] and [SEP].
-
-    Attributes:
-        ids: Rows of the vocabulary.
-        starts: Where each piece begins, in code points of the original text.
-        stops: Where each piece ends; at most the text's length.
-    """
-
-    ids: tuple[int, ...]
-    starts: tuple[int, ...]
-    stops: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """Normalised letters, each with its position in the text."""
-
-    letters: str
-    places: tuple[int, ...]
 
 
 class _Signs(dict[int, str]):
@@ -125,19 +100,8 @@ class WordPiece:
         self._reach: dict[str, int] = {}  # by its first two letters: the length of the longest such piece
         for piece in self._inner:
             self._reach[piece[:2]] = max(len(piece), self._reach.get(piece[:2], 1))
-        self._cache: dict[str, Pieces] = {}
+        self._cache: dict[str, tuple[int, tuple[int, ...]]] = {}
         self._counts = _Counts(self._cuts)
-
-    def pieces(self, text: str) -> Pieces:
-        """All pieces of the text."""
-        ids: list[int] = []
-        starts: list[int] = []
-        stops: list[int] = []
-        for base, unit in self._units(text):
-            ids += unit.ids
-            starts += [base + start for start in unit.starts]
-            stops += [base + stop for stop in unit.stops]
-        return Pieces(tuple(ids), tuple(starts), tuple(stops))
 
     def count(self, text: str) -> int:
         """
@@ -164,7 +128,7 @@ class WordPiece:
         """The first ids of the text, at most `limit`; the rest of the text is not read."""
         ids: list[int] = []
         for _, unit in self._units(text):
-            ids += unit.ids
+            ids += unit
             if len(ids) >= limit:
                 break
         return ids[:limit]
@@ -180,51 +144,37 @@ class WordPiece:
         """
         cuts = [0]
         room = limit
-        for base, unit in self._units(text):
-            if len(unit.ids) > room:
-                cuts.append(base + unit.starts[0])
+        for start, unit in self._units(text):
+            if len(unit) > room:
+                cuts.append(start)
                 room = limit
-            room -= len(unit.ids)
+            room -= len(unit)
         return [text[start:stop] for start, stop in zip(cuts, [*cuts[1:], len(text)], strict=True)]
 
-    def _units(self, text: str) -> Iterator[tuple[int, Pieces]]:
-        """What a window does not divide: an offset, and the pieces counted from there."""
+    def _units(self, text: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """What a window does not divide: where its first piece begins, and the ids of its pieces."""
         for match in _RUN.finditer(text):
             run = match.group()
-            pieces = self._cache.get(run)
-            if pieces is not None:
-                yield match.start(), pieces
-            elif len(run) <= LONGEST_KEPT:
-                yield match.start(), self._keep(run)
+            if len(run) <= LONGEST_KEPT:
+                start, ids = self._cache.get(run) or self._keep(run)
+                yield match.start() + start, ids
             else:
-                for word in _words(run):
-                    yield match.start(), self._of_word(word)
+                yield from ((match.start() + start, self._of_word(letters)) for start, letters in _words(run))
 
-    def _keep(self, run: str) -> Pieces:
-        words = [self._of_word(word) for word in _words(run)]
-        pieces = Pieces(
-            tuple(number for word in words for number in word.ids),
-            tuple(start for word in words for start in word.starts),
-            tuple(stop for word in words for stop in word.stops),
-        )
+    def _keep(self, run: str) -> tuple[int, tuple[int, ...]]:
+        words = list(_words(run))
+        unit = words[0][0] if words else 0, tuple(id for _, letters in words for id in self._of_word(letters))
         if len(self._cache) >= CACHE_SIZE:
             self._cache.clear()
-        self._cache[run] = pieces
-        return pieces
+        self._cache[run] = unit
+        return unit
 
-    def _of_word(self, word: _Word) -> Pieces:
+    def _of_word(self, letters: str) -> tuple[int, ...]:
         """The longest piece that fits, again and again; [UNK] for the whole word if a part fits no piece."""
-        letters, places = word.letters, word.places
         cuts = self._cuts(letters) if len(letters) <= LONGEST_WORD else []
         if not cuts:
-            return Pieces((self._unknown,), (places[0],), (places[-1] + 1,))
-        starts = [0, *cuts[:-1]]
-        inner = pairwise(cuts)
-        return Pieces(
-            (self._ids[letters[: cuts[0]]], *(self._inner[letters[start:stop]] for start, stop in inner)),
-            tuple(places[start] for start in starts),
-            tuple(places[stop - 1] + 1 for stop in cuts),
-        )
+            return (self._unknown,)
+        return (self._ids[letters[: cuts[0]]], *(self._inner[letters[start:stop]] for start, stop in pairwise(cuts)))
 
     def _cuts(self, letters: str) -> list[int]:
         """Where the pieces of a word end; empty if some part of it fits no piece."""
@@ -243,32 +193,32 @@ class WordPiece:
         return cuts
 
 
-def _words(run: str) -> Iterator[_Word]:
-    """Words, punctuation marks and special tokens of a run without white space, in order."""
+def _words(run: str) -> Iterator[tuple[int, str]]:
+    """Words, punctuation marks and special tokens of a run without white space, in order, each with its place."""
     base = 0
     for part in _SPECIAL.split(run):
         if _SPECIAL.fullmatch(part):
-            yield _Word(part, tuple(range(base, base + len(part))))
+            yield base, part
         else:
             yield from _plain_words(part, base)
         base += len(part)
 
 
-def _plain_words(part: str, base: int) -> Iterator[_Word]:
+def _plain_words(part: str, base: int) -> Iterator[tuple[int, str]]:
     letters: list[str] = []
-    places: list[int] = []
+    start = base
     for place, character in enumerate(part, base):
         for letter, alone in _letters(character):
             if alone and letters:
-                yield _Word("".join(letters), tuple(places))
-                letters, places = [], []
+                yield start, "".join(letters)
+                letters = []
             if alone:
-                yield _Word(letter, (place,))
+                yield place, letter
             else:
+                start = start if letters else place
                 letters.append(letter)
-                places.append(place)
     if letters:
-        yield _Word("".join(letters), tuple(places))
+        yield start, "".join(letters)
 
 
 @lru_cache(maxsize=16_384)
