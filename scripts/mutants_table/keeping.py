@@ -114,8 +114,8 @@ GENERATIONS = (
     ),
     Mutant(
         "exchanged-model-believed",
-        "exchanged = former is not None and not same_model(former, fingerprint)",
-        "exchanged = former is not None and same_model(former, fingerprint)",
+        "and float(former @ fingerprint) < _SAME",
+        "and float(former @ fingerprint) >= _SAME",
         "test_adversary_embedding.py",
         "exchanged or former_model",
     ),
@@ -141,8 +141,8 @@ SERVERS = (
     Mutant("retry-never-waits-longer", "WAIT * 2**attempt", "WAIT", "test_client.py"),
     Mutant(
         "retry-without-a-deadline",
-        "if attempt == self._terms.retries or patience < 0:",
-        "if attempt == self._terms.retries:",
+        "if attempt == self._settings.retries or patience < 0:",
+        "if attempt == self._settings.retries:",
         "test_client.py test_adversary_embedding.py",
     ),
     Mutant("retry-not-when-busy", "case 408 | 409 | 425 | 429 |", "case 408 | 409 | 425 |", "test_client.py"),

@@ -457,7 +457,7 @@ def test_a_search_that_finds_the_server_resting_imports_no_client(shell: Shell, 
         import sys
         from memory.cli import main
         code = main(["search", {QUESTION!r}])
-        heavy = {{"numpy", "ollama", "httpx", "memory.embed.client", "memory.embed.providers.ollama"}} & set(sys.modules)
+        heavy = {{"numpy", "ollama", "httpx", "memory.embed.client", "memory.embed.providers.servers"}} & set(sys.modules)
         sys.exit(f"imported {{heavy}}" if heavy else code)
     """
     ran = subprocess.run(

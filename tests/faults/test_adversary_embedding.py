@@ -16,9 +16,10 @@ from faults import Hang, Refuses, Slow, Status
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
 from memory.embed import Names
-from memory.embed.client import Client, Terms
+from memory.embed.client import Client
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.usage import EMBED, Meter, purpose
+from memory.embed.third_party import Meter
+from memory.embed.usage import EMBED, purpose
 from memory.engine.adapter import set_embedding_provider
 from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
 from memory.store.sqlite.store import SqliteStore
@@ -242,7 +243,7 @@ class Answers:
 @pytest.mark.parametrize("tokens", ["12", [1], 1.5, 10**30, -1_000_000, True, 0])
 def test_a_count_of_tokens_that_is_none_is_not_believed(tokens):
     usage = RamUsage()
-    made = Client(Answers(tokens), Terms(price=1.0), usage)
+    made = Client(Answers(tokens), asking.spec(price=1.0), usage)
     made.embed(["one two three"], "passage")
     made.close()
 
@@ -254,14 +255,14 @@ def test_a_count_of_tokens_that_is_none_is_not_believed(tokens):
 @pytest.mark.parametrize("rows", [[[10**400] * 16] * 2, [[1e300] * 16] * 2, ["ab"] * 2, [[None] * 16] * 2], ids=repr)
 def test_numbers_that_are_none_are_garbled(rows):
     with pytest.raises(Garbled):
-        Client(Answers(rows=rows), Terms(), RamUsage()).embed(["a"], "passage")
+        Client(Answers(rows=rows), asking.spec(), RamUsage()).embed(["a"], "passage")
 
 
 @pytest.mark.parametrize(
     "error", [RecursionError("deep"), RuntimeError("?"), OSError("certificates"), ImportError("x")]
 )
 def test_whatever_a_client_raises_is_an_error_of_ours(error):
-    made = Client(Answers(error=error), Terms(), RamUsage())
+    made = Client(Answers(error=error), asking.spec(), RamUsage())
 
     with pytest.raises(Refused, match="failed"):
         made.embed(["a"], "passage")
@@ -339,7 +340,7 @@ class Locked(RamUsage):
 
 def test_an_answer_at_hand_is_not_lost_to_a_lock():
     usage = Locked()
-    made = Client(Answers(), Terms(), usage)
+    made = Client(Answers(), asking.spec(), usage)
 
     assert made.embed(["a"], "passage").shape == (1, 16)
     assert usage.lines()[0].error == "no answer yet"
@@ -398,11 +399,11 @@ def test_no_text_is_longer_than_was_set():
     from memory.embed.models import ModelProfile
     from memory.text.tokens import estimated
 
-    made = Client(Answers(), Terms(ModelProfile("q: ", "p: ", 12)), RamUsage())
+    made = Client(Answers(), asking.spec(ModelProfile("q: ", "p: ", 12)), RamUsage())
 
     assert all(estimated(f"p: {window}") <= 12 for window in made.windows("some words and more " * 30))
     with pytest.raises(Refused, match="no room"):
-        Client(Answers(), Terms(ModelProfile("a prefix of many words ", "", 6)), RamUsage()).windows("a")
+        Client(Answers(), asking.spec(ModelProfile("a prefix of many words ", "", 6)), RamUsage()).windows("a")
 
 
 def test_a_width_that_the_server_does_not_give_is_refused_and_says_what_to_set(tmp_path, provider):

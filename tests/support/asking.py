@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from memory.config.config import Config
 from memory.config.settings import EmbeddingSettings
+from memory.embed.models import ModelProfile
+from memory.embed.providers import ModelSpec
 from memory.embed.registry import Embedders
 from oracle.ram import RamStore
 
@@ -23,6 +25,11 @@ def settings(name: str, provider: Provider, **more: Any) -> EmbeddingSettings:
     patient = {"timeout_seconds": 60.0, "query_seconds": 60.0, "retries": 0}
     hosts = {"ollama_host": provider.url, "openai_base_url": f"{provider.url}/v1"}
     return EmbeddingSettings(**{"provider": name, "model": MODELS[name]} | hosts | patient | more)
+
+
+def spec(profile: ModelProfile | None = None, *, dimension: int = 0, **more: Any) -> ModelSpec:
+    """What a client asks a server for."""
+    return ModelSpec(EmbeddingSettings(**more), "test", profile or ModelProfile(), dimension)
 
 
 def embedders(name: str, provider: Provider, store: Store | None = None, **more: Any) -> Embedders:

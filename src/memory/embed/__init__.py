@@ -9,13 +9,25 @@ from memory.schema.space import Space, recipe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.embed.usage import ProcessStore
     from memory.schema.space import Vectors
+    from memory.store import Generation
+    from memory.store.vectors import Generations
 
 Role: TypeAlias = Literal["query", "passage"]
 """Some models embed queries and passages differently."""
 
 FINGERPRINT_TEXT = "The quick brown fox jumps over the lazy dog."
-"""A text that every model accepts; its vector is the model's fingerprint."""
+"""
+A text that every model accepts; its vector is the model's fingerprint.
+
+If it differs from the one stored with a generation, even months later, it is another model of the same name.
+"""
+
+RECHECK_SECONDS = 600.0
+"""Seconds after which a living process takes the fingerprint again."""
+
+_SAME = 0.98  # least cosine of a model with itself: runtimes and batches change the fourth digit
 
 
 class Embedder(Protocol):
@@ -94,3 +106,17 @@ def names(embedder: Embedder) -> Names:
 def space(embedder: Embedder) -> Space:
     """The space of an embedder's vectors. May probe the embedder for its dimension."""
     return Space(*names(embedder), embedder.dimension)
+
+
+def exchanged(generation: Generation, fingerprint: Vectors) -> bool:
+    """Whether the fingerprint that is stored for a generation, if one is, is that of another model."""
+    import numpy as np
+
+    former = np.frombuffer(generation.fingerprint, "<f4")
+    return bool(len(former)) and float(former @ fingerprint) < _SAME
+
+
+def mark(generations: Generations | ProcessStore, generation: Generation, fingerprint: Vectors) -> None:
+    """Store a fingerprint for a generation that has none."""
+    if not generation.fingerprint:
+        generations.mark(generation.id, fingerprint.astype("<f4").tobytes())

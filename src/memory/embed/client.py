@@ -10,13 +10,11 @@ from __future__ import annotations
 import random
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from memory.embed import FINGERPRINT_TEXT, names, space
-from memory.embed.fingerprint import RECHECK_SECONDS
-from memory.embed.models import ModelProfile
-from memory.embed.third_party import third_party, unit_rows
-from memory.embed.usage import Meter, current, utc_now
+from memory.embed import FINGERPRINT_TEXT, RECHECK_SECONDS, names, space
+from memory.embed.third_party import Meter, third_party, unit_rows
+from memory.embed.usage import CURRENT, utc_now
 from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, OverBudget, Refused, TooLong, Unreachable
 from memory.text.tokens import estimated, windows
 
@@ -25,8 +23,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.embed import Role
-    from memory.embed.fingerprint import Check
+    from memory.embed.providers import ModelSpec
     from memory.embed.remote import Remote, Reply
+    from memory.embed.third_party import Check
     from memory.schema.space import Vectors
     from memory.schema.usage import Budget
     from memory.store.usage import UsageLog
@@ -38,26 +37,6 @@ WIDEST = 16_384  # numbers in a vector whose width is not known yet
 WAIT, LONGEST_WAIT = 0.25, 20.0  # seconds before the second try, doubled for each further one up to the longest
 
 
-class Terms(NamedTuple):
-    """
-    How to ask a server; see the settings of the same names.
-
-    Attributes:
-        profile: What to put before texts, and how many tokens the model reads.
-        price: US dollars for a million tokens.
-        width: Requested width of the vectors; 0 is the model's own.
-    """
-
-    profile: ModelProfile = ModelProfile()
-    timeout_seconds: float = 30.0
-    query_seconds: float = 10.0
-    retries: int = 3
-    pause_seconds: float = 60.0
-    budget: Budget | None = None
-    price: float = 0.0
-    width: int = 0
-
-
 class Client:
     """An embedder that asks a server. Threads may share it."""
 
@@ -66,29 +45,33 @@ class Client:
     def __init__(
         self,
         remote: Remote,
-        terms: Terms,
+        spec: ModelSpec,
         log: UsageLog,
         *,
-        dimension: int | None = None,
+        budget: Budget | None = None,
         check: Check | None = None,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         """
         Args:
-            dimension: Width of the stored vectors of this model; None asks the server when needed.
+            spec: What to ask for and how. Its dimension is the width of the stored vectors of this model;
+                0 asks the server when needed.
+            budget: For a day (UTC).
             check: Gets the model's fingerprint from time to time, before vectors are returned; None accepts any.
         """
-        self._remote, self._terms = remote, terms
-        self._stored = self._dimension = dimension
+        self._remote, self._settings, self._profile = remote, spec.settings, spec.profile
+        self._stored = self._dimension = spec.dimension or None
         self._check, self._sleep = check, sleep
         self._checked_at = -RECHECK_SECONDS
         self.fingerprint: Vectors | None = None
         self.provider, self.model, self.host = remote.provider, remote.model, remote.host
-        self.passage_prefix = terms.profile.passage_prefix
+        self.passage_prefix = spec.profile.passage_prefix
         self.names = names(self)
-        budget, price, pause_seconds = terms.budget, terms.price, terms.pause_seconds
-        self.meter = Meter(self.names, self.host, log, budget=budget, price=price, pause_seconds=pause_seconds, now=now)
+        pause_seconds = spec.settings.pause_seconds
+        self.meter = Meter(
+            self.names, self.host, log, budget=budget, price=spec.price, pause_seconds=pause_seconds, now=now
+        )
 
     @property
     def dimension(self) -> int:
@@ -102,13 +85,13 @@ class Client:
         try:
             self.meter.check()
             with third_party(self.host):
-                return self._remote.loaded(min(1.0, self._terms.query_seconds))
+                return self._remote.loaded(min(1.0, self._settings.query_seconds))
         except EmbedError:
             return False
 
     def windows(self, text: str) -> Sequence[str]:
         """Slices that the model can read together with their prefix, by a cautious estimate."""
-        profile = self._terms.profile
+        profile = self._profile
         before = max(estimated(profile.query_prefix), estimated(profile.passage_prefix))
         if (room := profile.tokens - before - 2) < 1:
             hint = "Raise `embedding.max_tokens`, or set shorter prefixes."
@@ -175,9 +158,9 @@ class Client:
 
     def _with_retries(self, texts: Sequence[str], role: Role) -> Vectors:
         """Unit rows for texts, maybe one more for the fingerprint. Retries where that may help and time allows."""
-        reason = current()
+        reason = CURRENT.get()
         patience = reason.patience
-        for attempt in range(self._terms.retries + 1):
+        for attempt in range(self._settings.retries + 1):
             self.meter.check()
             begin = time.monotonic()
             try:
@@ -188,7 +171,7 @@ class Client:
                 # Someone who asked for just this has time for slow tries;
                 # a search that waited for one has waited enough.
                 patience -= wait + (0 if reason.asked else time.monotonic() - begin)
-                if attempt == self._terms.retries or patience < 0:
+                if attempt == self._settings.retries or patience < 0:
                     self.meter.open(error)
                     raise
                 self._sleep(wait)
@@ -196,7 +179,7 @@ class Client:
 
     def _request(self, texts: Sequence[str], role: Role) -> Vectors:
         """One request, reserved in the log before it is sent."""
-        profile = self._terms.profile
+        profile = self._profile
         before = profile.query_prefix if role == "query" else profile.passage_prefix
         inputs = [before + text for text in texts]
         # With all passages, and with a query from time to time: the server's model may be replaced while this
@@ -204,7 +187,7 @@ class Client:
         rechecks = role == "passage" or time.monotonic() - self._checked_at >= RECHECK_SECONDS
         if rechecks:
             inputs.append(profile.passage_prefix + FINGERPRINT_TEXT)
-        seconds = self._terms.timeout_seconds if current().asked else self._terms.query_seconds
+        seconds = self._settings.timeout_seconds if CURRENT.get().asked else self._settings.query_seconds
         with self.meter.call(inputs) as outcome:
             with third_party(self.host):
                 reply = self._remote.ask(inputs, seconds, self._most(len(inputs)))
@@ -218,7 +201,7 @@ class Client:
 
     def _most(self, count: int) -> int:
         """The most bytes that an answer with `count` vectors may have."""
-        return NUMBER_BYTES * count * (self._dimension or self._terms.width or WIDEST) + MORE_BYTES
+        return NUMBER_BYTES * count * (self._dimension or self._settings.dimensions or WIDEST) + MORE_BYTES
 
     def _vectors(self, reply: Reply, count: int) -> Vectors:
         """
@@ -230,11 +213,11 @@ class Client:
         """
         vectors = unit_rows(reply.rows, count, self.host)
         width = vectors.shape[1]
-        if self._terms.width not in (0, width):
+        if self._settings.dimensions not in (0, width):
             hint = (
                 "Set `embedding.dimensions` to 0, or to a width that the model and its server can shorten vectors to."
             )
-            raise Refused(f"{self.model} gives {width} dimensions, not {self._terms.width}", hint=hint)
+            raise Refused(f"{self.model} gives {width} dimensions, not {self._settings.dimensions}", hint=hint)
         if self._dimension is not None and width != self._dimension:
             if self._stored is None:
                 raise Garbled(f"{self.host} gave vectors of {width} dimensions, and of {self._dimension} before")

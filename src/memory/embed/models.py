@@ -1,10 +1,18 @@
-"""What embedding models need and can do, by name: prefixes, length, price."""
+"""What embedding models need and can do, by name: prefixes, length, price; and how they are loaded."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from memory.schema.errors import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 
 class ModelProfile(NamedTuple):
@@ -124,3 +132,29 @@ def profile(model: str) -> ModelProfile:
 def _patterns() -> tuple[tuple[re.Pattern[str], ModelProfile], ...]:
     # At first use: compiling all takes 2 ms, which a start without a model need not spend.
     return tuple((re.compile(rf"(?<![a-z0-9])(?:{pattern})(?![a-z0-9])"), entry) for pattern, entry in _MODELS)
+
+
+def tried_twice(load: Callable[[], T], *failures: type[Exception]) -> T:
+    """
+    Load a model, with a second try if it fails (CAP D39): a remote disk or a download may be back.
+
+    Args:
+        failures: The exceptions that are worth a second try, and that the second one raises.
+    """
+    try:
+        return load()
+    except failures:
+        return load()
+
+
+def library(name: str, what: str, hint: str) -> Any:
+    """
+    A module of a library that an extra installs.
+
+    Raises:
+        Refused: It is not installed: what is missing, and what to do.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise Refused(f"{what} is not installed: {error}", hint=hint) from error

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from memory.embed import fingerprint
+from memory.embed import exchanged, mark
 from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Maker, ModelSpec, spec_of, token_counter
-from memory.embed.third_party import guarded_counter
+from memory.embed.third_party import third_party
 from memory.embed.usage import check_circuit, utc_now
 from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
 from memory.schema.space import Space
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
     from memory.config.settings import EmbeddingSettings
     from memory.embed import Embedder, Names
     from memory.embed.client import Client, WithFallback
-    from memory.embed.fingerprint import EmbedderStore
     from memory.embed.third_party import Metered
+    from memory.embed.usage import ProcessStore
     from memory.schema.space import Vectors
-    from memory.store import Generation
+    from memory.store import Generation, Store
 
 MeteredEmbedder: TypeAlias = "Metered | Client | WithFallback"
 """
@@ -49,7 +48,7 @@ class Embedders:
     def __init__(
         self,
         settings: EmbeddingSettings,
-        store: EmbedderStore,
+        store: Store | ProcessStore,
         *,
         embedder: Embedder | None = None,
         key: str | None = None,
@@ -67,10 +66,9 @@ class Embedders:
         self._tokens: Callable[[str], int] | None = getattr(embedder, "tokens", None)
         self.enabled = embedder is not None or settings.provider != "none"
         self.local = embedder is not None or settings.provider not in SERVERS
-        # The configured embedder, if nothing stored can change how it is made.
-        self._lasting: MeteredEmbedder | None = self._given
+        self._lasting: MeteredEmbedder | None = self._given  # the configured one, if nothing stored can change it
         self._embedders: dict[ModelSpec, tuple[MeteredEmbedder, int]] = {}  # each with the width it was made for
-        self._queries: OrderedDict[tuple[Space, str, bytes], Vectors] = OrderedDict()
+        self._queries: dict[tuple[Space, str, bytes], Vectors] = {}
         self._lock = threading.Lock()
 
     @cached_property
@@ -96,7 +94,8 @@ class Embedders:
         """
         if self._given is None:
             return token_counter(self._settings)
-        return None if self._tokens is None else guarded_counter(self._tokens)
+        tokens = self._tokens
+        return None if tokens is None else third_party("counting tokens")(lambda text: int(tokens(text)))
 
     def check_circuit(self, text: str) -> None:
         """
@@ -111,9 +110,11 @@ class Embedders:
         active, _ = self._living()
         if active is not None and (active.space.provider != settings.provider or self._asked(active.space, text)):
             return
-        from memory.embed.remote import host_of
+        from memory.embed.remote import urls
 
-        check_circuit(self._store.usage.circuit(host_of(settings.provider, settings)), self.now())
+        setting = settings.ollama_host if settings.provider == "ollama" else settings.openai_base_url
+        _, host = urls(settings.provider, setting)
+        check_circuit(self._store.usage.circuit(host), self.now())
 
     def configured(self) -> MeteredEmbedder:
         """
@@ -167,10 +168,9 @@ class Embedders:
         """
         configured = self.configured()
         active, building = self._living()
-        spaces = [one.space for one in (active, building) if one is not None]
-        if active is not None and not any(self._is_of(configured, space) for space in spaces):
-            raise self._mismatch(active.space, configured)
-        return configured
+        if active is None or any(one and self._is_of(configured, one.space) for one in (active, building)):
+            return configured
+        raise self._mismatch(active.space, configured)
 
     def of(self, target: Space) -> MeteredEmbedder:
         """
@@ -181,9 +181,9 @@ class Embedders:
         """
         if self.enabled and self._is_of(configured := self.configured(), target):
             return configured
-        settings = replace(self._settings, provider=target.provider, model=target.model, dimensions=0, max_tokens=0)
-        if target.model.startswith("text-embedding-3") or self._settings.dimensions == target.dimension:
-            settings = replace(settings, dimensions=target.dimension)
+        shortened = target.model.startswith("text-embedding-3") or self._settings.dimensions == target.dimension
+        width = target.dimension if shortened else 0
+        settings = replace(self._settings, provider=target.provider, model=target.model, dimensions=width, max_tokens=0)
         # The prefix is part of a space, but a space does not name it: try the settings', the model's own, and none.
         for prefix in dict.fromkeys((self._settings.passage_prefix, "auto", "")):
             embedder = self._of(spec_of(replace(settings, passage_prefix=prefix, query_prefix="auto"), self._key))
@@ -193,8 +193,7 @@ class Embedders:
 
     def outdated(self) -> bool:
         """
-        Whether the stored vectors are of another model than the settings name.
-        Makes and imports nothing for our own providers.
+        Whether the stored vectors are of another model than the settings name; makes nothing for our own providers.
 
         Raises:
             Refused: The configured model is a plug-in that cannot be used.
@@ -222,7 +221,7 @@ class Embedders:
     @property
     def price(self) -> float:
         """US dollars for a million tokens of the configured model; 0 if unknown."""
-        return self._settings.price or self._spec.profile.price
+        return self._spec.price
 
     def write(self) -> None:
         """Write what is not in the usage log yet."""
@@ -232,14 +231,11 @@ class Embedders:
         """Store the configured embedder's fingerprint with its generations that have none, if it was taken."""
         embedder = self.configured()
         if embedder.fingerprint is not None:
-            fingerprint.keep(self._store.generations, embedder, embedder.fingerprint)
-
-    # Queries -------------------------------------------------------------
+            self._check(embedder, embedder.fingerprint)
 
     def query(self, embedder: MeteredEmbedder, text: str) -> tuple[Vectors, bool]:
         """
-        The vector of a query, shape (dimension,), cached if it was asked before;
-        and whether all of the query was read.
+        The vector of a query, shape (dimension,), cached if it was asked before, and whether all of it was read.
 
         A query longer than the model reads is embedded by its first window.
         """
@@ -247,14 +243,14 @@ class Embedders:
         key = (space, text, self._stamp(space))
         windows = embedder.windows(text)
         with self._lock:
-            if (vector := self._queries.get(key)) is not None:
-                self._queries.move_to_end(key)
+            vector = self._queries.get(key)
         if vector is None:
             vector = embedder.embed(windows[:1], "query")[0]
-            with self._lock:
-                self._queries[key] = vector
-                if len(self._queries) > CACHED:
-                    self._queries.popitem(last=False)
+        with self._lock:
+            self._queries.pop(key, None)
+            self._queries[key] = vector  # last, because the first is forgotten first
+            if len(self._queries) > CACHED:
+                del self._queries[next(iter(self._queries))]
         return vector, len(windows) == 1
 
     def forget_queries(self) -> None:
@@ -268,19 +264,14 @@ class Embedders:
             return any(key[:2] == (space, text) for key in self._queries)
 
     def _stamp(self, space: Space) -> bytes:
-        """
-        What tells the model of the stored vectors from another of its name;
-        empty if the model cannot be replaced.
-        """
+        """What tells the model of the stored vectors from another of its name; empty if it cannot be replaced."""
         if self._given is not None or space.provider in LASTING:
             return b""
-        return fingerprint.stamp(self._store.generations, space)
+        return b"".join(one.fingerprint for one in self._store.generations.every() if one.space == space)
 
     def close(self) -> None:
         """Write what is not in the usage log yet, and hang up."""
         self._maker.close()
-
-    # Making them ---------------------------------------------------------
 
     def _of(self, spec: ModelSpec) -> MeteredEmbedder:
         # Asking a server for its width would cost a request, and loading a model seconds.
@@ -297,11 +288,9 @@ class Embedders:
                 self._embedders[spec] = (embedder, dimension)
             return embedder
 
-    # What is stored ------------------------------------------------------
-
     def _living(self) -> tuple[Generation | None, Generation | None]:
         """The active generation, and the one being built."""
-        by_state = {str(generation.state): generation for generation in self._store.generations.every()}
+        by_state = {str(one.state): one for one in self._store.generations.every()}
         return by_state.get("active"), by_state.get("building")
 
     def _is_of(self, embedder: MeteredEmbedder, space: Space) -> bool:
@@ -311,11 +300,10 @@ class Embedders:
         Raises:
             SpaceMismatch: They were, until another process found that the model was replaced.
         """
-        if embedder.names != space[:3] or embedder.dimension != space.dimension:
-            return False
-        if embedder.fingerprint is not None:
+        same = embedder.names == space[:3] and embedder.dimension == space.dimension
+        if same and embedder.fingerprint is not None:
             self._check(embedder, embedder.fingerprint)
-        return True
+        return same
 
     def _mismatch(self, stored: Space, embedder: MeteredEmbedder) -> SpaceMismatch:
         if embedder.names == stored[:3]:
@@ -331,12 +319,11 @@ class Embedders:
             Refused: The settings expect another width of the model that they name.
         """
         expected = self._settings.expected_dimension
-        if not expected or dimension == expected or embedder.provider != self._settings.provider:
-            return
-        raise Refused(
-            f"{embedder.names} gives vectors of {dimension} dimensions; {expected} are expected",
-            hint="Set `embedding.expected_dimension` ($EMBEDDING_DIM) to that, to 0, or name another model.",
-        )
+        if expected and dimension != expected and embedder.provider == self._settings.provider:
+            hint = "Set `embedding.expected_dimension` ($EMBEDDING_DIM) to that, to 0, or name another model."
+            raise Refused(
+                f"{embedder.names} gives vectors of {dimension} dimensions; {expected} are expected", hint=hint
+            )
 
     def _check(self, embedder: MeteredEmbedder, vector: Vectors) -> None:
         """
@@ -347,4 +334,13 @@ class Embedders:
             SpaceMismatch: It differs from the fingerprint stored with the vectors of its space.
         """
         self._expect(embedder, len(vector))
-        fingerprint.compare(self._store.generations, embedder, vector)
+        own = Space(*embedder.names, embedder.dimension)
+        for generation in self._store.generations.every():
+            if generation.space != own:
+                continue
+            if exchanged(generation, vector):
+                where = f" at {embedder.host}" if embedder.host else ""
+                error = SpaceMismatch(own, f"other vectors under the same name{where}")
+                error.hint = "Was the model exchanged? `memory reindex` embeds all with it."
+                raise error
+            mark(self._store.generations, generation, vector)

@@ -1,19 +1,25 @@
-"""A server that embeds texts: what is special to a provider, its URL, and what its status codes mean."""
+"""A server that embeds texts: its URL, what its status codes mean, and limits on the time and memory of a call."""
 
 from __future__ import annotations
 
 import os
 import re
+import threading
+import zlib
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from importlib import import_module
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from memory.schema.errors import Garbled, Refused, TooLong, Unfit, Unreachable
+from memory.embed.third_party import third_party
+from memory.schema.errors import Error, Garbled, Refused, TooLong, Unfit, Unreachable
 from memory.schema.limits import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
 
-    from memory.config.settings import EmbeddingSettings
     from memory.schema.errors import EmbedError
 
 OPENAI = "https://api.openai.com/v1"
@@ -27,6 +33,14 @@ _TOO_LONG = re.compile(
 )
 LONGEST_WAIT = 3600.0  # seconds, even if a server asks for more
 _MESSAGE = 300  # characters of a server's message that are repeated
+
+HEADERS = {"Accept-Encoding": "gzip"}
+"""The only encoding we announce: gzip, which is unpacked here piece by piece."""
+
+_PACKED = {"gzip", "x-gzip"}
+_EITHER = 32 + zlib.MAX_WBITS  # accepts a gzip or a zlib header
+
+T = TypeVar("T")
 
 
 class Reply(NamedTuple):
@@ -84,16 +98,22 @@ class Remote(Protocol):
         ...
 
 
-def ollama_url(host: str) -> str:
-    """Ollama's URL: from the setting, else from `$OLLAMA_HOST`, else on this machine."""
-    url = host or os.environ.get("OLLAMA_HOST", "") or "127.0.0.1"
-    return url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  # where a server binds, not where it is
+def urls(provider: str, setting: str) -> tuple[str, str]:
+    """
+    The URL of Ollama, or else of a server like OpenAI's; and the same, safe to show.
 
+    It is that of the setting, else of `$OLLAMA_HOST` or `$OPENAI_BASE_URL`, else on this machine or OpenAI's own.
 
-def openai_url(base_url: str) -> str:
-    """The URL of OpenAI or a compatible server: from the setting, else from `$OPENAI_BASE_URL`, else OpenAI's own."""
-    url = base_url or os.environ.get("OPENAI_BASE_URL", "") or OPENAI
-    return url if "://" in url else f"https://{url}"
+    Raises:
+        Refused: It is not the URL of a server.
+    """
+    if provider == "ollama":
+        url = setting or os.environ.get("OLLAMA_HOST", "") or "127.0.0.1"
+        url = url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  # where a server binds, not where it is
+        return url, safe_url(url, "embedding.ollama_host", port=OLLAMA_PORT)
+    url = setting or os.environ.get("OPENAI_BASE_URL", "") or OPENAI
+    url = url if "://" in url else f"https://{url}"
+    return url, safe_url(url, "embedding.openai_base_url")
 
 
 def safe_url(url: str, setting: str, *, port: int | None = None) -> str:
@@ -115,43 +135,6 @@ def safe_url(url: str, setting: str, *, port: int | None = None) -> str:
     scheme, name, number, path = match.groups()
     number = number or (port if scheme is None else None)
     return f"{scheme or 'http'}://{name}{f':{number}' if number else ''}{(path or '').rstrip('/')}"
-
-
-def secret(text: str, variable: str) -> str:
-    """
-    A key ready to send, without the line end that a file leaves on it.
-
-    Raises:
-        Refused: It cannot be sent. The message does not repeat it.
-    """
-    key = text.strip()
-    if not (key.isascii() and key.isprintable()):
-        hint = "A key is one line of plain letters, digits and signs."
-        raise Refused(f"the key in {variable} holds what cannot be sent", hint=hint)
-    return key
-
-
-def mask_keys(text: str, *keys: str) -> str:
-    """A message of a server or client without keys: some repeat them, in full, in part or in quotes."""
-    for key in filter(None, keys):
-        for spelling in {key, repr(key)[1:-1]}:
-            text = text.replace(spelling, "…")
-    return re.sub(r"\b(sk|pk|key)-[\w*.-]{4,}", "…", text)
-
-
-def host_of(provider: str, settings: EmbeddingSettings) -> str:
-    """
-    The URL of a provider's server, safe to show; empty for a provider without one.
-
-    Raises:
-        Refused: The setting is not a URL.
-    """
-    match provider:
-        case "ollama":
-            return safe_url(ollama_url(settings.ollama_host), "embedding.ollama_host", port=OLLAMA_PORT)
-        case "openai":
-            return safe_url(openai_url(settings.openai_base_url), "embedding.openai_base_url")
-    return ""
 
 
 def failure(status: int, message: str, *, host: str, headers: Mapping[str, str], hint: str) -> EmbedError:
@@ -193,3 +176,159 @@ def _after(header: str | None) -> float | None:
     except (ValueError, OverflowError):
         return None
     return min(LONGEST_WAIT, max(0.0, remaining))
+
+
+class Limits:
+    """
+    The time and bytes left to the current call of a client.
+
+    Attributes:
+        most: Most bytes of the answer, unpacked.
+    """
+
+    __slots__ = ("_seconds", "_until", "host", "most")
+
+    def __init__(self, host: str) -> None:
+        self.host, self.most = host, 0
+        self._seconds = self._until = 0.0
+
+    def begin(self, seconds: float, most: int) -> None:
+        """Start the limits of a call."""
+        self._seconds, self._until, self.most = seconds, monotonic() + seconds, most
+
+    def late(self) -> Unreachable:
+        """The error for an answer that did not come in time."""
+        return Unreachable(f"{self.host} did not answer within {self._seconds:g} s")
+
+    def take(self, response: Any) -> None:
+        """
+        Read an answer within the limits, in place of its client: a response hook of httpx.
+
+        Args:
+            response: A `Response` of httpx, or of the copy that a client brings.
+
+        Raises:
+            Unreachable: It did not arrive in time.
+            Garbled: It is too long, or has an encoding that was not requested.
+        """
+        packed = response.headers.pop("content-encoding", "identity").strip().lower()
+        if packed not in {"identity", "", *_PACKED}:
+            raise Garbled(f"{self.host} sent an answer packed as {packed[:40]!r}, which was not asked for")
+        content = b"".join(self._unpacked(response) if packed in _PACKED else self._pieces(response))
+        response.stream.close()
+        # openai 3 has its own httpx, as httpx2.
+        library = import_module(type(response).__module__.partition(".")[0])
+        response.stream = library.ByteStream(content)
+
+    def _pieces(self, response: Any) -> Iterator[bytes]:
+        """The answer, piece by piece, within the limits."""
+        remaining = self.most
+        for piece in response.stream:
+            remaining -= len(piece)
+            self._check(remaining)
+            yield piece
+
+    def _unpacked(self, response: Any) -> Iterator[bytes]:
+        """The answer unpacked. It may grow a thousandfold, so bytes are counted before they are in memory."""
+        unpacking, remaining = zlib.decompressobj(_EITHER), self.most
+        for piece in self._pieces(response):
+            try:
+                out = unpacking.decompress(piece, remaining + 1)
+            except zlib.error as error:
+                raise Garbled(f"{self.host} sent an answer that cannot be unpacked: {error}") from error
+            remaining -= len(out)
+            self._check(remaining)
+            yield out
+        if not unpacking.eof:
+            raise Garbled(f"{self.host} sent an answer that ends in the middle")
+
+    def _check(self, remaining: int) -> None:
+        if remaining < 0:
+            raise Garbled(f"{self.host} sent an answer of more than {self.most:,} bytes: no vectors take so many")
+        if monotonic() > self._until:
+            raise self.late()
+
+
+class Connections:
+    """
+    Clients of one server, each with its own connection, made when needed. Threads may share it.
+
+    Each client serves one call at a time, in its own thread, so that closing it breaks off a call that takes too
+    long and no other. The clients' own timeouts would not do: they hold for one step each,
+    so a server that sends a byte now and then never exceeds them, and a name lookup has none.
+    """
+
+    def __init__(
+        self, host: str, connect: Callable[[float, Limits], Any], mask: Callable[[str], str] = lambda text: text
+    ) -> None:
+        """
+        Args:
+            connect: Makes a client for calls of so many seconds; `Limits.take` must read its answers.
+            mask: Removes keys from what a client raises.
+        """
+        self._host, self._connect, self._mask = host, connect, mask
+        self._idle: dict[float, list[tuple[Any, Limits]]] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, question: Callable[[Any], T], seconds: float, most: int) -> T:
+        """
+        Ask a client a question and return its answer.
+
+        Args:
+            seconds: For everything: name lookup, connection, request, headers and body.
+            most: Most bytes of the answer, unpacked.
+
+        Raises:
+            Unreachable: Time is up.
+            Error: What the question raises; `Refused` for anything that is not one of our errors.
+        """
+        client, limits = self._client(seconds)
+        limits.begin(seconds, most)
+        answer = self._begun(lambda: question(client))
+        try:
+            answer.exception(seconds)
+        except TimeoutError:
+            raise limits.late() from None
+        finally:  # also when interrupted
+            if answer.done():
+                with self._lock:
+                    self._idle.setdefault(seconds, []).append((client, limits))
+            else:
+                self._hang_up(client)
+        return answer.result()
+
+    def _begun(self, call: Callable[[], T]) -> Future[T]:
+        """A call in its own daemon thread: nothing has to wait for it, not even the end of the process."""
+        from concurrent.futures import Future  # brings `logging` along, as the clients of servers do when they are made
+
+        answer: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                with third_party(self._host, self._mask):
+                    answer.set_result(call())
+            except Error as error:
+                answer.set_exception(error)
+
+        threading.Thread(target=run, name="memory-request", daemon=True).start()
+        return answer
+
+    def close(self) -> None:
+        """Hang up; the next call connects again."""
+        with self._lock:
+            idle, self._idle = self._idle, {}
+        for some in idle.values():
+            for client, _ in some:
+                self._hang_up(client)
+
+    def _client(self, seconds: float) -> tuple[Any, Limits]:
+        with self._lock:
+            if some := self._idle.get(seconds):
+                return some.pop()
+        limits = Limits(self._host)
+        with third_party(self._host, self._mask):
+            return self._connect(seconds, limits), limits
+
+    def _hang_up(self, client: Any) -> None:
+        with suppress(Refused), third_party(self._host):
+            client.close()

@@ -1,28 +1,41 @@
-"""Calls into code that is not ours (plug-ins, passed embedders, providers' clients): errors, values and costs."""
+"""
+Calls into code that is not ours (plug-ins, passed embedders, providers' clients): errors, values and costs.
+
+The meter of an embedder allows, counts and records its calls; see `memory.embed.usage` for what they are made for.
+"""
 
 from __future__ import annotations
 
+import os
+import threading
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypeAlias
 
-from memory.embed import FINGERPRINT_TEXT, names
-from memory.embed.fingerprint import RECHECK_SECONDS
-from memory.embed.usage import Meter, utc_now
-from memory.schema.errors import Error, Garbled, Raised, Unreachable
+from memory.embed import FINGERPRINT_TEXT, RECHECK_SECONDS, names
+from memory.embed.usage import CURRENT, check_circuit, utc_now
+from memory.schema.errors import EmbedError, Error, Garbled, OverBudget, Raised, StoreError, Unreachable
 from memory.schema.limits import printable
+from memory.schema.usage import Call, OpenCircuit
+from memory.text.tokens import estimated_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from datetime import datetime
 
-    from memory.embed import Embedder, Role
-    from memory.embed.fingerprint import Check
+    from memory.embed import Embedder, Names, Role
+    from memory.embed.registry import MeteredEmbedder
     from memory.schema.space import Vectors
     from memory.schema.usage import Budget
     from memory.store.usage import UsageLog
 
-T = TypeVar("T")
+Check: TypeAlias = "Callable[[MeteredEmbedder, Vectors], None]"
+"""Gets an embedder and its fingerprint; raises `SpaceMismatch` if the model changed."""
+
+UNWRITTEN = 64  # calls inside this process that are collected before they are written
+LONGEST_PAUSE = 900.0  # seconds, even if a server asks for more
 
 
 @contextmanager
@@ -45,30 +58,6 @@ def third_party(whose: str, mask: Callable[[str], str] = lambda text: text) -> G
     except Exception as error:
         cause = printable(mask(f"{type(error).__name__}: {error}"))[:300]
         raise Raised(f"{whose} failed: {cause}") from error
-
-
-def tried_twice(load: Callable[[], T], *failures: type[Exception]) -> T:
-    """
-    Load a model, with a second try if it fails (CAP D39): a remote disk or a download may be back.
-
-    Args:
-        failures: The exceptions that are worth a second try.
-        failures: What it raises then.
-    """
-    try:
-        return load()
-    except failures:
-        return load()
-
-
-def guarded_counter(tokens: Callable[[str], int]) -> Callable[[str], int]:
-    """A third-party token counter that raises Refused, whatever goes wrong in it."""
-
-    def count(text: str) -> int:
-        with third_party("counting tokens"):
-            return int(tokens(text))
-
-    return count
 
 
 def unit_rows(rows: object, count: int, whose: str, dimension: int | None = None) -> Vectors:
@@ -105,6 +94,169 @@ def unit_rows(rows: object, count: int, whose: str, dimension: int | None = None
     return unit
 
 
+@dataclass(slots=True)
+class Outcome:
+    """
+    The result of a call.
+
+    Attributes:
+        tokens: Our estimate, until replaced by the server's count.
+    """
+
+    tokens: int
+    error: str = "interrupted"
+
+
+class Meter:
+    """
+    The calls of one embedder: its circuit breaker, its budget and its lines in the usage log.
+
+    Nothing is sent to a host before it is reserved. Recording the result must not cost the answer:
+    if the store is busy, it is recorded with the next call, or by `write`.
+    Calls inside this process have no circuit breaker and no budget. They are collected and written together, so that a
+    search need not wait for the log. If the process is killed first, they are lost; nothing of them left the machine.
+    The circuit is open while a host that did not answer is left alone, by every process with the same store.
+    Nygard, Release It! (2007), chapter 5.
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        host: str,
+        log: UsageLog,
+        *,
+        budget: Budget | None = None,
+        price: float = 0.0,
+        pause_seconds: float = 0.0,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """
+        Args:
+            host: Empty for an embedder in this process.
+            budget: For a day (UTC).
+            price: US dollars for a million tokens.
+            pause_seconds: How long to leave a host alone that does not answer; 0 always asks it.
+        """
+        self._names, self._host, self._log, self._now = names, host, log, now
+        self._budget, self._price, self._pause_seconds = budget, price, pause_seconds
+        self._circuit: OpenCircuit | None = None
+        self._unwritten: list[Call] = []
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    @contextmanager
+    def call(self, texts: Sequence[str]) -> Generator[Outcome]:
+        """
+        Make a call with these texts inside: reserved before, recorded after; an answer closes the circuit.
+
+        A call inside this process that fails is not recorded.
+
+        Raises:
+            OverBudget: The day's budget does not allow it.
+            EmbedError: It cannot be reserved.
+        """
+        tokens = estimated_sum(texts)
+        call = Call(self._now(), *self._names[:2], CURRENT.get().name, self._host, texts=len(texts), tokens=tokens)
+        if self._host:
+            call = self._reserved(call._replace(bytes_out=sum(len(text.encode()) for text in texts)))
+        outcome = Outcome(tokens)
+        begin = time.perf_counter()
+        try:
+            yield outcome
+            outcome.error = ""
+        except Error as error:
+            outcome.error = printable(str(error))
+            raise
+        finally:
+            if self._host or not outcome.error:
+                seconds, tokens = time.perf_counter() - begin, outcome.tokens
+                self._keep(call._replace(tokens=tokens, seconds=seconds, cost=self._cost(tokens), error=outcome.error))
+        self._close()
+
+    def _reserved(self, call: Call) -> Call:
+        """The call with its id in the log."""
+        self.write()
+        call = call._replace(cost=self._cost(call.tokens), error="no answer yet")
+        try:
+            id = self._log.reserve_call(call, self._budget)
+        except StoreError as error:
+            raise EmbedError(f"nothing was sent, for it could not be entered in the ledger: {error}") from error
+        if id is None:
+            hint = "Raise `embedding.daily_budget`, set `embedding.fallback`, or wait for the next day (UTC)."
+            raise OverBudget(f"the budget of {self._budget} a day for {self._host} is spent", hint=hint)
+        return call._replace(id=id)
+
+    def _cost(self, tokens: int) -> float:
+        return tokens * self._price / 1_000_000
+
+    def _keep(self, call: Call) -> None:
+        """Write a call: at once if it left this process, otherwise together with later ones."""
+        with self._lock:
+            self._unwritten.append(call)
+            count = len(self._unwritten)
+        if self._host or count >= UNWRITTEN:
+            self.write()
+
+    def write(self) -> None:
+        """Write what is not in the log yet; what cannot be written now waits for the next time."""
+        with self._lock:
+            calls, self._unwritten = self._unwritten, []
+        if not calls or self._process != os.getpid():
+            return  # nothing to write, or the calls of the parent process, which writes them itself
+        left = self._recorded(calls) if self._host else self._added(calls)
+        if left:
+            with self._lock:
+                self._unwritten = [*left, *self._unwritten]
+
+    def _recorded(self, calls: list[Call]) -> list[Call]:
+        """Record the results of reserved calls; returns those that could not be recorded."""
+        for number, one in enumerate(calls):
+            try:
+                self._log.record_call(one.id, tokens=one.tokens, seconds=one.seconds, cost=one.cost, error=one.error)
+            except StoreError:
+                return calls[number:]
+        return []
+
+    def _added(self, calls: list[Call]) -> list[Call]:
+        """Add calls inside this process to the log; returns those that could not be added, of very many the latest."""
+        try:
+            self._log.add_calls(calls)
+        except StoreError:
+            return calls[-10 * UNWRITTEN :]
+        return []
+
+    def check(self) -> None:
+        """
+        Raise if the host should be left alone.
+
+        Raises:
+            Unreachable: The circuit is open, and no person is waiting for just this.
+            EmbedError: The state of the circuit cannot be read.
+        """
+        try:
+            self._circuit = self._log.circuit(self._host)
+        except StoreError as error:
+            raise EmbedError(f"nothing was sent, for the ledger cannot be read: {error}") from error
+        if not CURRENT.get().asked:
+            check_circuit(self._circuit, self._now())
+
+    def open(self, error: Unreachable) -> None:
+        """Leave the host alone for a while, in all processes."""
+        if not self._host or not self._pause_seconds:
+            return
+        pause = min(LONGEST_PAUSE, max(self._pause_seconds, error.after or 0))
+        self._circuit = OpenCircuit(self._host, self._now() + timedelta(seconds=pause), printable(str(error)))
+        with suppress(StoreError):  # other processes then find out for themselves
+            self._log.set_circuit(self._host, self._circuit)
+
+    def _close(self) -> None:
+        """After an answer, let everyone ask the host again."""
+        if self._circuit is not None:
+            with suppress(StoreError):  # else the next answer tries again
+                self._log.set_circuit(self._host, None)
+                self._circuit = None
+
+
 class Metered:
     """
     Any embedder that is not a `Client`: its exceptions become errors of ours, and its vectors are checked.
@@ -127,7 +279,7 @@ class Metered:
     ) -> None:
         """
         Args:
-            budget, pause_seconds: For an embedder that sends texts; see `memory.embed.client.Terms`.
+            budget, pause_seconds: For an embedder that sends texts; see the settings of these names.
             check: Gets the model's fingerprint from time to time, before vectors are returned;
                 None for models that cannot change under their name.
         """

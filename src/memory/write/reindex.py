@@ -7,8 +7,7 @@ from datetime import timedelta
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import FINGERPRINT_TEXT, space
-from memory.embed.fingerprint import exchanged, mark
+from memory.embed import FINGERPRINT_TEXT, exchanged, mark, space
 from memory.embed.providers import LASTING
 from memory.embed.usage import PROBE, REINDEX, purpose
 from memory.schema.errors import NotFound, StoreBusy

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from asking import MODELS, embedders
+from asking import MODELS, embedders, spec
 from provider import Provider
 
 from faults import (
@@ -30,8 +30,7 @@ from faults import (
     rate_limited,
 )
 from memory.embed import space
-from memory.embed.client import Client, Terms
-from memory.embed.models import ModelProfile
+from memory.embed.client import Client
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.remote import Reply, failure, safe_url
 from memory.embed.usage import BACKFILL, EMBED, REINDEX, purpose
@@ -244,7 +243,7 @@ def test_a_wrong_key_is_refused_and_never_repeated(provider, store):
 
 
 def test_openai_itself_is_not_asked_without_a_key(monkeypatch, store):
-    from memory.embed.providers.openai import OpenAI
+    from memory.embed.providers.servers import OpenAI
 
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(Refused, match="no key") as caught:
@@ -279,7 +278,7 @@ class Server:
 
 def test_retry_after_is_waited_for_when_a_person_waits_for_just_this(store):
     server, slept = Server(Unreachable("busy", after=7.0)), []
-    made = Client(server, Terms(retries=3), store.usage, sleep=slept.append)
+    made = Client(server, spec(retries=3), store.usage, sleep=slept.append)
 
     with purpose(EMBED):
         made.embed(["a"], "passage")
@@ -290,7 +289,7 @@ def test_retry_after_is_waited_for_when_a_person_waits_for_just_this(store):
 
 def test_a_search_does_not_wait_for_retry_after(store):
     server, slept = Server(Unreachable("busy", after=7.0)), []
-    made = Client(server, Terms(retries=3), store.usage, sleep=slept.append, dimension=16)
+    made = Client(server, spec(retries=3, dimension=16), store.usage, sleep=slept.append)
 
     with pytest.raises(Unreachable):
         made.embed(["a"], "query")
@@ -301,7 +300,7 @@ def test_a_search_does_not_wait_for_retry_after(store):
 
 def test_waits_grow_and_end(store):
     server, slept = Server(*[Unreachable("down")] * 10), []
-    made = Client(server, Terms(retries=4), store.usage, sleep=slept.append)
+    made = Client(server, spec(retries=4), store.usage, sleep=slept.append)
 
     with purpose(REINDEX), pytest.raises(Unreachable):
         made.embed(["a"], "passage")
@@ -360,7 +359,7 @@ def test_when_its_time_is_over_a_server_is_asked_again(store):
     store.usage.set_circuit(
         "http://test", OpenCircuit("http://test", datetime.now(UTC) - timedelta(seconds=1), "was down")
     )
-    made = Client(server, Terms(), store.usage)
+    made = Client(server, spec(), store.usage)
 
     made.embed(["a"], "query")
 
@@ -369,7 +368,7 @@ def test_when_its_time_is_over_a_server_is_asked_again(store):
 
 def test_without_a_pause_every_search_asks(store):
     server = Server(*[Unreachable("down")] * 3)
-    made = Client(server, Terms(retries=0, pause_seconds=0), store.usage, dimension=16)
+    made = Client(server, spec(retries=0, pause_seconds=0, dimension=16), store.usage)
 
     for _ in range(3):
         with pytest.raises(Unreachable):
@@ -413,7 +412,7 @@ def test_a_request_is_in_the_ledger_before_it_is_sent(provider, store, name):
             seen.extend(store.usage.lines())
             return super().ask(texts, seconds, most)
 
-    Client(Looking(), Terms(), store.usage, dimension=16).embed(["a secret"], "query")
+    Client(Looking(), spec(dimension=16), store.usage).embed(["a secret"], "query")
 
     assert [(line.texts, line.error) for line in seen] == [(2, "no answer yet")]
 
@@ -440,7 +439,7 @@ def test_a_spent_budget_sends_nothing_more(provider, store, name):
 
 
 def test_a_budget_of_tokens_is_not_exceeded_by_the_estimate(store):
-    made = Client(Server(), Terms(budget=Budget(tokens=40)), store.usage, dimension=16)
+    made = Client(Server(), spec(dimension=16), store.usage, budget=Budget(tokens=40))
     made.embed(["a"], "query")
 
     with pytest.raises(OverBudget):
@@ -630,7 +629,7 @@ def test_a_local_model_opens_no_socket_and_its_ledger_says_0_bytes(monkeypatch, 
 
 
 def test_ollamas_host_comes_from_the_setting_then_the_environment_then_is_here(monkeypatch):
-    from memory.embed.providers.ollama import Ollama
+    from memory.embed.providers.servers import Ollama
 
     monkeypatch.setenv("OLLAMA_HOST", "0.0.0.0:9999")
     assert Ollama("nomic-embed-text", host="gpu-box").host == "http://gpu-box:11434"
@@ -648,5 +647,5 @@ def test_an_error_of_the_ledger_sends_nothing(provider):
 
     server = Server()
     with pytest.raises(EmbedError, match="ledger"):
-        Client(server, Terms(ModelProfile()), Locked(), dimension=16).embed(["a"], "query")
+        Client(server, spec(dimension=16), Locked()).embed(["a"], "query")
     assert server.asked == 0

@@ -14,8 +14,8 @@ import pytest
 from memory.embed.local.embedder import LocalEmbedder
 from memory.embed.local.minilm import network
 from memory.embed.local.wordpiece import tokenizer
+from memory.embed.models import tried_twice
 from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
-from memory.embed.third_party import tried_twice
 from memory.schema.errors import Refused
 
 if TYPE_CHECKING:

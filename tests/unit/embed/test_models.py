@@ -113,7 +113,7 @@ def test_a_prefix_leaves_room_for_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "modules", ["memory.embed.models, memory.text.tokens", "memory.embed.client, memory.embed.providers.ollama"]
+    "modules", ["memory.embed.models, memory.text.tokens", "memory.embed.client, memory.embed.providers.servers"]
 )
 def test_knowing_models_loads_nothing_heavy(modules: str) -> None:
     """Nor does a server's client before it is asked: what is saved may wait for its vectors."""

@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 
 from faults import Drip, Flood, Status
 from memory.embed.client import MORE_BYTES, NUMBER_BYTES
-from memory.embed.transport import Connections, Limits
+from memory.embed.remote import Connections, Limits
 from memory.schema.errors import Garbled, Refused, Unreachable
 from oracle.ram import RamStore
 
@@ -80,7 +80,7 @@ def test_a_connection_that_is_not_taken_is_given_up() -> None:
             one.connect_ex(listening.getsockname())
             waiting.append(one)
         port = listening.getsockname()[1]
-        from memory.embed.providers.ollama import Ollama
+        from memory.embed.providers.servers import Ollama
 
         with closing(Ollama("nomic-embed-text", host=f"127.0.0.1:{port}")) as remote, pytest.raises(Unreachable):
             remote.ask(["a"], ENOUGH, 1000)

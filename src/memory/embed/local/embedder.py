@@ -11,7 +11,7 @@ import numpy as np
 
 from memory.embed.local.minilm import INSTALL, POSITIONS, WIDTH, Network, network
 from memory.embed.local.wordpiece import CLS, SEP, VOCABULARY, installed_folder, tokenizer
-from memory.embed.third_party import tried_twice
+from memory.embed.models import tried_twice
 from memory.schema.errors import Garbled, Refused
 
 if TYPE_CHECKING:

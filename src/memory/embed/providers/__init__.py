@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memory.config.settings import PLUGINS
 from memory.embed import Names
-from memory.embed.remote import host_of
 from memory.schema.errors import Refused
 from memory.schema.space import recipe
 
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from memory.config.settings import EmbeddingSettings
     from memory.embed import Embedder
     from memory.embed.client import Client
-    from memory.embed.fingerprint import Check
     from memory.embed.models import ModelProfile
     from memory.embed.registry import MeteredEmbedder
     from memory.embed.remote import Remote
-    from memory.embed.third_party import Metered
+    from memory.embed.third_party import Check, Metered
     from memory.schema.usage import Budget
     from memory.store.usage import UsageLog
 
@@ -35,7 +34,6 @@ class ModelSpec(NamedTuple):
         profile: Its prefixes and its length.
         dimension: Width of its vectors if known, else 0.
         key: Replaces the one in the environment.
-        second: Make the fallback.
     """
 
     settings: EmbeddingSettings
@@ -43,12 +41,16 @@ class ModelSpec(NamedTuple):
     profile: ModelProfile
     dimension: int = 0
     key: str | None = None
-    second: bool = False
 
     @property
     def names(self) -> Names:
         """The names of its space."""
         return Names(self.settings.provider, self.model, recipe(self.profile.passage_prefix))
+
+    @property
+    def price(self) -> float:
+        """US dollars for a million tokens; 0 if unknown."""
+        return self.settings.price or self.profile.price
 
 
 def _local(spec: ModelSpec) -> Embedder:
@@ -96,24 +98,24 @@ def _sentence_transformers(spec: ModelSpec) -> Embedder:
 
 
 def _ollama(spec: ModelSpec) -> Remote:
-    from memory.embed.providers.ollama import Ollama
+    from memory.embed.providers.servers import Ollama
 
     settings = spec.settings
     return Ollama(
         spec.model,
-        host=settings.fallback if spec.second else settings.ollama_host,
+        host=settings.ollama_host,
         keep_alive=settings.ollama_keep_alive,
         dimensions=settings.dimensions,
     )
 
 
 def _openai(spec: ModelSpec) -> Remote:
-    from memory.embed.providers.openai import OpenAI
+    from memory.embed.providers.servers import OpenAI
 
     settings = spec.settings
     return OpenAI(
         spec.model,
-        base_url=settings.fallback if spec.second else settings.openai_base_url,
+        base_url=settings.openai_base_url,
         key=spec.key,
         key_env=settings.openai_key_env,
         dimensions=settings.dimensions,
@@ -224,50 +226,47 @@ class Maker:
         Make the embedder that a spec describes.
 
         Args:
-            check: See `Client`; with None, nothing is assumed about the model, not even the width in `spec`.
+            check: See `Client`; with None, nothing is assumed about the model.
 
         Raises:
             Refused: There is no such provider, or it cannot be used.
         """
-        embedder, provider = build(spec), spec.settings.provider
+        embedder, provider, fallback = build(spec), spec.settings.provider, spec.settings.fallback
         if not hasattr(embedder, "ask"):
             return self.metered(embedder, check=None if provider in LASTING else check)
-        first = self._client(cast("Remote", embedder), spec, check)
-        if check is None or not spec.settings.fallback or provider not in SERVERS:
+        first = self._client(cast("Remote", embedder), spec, check, self._budget)
+        if check is None or not fallback or provider not in SERVERS:
             return first  # a second server must not decide what a space is like
         from memory.embed.client import WithFallback
 
-        spec = spec._replace(second=True)
-        return WithFallback(first, self._client(cast("Remote", build(spec)), spec, check))
+        spec = spec._replace(settings=replace(spec.settings, ollama_host=fallback, openai_base_url=fallback))
+        second = cast("Remote", build(spec))
+        budget = self._budget if second.host == first.host else None  # a fallback has none of its own
+        return WithFallback(first, self._client(second, spec, check, budget))
 
     def metered(self, embedder: Embedder, *, check: Check | None = None) -> Metered:
         """Meter an embedder that uses no server itself, or that was made elsewhere."""
         from memory.embed.third_party import Metered
 
-        budget, pause_seconds = _budget(self._settings), self._settings.pause_seconds
-        metered = Metered(embedder, self._log, budget=budget, pause_seconds=pause_seconds, check=check, now=self._now)
-        self._open.append(metered)
-        return metered
-
-    def _client(self, remote: Remote, spec: ModelSpec, check: Check | None) -> Client:
-        from memory.embed.client import Client, Terms
-
-        settings, profile = spec.settings, spec.profile
-        own = not spec.second or remote.host == host_of(remote.provider, settings)  # a fallback has no budget
-        terms = Terms(
-            profile,
-            timeout_seconds=settings.timeout_seconds,
-            query_seconds=settings.query_seconds,
-            retries=settings.retries,
-            pause_seconds=settings.pause_seconds,
-            budget=_budget(settings) if own else None,
-            price=settings.price or profile.price,
-            width=settings.dimensions,
+        pause_seconds = self._settings.pause_seconds
+        made = Metered(
+            embedder, self._log, budget=self._budget, pause_seconds=pause_seconds, check=check, now=self._now
         )
-        dimension = None if check is None else spec.dimension or None
-        client = Client(remote, terms, self._log, dimension=dimension, check=check, now=self._now)
+        self._open.append(made)
+        return made
+
+    def _client(self, remote: Remote, spec: ModelSpec, check: Check | None, budget: Budget | None) -> Client:
+        from memory.embed.client import Client
+
+        client = Client(remote, spec, self._log, budget=budget, check=check, now=self._now)
         self._open.append(client)
         return client
+
+    @property
+    def _budget(self) -> Budget | None:
+        from memory.schema.usage import budget
+
+        return budget(self._settings.daily_budget) if self._settings.daily_budget else None
 
     def write(self) -> None:
         """Write what is not in the usage log yet."""
@@ -278,9 +277,3 @@ class Maker:
         """Write what is not in the usage log yet, and hang up."""
         for embedder in self._open:
             embedder.close()
-
-
-def _budget(settings: EmbeddingSettings) -> Budget | None:
-    from memory.schema.usage import budget
-
-    return budget(settings.daily_budget) if settings.daily_budget else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from hashlib import blake2b
 from math import sqrt
@@ -40,15 +41,11 @@ class HashedEmbedder:
         """
         if dimension < 1:
             raise ValueError(f"a vector cannot have {dimension} dimensions")
-        self._dimension = dimension
+        self.dimension = dimension
 
     @property
     def model(self) -> str:
-        return f"hashed-{self._dimension}"
-
-    @property
-    def dimension(self) -> int:
-        return self._dimension
+        return f"hashed-{self.dimension}"
 
     def windows(self, text: str) -> Sequence[str]:
         """The text itself: there is no length that this cannot read."""
@@ -64,14 +61,11 @@ class HashedEmbedder:
         del role
         import numpy as np
 
-        vectors = np.zeros((len(texts), self._dimension), dtype=np.float64)
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float64)
         for row, text in zip(vectors, texts, strict=True):
-            counts: dict[str, int] = {}
-            for word in _WORD.findall(text.lower()):
-                counts[word] = counts.get(word, 0) + 1
-            for word, count in counts.items():
+            for word, count in Counter(_WORD.findall(text.lower())).items():
                 for feature, weight in _features(word):
-                    row[feature % self._dimension] += weight * sqrt(count)
+                    row[feature % self.dimension] += weight * sqrt(count)
         lengths = np.linalg.norm(vectors, axis=1)
         vectors[lengths < 1e-9, 0] = 1.0  # no words, or words that cancel out
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from memory.embed import space
-from memory.embed.models import ModelProfile
-from memory.embed.third_party import tried_twice, unit_rows
+from memory.embed.models import ModelProfile, tried_twice
+from memory.embed.third_party import unit_rows
 from memory.schema.errors import DimensionMismatch, Refused
 
 if TYPE_CHECKING:
