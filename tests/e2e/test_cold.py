@@ -17,7 +17,7 @@ PRINTED = {"memory.operations", "memory.operations.render", "memory.operations.r
 FOUND = PRINTED | {"memory.operations.render.text"}
 RECALLED = FOUND | {"memory.operations.render.recall"}
 FIND = {"memory.cli", "memory.cli.find", "memory.cli.options"}
-HOOK = {"memory.cli", "memory.cli.hook"}
+HOOK = {"memory.cli", "memory.cli.agents"}
 SCRIPT = """
 import sys
 from memory.cli import main

@@ -45,8 +45,8 @@ COMMANDS = {
     "ledger": "memory.operations.upkeep",
     "config": "memory.cli.settings:config",
     "setup": "memory.cli.setup",
-    "mcp": "memory.cli.serve:mcp",
-    "hook": "memory.cli.hook:hook",
+    "mcp": "memory.cli.agents:mcp",
+    "hook": "memory.cli.agents:hook",
     "completion": "memory.cli.care",
     "demo": "memory.cli.demo",
 }

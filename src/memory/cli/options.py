@@ -18,7 +18,7 @@ from memory.config.files import TEXT_BYTES, bounded, contents, new_file, utf8
 from memory.engine import Engine
 from memory.schema.errors import Invalid, did_you_mean, explained
 from memory.schema.kinds import CATEGORIES, Kind, kind
-from memory.schema.limits import iteration, printable
+from memory.schema.limits import iteration as iteration_number, printable
 from memory.schema.memory import Status
 from memory.schema.query import Scope
 
@@ -57,17 +57,17 @@ def scoped(command: Command) -> Command:
             metavar="[NAME]",
             help="Only of a project; without a name, of this folder's.",
         ),
-        click.option("--source", metavar="NAME", help="Only from a program, e.g. claude-code."),
+        click.option("--source", "sources", metavar="NAME", help="Only from a program, e.g. claude-code."),
         click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only of a kind; may be repeated."),
         click.option(
             "--category", metavar="NAME", help="Only of a category: decision, bug, pattern, learning, context."
         ),
         click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only with a tag; all of them if repeated."),
-        click.option("--agent", metavar="NAME", help="Only by an agent."),
-        click.option("--session", metavar="ID", help="Only of a session."),
+        click.option("--agent", "agents", metavar="NAME", help="Only by an agent."),
+        click.option("--session", "sessions", metavar="ID", help="Only of a session."),
         click.option("--iter", "iteration", metavar="N", help="Only of an iteration of a session: 2, v2."),
-        click.option("--task", metavar="CODE", help="Only of a task."),
-        click.option("--run", metavar="ID", help="Only of a research run."),
+        click.option("--task", "tasks", metavar="CODE", help="Only of a task."),
+        click.option("--run", "runs", metavar="ID", help="Only of a research run."),
         click.option("--since", metavar="WHEN", help="Only changed since: 2026-03-01, 7d, 12h, 2w."),
         click.option("--superseded", is_flag=True, help="Also those that no longer hold."),
     )
@@ -82,6 +82,7 @@ def scope(
     kinds: tuple[str, ...],
     category: str | None,
     tags: tuple[str, ...],
+    iteration: str | None,
     since: str | None,
     superseded: bool,
     **names: str | None,
@@ -93,25 +94,22 @@ def scope(
         Invalid: A kind, a note's category, an iteration or a moment that is none.
     """
     named = frozenset(kind(name) for name in kinds)
-    number = iteration(names["iteration"] or None)
+    number = iteration_number(iteration or None)
+    others: dict[str, Any] = {field: _only(name) for field, name in names.items()}
     return Scope(
-        projects=frozenset(_given(named_project(project))),
-        sources=frozenset(_given(names["source"])),
+        projects=_only(named_project(project)),
         kinds=named,
-        categories=frozenset(_given(_category(category, named))),
-        agents=frozenset(_given(names["agent"])),
-        sessions=frozenset(_given(names["session"])),
+        categories=_only(_category(category, named)),
         iterations=frozenset(() if number is None else (number,)),
-        tasks=frozenset(_given(names["task"])),
-        runs=frozenset(_given(names["run"])),
         tags=frozenset(tags),
         since=moment(since) if since else None,
         statuses=frozenset() if superseded else frozenset({Status.ACTIVE}),
+        **others,
     )
 
 
-def _given(value: str | None) -> tuple[str, ...]:
-    return (value.strip(),) if value and value.strip() else ()
+def _only(name: str | None) -> frozenset[str]:
+    return frozenset({name.strip()} if name and name.strip() else ())
 
 
 def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:

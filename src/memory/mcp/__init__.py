@@ -1,5 +1,5 @@
 """
 The MCP server: agents' arguments become one engine call, its result becomes text and structured content.
 
-`tools` and what it lists know nothing of the protocol; `server` and the two transports are the only places that do.
+What a tool does stands in `memory.operations`; only here is the protocol known.
 """

@@ -45,18 +45,15 @@ def loopback(authority: bytes) -> bool:
     return found is not None and 0 < int(found[1]) <= 65_535
 
 
-class _LoopbackOnly:
+def _loopback_only(app: ASGIApp) -> ASGIApp:
     """
-    Lets in what names this machine as its Host, once, and comes from no page or from one of this machine.
+    Let in what names this machine as its Host, once, and comes from no page or from one of this machine.
 
     The library checks as well, but takes all that begins with `http://127.0.0.1:` for an origin of this machine, and the
     first of several headers for the only one.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             hosts, origins = (
                 [value for key, value in scope["headers"] if key == name] for name in (b"host", b"origin")
@@ -67,7 +64,9 @@ class _LoopbackOnly:
             if not all(origin.startswith(_SCHEME) and loopback(origin.removeprefix(_SCHEME)) for origin in origins):
                 await PlainTextResponse("Invalid Origin header", 403)(scope, receive, send)
                 return
-        await self._app(scope, receive, send)
+        await app(scope, receive, send)
+
+    return checked
 
 
 class _Verifier:
@@ -103,7 +102,7 @@ def serve(
     verifier = _Verifier(token)
     app = serving.server().streamable_http_app(streamable_http_path=PATH, host=HOST, token_verifier=verifier)
     app.add_middleware(AuthenticationMiddleware, backend=BearerAuthBackend(verifier))
-    app.add_middleware(_LoopbackOnly)  # what is added last is asked first
+    app.add_middleware(_loopback_only)  # what is added last is asked first
     gc.freeze()
     gc.enable()
     ready(url)
@@ -144,12 +143,9 @@ def token(folder: str) -> tuple[str, str]:
         with suppress(FileExistsError):  # it was there, or another process made it meanwhile
             write_file(file, secrets.token_urlsafe(32).encode(), overwrite=False, private=True)
         file.chmod(0o600)
-    return _good(_read(file), str(file)), str(file)
-
-
-def _read(file: Path) -> str:
     with explained(Error, f"cannot read {file}"):
-        return contents(file, SETTINGS_BYTES).decode("ascii", "replace").strip()
+        text = contents(file, SETTINGS_BYTES).decode("ascii", "replace").strip()
+    return _good(text, str(file)), str(file)
 
 
 def _good(text: str, place: str) -> str:

@@ -1,0 +1,208 @@
+"""Commands that agents start: the server, and what runs when a session begins or ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.exceptions import Exit
+
+from memory.config.config import load, located
+from memory.config.settings import McpSettings
+from memory.integrations.hook import ALIASES, FORMS, STDIN_LIMIT, Call, begun, call, ended, form
+from memory.schema.errors import ConfigError, Error, Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.config.config import Config
+    from memory.mcp.keeper import Keeper
+    from memory.operations.operation import Operation
+
+PORT = 8377
+
+
+@click.command(short_help="Serve the memory to agents (MCP).")
+@click.option("--http", is_flag=True, help="Over HTTP on 127.0.0.1 instead of standard input and output.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, metavar="N", help="With --http."
+)
+@click.option(
+    "--toolset",
+    "toolsets",
+    multiple=True,
+    metavar="NAME",
+    help="Which tools: core, care, sessions, research, graph, all; several with commas, or repeated.",
+)
+@click.option("--run", metavar="ID", help="The research run that its tools mean unless they name another.")
+@click.pass_context
+def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run: str | None, http: bool) -> None:
+    """
+    Serve the memory to agents by the Model Context Protocol, on standard input and output.
+
+    `memory setup AGENT` registers it; agents start it themselves. With --http it listens on this machine alone, and
+    requests need the bearer token that it names.
+    """
+    if not http and context.get_parameter_source("port") is not click.core.ParameterSource.DEFAULT:
+        raise Invalid("--port is of use with --http only")
+    if not http and sys.stdin is None:
+        raise Invalid(
+            "standard input is closed", hint="An agent starts this and writes to it; `memory setup` says how."
+        )
+    if not http and sys.stdin.isatty():
+        click.echo(
+            "memory: waiting for an agent on standard input; `memory setup AGENT` registers this. Ctrl-C ends.",
+            err=True,
+        )
+    keeper = _keeper(run)
+    folder = keeper.config().folder if http else ""  # there is no token without settings
+    from memory.operations.operation import chosen
+
+    settings = _configured(keeper)
+    named = toolsets or (settings.toolsets,)
+    tools = chosen(name.strip() for some in named for name in some.split(","))
+    structured = settings.structured == "always"
+    if not http:
+        from memory.mcp.stdio import serve
+
+        serve(keeper, tools, structured=structured)
+        return
+    _over_http(keeper, tools, structured=structured, port=port, folder=folder)
+
+
+def _over_http(keeper: Keeper, tools: Sequence[Operation], *, structured: bool, port: int, folder: str) -> None:
+    from memory.mcp import http as transport
+
+    token, place = transport.token(folder)
+    ready = f"the token (Authorization: Bearer ...) is in {place}"
+    transport.serve(
+        keeper,
+        tools,
+        structured=structured,
+        port=port,
+        token=token,
+        ready=lambda url: click.echo(f"memory: {url}; {ready}", err=True),
+    )
+
+
+def _configured(keeper: Keeper) -> McpSettings:
+    """
+    What the settings say of the server.
+
+    With settings that cannot be used the server starts all the same: its user sees what a tool says, hardly what an
+    agent's program does with the end of a process.
+    """
+    try:
+        return keeper.config().mcp
+    except ConfigError as error:
+        from memory.text.display import escape_controls
+
+        click.echo(f"memory: {escape_controls(str(error))}", err=True)
+        return McpSettings()
+
+
+def _keeper(run: str | None) -> Keeper:
+    from memory.mcp.keeper import Keeper
+
+    home, file = click.get_current_context().find_root().obj
+    given = {"home": home, "research.run": run}
+    return Keeper(lambda: load(file, flags=given), located(file, env=os.environ, flags={"home": home}))
+
+
+# Hooks ---------------------------------------------------------------------------
+
+
+class Harmless(click.Group):
+    """
+    Commands that never end with 2, whatever is wrong with them.
+
+    2 is how most agents are told that they may not go on, and anything but 0 and 1 is how Gemini is. 1 is shown to the
+    user, and the session continues.
+    """
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.ClickException as error:
+            raise Exit(_told(error.format_message())) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.ClickException as error:
+            return _told(error.format_message())
+        except Error as error:
+            return _told(str(error), error.hint)
+
+
+def _told(*lines: str) -> int:
+    """1, after saying why."""
+    from memory.text.display import escape_controls
+
+    for line in map(escape_controls, filter(None, lines)):
+        click.echo(line if line.startswith("Usage: ") else f"memory: {line}", err=True)
+    return 1
+
+
+AGENT = click.option(
+    "--agent",
+    default="plain",
+    show_default=True,
+    metavar="NAME",
+    help=f"Whose form to speak: {', '.join((*FORMS, *ALIASES))}.",
+)
+
+
+@click.group(cls=Harmless, short_help="What agents run at the start and the end of a session.")
+def hook() -> None:
+    """
+    What agents run at the start and the end of a session; `memory setup` registers it.
+
+    Each reads what the agent says about itself, JSON on standard input, and answers in the agent's form. They fail with
+    1, which stops no session.
+    """
+
+
+@hook.command("session-start", short_help="Give a session that begins what is kept about its project.")
+@AGENT
+def session_start(agent: str) -> None:
+    """
+    Print what is kept about the project, for an agent whose session begins.
+
+    The latest memories of the project in the agent's folder, within `context.limit` and `context.tokens`, fenced as
+    data. Keywords only: no model and no network. Prints nothing when there is nothing, and makes no database.
+    """
+    speak = form(agent).context
+    if text := begun(_said(), _config()):
+        click.echo(speak(text).encode())
+
+
+@hook.command("session-end", short_help="Remind an agent to save what it learned.")
+@AGENT
+def session_end(agent: str) -> None:
+    """
+    Remind an agent to save what it learned, when a turn of it ends.
+
+    Once in a session at most, and only if the session began ten minutes ago or more, nothing about its project was
+    kept or corrected since, and the turn was neither broken off nor prolonged by a hook. When a session began is
+    remembered for seven days, in an empty file in the folder `hooks` of the database's folder.
+
+    Prints nothing for agents that cannot be reminded: codex, plain.
+    """
+    speak = form(agent).reminder
+    if speak is not None and (text := ended(_said(), _config())):
+        click.echo(speak(text).encode())
+
+
+def _said() -> Call:
+    waiting = sys.stdin is not None and not sys.stdin.isatty()
+    return call(sys.stdin.buffer.read(STDIN_LIMIT + 1) if waiting else b"", os.environ)
+
+
+def _config() -> Config:
+    home, file = click.get_current_context().find_root().obj
+    return load(file, flags={"home": home})
