@@ -20,7 +20,7 @@ from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
 from memory import Config, Engine, Mode, Query
-from memory.search.term_vectors.ask import TermEmbedder
+from memory.search.term_vectors import TermEmbedder
 from memory.search.term_vectors.learn import learn
 from memory.store.sqlite.store import SqliteStore
 from memory.text.terms import terms

@@ -11,7 +11,7 @@ from memory.cli.options import HERE, as_json, opened, scope, scoped, settings, s
 from memory.schema.errors import Invalid
 from memory.schema.limits import DISTANCE_LIMIT
 from memory.schema.query import EVERYTHING, MOST, Granularity, Mode, Query
-from memory.search.documents import unreadable
+from memory.search.search import unreadable
 
 if TYPE_CHECKING:
     from memory.engine import Engine

@@ -9,7 +9,7 @@ from memory.schema.answer import Answer, Notice, Outcome, Tier
 from memory.schema.errors import EmbedError, Invalid, SpaceMismatch
 from memory.schema.kinds import OF_NO_RUN, RESEARCH_KINDS, TOLD
 from memory.schema.query import EVERYTHING, Mode, Query
-from memory.search.documents import unreadable
+from memory.search.search import unreadable
 from memory.text.display import WIDEST, fenced, in_short
 from memory.text.tokens import tokens
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.schema.answer import Notice
 from memory.schema.document import Document, Expanded, Piece, Resumed
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind
 from memory.schema.limits import AROUND, clipped_repr
-from memory.schema.memory import ChunkId, MemoryId, unread
+from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import MOST, Scope
 from memory.store import Order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from memory.schema.memory import Memory
     from memory.store import Store
 
@@ -80,15 +77,3 @@ def reconstruct(store: Store, id: MemoryId) -> Document:
     outline = store.memories.outlines([id]).get(id, ())
     whole = "".join(found.body[one.start : one.stop] for _, one in outline) == found.body
     return Document(found.memory, found.body, len(outline), whole)
-
-
-def unreadable(memories: Iterable[Memory]) -> tuple[Notice, ...]:
-    """A notice for each memory shown although some of its fields cannot be read."""
-    return tuple(
-        Notice(
-            f"memory {memory.id} ({memory.uid}) is damaged: its {', '.join(fields)} cannot be read",
-            "`memory export` writes what can be read; then import that into a new place.",
-        )
-        for memory in memories
-        if (fields := unread(memory))
-    )

@@ -142,16 +142,19 @@ def search_entities(
         StoreError: The store cannot be read.
     """
     retrievers = Retrievers(wanted.query, store, embedders, fusing, backfill=backfill)
-    search = _Search(wanted, store, retrievers, max(fusing.candidates, wanted.query.limit))
-    return retrievers.answered(search.answer)
+    return retrievers.answered(_Search(wanted, retrievers).answer)
 
 
 class _Search:
     """What was looked for before the model is asked is kept for the attempt that follows."""
 
-    def __init__(self, wanted: Wanted, store: Store, retrievers: Retrievers, depth: int) -> None:
-        self._wanted, self._store, self._depth = wanted, store, depth
-        self._retrievers, self._trace = retrievers, retrievers.trace
+    def __init__(self, wanted: Wanted, retrievers: Retrievers) -> None:
+        self._wanted, self._retrievers, self._depth = (
+            wanted,
+            retrievers,
+            max(retrievers.fusing.candidates, wanted.query.limit),
+        )
+        self._store, self._trace = retrievers.store, retrievers.trace
 
     @cached_property
     def _distances(self) -> Mapping[MemoryId, int]:

@@ -104,8 +104,7 @@ class Retrievers:
         *,
         backfill: Callable[[int], Backfilled | None],
     ) -> None:
-        self._query, self._store, self._fusing = query, store, fusing
-        self._made, self._backfill = embedders, backfill
+        self.query, self.store, self.fusing, self.backfill, self._made = query, store, fusing, backfill, embedders
         self.trace = Trace()
         self.terms: tuple[Term, ...] = ()
         self.failure: EmbedError | SpaceMismatch | None = None
@@ -134,7 +133,7 @@ class Retrievers:
         retired = 0
         while True:
             try:
-                with self._store.snapshot():
+                with self.store.snapshot():
                     if words:
                         self._plan()
                         words = False
@@ -166,8 +165,8 @@ class Retrievers:
     def vectors(self) -> int:
         """How many vectors there are to compare with; if none were compared, how many memories there are."""
         if self.trace.compared:
-            return self._store.vectors.centre(self.trace.compared[0])[1]
-        return self._store.memories.count(EVERYTHING)
+            return self.store.vectors.centre(self.trace.compared[0])[1]
+        return self.store.memories.count(EVERYTHING)
 
     def confidence(self, hits: Sequence[Evidence], tier: Tier, *, empty: str) -> tuple[Outcome, str]:
         """
@@ -192,10 +191,10 @@ class Retrievers:
     def vector(self) -> VectorRetriever:
         from memory.search.vectors import VectorRetriever  # a search that keywords answer does without
 
-        return VectorRetriever(self._query, self._store, self, self._fusing, self._backfill)
+        return VectorRetriever(self)
 
     def _plan(self) -> None:
-        found = self._store.keywords.weigh(terms(self._query.text))
+        found = self.store.keywords.weigh(terms(self.query.text))
         weighed = tuple(term for term in found if not term.cut)
         if cut := len(found) - len(weighed):
             text = f"the answer is cut short: {cut} of {len(found)} words or phrases of the query were not looked for"
@@ -206,13 +205,13 @@ class Retrievers:
             self.trace.notices.append(Notice(f"the query has {len(weighed)} words; the {TERMS} rarest were looked for"))
             weighed = tuple(term for term in weighed if term in rarest)
         self.terms = weighed
-        if self._fusing.neighbours:
-            self._pairs = neighbours(self._query.text, weighed)
+        if self.fusing.neighbours:
+            self._pairs = neighbours(self.query.text, weighed)
         self.trace.step("terms", len(weighed), f"cut short by {cut}" if cut else "")
 
     def bare(self) -> bool:
         """Whether nothing is in scope; then finding nothing is not a failure."""
-        return not self._store.memories.page(self._query.scope, 1)
+        return not self.store.memories.page(self.query.scope, 1)
 
     def keywords(self, depth: int) -> Ranking:
         """The best chunks by keyword; searched once for each depth."""
@@ -233,7 +232,7 @@ class Retrievers:
         the share of the query's weight whose words are adjacent, 0..1; and the fit of the term vectors.
         """
         if self.costly():
-            depth = max(depth, self._fusing.candidates)  # enough to be fused too, if it comes to that
+            depth = max(depth, self.fusing.candidates)  # enough to be fused too, if it comes to that
         ranking = self.keywords(depth)
         return ranking, len(ranking) >= depth, self.proximity(ranking), self.fit
 
@@ -246,7 +245,7 @@ class Retrievers:
         known, found = self._ranked or (0, ())
         if len(found) == known < depth:
             known = max(depth, AHEAD) if self._ranked and self.costly() else depth
-            found = self._store.keywords.by_keyword(self.terms, self._query.scope, known)
+            found = self.store.keywords.by_keyword(self.terms, self.query.scope, known)
             self._ranked = (known, found)
         return found[:depth]
 
@@ -256,7 +255,7 @@ class Retrievers:
             return {}
         first = [scored.chunk for scored in ranking[:PROXIMITY_DEPTH]]
         if unknown := [chunk for chunk in first if chunk not in self._proximity]:
-            self._proximity |= proximities(self._pairs, self._store.keywords.texts(unknown))
+            self._proximity |= proximities(self._pairs, self.store.keywords.texts(unknown))
         return {chunk: share for chunk in first if (share := self._proximity.get(chunk, 0.0))}
 
     def costly(self) -> bool:
@@ -266,18 +265,18 @@ class Retrievers:
     @property
     def fit(self) -> float | None:
         """How well the term vectors fit, -1..1; None if there are none or the distilled tier is off."""
-        return self.learned[1] if self._fusing.distilled else None
+        return self.learned[1] if self.fusing.distilled else None
 
     @cached_property
     def learned(self) -> tuple[int, float | None]:
         """The active generation, and the fit of its term vectors."""
-        return self._store.term_vectors.answering()
+        return self.store.term_vectors.answering()
 
     def scored(self, rankings: Mapping[str, Ranking], chunks: Mapping[ChunkId, MemoryId]) -> Ranking:
         """The scores that the retrievers of these rankings give to chunks that are in none of them."""
         match sorted(rankings):
             case ["keyword"]:
-                return self._store.keywords.keyword_scores(self.terms, list(chunks))
+                return self.store.keywords.keyword_scores(self.terms, list(chunks))
             case ["vector"]:
                 return self.vector.scored(chunks)
             case [other, "keyword"] | ["keyword", other]:

@@ -59,7 +59,7 @@ def search(
         StoreError: The store cannot be read.
     """
     retrievers = Retrievers(query, store, embedders, fusing, backfill=backfill)
-    return _Search(query, store, retrievers, gate_options, fusing, now=now).answer()
+    return _Search(retrievers, gate_options, now).answer()
 
 
 def unreadable(memories: Iterable[Memory]) -> tuple[Notice, ...]:
@@ -75,18 +75,10 @@ def unreadable(memories: Iterable[Memory]) -> tuple[Notice, ...]:
 
 
 class _Search:
-    def __init__(
-        self,
-        query: Query,
-        store: Store,
-        retrievers: Retrievers,
-        gate_options: GateOptions,
-        fusing: Fusing,
-        *,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._query, self._store, self._retrievers, self._trace = query, store, retrievers, retrievers.trace
-        self._gate_options, self._fusing, self._now = gate_options, fusing, now
+    def __init__(self, retrievers: Retrievers, gate_options: GateOptions, now: Callable[[], datetime]) -> None:
+        self._retrievers, self._gate_options, self._now = retrievers, gate_options, now
+        self._query, self._store, self._fusing = retrievers.query, retrievers.store, retrievers.fusing
+        self._trace = retrievers.trace
 
     def answer(self) -> Answer:
         mode = self._query.mode
@@ -125,7 +117,7 @@ class _Search:
     def _topup(self, passages: Sequence[Passage], found: _Found) -> list[Passage]:
         from memory.search.topup import topup
 
-        more = topup(self._query, self._store, self._retrievers, passages, distilled=found.tier is Tier.KEYWORD)
+        more = topup(self._retrievers, passages, distilled=found.tier is Tier.KEYWORD)
         self._trace.step("topup", len(more))
         return more
 

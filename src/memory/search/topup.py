@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.schema.query import Query
     from memory.search.retrievers import Retrievers
     from memory.store import Store
 
@@ -25,9 +24,7 @@ class _Candidate(NamedTuple):
     chunk: ChunkId
 
 
-def topup(
-    query: Query, store: Store, retrievers: Retrievers, shown: Sequence[Passage], *, distilled: bool
-) -> list[Passage]:
+def topup(retrievers: Retrievers, shown: Sequence[Passage], *, distilled: bool) -> list[Passage]:
     """
     Passages for the places left over, without calling a model; their score is 0.
 
@@ -37,11 +34,12 @@ def topup(
         shown: The passages found. None of their chunks is repeated; with COARSE, none of their memories.
         distilled: Whether to use term vectors. Not once vectors were compared: everything that has one was found then.
     """
+    query, store = retrievers.query, retrievers.store
     room = query.limit - len(shown)
     chunks = {chunk for passage in shown for chunk in passage.chunks}
     memories = {passage.best.memory for passage in shown}
     found: list[Passage] = []
-    for candidate in _candidates(query, store, retrievers, distilled=distilled) if room > 0 else ():
+    for candidate in _candidates(retrievers, distilled=distilled) if room > 0 else ():
         if candidate.memory in memories if query.granularity is Granularity.COARSE else candidate.chunk in chunks:
             continue
         if (passage := _passage(candidate, query.granularity, store, chunks)) is None:
@@ -54,7 +52,8 @@ def topup(
     return found
 
 
-def _candidates(query: Query, store: Store, retrievers: Retrievers, *, distilled: bool) -> Iterator[_Candidate]:
+def _candidates(retrievers: Retrievers, *, distilled: bool) -> Iterator[_Candidate]:
+    query, store = retrievers.query, retrievers.store
     if distilled:
         for scored in retrievers.vector.distilled(SECTIONS_OF * query.limit) or ():
             yield _Candidate("distilled", scored.memory, scored.chunk)

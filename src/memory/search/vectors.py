@@ -11,17 +11,15 @@ from memory.schema.errors import EmbedError, NotFound, SpaceMismatch, StoreError
 from memory.schema.query import Merge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from memory.embed.registry import MeteredEmbedder
-    from memory.rank.fuse import Fusing
     from memory.schema.answer import Ranking
-    from memory.schema.holder import Backfilled
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.schema.query import Query, Scope
+    from memory.schema.query import Scope
     from memory.search.retrievers import Retrievers
-    from memory.search.term_vectors.ask import Guess
-    from memory.store import Generation, Store
+    from memory.search.term_vectors import Guess
+    from memory.store import Generation
 
 KNOWN = 0.5
 """Share of the query's weight that needs term vectors: they know nothing about other words."""
@@ -30,16 +28,9 @@ KNOWN = 0.5
 class VectorRetriever:
     """Finds by similarity: with the vector that the query's model makes, or with one that term vectors guess."""
 
-    def __init__(
-        self,
-        query: Query,
-        store: Store,
-        words: Retrievers,
-        fusing: Fusing,
-        backfill: Callable[[int], Backfilled | None],
-    ) -> None:
-        self._query, self._store, self._words, self._fusing = query, store, words, fusing
-        self._backfill, self._trace = backfill, words.trace
+    def __init__(self, words: Retrievers) -> None:
+        self._query, self._store, self._words, self._fusing = words.query, words.store, words, words.fusing
+        self._trace = words.trace
 
     def make(self) -> None:
         """Make the query's vector, shape (dimension,), in the space that is searched; embed queued chunks along with it."""
@@ -70,7 +61,7 @@ class VectorRetriever:
         """Embed queued chunks as far as that is worth a search's time."""
         if not (queued := self._store.queue.queued()):
             return
-        if (backfilled := self._backfill(queued)) is None:
+        if (backfilled := self._words.backfill(queued)) is None:
             self._notice(f"{queued:,} chunks have no vector yet and are found by keyword only", "Run `memory embed`.")
             self._trace.partial = True
             return
@@ -87,7 +78,7 @@ class VectorRetriever:
     @cached_property
     def _guess(self) -> Guess | None:
         """The query's vector by the term vectors, without a model; None if they know none of its words."""
-        from memory.search.term_vectors.ask import TermEmbedder
+        from memory.search.term_vectors import TermEmbedder
 
         guess = TermEmbedder(self._store, self._words.learned[0]).ask(self._query.text, self._words.terms)
         self._trace.step("distil", 0 if guess is None else round(guess.known * len(self._words.terms)))

@@ -1,5 +1,125 @@
 """
 The distilled tier: what a store's vectors say about its words, used in place of the model that made them.
 
-`words` gives a passage's terms, `ridge` is the arithmetic, `learn` makes term vectors, `ask` uses them.
+Here a text becomes terms, and terms a vector, without a model. `learn` makes term vectors, `ridge` is the arithmetic.
 """
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import cache, cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.rank.fuse import shrunk
+from memory.text.lookup import stems
+from memory.text.terms import STOP, indexed, parts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.schema.query import Term
+    from memory.schema.space import Vectors
+    from memory.store import Learned, Store, TermVector
+
+
+# The terms that have vectors: stems of words, of parts of names, of pairs of characters, and adjacent stems ---
+
+
+def words(text: str) -> list[str]:
+    """The stems of a text without stop words, in order, then those of the parts of its names, then grams."""
+    return [stem for stem in stems(" ".join((text, *parts(text), indexed(text)))) if stem not in _stop()]
+
+
+def terms(text: str) -> list[str]:
+    """`words`, and each two adjacent ones, with a space between them."""
+    found = words(text)
+    return [*found, *(f"{a} {b}" for a, b in pairwise(found))]
+
+
+@cache
+def _stop() -> frozenset[str]:
+    return frozenset(stem for word in STOP for stem in stems(word))
+
+
+# Their sum -----------------------------------------------------------------------
+
+
+class Guess(NamedTuple):
+    """
+    Attributes:
+        vector: Where the query would lie, as far as the term vectors tell: shape (dimension,), length 1.
+        known: Share of the query's weight whose terms have vectors, 0..1.
+    """
+
+    vector: Vectors
+    known: float
+
+
+class TermEmbedder:
+    """Embeds texts with the term vectors of a generation."""
+
+    def __init__(self, store: Store, generation: int) -> None:
+        self._store, self._generation = store, generation
+
+    @cached_property
+    def learned(self) -> Learned | None:
+        return self._store.term_vectors.learned(self._generation)
+
+    @cached_property
+    def centre(self) -> Vectors:
+        return shrunk(*self._store.vectors.centre(self._generation))
+
+    def direction(self, mentions: Sequence[str]) -> Vectors:
+        """
+        The direction of some terms from the centre: the sum of their vectors, each times (1 + ln n) for n mentions.
+
+        Shape (dimension,), float32, of any length; zeros if no term is known.
+        """
+        counts = Counter(mentions)
+        return self._sum(counts, self._store.term_vectors.of_terms(self._generation, list(counts)))
+
+    def _sum(self, counts: Mapping[str, int], term_vectors: Mapping[str, TermVector]) -> Vectors:
+        import numpy as np
+
+        assert self.learned is not None  # noqa: S101  # checked by the caller
+        axes = len(self.learned.basis)
+        codes = np.frombuffer(b"".join([term_vector.code for term_vector in term_vectors.values()]), np.int8).reshape(
+            -1, axes
+        )
+        times = [(1 + math.log(counts[term])) * term_vector.scale for term, term_vector in term_vectors.items()]
+        pointing: Vectors = np.array(times, np.float32) @ codes.astype(np.float32) @ self.learned.basis
+        return pointing
+
+    def ask(self, text: str, wanted: Sequence[Term]) -> Guess | None:
+        """
+        A vector for a query, without a model.
+
+        Passages lie around the centre of their generation, all at about the same distance. So does the query, in the
+        direction of its terms: v = c + sqrt(1 - |c|²) · d.
+
+        Args:
+            wanted: The keyword retriever's terms, with their weights.
+
+        Returns:
+            None if nothing was learned, or no term is known.
+        """
+        if self.learned is None:
+            return None
+        counts = Counter(terms(text))
+        term_vectors = self._store.term_vectors.of_terms(self._generation, list(counts))
+        direction = self._sum(counts, term_vectors)
+        length = float(direction @ direction) ** 0.5
+        if not length:
+            return None
+        centre = self.centre
+        outward = max(0.0, 1 - float(centre @ centre)) ** 0.5
+        vector = (centre + outward / length * direction).astype(direction.dtype)
+        vector /= float(vector @ vector) ** 0.5 or 1.0
+        return Guess(vector, _known(wanted, term_vectors))
+
+
+def _known(wanted: Sequence[Term], term_vectors: Mapping[str, TermVector]) -> float:
+    held = sum(term.weight for term in wanted if any(stem in term_vectors for stem in stems(term.text)))
+    return held / (sum(term.weight for term in wanted) or 1.0)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.rank.fuse import shrunk
 from memory.schema.errors import NotFound
 from memory.schema.memory import ChunkId
-from memory.search.term_vectors.ask import TermEmbedder
-from memory.search.term_vectors.words import terms, words
+from memory.search.term_vectors import TermEmbedder, terms, words
 from memory.store import Learned, TermVector
 from memory.text.tokens import passage
 
