@@ -243,7 +243,7 @@ def main() -> None:
     raw: dict[str, object] = {}
     kept = entities(plan.entities)
     with tempfile.TemporaryDirectory(prefix="memory-bench-") as root, build(Path(root), plan, kept) as engine:
-        counts = engine.graph.counts()
+        counts = engine.store.graph.counts()
         figures = [*searches(engine, kept, plan, raw), *writes(engine, plan, raw)]
     facts = setting() | {"graph": f"{counts.entities:,} entities, {counts.relations:,} relations"}
     print("\n".join(f"{name:11}{fact}" for name, fact in facts.items()), table(figures), sep="\n\n")

@@ -22,7 +22,7 @@ from memory.schema.limits import printable
 from memory.schema.query import Scope
 from memory.store import ToolCall
 from memory.text.observations import observations
-from memory.write.export import LinkLine, RelationLine
+from memory.write.export import LinkLine, RelationLine, edge_lines
 from memory.write.jsonl import SCHEMA, MemoryLine, parsed
 from memory.write.markdown import files, markdown, same
 
@@ -78,7 +78,7 @@ def _records(engine: Engine, lost: Callable[[str], None]) -> Iterator[dict[str, 
     """
     yield from map(data.exported, engine.maintenance.exported(lost))
     joined = {
-        "relations and links": map(data.edge, engine.graph.edge_lines()),
+        "relations and links": map(data.edge, edge_lines(engine.store)),
         "tool calls of research runs": (data.tool_call(call) for _, call in engine.runs.calls()),
     }
     for what, records in joined.items():

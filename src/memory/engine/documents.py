@@ -124,8 +124,7 @@ class Documents:
     def _writer(self, *, patient: bool = False) -> Writer:
         from memory.write.save import Writer
 
-        policy = self._vectors.backfill_policy()
-        backfill = policy._replace(seconds=None) if patient else policy
+        backfill = self._vectors.backfill_policy(patient=patient)
         return Writer(self._store, self._vectors.embedders, backfill, self.sanitizer, self._now(), self._cutting)
 
     @cached_property
@@ -305,9 +304,8 @@ class Documents:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        return self._store.memories.page(
-            self.scope(scope), limit, order=Order.ITERATION if latest_first else Order.ASCENDING
-        )
+        order = Order.ITERATION if latest_first else Order.ASCENDING
+        return self._store.memories.page(self.scope(scope), limit, order=order)
 
     def listed(
         self, scope: Scope, limit: int, *, latest_first: bool = True

@@ -1,9 +1,9 @@
-"""Entities, how they are related, and what memories are about them: the part of an engine that goes by the graph."""
+"""Entities, their relations, and the memories about them: the part of an engine for the graph."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memory.schema.errors import Ambiguous, Error, Invalid, NotFound
 from memory.schema.kinds import Kind
@@ -12,7 +12,7 @@ from memory.schema.memory import MemoryId
 from memory.search import near
 from memory.store import Attached, Relation
 from memory.text.observations import checked, listed, observations, together
-from memory.write.export import RelationLine, edge_lines
+from memory.write.export import RelationLine
 from memory.write.jsonl import add_edges
 from memory.write.rules import join
 
@@ -25,27 +25,29 @@ if TYPE_CHECKING:
     from memory.schema.draft import Saved
     from memory.schema.memory import Memory
     from memory.search.near import EntityAnswer, Wanted
-    from memory.store import GraphCounts, Store
+    from memory.store import Store
     from memory.write.export import EdgeLine
     from memory.write.jsonl import EdgesAdded
 
 PAGE = 1000  # entities, relations or links read at once
 
+T = TypeVar("T")
+
 NAMES = 5_000
 """Names that an unknown one is compared with."""
 
 BEGINNING = 40
-"""Characters of each that are compared: of whole names it takes seconds."""
+"""Characters of each name that are compared: comparing whole names takes seconds."""
 
 
 class Observed(NamedTuple):
     """
-    What became of observations.
+    The result of adding or removing observations.
 
     Attributes:
         saved: The entity; `known` if nothing changed.
-        changed: Those that were added, or removed.
-        others: Those that were known already, or not there.
+        changed: Those that were added or removed.
+        others: Those that it already had, or did not have.
     """
 
     saved: Saved
@@ -54,19 +56,27 @@ class Observed(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A relation by the names, or the ids, of the entities it joins."""
+    """A relation, by the names or ids of its two entities."""
 
     source: int | str
     target: int | str
     type: str
 
 
+def _every(read: Callable[..., Sequence[T]]) -> Iterator[T]:
+    """All that a read gives, page by page."""
+    after = None
+    while page := read(after=after, limit=PAGE):
+        yield from page
+        after = page[-1]
+
+
 class Entities:
     """
-    The graph: entities, what is known of them, how they are related, which memories are about them.
+    The graph: entities, their observations, their relations, and the memories about them.
 
-    `memory.engine.Engine.graph` makes it. An entity is a memory of kind ENTITY: `Engine.save` and `Engine.delete` keep
-    it and remove it, with its relations.
+    `memory.engine.Engine.graph` makes it. An entity is a memory of kind ENTITY: `Engine.save` adds one, and
+    `Engine.delete` removes it with its relations.
     """
 
     def __init__(
@@ -84,7 +94,7 @@ class Entities:
         An entity by its name, else by its id or uid (CAP X45).
 
         Raises:
-            NotFound, Ambiguous: There is none, or there are several.
+            NotFound, Ambiguous: It does not exist, or the reference fits several.
         """
         return self.entities([name])[0]
 
@@ -93,7 +103,7 @@ class Entities:
         Entities by name, id or uid, in the order of the names.
 
         Raises:
-            NotFound, Ambiguous: One is not there, or could be several.
+            NotFound, Ambiguous: One does not exist, or its reference fits several.
         """
         found = self.looked_up(names)
         for name, one in zip(names, found, strict=True):
@@ -103,7 +113,7 @@ class Entities:
         return [one for one in found if not isinstance(one, Error)]
 
     def looked_up(self, names: Sequence[int | str]) -> list[Memory | NotFound | Ambiguous]:
-        """For each name, id or uid its entity, or why there is none; see `entities`."""
+        """For each name, id or uid, its entity or the reason why there is none; see `entities`."""
         texts = [name.strip() for name in names if isinstance(name, str)]
         named = self._store.graph.named(texts) if texts else {}
         ids = [named.get(name.strip()) if isinstance(name, str) else MemoryId(name) for name in names]
@@ -127,7 +137,7 @@ class Entities:
         return memory
 
     def suggestion(self, name: int | str) -> str:
-        """What to say of a name that is none."""
+        """The hint for a name that no entity has."""
         known = {known.casefold()[:BEGINNING]: known for known in self._store.graph.named(limit=NAMES)}
         suggestions = get_close_matches(str(name).strip().casefold()[:BEGINNING], known, n=1)
         if suggestions:
@@ -141,10 +151,6 @@ class Entities:
             yield from self._page(page.values())
             *_, after = page
 
-    def named(self, names: Sequence[str]) -> Mapping[str, MemoryId]:
-        """The ids of entities by their names alone; those that are there."""
-        return self._store.graph.named(names)
-
     def some(self, offset: int, limit: int) -> list[Memory]:
         """A page of the entities, by name."""
         return self._page([*self._store.graph.named(limit=offset + limit).values()][offset:])
@@ -154,31 +160,31 @@ class Entities:
         return [found[id] for id in ids if id in found]
 
     def there(self, ids: Iterable[MemoryId]) -> Mapping[MemoryId, Memory]:
-        """Of these entities, or memories, those that are there, by their ids."""
+        """These entities or memories by their ids; those that do not exist are left out."""
         return self._store.memories.by_id(list(set(ids)))
 
     # Observations --------------------------------------------------------
 
     def known(self, entities: Sequence[Memory]) -> dict[MemoryId, tuple[str, ...]]:
-        """What is known of entities, by their ids; that it was read is not counted."""
+        """The observations of entities, by their ids. This does not count as an access."""
         bodies = self._store.memories.bodies([one.id for one in entities])
         return {one.id: observations(bodies.get(one.id, "")) for one in entities}
 
     def worded(self, texts: Iterable[str]) -> tuple[str, ...]:
         """
-        Observations as they are kept: each once, without blanks around it and without the secrets in it.
+        Observations as they are saved: each once, without surrounding white space and without secrets.
 
         Raises:
-            Invalid: One is blank, too long, or no text.
+            Invalid: One is blank, too long, or not text.
         """
         return tuple(dict.fromkeys(self._documents.clean(text) for text in checked(texts)))
 
     def observe(self, name: int | str, texts: Iterable[str]) -> Observed:
         """
-        Add observations to an entity; those it has already are reported.
+        Add observations to an entity; those that it has already are reported.
 
         Raises:
-            NotFound, Ambiguous: There is no such entity, or there are several.
+            NotFound, Ambiguous: The entity does not exist, or its name fits several.
             Invalid: One is blank, or together they are too long. Nothing was added.
         """
         wanted = self.worded(texts)
@@ -194,11 +200,11 @@ class Entities:
         Remove observations from an entity, by their text; its history keeps them.
 
         Raises:
-            NotFound, Ambiguous: There is no such entity, or there are several.
-            Invalid: One is blank, too long, or no text. Nothing was removed.
+            NotFound, Ambiguous: The entity does not exist, or its name fits several.
+            Invalid: One is blank, too long, or not text. Nothing was removed.
         """
         clean = {text: self._documents.clean(text) for text in checked(texts)}
-        either = dict.fromkeys((*clean, *clean.values()))  # what was kept before a rule was made has its secret still
+        either = dict.fromkeys((*clean, *clean.values()))  # a text saved before a rule existed still has its secret
         found = self._observed(name, [*either], lambda known: tuple(text for text in known if text not in either))
         done = set(found.changed)
         others = (kept for text, kept in clean.items() if done.isdisjoint({text, kept}))
@@ -227,17 +233,17 @@ class Entities:
 
     def relate(self, edges: Sequence[Edge]) -> list[tuple[Relation, bool]]:
         """
-        Relate entities, all or none; for each relation whether it is new.
+        Add relations between entities, all or none; for each, whether it is new.
 
         Raises:
-            NotFound, Ambiguous: One of the entities is not there, or could be several. Nothing was related.
+            NotFound, Ambiguous: An entity does not exist, or its name fits several. Nothing was added.
             Invalid: A type is blank or too long.
         """
         found = self._relations(edges, [self._documents.clean(edge.type) for edge in edges])
         return list(zip(found, join(self._store, found), strict=True))
 
     def unrelate(self, edges: Sequence[Edge]) -> list[tuple[Relation, bool]]:
-        """Take relations away; for each whether it was there. Raises what `relate` does."""
+        """Remove relations; for each, whether it existed. Raises what `relate` does."""
         found = self._relations(edges, [edge.type for edge in edges])
         # A type is stored without its secrets, so that is what is looked for. One that was stored before a rule was made
         # has its secret still: what the caller says is looked for too, and either removal counts as the relation's.
@@ -255,56 +261,50 @@ class Entities:
         return [Relation(source.id, target.id, type.strip(), self._now()) for source, target, type in pairs]
 
     def relations(self, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
-        """Those that begin or end at one of these entities; `inside`: that begin and end at one of them."""
+        """The relations that begin or end at one of these entities; with `inside`, those that do both."""
         return self._store.graph.relations(ids, inside=inside)
 
     def all_relations(self) -> Iterator[Relation]:
         """Every relation, read a page at a time."""
-        after = None
-        while page := self._store.graph.relations(after=after, limit=PAGE):
-            yield from page
-            after = page[-1]
+        return _every(self._store.graph.relations)
 
     def distances(self, ids: Sequence[MemoryId], most: int = 3) -> Mapping[MemoryId, int]:
         """
-        How many relations away each entity is from the nearest of these, whichever way they point.
+        The distance of each entity from the nearest of these, in relations, in either direction.
 
         Args:
-            most: Relations away at most, 0..10.
+            most: The greatest distance, 0..10.
 
         Raises:
-            Invalid: It is not in that range.
+            Invalid: `most` is not in that range.
         """
         return near.distances(self._store, ids, check_distance(most))
 
     def path(self, source: int | str, target: int | str, most: int = DISTANCE_LIMIT) -> Sequence[Relation] | None:
         """
-        The relations of a shortest path, whichever way each points; None if there is none of at most `most`.
+        The relations of a shortest path, in either direction; None if there is none of at most `most` relations.
 
         Raises:
-            NotFound, Ambiguous: One of the entities is not there, or could be several.
+            NotFound, Ambiguous: An entity does not exist, or its name fits several.
             Invalid: `most` is not 0..10.
         """
         ends = self.entities([source, target])
         return near.path(self._store, ends[0].id, ends[1].id, check_distance(most))
 
-    def counts(self) -> GraphCounts:
-        return self._store.graph.counts()
-
     # Memories ------------------------------------------------------------
 
     def attach(self, name: int | str, references: Sequence[int | str]) -> list[bool]:
         """
-        Say that memories are about an entity, all or none; for each whether that is new.
+        Link memories to an entity that they are about, all or none; for each, whether the link is new.
 
         Raises:
-            NotFound, Ambiguous: The entity, or one of the memories, is not there, or could be several.
-            Invalid: One is an entity itself: those are related.
+            NotFound, Ambiguous: The entity or a memory does not exist, or its name fits several.
+            Invalid: A memory is itself an entity: relate the two instead.
         """
         return list(join(self._store, self._links(name, references)))
 
     def detach(self, name: int | str, references: Sequence[int | str]) -> list[bool]:
-        """Take that back; for each whether it was so. Raises what `attach` does, but Invalid."""
+        """Remove such links; for each, whether it existed. Raises what `attach` does, except Invalid."""
         return list(self._store.graph.remove(self._links(name, references)))
 
     def _links(self, name: int | str, references: Sequence[int | str]) -> list[Attached]:
@@ -317,33 +317,25 @@ class Entities:
 
     def all_attached(self) -> Iterator[Attached]:
         """Every link between an entity and a memory, read a page at a time."""
-        after = None
-        while page := self._store.graph.attached(after=after, limit=PAGE):
-            yield from page
-            after = page[-1]
+        return _every(self._store.graph.attached)
 
     def near(self, names: Sequence[int | str], most: int = 1) -> frozenset[MemoryId]:
         """
-        The entities at most so many relations away from these, and the memories that are about one of them: what
-        `Scope.among` restricts a search to.
+        The entities within a distance of these, and the memories about any of them: `Scope.among` takes the result.
 
         Raises:
-            NotFound, Ambiguous: One of the entities is not there, or could be several.
+            NotFound, Ambiguous: An entity does not exist, or its name fits several.
             Invalid: `most` is not 0..10.
         """
         entities = self.distances([one.id for one in self.entities(names)], most)
         return frozenset(entities) | {link.memory for link in self.attached(list(entities))}
 
-    def edge_lines(self) -> Iterator[EdgeLine]:
-        """Every relation and every link with uids in place of ids, to be carried to another database."""
-        return edge_lines(self._store)
-
     def add_edges(self, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryId]) -> EdgesAdded:
         """
-        Join what was carried over; see `memory.write.jsonl.add_edges`.
+        Add the relations and links of an export; see `memory.write.jsonl.add_edges`.
 
         Raises:
-            NotFound: What is to be related is no entity. Nothing was related.
+            NotFound: An end of a relation is not an entity. Nothing was added.
         """
         clean = [
             one._replace(type=self._documents.clean(one.type)) if isinstance(one, RelationLine) else one
@@ -352,5 +344,5 @@ class Entities:
         return add_edges(self._store, clean, ids)
 
     def nearby(self, wanted: Wanted) -> EntityAnswer:
-        """Find entities by their meaning and by how near they are to others; see `memory.search.near`."""
+        """Find entities by their meaning and by their distance from others; see `memory.search.near`."""
         return self._search(wanted)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from memory.store import Counts, Generation, Store, Waiting
     from memory.write.entry import Sanitizer
 
+CUT = "Nothing is written to it. Restore it from a copy, or export what can be read with `memory export -o FILE`."
+
 FAILURES = 5  # memories named whose text the model did not take
 
 
@@ -64,19 +66,17 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
             embedders.saving()
         except (EmbedError, SpaceMismatch) as error:
             problems.append(Notice(str(error), error.hint))
-    problems += _cut(counts.missing)
+    if counts.missing:
+        text = f"the database is cut: its last {counts.missing:,} bytes are missing"
+        problems.append(Notice(text, CUT))
     problems += _halted(store, embedders)
     problems += _unfinished(generations, embedders, counts)
     if configured and not problems and counts.queued > counts.failed:
         later = "" if settings.fill == "eager" else " The next search that needs vectors goes on with them."
         problems.append(Notice(f"{chunks(counts.queued)} without a vector yet", f"Run `memory embed`.{later}"))
     if counts.failed:
-        problems.append(
-            Notice(
-                f"the model did not take {chunks(counts.failed)}: {counts.last_error}",
-                "`memory embed` tries them again.",
-            )
-        )
+        text = f"the model did not take {chunks(counts.failed)}: {counts.last_error}"
+        problems.append(Notice(text, "`memory embed` tries them again."))
     today = tuple(store.usage.lines(midnight(embedders.now()), daily=True))
     answering, fit = store.term_vectors.answering()
     terms = sum(size.terms for found, size in sizes if found.id == answering)
@@ -84,47 +84,32 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
     return Status(counts, generations, configured, failures, today, tuple(problems), terms, fit)
 
 
-def _cut(missing: int) -> list[Notice]:
-    if not missing:
-        return []
-    hint = "Nothing is written to it. Restore it from a copy, or export what can be read with `memory export -o FILE`."
-    return [Notice(f"the database is cut: its last {missing:,} bytes are missing", hint)]
-
-
-def _halted(store: Store, embedders: Embedders) -> list[Notice]:
+def _halted(store: Store, embedders: Embedders) -> Iterator[Notice]:
     """Notices about servers that are left alone at the moment."""
     try:
         hosts = embedders.hosts() if embedders.enabled else ()
     except EmbedError:
-        return []  # reported already
-    circuits = [
-        circuit
-        for circuit in map(store.usage.circuit, hosts)
-        if circuit is not None and circuit.until > embedders.now()
-    ]
-    return [
-        Notice(
-            f"{circuit.host} is left alone until {circuit.until:%Y-%m-%d %H:%M:%S} UTC: {circuit.error}",
-            "Searches go on by keyword. `memory doctor` asks it now.",
-        )
-        for circuit in circuits
-    ]
+        return  # reported already
+    for circuit in map(store.usage.circuit, hosts):
+        if circuit is not None and circuit.until > embedders.now():
+            text = f"{circuit.host} is left alone until {circuit.until:%Y-%m-%d %H:%M:%S} UTC: {circuit.error}"
+            yield Notice(text, "Searches go on by keyword. `memory doctor` asks it now.")
 
 
-def _unfinished(generations: tuple[tuple[Generation, int], ...], embedders: Embedders, counts: Counts) -> list[Notice]:
+def _unfinished(
+    generations: tuple[tuple[Generation, int], ...], embedders: Embedders, counts: Counts
+) -> Iterator[Notice]:
     """A notice about a reindex that was interrupted or rolled back, if the settings name its model."""
-    building = next(((found, embedded) for found, embedded in generations if found.state is State.BUILDING), None)
-    if building is None or not embedders.enabled:
-        return []
-    found, embedded = building
-    try:
-        wanted = embedders.named([found]) is not None
-    except EmbedError:
-        return []  # reported already
-    if not wanted:
-        return []  # begun for a model that the settings no longer name, or rolled back
-    said = f"vectors of {found.space} are begun, or were set aside by a rollback: {embedded:,} of {chunks(counts.embeddable)}"
-    return [Notice(said, "`memory reindex` goes on with them; until then the former ones answer.")]
+    building = [(found, embedded) for found, embedded in generations if found.state is State.BUILDING]
+    for found, embedded in building if embedders.enabled else ():
+        try:
+            if embedders.named([found]) is None:
+                continue  # begun for a model that the settings no longer name, or rolled back
+        except EmbedError:
+            return  # reported already
+        share = f"{embedded:,} of {chunks(counts.embeddable)}"
+        text = f"vectors of {found.space} are begun, or were set aside by a rollback: {share}"
+        yield Notice(text, "`memory reindex` goes on with them; until then the former ones answer.")
 
 
 def chunks(number: int) -> str:
@@ -163,6 +148,8 @@ ANEW = (
     "`memory export -o FILE` writes what can be read. Move the database away with its -wal and -shm files, then "
     "`memory import FILE`: what is derived is made anew."
 )
+
+REBUILD = "`memory doctor --fix` rebuilds what is derived from the memories; `memory export` saves what can be read."
 
 NAMED = 5  # memories with a secret that are named
 
@@ -220,10 +207,7 @@ def _database(store: Store, config: Config, *, fix: bool) -> Finding:
         return Finding("database", True, "; ".join([f"{config.database} is sound", *problems]))
     told = "; ".join(problems)
     if not fix:
-        hint = (
-            "`memory doctor --fix` rebuilds what is derived from the memories; `memory export` saves what can be read."
-        )
-        return Finding("database", False, told, hint)
+        return Finding("database", False, told, REBUILD)
     try:
         store.repair()
     except StoreDamaged as error:
@@ -271,9 +255,8 @@ def _secrets(store: Store, sanitizer: Sanitizer) -> Iterator[Finding]:
         hint = f"If it is one, change it where it counts, then `memory delete {id}`."
         yield Finding("secrets", False, f"memory {id} holds what looks like a secret: {name}", hint)
     if len(found) > NAMED:
-        yield Finding(
-            "secrets", False, f"and {len(found) - NAMED:,} more memories", "Delete these first, then look again."
-        )
+        more = f"and {len(found) - NAMED:,} more memories"
+        yield Finding("secrets", False, more, "Delete these first, then look again.")
 
 
 def _model(embedders: Embedders) -> Iterator[Finding]:
@@ -313,14 +296,13 @@ def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
 
 def _queue(store: Store, embedders: Embedders, config: Config, *, fix: bool, able: bool) -> Iterator[Finding]:
     waiting = store.queue.queued()
+    without = f"{chunks(waiting)} without a vector"
     if not waiting or not embedders.enabled:
-        yield Finding(
-            "queue", True, "nothing waits for a vector" if not waiting else f"{chunks(waiting)} without a vector"
-        )
+        yield Finding("queue", True, without if waiting else "nothing waits for a vector")
         return
     if not fix:
         hint = "`memory embed` embeds them." if able else "Mend what stands above first; then `memory embed`."
-        yield Finding("queue", False, f"{chunks(waiting)} without a vector", hint)
+        yield Finding("queue", False, without, hint)
     else:
         from memory.write.backfill import Backfill, drain
 
@@ -328,7 +310,7 @@ def _queue(store: Store, embedders: Embedders, config: Config, *, fix: bool, abl
             backfill = Backfill(seconds=None, batch=config.embedding.batch_size, overlap=config.chunking.overlap)
             result = drain(store, embedders, backfill, of=EMBED)
         except Error as error:
-            yield Finding("queue", False, f"{chunks(waiting)} without a vector: {error}", error.hint)
+            yield Finding("queue", False, f"{without}: {error}", error.hint)
         else:
             well = not result.left
             told = f"{chunks(result.embedded)} embedded" + ("" if well else f", {result.left:,} still without a vector")

@@ -83,7 +83,7 @@ class Vectors:
         from memory.embed.usage import EMBED
         from memory.write.backfill import drain, reembed
 
-        backfill = self.backfill_policy()._replace(seconds=None)
+        backfill = self.backfill_policy(patient=True)
         if memories is not None:
             return reembed(self._store, self.embedders, backfill, memories, progress=progress)
         result = drain(self._store, self.embedders, backfill, of=EMBED, progress=progress)
@@ -259,8 +259,8 @@ class Vectors:
 
     # In passing, and in the background -------------------------------------------
 
-    def backfill_policy(self) -> Backfill:
-        """When saved memories are embedded, and for how long in passing."""
+    def backfill_policy(self, *, patient: bool = False) -> Backfill:
+        """When saved memories are embedded, and for how long in passing; `patient` waits until all is done."""
         from memory.write.backfill import Backfill
 
         settings = self._config.embedding
@@ -269,7 +269,7 @@ class Vectors:
             policy = "eager" if self.embedders.local else "background"
         if policy == "background" and not self._lasting:
             policy = "lazy"
-        seconds, overlap = settings.fill_seconds, self._config.chunking.overlap
+        seconds, overlap = None if patient else settings.fill_seconds, self._config.chunking.overlap
         return Backfill(policy, seconds, settings.backfill_threshold, settings.batch_size, overlap)
 
     def backfill_queued(self, queued: int) -> Backfilled | None:
@@ -310,7 +310,7 @@ class Vectors:
     def _work(self, going: Callable[[], bool]) -> None:
         from memory.write.backfill import drain
 
-        backfill = self.backfill_policy()._replace(seconds=None)
+        backfill = self.backfill_policy(patient=True)
         if backfill.policy == "background" and self.embedders.enabled:
             with told("embedded"):
                 drain(self._store, self.embedders, backfill, going=going)

@@ -205,7 +205,7 @@ def imported(
 
 def _joined(engine: Engine, edges: Sequence[Edge], notices: list[Notice]) -> list[Edge]:
     """Relations by the ids of their ends, which a file knows by their names alone."""
-    ids = engine.graph.named([str(end).strip() for edge in edges for end in (edge.source, edge.target)])
+    ids = engine.store.graph.named([str(end).strip() for edge in edges for end in (edge.source, edge.target)])
     found, lost = [], []
     for edge in edges:
         ends = [ids.get(str(end).strip()) for end in (edge.source, edge.target)]
@@ -218,7 +218,7 @@ def _joined(engine: Engine, edges: Sequence[Edge], notices: list[Notice]) -> lis
 
 
 def _attached(engine: Engine, links: Sequence[Link], notices: list[Notice]) -> Iterator[bool]:
-    ids, lost = engine.graph.named([link.entity.strip() for link in links]), []
+    ids, lost = engine.store.graph.named([link.entity.strip() for link in links]), []
     for link in links:
         try:
             yield from engine.graph.attach(_there(ids.get(link.entity.strip())), [link.memory])

@@ -259,7 +259,7 @@ def read_graph(graph: Graph, limit: int = 100, offset: int = 0) -> Values:
     check_limit(limit)
     if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset <= FURTHEST:
         raise Invalid(f"offset is a whole number from 0 to {FURTHEST:,}, not {clipped_repr(offset)}")
-    counts = graph.engine.graph.counts()
+    counts = graph.engine.store.graph.counts()
     entities = graph.engine.graph.some(offset, limit)
     ids = {one.id for one in entities}
     relations = [one for one in graph.engine.graph.relations(list(ids)) if one.source in ids]
@@ -300,7 +300,7 @@ def _cut(relations: Sequence[Relation]) -> list[dict[str, str]]:
 )
 def get_stats(graph: Graph) -> Values:
     """How much there is in the graph, by type."""
-    observations, states, counts = 0, dict.fromkeys(rows.STATES, 0), graph.engine.graph.counts()
+    observations, states, counts = 0, dict.fromkeys(rows.STATES, 0), graph.engine.store.graph.counts()
     for page in rows.paged(graph.engine.graph.every()):
         observations += sum(map(len, graph.engine.graph.known(page).values()))
         for state in rows.states(graph.engine, page).values():

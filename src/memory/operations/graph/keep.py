@@ -116,7 +116,7 @@ def _check_room(engine: Engine, more: Mapping[str, Sequence[str]]) -> None:
     Raises:
         Invalid: One is none, or what is known of one of them would be too long.
     """
-    ids = engine.graph.named(list(more))
+    ids = engine.store.graph.named(list(more))
     known = engine.graph.known(list(engine.graph.there(ids.values()).values()))
     for name, texts in more.items():
         whole = dict.fromkeys((*known.get(ids.get(name, MemoryId(0)), ()), *engine.graph.worded(texts)))
