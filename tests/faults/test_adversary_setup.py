@@ -18,9 +18,8 @@ import pytest
 from command import Shell
 
 from memory.integrations import files, own
-from memory.integrations.command import command, described, our_hook
+from memory.integrations.command import Environment, command, described, here, our_hook
 from memory.integrations.edits import snippet
-from memory.integrations.environment import Environment, here
 from memory.integrations.jsontext import Fault
 from memory.integrations.parts import overview
 from memory.integrations.prose import Block
@@ -569,6 +568,16 @@ def test_home_and_settings_file_of_an_entry_stay(agent: str, home: Path) -> None
     assert all("/data/work" in text for path, text in once.items() if path.name != "SKILL.md")
     assert "/data/work" not in third.steps[0].path.read_text()
     assert "/data/x.yaml" in third.steps[0].path.read_text()
+
+
+def test_hooks_of_ours_beside_a_server_of_somebody_else_are_no_hindrance(home: Path) -> None:
+    path = home / ".gemini/settings.json"
+    run(machine(home), "gemini")
+    said = json.loads(path.read_text())
+    put(path, {**said, "mcpServers": {"memory": {"command": "npx"}}})
+
+    with pytest.raises(ConfigError, match="not ours: npx"):
+        run(machine(home), "gemini")
 
 
 def test_a_relative_home_of_a_shared_entry_stays_relative(home: Path) -> None:

@@ -7,6 +7,5 @@ Registers the MCP server, the hooks and the skill of `memory` with a coding agen
     edits          entries in JSON files (their text: jsontext); toml, prose: in other files
     files          read, compared, copied, replaced
     own            Claude Code's own command
-    command        the command that an agent starts
-    environment    the machine
+    command        the machine, and the command that an agent starts
 """

@@ -10,14 +10,14 @@ do not exist (Cursor, Claude Desktop); their files are settings, written by peop
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from memory.integrations.command import Command
-    from memory.integrations.environment import Environment
+    from memory.integrations.command import Command, Environment
     from memory.integrations.jsontext import Json
 
 START, STOP = "session-start", "session-end"
@@ -47,14 +47,14 @@ class Hooks(NamedTuple):
         file: The file in which they are registered.
         agent: The agent's name for `memory hook --agent`.
         grouped: Whether an event holds groups, each with a member `hooks`, a list of handlers.
-        version: The file's `version`, if it needs one.
+        needed: What the file must have beside them.
     """
 
     file: Callable[[Environment], Path]
     agent: str
     events: tuple[Event, ...]
     grouped: bool
-    version: int | None = None
+    needed: Mapping[str, Json] = MappingProxyType({})
 
 
 def _plain(command: Command) -> dict[str, Json]:
@@ -213,7 +213,7 @@ AGENTS = (
                 Event("stop", STOP, {**_BARE, "loop_limit": 1}, {}),
             ),
             grouped=False,
-            version=1,
+            needed={"version": 1},
         ),
         skill=lambda environment: _cursor(environment) / "skills" / "memory" / "SKILL.md",
     ),
@@ -272,7 +272,7 @@ AGENTS = (
                 Event("Stop", STOP, _HANDLER, {}),
             ),
             grouped=False,
-            version=1,
+            needed={"version": 1},
         ),
         skill=lambda environment: environment.home / ".copilot" / "skills" / "memory" / "SKILL.md",
     ),

@@ -6,7 +6,7 @@ What is not ours is never changed. `memory.integrations.files` reads and writes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.integrations.command import NAME, described, our_hook, ours
@@ -25,7 +25,7 @@ from memory.integrations.jsontext import (
 from memory.schema.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from memory.integrations.jsontext import Document, Json, Member, Node
 
@@ -85,30 +85,25 @@ def presence(edit: Edit, text: str) -> str:
     return ("yes" if current else "old") if standing else "no"
 
 
-class Slot(Protocol):
-    """A place in a JSON file."""
-
-    def insert(self, document: Document, *, force: bool) -> str: ...
-    def remove(self, document: Document) -> str: ...
-    def found(self, document: Document) -> Slot | None: ...
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The path of what contains it, which may have been made for it."""
-
-
 @dataclass(frozen=True, slots=True)
 class JsonEdit:
     """
     Attributes:
+        slots: What is put in.
+        needed: Members that the agent requires of the file; they stay when ours are removed.
         comments: Whether the agent accepts comments in this file; if not, a comment means a broken file.
     """
 
-    slots: tuple[Slot, ...]
+    slots: tuple[Server | Hook, ...]
+    needed: Mapping[str, Json] = field(default_factory=dict)
     comments: bool = False
 
     def install(self, text: str, *, force: bool) -> str:
         if blank(text):
             text = MARK * text.startswith(MARK) + "{}\n"
+        for name, value in self.needed.items():
+            document = parsed(text, comments=self.comments)
+            text = text if child(document.root, name) else inserted(document, document.root, name, value)
         for slot in self.slots:
             text = slot.insert(parsed(text, comments=self.comments), force=force)
         return text
@@ -123,7 +118,7 @@ class JsonEdit:
 
     def _swept(self, text: str, before: str) -> str:
         """The text without empty objects and lists that did not exist before."""
-        old = parsed("{}" if blank(before) else before, comments=self.comments)
+        old = self._document(before)
         paths = [slot.keys[:depth] for slot in self.slots for depth in range(len(slot.keys), 0, -1)]
         for path in paths:
             document = parsed(text, comments=self.comments)
@@ -134,13 +129,9 @@ class JsonEdit:
         return text
 
     def standing(self, text: str) -> JsonEdit | None:
-        if blank(text):
-            return None
-        document = parsed(text, comments=self.comments)
-        slots = [slot.found(document) for slot in self.slots]
-        if all(slot is None or isinstance(slot, Needed) for slot in slots):
-            return None
-        return replace(self, slots=tuple(slot for slot in slots if slot is not None))
+        document = self._document(text)
+        slots = [slot for slot in (slot.found(document) for slot in self.slots) if slot]
+        return replace(self, slots=tuple(slots)) if slots else None
 
     @property
     def server(self) -> Json:
@@ -149,10 +140,11 @@ class JsonEdit:
 
     def foreign(self, text: str) -> tuple[str, ...]:
         """The events in which someone else's command contains ours, so that ours is not added."""
-        if blank(text):
-            return ()
-        document = parsed(text, comments=self.comments)
+        document = self._document(text)
         return tuple(slot.keys[-1] for slot in self.slots if isinstance(slot, Hook) and slot.foreign(document))
+
+    def _document(self, text: str) -> Document:
+        return parsed("{}" if blank(text) else text, comments=self.comments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,23 +296,3 @@ class Hook:
 def _command(node: Node) -> str | None:
     command = node.value.get("command") if isinstance(node.value, dict) else None
     return command if isinstance(command, str) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Needed:
-    """A member of the whole file that the agent requires; it stays when ours is removed."""
-
-    name: str
-    value: Json
-    keys: tuple[str, ...] = ()
-
-    def insert(self, document: Document, *, force: bool) -> str:
-        if child(document.root, self.name):
-            return document.text
-        return inserted(document, document.root, self.name, self.value)
-
-    def remove(self, document: Document) -> str:
-        return document.text
-
-    def found(self, document: Document) -> Needed:
-        return self

@@ -17,7 +17,7 @@ from memory.schema.errors import ConfigError, Error
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memory.integrations.environment import Environment
+    from memory.integrations.command import Environment
     from memory.integrations.jsontext import Json
 
 PROGRAM = "claude"

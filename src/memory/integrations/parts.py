@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.config.project import repository
 from memory.integrations.agents import AGENTS, INSTRUCTIONS
 from memory.integrations.command import command
-from memory.integrations.edits import Hook, JsonEdit, Needed, Server, presence
+from memory.integrations.edits import Hook, JsonEdit, Server, presence
 from memory.integrations.files import seen
 from memory.integrations.jsontext import Fault, blank
 from memory.integrations.prose import Block, Whole
@@ -19,10 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from memory.integrations.agents import Agent, Event, Hooks
-    from memory.integrations.command import Command
-    from memory.integrations.edits import Edit, Slot
-    from memory.integrations.environment import Environment
+    from memory.integrations.agents import Agent, Hooks
+    from memory.integrations.command import Command, Environment
+    from memory.integrations.edits import Edit
     from memory.integrations.files import Seen
     from memory.integrations.jsontext import Json
 
@@ -70,16 +70,16 @@ def for_user(agent: Agent, environment: Environment, command: Command, *, hooks:
         slots = tuple(_hooks(agent.hooks, command, environment))
         path = agent.hooks.file(environment)
         if path == server.path and isinstance(server.edit, JsonEdit):
-            joined = JsonEdit((*server.edit.slots, *slots), comments=server.edit.comments)
+            joined = replace(server.edit, slots=(*server.edit.slots, *slots))
             parts = [server._replace(what="server and hooks", edit=joined)]
         else:
-            parts.append(Part("hooks", path, JsonEdit(slots)))
+            parts.append(Part("hooks", path, JsonEdit(slots, agent.hooks.needed)))
     if agent.skill:
         parts.append(Part("skill", agent.skill(environment), Whole(_data("skill.md")), optional=True))
     return parts
 
 
-def for_project(agent: Agent, environment: Environment, command: Command) -> list[Part]:
+def for_project(agent: Agent, environment: Environment, command: Command) -> Part:
     """
     The project's file: the server only, because a hook would run on the machines of all who share it.
 
@@ -92,12 +92,12 @@ def for_project(agent: Agent, environment: Environment, command: Command) -> lis
     paths = tuple(root(environment) / name for name in agent.project)
     if set(map(os.path.realpath, paths)) & set(map(os.path.realpath, agent.user(environment))):
         raise Invalid(f"{root(environment)} is no project: its file is your own, {paths[0]}", hint=hint)
-    return [_server(agent, paths, command, inside=root(environment))]
+    return _server(agent, paths, command, inside=root(environment))
 
 
-def instructions(environment: Environment) -> list[Part]:
+def instructions(environment: Environment) -> Part:
     folder = root(environment)
-    return [Part("instructions", folder / "AGENTS.md", Block(_data("agents.md")), folder)]
+    return Part("instructions", folder / "AGENTS.md", Block(_data("agents.md")), folder)
 
 
 def _server(agent: Agent, paths: tuple[Path, ...], command: Command, *, inside: Path | None = None) -> Part:
@@ -119,18 +119,12 @@ def _has(part: Part) -> bool:
         return False
 
 
-def _hooks(hooks: Hooks, command: Command, environment: Environment) -> Iterator[Slot]:
-    if hooks.version is not None:
-        yield Needed("version", hooks.version)
+def _hooks(hooks: Hooks, command: Command, environment: Environment) -> Iterator[Hook]:
     for event in hooks.events:
         line = command.hook(event.verb, hooks.agent, environment.platform)
-        value = _handler(event, line, grouped=hooks.grouped)
+        handler: dict[str, Json] = {**event.handler, "command": line}
+        value: dict[str, Json] = {**event.group, "hooks": [handler]} if hooks.grouped else handler
         yield Hook(("hooks", event.name), value, ("hook", event.verb, "--agent", hooks.agent))
-
-
-def _handler(event: Event, line: str, *, grouped: bool) -> dict[str, Json]:
-    handler: dict[str, Json] = {**event.handler, "command": line}
-    return {**event.group, "hooks": [handler]} if grouped else handler
 
 
 def _data(name: str) -> str:
@@ -173,14 +167,14 @@ def overview(environment: Environment) -> list[Row]:
                 project.path if project else None,
             )
         )
-    block = instructions(environment)[0]
+    block = instructions(environment)
     return [*rows, Row(INSTRUCTIONS, "AGENTS.md", block.path.exists(), "no", None, _state(block), block.path)]
 
 
 def _project(agent: Agent, environment: Environment) -> Part | None:
     """The project's file, if it has one that is not the user's."""
     try:
-        return for_project(agent, environment, command(environment, home=None, config=None, shared=True))[0]
+        return for_project(agent, environment, command(environment, home=None, config=None, shared=True))
     except Invalid:
         return None
 

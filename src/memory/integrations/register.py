@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.integrations.agents import Agent
-    from memory.integrations.command import Command
+    from memory.integrations.command import Command, Environment
     from memory.integrations.edits import Edit
-    from memory.integrations.environment import Environment
     from memory.integrations.files import Seen
     from memory.integrations.jsontext import Json
     from memory.integrations.own import Calls
@@ -107,6 +106,10 @@ class _Change(NamedTuple):
     undone: bool = False
     keep: bool = False
 
+    @property
+    def differs(self) -> bool:
+        return self.state in CHANGING
+
 
 def setup(request: Request, environment: Environment, *, dry_run: bool = False) -> Outcome:
     """
@@ -123,7 +126,7 @@ def setup(request: Request, environment: Environment, *, dry_run: bool = False) 
     if agent and agent.name == "claude-code" and not request.project:
         changes[0] = _called(changes[0], started, environment)
     for change in changes:
-        if _differs(change) and not change.calls:
+        if change.differs and not change.calls:
             files.check_writable(change.file)
     if not dry_run:
         changes = [_make(change, environment) for change in changes]
@@ -151,9 +154,9 @@ def _started(agent: Agent | None, request: Request, environment: Environment) ->
 
 def _parts(agent: Agent | None, request: Request, environment: Environment, started: Command) -> list[Part]:
     if agent is None:
-        return parts.instructions(environment)
+        return [parts.instructions(environment)]
     if request.project:
-        return parts.for_project(agent, environment, started)
+        return [parts.for_project(agent, environment, started)]
     return parts.for_user(agent, environment, started, hooks=request.hooks or request.remove)
 
 
@@ -164,7 +167,8 @@ def _planned(part: Part, request: Request) -> _Change:
         standing = part.edit.standing(text)
         if request.remove:
             return _without(part, file, standing)
-        state, after = _installed(part.edit, text, force=request.force)
+        state = "replaced" if request.force and presence(part.edit, text) == "other" else "added"
+        after = part.edit.install(text, force=request.force)
     except Fault as fault:
         raise ConfigError(
             f"{part.path}:{_place(text, fault.at)}: {fault}",
@@ -177,16 +181,6 @@ def _planned(part: Part, request: Request) -> _Change:
     if after == text:
         return _Change(part, file, "already" if part.edit.standing(text) else "kept", text)
     return _Change(part, file, "updated" if standing else state, after, keep=standing is None and part.private)
-
-
-def _installed(edit: Edit, text: str, *, force: bool) -> tuple[str, str]:
-    """The state after adding to a text, and the new text."""
-    try:
-        return "added", edit.install(text, force=False)
-    except Occupied:
-        if not force:
-            raise
-        return "replaced", edit.install(text, force=True)
 
 
 def _without(part: Part, file: Seen, standing: Edit | None) -> _Change:
@@ -229,7 +223,7 @@ def _notices(change: _Change) -> Iterator[str]:
 def _called(change: _Change, started: Command, environment: Environment) -> _Change:
     """The change made by the agent's own command, if that is on PATH."""
     program = environment.program(own.PROGRAM)
-    if program is None or not _differs(change):
+    if program is None or not change.differs:
         return change
     if change.state == "removed":
         return change._replace(calls=own.removing(program))
@@ -243,10 +237,6 @@ def _entry(text: str) -> Json:
         return None
     node = node_at(parsed(text, comments=False).root, ("mcpServers", "memory"))
     return node.value if node else None
-
-
-def _differs(change: _Change) -> bool:
-    return change.state in CHANGING
 
 
 def _place(text: str, at: int) -> str:
@@ -271,7 +261,7 @@ def _make(change: _Change, environment: Environment) -> _Change:
     """Carry out a change; returns it with its final state."""
     if change.calls:
         return _ask(change, change.calls, environment)
-    if _differs(change):
+    if change.differs:
         _write(change)
     return change
 

@@ -34,7 +34,7 @@ _STARTS_BLANK = re.compile(r"[ \t]*(?:\r?\n|\Z)")
 @dataclass(frozen=True, slots=True)
 class TomlEdit:
     """
-    `[KEY.memory]`, with the members of `value`.
+    `[KEY.memory]`, with the members of `server`.
 
     tomlkit parses, changes and renders, but only the sections that change: of a whole document it would move elements of
     an array of tables that stand apart. The result is used only if its content is the same except for ours.
@@ -44,14 +44,14 @@ class TomlEdit:
     """
 
     key: str
-    value: dict[str, Json]
+    server: dict[str, Json]
 
     def install(self, text: str, *, force: bool) -> str:
         from tomlkit.items import InlineTable
 
         document = _document(text)
         servers, entry = self._found(document, text)
-        value = {**entry, **self.value} if entry and ours(entry) else self.value
+        value = {**entry, **self.server} if entry and ours(entry) else self.server
         if entry == value:
             return text
         if entry is not None and not (force or ours(entry)):
@@ -66,7 +66,7 @@ class TomlEdit:
         """Our table goes to the end: elsewhere it would stand between a comment and what that is about."""
         import tomlkit
 
-        table = tomlkit.dumps({self.key: {NAME: self.value}})
+        table = tomlkit.dumps({self.key: {NAME: self.server}})
         if blank(text):
             return table
         end = "\r\n" if "\r\n" in text else "\n"
@@ -78,8 +78,8 @@ class TomlEdit:
         sections = [(section, section.text) for section in _sections(document.body)]
         servers: Any = document[self.key]
         if not ours(servers.get(NAME)):
-            servers[NAME] = self.value
-        for name, value in self.value.items():
+            servers[NAME] = self.server
+        for name, value in self.server.items():
             if servers[NAME].get(name) != value:
                 servers[NAME][name] = value
         for section, before in sections:
@@ -98,11 +98,7 @@ class TomlEdit:
 
     def standing(self, text: str) -> TomlEdit | None:
         _, entry = self._found(_document(text), text)
-        return replace(self, value=entry) if entry is not None and ours(entry) else None
-
-    @property
-    def server(self) -> Json:
-        return self.value
+        return replace(self, server=entry) if entry is not None and ours(entry) else None
 
     def _found(self, document: TOMLDocument, text: str) -> tuple[dict[str, Json], dict[str, Json] | None]:
         """The servers, and our entry or another one of the name."""

@@ -21,9 +21,8 @@ from hypothesis import given, reject, strategies as st
 
 from memory.integrations import files, own
 from memory.integrations.agents import AGENTS, NAMES
-from memory.integrations.command import Command, command, fleeting, ours
+from memory.integrations.command import Command, Environment, command, fleeting, ours
 from memory.integrations.edits import Hook, JsonEdit, Occupied, Server, snippet
-from memory.integrations.environment import Environment
 from memory.integrations.jsontext import MARK, Fault, parsed
 from memory.integrations.parts import for_user, instructions, overview
 from memory.integrations.prose import Block, Whole
@@ -87,7 +86,7 @@ def test_a_file_gets_ours_and_keeps_the_rest(case: str, change: str, home: Path)
             target.write_bytes(CHANGES[change](path.read_text("utf-8")).encode())
     before = files_of(home)
     program = command(environment, home=None, config=None, shared=False).argv[0]
-    block = snippet(instructions(environment)[0].edit)
+    block = snippet(instructions(environment).edit)
 
     run(environment, agent_of(case))
 
