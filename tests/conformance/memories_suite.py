@@ -11,7 +11,8 @@ from memory.schema.errors import NotFound
 from memory.schema.memory import OVERLAP, ChunkId, MemoryId, Revision, Status
 from memory.schema.query import ACTIVE, Scope
 from memory.store import Links, Order
-from memory.write.rules import delete_memories, link_memories, replace_memory, write_entries
+from memory.write.jsonl import link_memories
+from memory.write.rules import delete_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from memory.store import Store

@@ -27,13 +27,13 @@ from memory.schema.usage import Budget, OpenCircuit
 from memory.store import Learned, Links, Match, Order, State, TermVector
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lookup import stems
+from memory.write.jsonl import link_memories
 from memory.write.rules import (
     clear_run,
     delete_memories,
     forget_aged,
     join,
     known_memories,
-    link_memories,
     replace_memory,
     write_entries,
 )

@@ -148,6 +148,6 @@ class Maintenance:
 
     def link(self, links: Sequence[Links]) -> None:
         """Point restored memories to their parents and successors."""
-        from memory.write.rules import link_memories
+        from memory.write.jsonl import link_memories
 
         link_memories(self._store, links)

@@ -12,7 +12,7 @@ from memory.schema.errors import Invalid, did_you_mean
 from memory.schema.kinds import TOOL_TYPES, kind
 from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_repr
 from memory.schema.memory import Memory, MemoryId, Revision, Status
-from memory.store import Attached, Links, Relation, ToolCall
+from memory.store import Attached, Links, Match, Relation, ToolCall
 from memory.write.export import LinkLine, RelationLine
 from memory.write.rules import join
 
@@ -151,6 +151,36 @@ def _number(name: str, value: object) -> int:
 
 def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def link_memories(store: Store, links: Sequence[Links]) -> None:
+    """
+    Point restored memories to their parents and successors.
+
+    What is set already stays; a successor is for superseded memories only. Uids that are not there are skipped.
+    """
+    pointing = [one for one in links if one.parent or one.superseded_by]
+    uids = sorted({uid for one in pointing for uid in one if uid is not None})
+    if not uids:
+        return
+    with store.transaction():
+        found = store.memories.find([Match({"uid": uid}) for uid in uids])
+        there = {one.uid: one for one in found if one is not None}
+        ids = {uid: one.id for uid, one in there.items()}
+        changed = set()
+        for uid, parent, successor in pointing:
+            if uid in there:
+                there[uid] = _linked(there[uid], ids.get(parent or ""), ids.get(successor or ""))
+                changed.add(uid)
+        store.memories.set_links([there[uid] for uid in sorted(changed)])
+
+
+def _linked(memory: Memory, parent: MemoryId | None, successor: MemoryId | None) -> Memory:
+    if memory.parent_id is None:
+        memory = memory._replace(parent_id=parent)
+    if memory.superseded_by is None and memory.status is Status.SUPERSEDED:
+        memory = memory._replace(superseded_by=successor)
+    return memory
 
 
 # Relations, links and tool calls ------------------------------------------------

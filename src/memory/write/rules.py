@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memory.schema.draft import Draft
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
-    from memory.store import Edge, Entry, Links, Store
+    from memory.store import Edge, Entry, Store
 
 SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project")
 """Where the same content is the same memory (CAP X25)."""
@@ -243,36 +243,6 @@ def _supersede(store: Store, id: MemoryId, *, by: MemoryId) -> None:
         hint = f"Supersede {old.superseded_by} instead." if old.superseded_by else ""
         raise Invalid(f"memory {id} was superseded already", hint=hint)
     store.memories.set_links([old._replace(status=Status.SUPERSEDED, superseded_by=by)])
-
-
-def link_memories(store: Store, links: Sequence[Links]) -> None:
-    """
-    Point restored memories to their parents and successors.
-
-    What is set already stays; a successor is for superseded memories only. Uids that are not there are skipped.
-    """
-    pointing = [one for one in links if one.parent or one.superseded_by]
-    uids = sorted({uid for one in pointing for uid in one if uid is not None})
-    if not uids:
-        return
-    with store.transaction():
-        found = store.memories.find([Match({"uid": uid}) for uid in uids])
-        there = {one.uid: one for one in found if one is not None}
-        ids = {uid: one.id for uid, one in there.items()}
-        changed = set()
-        for uid, parent, successor in pointing:
-            if uid in there:
-                there[uid] = _linked(there[uid], ids.get(parent or ""), ids.get(successor or ""))
-                changed.add(uid)
-        store.memories.set_links([there[uid] for uid in sorted(changed)])
-
-
-def _linked(memory: Memory, parent: MemoryId | None, successor: MemoryId | None) -> Memory:
-    if memory.parent_id is None:
-        memory = memory._replace(parent_id=parent)
-    if memory.superseded_by is None and memory.status is Status.SUPERSEDED:
-        memory = memory._replace(superseded_by=successor)
-    return memory
 
 
 def delete_memories(store: Store, ids: Sequence[MemoryId]) -> int:
