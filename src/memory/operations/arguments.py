@@ -1,4 +1,4 @@
-"""What an operation takes, with strict checking of what an agent passes, and what it gives: their JSON Schemas."""
+"""What an operation takes, how an agent's arguments are checked, and what it returns: the JSON Schemas of both."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _PLAIN: dict[str, Schema] = {
 }
 
 Sort = Literal["string", "integer", "number", "boolean", "strings", "id", "ids", "object", "objects"]
-"""What an argument takes; an id is a text or, as some programs know it, a number; an object may come as text too."""
+"""What an argument takes. An id is text or, for some programs, a number; an object may be JSON text."""
 
 
 class Parameter:
     """
-    One argument of an operation. A plain class: there are many, and each kind of class is made anew by each process.
+    One argument of an operation. A plain class, because each process creates its classes anew and this is the cheapest kind.
 
     Attributes:
-        meaning: What it says, for the agent: a clause.
-        low, high: Range of an integer; what is beyond is taken as the bound, with a notice (CAP X23).
-        strict: What is beyond is refused.
-        fields: Of each of the objects.
-        also: Other names that it is taken by: what other servers call it. The schema does not name them.
-        named: It is a name: neither blank nor longer than names are.
-        plural: It is a kind, whose plural is taken too.
+        meaning: What an agent is told of it, in a clause.
+        low, high: Range of an integer; a value outside becomes the bound, with a notice (CAP X23).
+        strict: A value outside the range is refused instead.
+        fields: The fields of each object.
+        also: Names that other servers use for it. They are accepted, but not in the schema.
+        named: It is a name: not blank, and no longer than names may be.
+        plural: It is a kind; its plural is accepted too.
     """
 
     def __init__(
@@ -88,10 +88,10 @@ def described(parameters: tuple[Parameter, ...]) -> Schema:
 
 def checked(tool: Operation, arguments: Mapping[str, object]) -> tuple[dict[str, Any], tuple[Notice, ...]]:
     """
-    The arguments of a call as a tool may trust them; what is null counts as left out.
+    The checked arguments of a call; null counts as left out.
 
     Raises:
-        Invalid: One is missing, unknown or of another type; the sentence says what would be right.
+        Invalid: One is missing, unknown or of the wrong type; the message says what would be right.
     """
     notices: list[Notice] = []
     return _fields(arguments, tool.parameters, f"{tool.name} has no argument", tool.name, notices), tuple(notices)
@@ -102,7 +102,7 @@ def _fields(
 ) -> dict[str, Any]:
     """
     Args:
-        unknown: What is said of a name that is none.
+        unknown: How the message about an unknown name begins.
         owner: The tool, or the place of the object: "entities[2]".
     """
     known = {name: one for one in parameters for name in (one.name, *one.also)}
@@ -170,7 +170,7 @@ def _value(one: Parameter, value: object, notices: list[Notice], *, place: str) 
 
 
 def _bounded(one: Parameter, value: float) -> int | None:
-    """A whole number, or the bound that it is beyond; None if it is none, or not to be taken."""
+    """A whole number, or the bound it is beyond; None if it is not a whole number, or is refused."""
     if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
         return None
     bound = min(max(int(value), one.low), one.high)
@@ -178,7 +178,7 @@ def _bounded(one: Parameter, value: float) -> int | None:
 
 
 def _parsed(place: str, value: dict[str, Any] | str) -> dict[str, Any]:
-    """An object, which some programs write as text."""
+    """An object, which some programs pass as JSON text."""
     if isinstance(value, dict):
         return value
     try:
@@ -191,7 +191,7 @@ def _parsed(place: str, value: dict[str, Any] | str) -> dict[str, Any]:
 
 
 def _id(value: object) -> str | int | None:
-    """None if it is no id."""
+    """The id, or None if the value is not one."""
     match value:
         case bool():
             return None
@@ -209,7 +209,7 @@ def _record(one: Parameter, value: object, notices: list[Notice], *, place: str)
 
 
 def _sort(value: object) -> str:
-    """A type by its name in JSON."""
+    """The JSON name of a value's type."""
     names = {bool: "a boolean", str: "a text", list: "a list", dict: "an object", int: "a number", float: "a number"}
     return names.get(type(value), "null")
 
@@ -242,7 +242,7 @@ def record(fields: str, **shapes: Schema) -> Schema:
 
     Args:
         fields: "title tags:texts project:text?", see `memory.operations.render.data.row`.
-        shapes: Those that go by names of their own.
+        shapes: More shapes, by name.
     """
     known = _SHAPES | shapes
     properties = {name: known[shape] for name, _, shape in parsed(fields)}
@@ -250,7 +250,7 @@ def record(fields: str, **shapes: Schema) -> Schema:
 
 
 def extended(schema: Schema, fields: str, **shapes: Schema) -> Schema:
-    """A record of the same fields and some others."""
+    """The schema of a record, with more fields."""
     properties = schema["properties"] | record(fields, **shapes)["properties"]
     return schema | {"properties": properties, "required": list(properties)}
 
@@ -268,9 +268,9 @@ SHAPES: dict[str, Schema] = {
     "name": record("id memory_id:number title"),
     "notices": several(record("text hint")),
 }
-"""What answers of several toolsets have: a memory in short, what was found, what should be known besides."""
+"""Shapes that several toolsets use: a memory in short, hits, notices."""
 
 
 def answer_record(fields: str, **shapes: Schema) -> Schema:
-    """A record of memories, whose shapes go by the names in `SHAPES`."""
+    """The schema of an answer; its fields may use the names in `SHAPES`."""
     return record(fields, **SHAPES, **shapes)

@@ -25,7 +25,7 @@ Given: TypeAlias = "Mapping[str, Any]"
 """Arguments by name."""
 
 HERE = "."
-"""The project that the client works on, or that of the current folder, as a value of `project`."""
+"""As a value of `project`: the one the client works on, or that of the current folder."""
 
 
 class Call:
@@ -33,10 +33,10 @@ class Call:
     What an operation works with, besides its arguments.
 
     Attributes:
-        client: The program that calls, by the name it gave; empty if it gave none.
-        progress: To be told how much of a long work is done, from any thread.
-        told: What the server says of the arguments, after the text.
-        as_json: A command is to print JSON: what only that has need not be looked up for a person.
+        client: The calling program, by the name it gave; empty if it gave none.
+        progress: Called with how much of a long task is done, from any thread.
+        told: What the server says about the arguments, after the text.
+        as_json: The command prints JSON; what only JSON contains need not be read otherwise.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class Call:
 
     @property
     def engine(self) -> Engine:
-        """Of a command, opened when it is first asked for: what is asked wrongly is said before."""
+        """Opened at its first use by a command, so that wrong arguments are reported before a database is created."""
         return self._opened()
 
     @property
     def project(self) -> str | None:
-        """The one that the client works on, or that of the current folder; None if that is not known."""
+        """The project the client works on, or that of the current folder; None if unknown."""
         return self._place()
 
 
@@ -68,9 +68,9 @@ class Result(NamedTuple):
     What a tool answers.
 
     Attributes:
-        data: JSON, as the tool's output schema has it.
-        text: The same for an agent that reads only this.
-        failed: It says in its own form that it could not be done.
+        data: JSON, by the tool's output schema.
+        text: The same for an agent that reads only text.
+        failed: The answer reports a failure in the tool's own form.
     """
 
     data: dict[str, Any]
@@ -85,7 +85,7 @@ class Shown(NamedTuple):
     Attributes:
         data: JSON, for `--json`; None if the text is JSON itself.
         text: For a person, on standard output; safe to show.
-        notes: What should be known besides, a line each on standard error; safe to show.
+        notes: Notices, a line each on standard error; safe to show.
         code: Of the process.
         ends: Whether a newline follows the text.
         warnings: As notes, but also beside JSON, which does not say so.
@@ -101,7 +101,7 @@ class Shown(NamedTuple):
 
 class Option:
     """
-    What a person may give a command, as its help shows it.
+    An option or argument of a command, as its help shows it.
 
     Attributes:
         usage: "-n --limit N"; "--force" is on or off, "--embed/--no-embed" also neither. What begins with no dash is an
@@ -110,7 +110,7 @@ class Option:
         takes: int; a range of whole numbers (1, 100), None being no end; float, from 0 to 1; choices ("a", "b").
         usual: The default, which the help says; of "--project [NAME]", ".": the command itself finds out which.
         several: It may be repeated.
-        blank: Whether a text of blanks alone is taken.
+        blank: Whether a blank text is accepted.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Option:
 
     @property
     def name(self) -> str:
-        """By which an operation is given it: "--vector-weight W" is `vector_weight`, "[ID]..." is `id`."""
+        """Its key in the arguments: "--vector-weight W" is `vector_weight`, "[ID]..." is `id`."""
         if self.flags:
             return self.flags[-1].partition("/")[0].lstrip("-").replace("-", "_")
         return self.metavar.strip("[].").partition("|")[0].partition(" ")[0].lower()
@@ -139,13 +139,13 @@ class Option:
 
 class Command:
     """
-    How a person asks for something.
+    A command: how a person asks for something.
 
     Attributes:
         path: "details", or "graph link" of a group.
-        short, help: In the list of commands, and of its own.
-        run: Takes what was given by name: "--vector-weight" is `vector_weight`, "TEXT..." is `text`.
-        progress: What a bar says that goes on meanwhile; empty for none.
+        short, help: In the list of commands, and in its own help.
+        run: Called with the arguments by name: "--vector-weight" is `vector_weight`, "TEXT..." is `text`.
+        progress: The label of a progress bar; empty for none.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ def command(
     usage: str, short: str, *options: Option, progress: str = ""
 ) -> Callable[[Callable[[Call, Given], Shown]], Command]:
     """
-    Declare a command by what it runs, whose docstring is its help.
+    Declare a command by the function it runs; the docstring of that is its help.
 
     Args:
         usage: The path and the arguments in capitals, "graph link SOURCE TYPE TARGET"; an argument that has more to be
@@ -182,7 +182,7 @@ class Group:
     Commands that share their first word, in the order in which they are declared.
 
     Attributes:
-        usual: The one that is meant where none is named.
+        usual: The command that runs if none is named.
     """
 
     def __init__(self, path: str, usual: str, short: str, help: str) -> None:
@@ -196,16 +196,16 @@ def group(path: str, usual: str, short: str) -> Callable[[Callable[[], None]], G
 
 class Operation:
     """
-    What an agent can ask for. A plain class: there are many, and each kind of class is made anew by each process.
+    A tool: what an agent can ask for. A plain class; see `Parameter`.
 
     Attributes:
         description: When to use it and what for, below 120 words.
         returns: The JSON Schema of its answer.
-        project_argument: What defaults to, or may be ".", the client's project; empty if there is none.
-        always: Whether the project is needed even if that argument is not given.
-        problem: Says an error in the form of this tool; None leaves it to the server.
-        reads, destroys, repeats: The hints of the protocol: changes nothing; takes something away for good; a second
-            call with the same arguments changes nothing more. None reaches into an open world: it is our memory.
+        project_argument: The argument that defaults to the client's project, or may be "." for it; empty if there is none.
+        always: Whether the project is needed even without that argument.
+        problem: Answers an error in the form of this tool; None leaves it to the server.
+        reads, destroys, repeats: Hints of the protocol: it changes nothing; it deletes something for good; a second call
+            with the same arguments changes nothing more. No tool reaches beyond this memory.
     """
 
     def __init__(
@@ -231,11 +231,11 @@ class Operation:
 
     @property
     def input(self) -> Schema:
-        """The JSON Schema of its arguments; no others are taken."""
+        """The JSON Schema of its arguments; others are refused."""
         return described(self.parameters)
 
     def wants_project(self, arguments: Given) -> bool:
-        """Whether the client's project has to be found out for these arguments."""
+        """Whether these arguments need the client's project."""
         given = arguments.get(self.project_argument) if self.project_argument else None
         return bool(self.project_argument) and (given == HERE or (given is None and self.always))
 
@@ -244,7 +244,7 @@ def tool(
     title: str, returns: str, *parameters: Parameter, **more: Any
 ) -> Callable[[Callable[[Call, Given], Result]], Operation]:
     """
-    Declare a tool by what it runs, whose name it has, and whose docstring is its description.
+    Declare a tool by the function it runs: it has that name, and the docstring is its description.
 
     Args:
         returns: The fields of its answer, see `memory.operations.arguments.record`.
@@ -261,27 +261,27 @@ reading = partial(tool, reads=True, repeats=True)
 
 
 def told(function: Callable[..., object]) -> str:
-    """What an agent is told of a function: the first paragraph of its docstring, as a line."""
+    """The first paragraph of a docstring as one line: the description of a tool."""
     first, _, _ = (function.__doc__ or "").strip().partition("\n\n")
     return " ".join(first.split())
 
 
 def but(declared: Declared, **changes: object) -> Declared:
-    """The same declaration, in some respects another one."""
+    """A copy of a declaration with some changes."""
     return type(declared)(**(vars(declared) | changes))
 
 
-# Toolsets: few tools by default, since each one takes room in the context of an agent.
+# Toolsets: few tools by default, since each takes room in an agent's context.
 
 ALL = TOOLSETS[-1]
 _HOMES = dict(zip(TOOLSETS, ("daily", "upkeep", "sessions.operations", "research.operations", "graph"), strict=False))
-"""The module of each toolset's tools: only those that are wanted are imported, with the faces they stand on."""
+"""The module of each toolset's tools. Only those of the chosen toolsets are imported."""
 
 
 def chosen(names: Iterable[str]) -> tuple[Operation, ...]:
     """
-    The tools of some toolsets, always in the same order; "all" is every one. Of two with the same name the later: it
-    takes whatever the other does, and more.
+    The tools of some toolsets, always in the same order; "all" is every one. Of two tools of one name the later wins: it
+    accepts all that the earlier does, and more.
 
     Raises:
         Invalid: There is no such toolset.
@@ -302,7 +302,7 @@ def _tools(toolset: str) -> tuple[Operation, ...]:
 
 
 def unknown(name: str, known: Collection[str]) -> str:
-    """What to say of a tool that is not among those that were chosen."""
+    """The message about a tool that was not chosen."""
     if elsewhere := next((home for home in _HOMES for tool in _tools(home) if tool.name == name), None):
         brought = f"the setting mcp.toolsets or `memory mcp --toolset {elsewhere}`"
         return (

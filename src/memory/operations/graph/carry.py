@@ -1,7 +1,7 @@
 """
 The graph as lines of JSON and back.
 
-The lines of an export are those that the reference memory server of the Model Context Protocol keeps, with a little more:
+The lines of an export are those of the reference memory server of the Model Context Protocol, with a few more fields:
 https://github.com/modelcontextprotocol/servers/tree/main/src/memory
 """
 
@@ -37,14 +37,14 @@ SORTS = ("entity", "relation", "link")
 
 
 class Link(NamedTuple):
-    """That a memory, by its uid, is about an entity, by its name."""
+    """A link between an entity, by its name, and a memory, by its uid."""
 
     entity: str
     memory: str
 
 
 class Carried(NamedTuple):
-    """What a file says of a graph."""
+    """The graph in a file."""
 
     entities: list[Described]
     edges: list[Edge]
@@ -52,7 +52,7 @@ class Carried(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """How much is new, and how much was there already."""
+    """How much is new, and how much existed already."""
 
     entities: int
     observations: int
@@ -63,7 +63,7 @@ class Imported(NamedTuple):
 
 
 def exported(engine: Engine) -> Iterator[dict[str, Any]]:
-    """A line for each entity, then for each relation, then for each link to a memory; a page is read at a time."""
+    """A line for each entity, then for each relation, then for each link to a memory, read a page at a time."""
     names: dict[MemoryId, str] = {}
     graph = engine.graph
     for page in paged(graph.every()):
@@ -93,10 +93,10 @@ def exported(engine: Engine) -> Iterator[dict[str, Any]]:
 
 def parsed(text: str) -> Carried:
     """
-    What a file says: lines of an export or of the reference server, or one document with `entities` and `relations`.
+    The graph in a file: lines of an export or of the reference server, or one document with `entities` and `relations`.
 
     Raises:
-        Invalid: A line says something else; the sentence names it.
+        Invalid: A line is something else; the message names it.
     """
     found = Carried([], [], [])
     for place, sort, row in _records(text):
@@ -123,12 +123,12 @@ def _link(row: Mapping[str, Any]) -> Link:
 
 
 def _known(row: Mapping[str, Any], taken: Parameter) -> dict[str, Any]:
-    """The fields that are known; others add to a line what is theirs."""
+    """The fields that are known; other programs may add their own."""
     return {name: row[name] for one in taken.fields for name in (one.name, *one.also) if name in row}
 
 
 def _records(text: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Where something is said, whether it is an entity, a relation or a link, and what."""
+    """For each row its place, whether it is an entity, a relation or a link, and its fields."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
@@ -146,7 +146,7 @@ def _records(text: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
 
 
 def _untyped(sort: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A row without what it is, which earlier versions of the reference server say besides what a relation is called."""
+    """A row without its `type`, if that says "relation": earlier reference servers wrote it besides the relation's own."""
     said = row.get("type") == sort and any(row.get(name) is not None for name in ("relationType", "relation"))
     return {name: value for name, value in row.items() if not (said and name == "type")}
 
@@ -172,12 +172,12 @@ def imported(
     graph: Graph, said: Carried, progress: Callable[[int, int], None] = lambda _done, _total: None
 ) -> Imported:
     """
-    Keep what a file says, some hundreds in a transaction; nothing is kept twice, so it may be done again.
+    Save the graph of a file, some hundreds of rows in a transaction. Nothing is saved twice, so an import may be repeated.
 
-    Relations and links whose ends are not there are left out, and a notice says so.
+    Relations and links whose ends do not exist are left out, and a notice says so.
 
     Raises:
-        StoreError: The rest cannot be kept; the hint says how much was.
+        StoreError: The rest cannot be saved; the hint says how much was.
     """
     notices: list[Notice] = []
     made = observed = related = linked = known = done = 0
@@ -204,7 +204,7 @@ def imported(
 
 
 def _joined(engine: Engine, edges: Sequence[Edge], notices: list[Notice]) -> list[Edge]:
-    """Relations by the ids of their ends, which a file knows by their names alone."""
+    """Relations by the ids of their ends, which a file knows by name only."""
     ids = engine.store.graph.named([str(end).strip() for edge in edges for end in (edge.source, edge.target)])
     found, lost = [], []
     for edge in edges:
@@ -230,7 +230,7 @@ def _attached(engine: Engine, links: Sequence[Link], notices: list[Notice]) -> I
 def _there(id: MemoryId | None) -> MemoryId:
     """
     Raises:
-        NotFound: There is none. A name is never an id here: the file is of another database.
+        NotFound: There is none. A name is never tried as an id: the file comes from another database.
     """
     if id is None:
         raise NotFound("no such entity")
