@@ -15,12 +15,12 @@ from memory.schema.limits import checked_name
 from memory.schema.query import MOST, Mode, Query
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
-    from types import TracebackType
 
     from memory.operations.research.memories import Here, Which
     from memory.operations.research.transfer import Imported
+    from memory.schema.answer import Notice
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Json
     from memory.store import Cleared
@@ -90,7 +90,7 @@ class ResearchMemory:
             Invalid: No such type, no content or no author, or more than 500,000 characters.
             StoreBusy, StoreFull: Nothing was kept.
         """
-        return self._kept(self.engine.save(self._draft(memory_type, content, created_by, metadata)))
+        return _kept(self.engine.save(self._draft(memory_type, content, created_by, metadata)))
 
     def update_or_store_memory(
         self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None = None
@@ -104,16 +104,11 @@ class ResearchMemory:
         Raises:
             Invalid, StoreBusy, StoreFull: See `store_memory`.
         """
-        return self._kept(self.engine.runs.renew(self._draft(memory_type, content, created_by, metadata)))
+        return _kept(self.engine.runs.renew(self._draft(memory_type, content, created_by, metadata)))
 
     def _draft(self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None) -> Draft:
         named: dict[str, Any] = {"run": self.query_id, "project": self._project, "source": self._source}
         return memories.draft(memory_type, content, created_by, metadata=metadata, **named)
-
-    def _kept(self, saved: Saved) -> int:
-        for notice in saved.notices:
-            _warn("%s %s: %s", saved.memory.kind, saved.memory.id, notice.text)
-        return saved.memory.id
 
     # Finding -------------------------------------------------------------
 
@@ -258,8 +253,7 @@ class ResearchMemory:
             result=_text("result", result),
             success=success == 1 if isinstance(success, int) and 0 <= success <= 1 else success,
         )
-        for notice in logged.notices:
-            _warn("tool call %s: %s", logged.id, notice.text)
+        _warn(f"tool call {logged.id}", logged.notices)
         return logged.id
 
     def get_tool_calls(self, query_id: Which = THIS, agent_name: str | None = None) -> list[dict[str, Any]]:
@@ -304,10 +298,13 @@ class ResearchMemory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _kept(saved: Saved) -> int:
+    _warn(f"{saved.memory.kind} {saved.memory.id}", saved.notices)
+    return saved.memory.id
 
 
 def _text(name: str, value: Json) -> str:
@@ -319,7 +316,8 @@ def _text(name: str, value: Json) -> str:
         raise Invalid(f"{name} must be text or JSON: {error}") from error
 
 
-def _warn(message: str, *values: object) -> None:
+def _warn(what: str, notices: Iterable[Notice]) -> None:
     import logging  # 2 ms of a command that names the others
 
-    logging.getLogger("memory").warning(message, *values)
+    for notice in notices:
+        logging.getLogger("memory").warning("%s: %s", what, notice.text)

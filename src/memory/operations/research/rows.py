@@ -12,7 +12,7 @@ from memory.operations.render.data import row
 from memory.schema.kinds import RESEARCH_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from memory.schema.answer import Hit
@@ -83,7 +83,7 @@ def statistics(run: Run | None, query_id: str) -> dict[str, Any]:
     """
     counts = dict.fromkeys(map(str, RESEARCH_KINDS), 0)
     if run is None:
-        nothing = dict.fromkeys((field.partition("=")[0] for field in NUMBERS.split()), 0)
+        nothing = dict.fromkeys((name for name, _, _ in data.parsed(NUMBERS)), 0)
         times = {"earliest_created": None, "latest_created": None}
         return nothing | {"query_id": query_id, "memory_counts": counts, "agent_counts": {}} | times
     times = row(run, "earliest_created=earliest:number latest_created=latest:number")
@@ -137,17 +137,11 @@ def export(
     query_id: str, documents: Iterable[Document], calls: Iterable[tuple[int, ToolCall]], moment: datetime
 ) -> dict[str, Any]:
     """The documented file (CAP C41): metadata as text, times in seconds."""
-    return {
-        "export_timestamp": unix(moment),
-        "query_id": query_id,
-        "memories": list(_exported(documents)),
-        "tool_calls": [call(id, made) for id, made in calls],
-    }
-
-
-def _exported(documents: Iterable[Document]) -> Iterator[dict[str, Any]]:
+    memories = []
     for document in documents:
         values = documented(document.memory, document.body)
         values["metadata"] = json.dumps(values["metadata"], ensure_ascii=False)
         values["created_by"] = values["created_by"] or ""
-        yield {name: values[name] for name in EXPORTED}
+        memories.append({name: values[name] for name in EXPORTED})
+    made = [call(id, one) for id, one in calls]
+    return {"export_timestamp": unix(moment), "query_id": query_id, "memories": memories, "tool_calls": made}

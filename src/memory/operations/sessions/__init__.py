@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.operations.sessions import use
+from memory.operations.render.data import row
+from memory.operations.sessions import rows, use
 from memory.operations.sessions.declare import BY_AGENT, BY_CATEGORY, BY_SESSION, FACTS, LISTED, Session
 from memory.operations.sessions.texts import Texts
 from memory.operations.sessions.tools import finding, keeping, search
@@ -36,24 +37,11 @@ class SessionMemory(Session):
         `by_type` has the same for each type, such as "search_fine_report"; `tiers` the share of each tier.
         """
         found = self.engine.searches.statistics()
+        tiers = {tier.name: tier.share for tier in found.tiers}
         return {
-            "total_queries": found.searches,
-            "p50_time": found.p50,
-            "p95_time": found.p95,
-            "slow_query_rate": found.slow_share,
-            "slow_query_count": found.slow,
-            "slow_query_threshold": found.slow_seconds,
-            "tiers": {tier.name: tier.share for tier in found.tiers},
-            "by_type": {
-                one.name: {
-                    "count": one.searches,
-                    "p50_time": one.p50,
-                    "p95_time": one.p95,
-                    "slow_query_rate": one.slow_share,
-                    "mean_results": one.results,
-                }
-                for one in found.types
-            },
+            **row(found, rows.SEARCHES),
+            "tiers": tiers,
+            "by_type": {one.name: row(one, rows.OF_TYPE) for one in found.types},
         }
 
     @keeping(Kind.SESSION_CONTEXT, Texts.keep_of_session, "Keep a session's state", *BY_SESSION)

@@ -64,6 +64,12 @@ NUMBERS = (
 """How much is kept of a session (CAP D31)."""
 
 
+TIMES = "p50_time=p50:real p95_time=p95:real slow_query_rate=slow_share:real"
+SEARCHES = f"total_queries=searches:number {TIMES} slow_query_count=slow:number slow_query_threshold=slow_seconds:real"
+OF_TYPE = f"count=searches:number {TIMES} mean_results=results:real"
+"""What searches took (CAP A53), all of them and those of a type."""
+
+
 def whole(document: Document) -> dict[str, Any]:
     """A memory with its content (CAP A34); it goes by both names of its id (CAP X15)."""
     memory = document.memory

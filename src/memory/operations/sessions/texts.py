@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.operations.render.data import row
 from memory.operations.sessions import rows
 from memory.operations.sessions.arguments import Filter, draft, needed
 from memory.operations.sessions.declare import answers, said
@@ -231,7 +232,11 @@ class Texts:
         of = {hit.memory.id: hit for hit in hits}
         found = [rows.ranked(one, of[one.memory.id]) for one in read]
         message = said((*answer.notices, *notices), self._why(answer, hits))
-        return _results(found, filter, self.kind, message) | {"query": query, "limit": limit, **_worth(answer)}
+        return _results(found, filter, self.kind, message) | {
+            "query": query,
+            "limit": limit,
+            **row(answer, "tier outcome worth"),
+        }
 
     def _parts(self, filter: Filter, query: str, limit: int, size: Granularity, *, threshold: float | None) -> Envelope:
         answer = self._answer(filter, query, limit, size)
@@ -239,7 +244,7 @@ class Texts:
         hits = self._reaching(answer, threshold)
         found = [shape(hit) for hit in hits]
         message = said(answer.notices, self._why(answer, hits))
-        return {"results": found, "total_results": len(found), **_worth(answer), "message": message}
+        return {"results": found, "total_results": len(found), **row(answer, "tier outcome worth"), "message": message}
 
     def _answer(self, filter: Filter, query: str, limit: int, size: Granularity) -> Answer:
         mode = Mode(self.engine.config.search.mode)
@@ -269,10 +274,6 @@ class Texts:
         if self.engine.documents.recent(EVERYTHING._replace(kinds=scope.kinds), 1):
             return f"no {self.kind} is kept in this scope, though elsewhere there is"
         return f"no {self.kind} is kept yet"
-
-
-def _worth(answer: Answer) -> dict[str, str]:
-    return {"tier": str(answer.tier), "outcome": str(answer.outcome), "worth": answer.worth}
 
 
 def _doubt(answer: Answer) -> str:
