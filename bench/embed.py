@@ -53,8 +53,7 @@ embedder = LocalEmbedder()
     "local, bulk by onnx": (
         (WEIGHTS, "onnx", "onnxruntime"),
         """
-from memory.embed.local.embedder import LocalEmbedder
-from memory.embed.local.onnx import quantised
+from memory.embed.local.embedder import LocalEmbedder, quantised
 embedder = LocalEmbedder(bulk=quantised)
 """
         + OURS,
@@ -71,8 +70,8 @@ embedder = HashedEmbedder(256)
         (WEIGHTS, "sentence_transformers"),
         """
 from sentence_transformers import SentenceTransformer
-from memory.embed.local.embedder import installed
-model = SentenceTransformer(str(installed()), device="cpu")
+from memory.embed.local.wordpiece import installed_folder
+model = SentenceTransformer(str(installed_folder()), device="cpu")
 def embed(texts):
     return model.encode(texts, batch_size=32, normalize_embeddings=True, show_progress_bar=False)
 """,

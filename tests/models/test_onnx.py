@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from embedder_suite import TEXTS, EmbedderSuite, cosines
 
-from memory.embed.local.embedder import LocalEmbedder
-from memory.embed.local.onnx import quantised
+from memory.embed.local.embedder import LocalEmbedder, quantised
 from memory.schema.errors import Refused
 
 PASSAGES = [text for text in TEXTS if text.strip()]

@@ -14,7 +14,8 @@ from embedder_suite import TEXTS, EmbedderSuite, cosines
 from memory import Draft, Engine
 from memory.config.config import Config
 from memory.config.settings import EmbeddingSettings
-from memory.embed.local.embedder import LocalEmbedder, installed
+from memory.embed.local.embedder import LocalEmbedder
+from memory.embed.local.wordpiece import installed_folder
 from memory.embed.models import ModelProfile
 from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
 from memory.engine.adapter import SentenceTransformerProvider
@@ -34,7 +35,9 @@ def embedder() -> SentenceTransformersEmbedder:
 
 @pytest.fixture(scope="module")
 def prefixed() -> SentenceTransformersEmbedder:
-    return SentenceTransformersEmbedder(str(installed()), device="cpu", profile=ModelProfile("query: ", "passage: "))
+    return SentenceTransformersEmbedder(
+        str(installed_folder()), device="cpu", profile=ModelProfile("query: ", "passage: ")
+    )
 
 
 class TestSentenceTransformers(EmbedderSuite):
@@ -141,7 +144,7 @@ def test_a36_a37_the_documented_call_gives_the_vector_that_the_engine_compares(
     """The folder of the weights stands for the name "all-MiniLM-L6-v2": the hub is not asked."""
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(installed()), device="cpu")
+    model = SentenceTransformer(str(installed_folder()), device="cpu")
     found = model.encode([QUESTION], show_progress_bar=False)[0]
 
     assert (found.shape, found.dtype, len(found.tobytes())) == ((384,), np.float32, 1536)
@@ -153,7 +156,9 @@ def test_e9_the_documented_class_generates_what_the_library_encodes() -> None:
     from sentence_transformers import SentenceTransformer
 
     provider = SentenceTransformerProvider(model_name="all-MiniLM-L6-v2")
-    found = SentenceTransformer(str(installed()), device="cpu").encode([QUESTION, "cookies"], show_progress_bar=False)
+    found = SentenceTransformer(str(installed_folder()), device="cpu").encode(
+        [QUESTION, "cookies"], show_progress_bar=False
+    )
 
     assert (provider.model_name, provider.dimensions) == ("all-MiniLM-L6-v2", 384)
     assert np.allclose(provider.generate(QUESTION), found[0], atol=1e-5)
@@ -175,7 +180,7 @@ class Listening(SentenceTransformersEmbedder):
 def test_a36_a39_the_cosine_of_a_hit_is_that_of_the_documented_vectors(tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    model, listening = SentenceTransformer(str(installed()), device="cpu"), Listening()
+    model, listening = SentenceTransformer(str(installed_folder()), device="cpu"), Listening()
     with Engine.open(Config(home=str(tmp_path), embedding=settings()), embedder=listening) as kept:
         kept.save(Draft(title="Postgres pool raised", what="Requests waited for connections"))
 
@@ -232,7 +237,7 @@ def test_a_folder_whose_model_was_exchanged_does_not_answer(tmp_path: Path) -> N
     import shutil
 
     folder = tmp_path / "model"
-    shutil.copytree(installed(), folder)
+    shutil.copytree(installed_folder(), folder)
     with engine(tmp_path / "home", model=str(folder)) as kept:
         kept.save(Draft(title="Postgres pool raised"))
     weights = folder / "model.safetensors"

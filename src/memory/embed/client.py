@@ -13,13 +13,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memory.embed import FINGERPRINT_TEXT, RECHECK_SECONDS, names, space
+from memory.embed.models import batches
 from memory.embed.third_party import Meter, third_party, unit_rows
 from memory.embed.usage import CURRENT, utc_now
 from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, OverBudget, Refused, TooLong, Unreachable
 from memory.text.tokens import estimated, windows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from memory.embed import Role
@@ -113,32 +114,15 @@ class Client:
         self.meter.check()  # before numpy is imported: with an open circuit a search is as quick as one by keyword
         import numpy as np
 
-        blank = [index for index, text in enumerate(texts) if not text.strip()]
-        batches = [
+        sizes = [(index, estimated(text)) for index, text in enumerate(texts) if text.strip()]
+        parts = [
             (indices, self._in_parts([texts[index] for index in indices], role))
-            for indices in self._batches(texts, set(blank))
+            for indices in batches(sizes, self._remote.most_tokens, self._remote.most_texts)
         ]
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        vectors[blank] = np.eye(1, self.dimension, dtype=np.float32)
-        for indices, rows in batches:
+        vectors = np.eye(1, self.dimension, dtype=np.float32).repeat(len(texts), axis=0)
+        for indices, rows in parts:
             vectors[indices] = rows
         return vectors
-
-    def _batches(self, texts: Sequence[str], without: set[int]) -> Iterator[list[int]]:
-        """Indices of the texts of each request, in order."""
-        batch: list[int] = []
-        tokens = 0
-        for index, text in enumerate(texts):
-            if index in without:
-                continue
-            size = estimated(text)
-            if batch and (len(batch) == self._remote.most_texts or tokens + size > self._remote.most_tokens):
-                yield batch
-                batch, tokens = [], 0
-            batch.append(index)
-            tokens += size
-        if batch:
-            yield batch
 
     def _in_parts(self, texts: Sequence[str], role: Role) -> Vectors:
         """Vectors of texts that the server may find too long, whatever our estimate says."""

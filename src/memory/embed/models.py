@@ -1,4 +1,4 @@
-"""What embedding models need and can do, by name: prefixes, length, price; and how they are loaded."""
+"""What embedding models need and can do, by name: prefixes, length, price; how they are loaded, and how much at once they read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from memory.schema.errors import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 T = TypeVar("T")
 
@@ -158,3 +158,22 @@ def library(name: str, what: str, hint: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise Refused(f"{what} is not installed: {error}", hint=hint) from error
+
+
+def batches(sizes: Iterable[tuple[int, int]], most_tokens: int, most_texts: int | None = None) -> Iterator[list[int]]:
+    """
+    Which texts go together, in their order: no more than so many tokens, unless one text alone has more.
+
+    Args:
+        sizes: Each text's index, which is returned, and its tokens.
+    """
+    batch: list[int] = []
+    tokens = 0
+    for index, size in sizes:
+        if batch and (len(batch) == most_texts or tokens + size > most_tokens):
+            yield batch
+            batch, tokens = [], 0
+        batch.append(index)
+        tokens += size
+    if batch:
+        yield batch

