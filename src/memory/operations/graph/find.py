@@ -114,13 +114,13 @@ def search_entities_semantic(
     usual = None if settings.threshold == "auto" else float(settings.threshold)
     least = usual if threshold is None else _cosine(threshold)
     found = graph.engine.graph.nearby(Wanted(query_, distance=0, vector_weight=1.0, judged=least is None))
-    hits = _likely(found) if least is None else _alike(found, least)
+    hits, notices = _fitting(found, least)
     return {
         "tier": str(found.tier),
         "entities": _scored(
             graph.engine, hits, "score:real4 similarity=cosine:real4", observations=include_observations
         ),
-        "notices": data.notices((*found.notices, *_left_out(found, hits, least))),
+        "notices": data.notices((*found.notices, *notices)),
         **data.row(found, "outcome:text? worth"),
         "query": query,
         "threshold": least,
@@ -194,31 +194,26 @@ def _cosine(threshold: float) -> float:
     return threshold
 
 
-def _likely(found: EntityAnswer) -> tuple[EntityHit, ...]:
-    """Nothing if nothing seems to fit; else those that are at least half as near as the nearest. See docs/decisions/0016."""
-    if found.outcome is Outcome.NOTHING_RELEVANT:
-        return ()
-    best = max((hit.score for hit in found.hits), default=0.0)
-    return tuple(hit for hit in found.hits if hit.score >= HALF * best)
+def _fitting(found: EntityAnswer, least: float | None) -> tuple[tuple[EntityHit, ...], tuple[Notice, ...]]:
+    """
+    The hits that fit, and a notice if a threshold has no effect, or nothing is left.
 
-
-def _alike(found: EntityAnswer, least: float) -> tuple[EntityHit, ...]:
-    """Those whose cosine is at least so much; what nobody compared stays."""
-    return tuple(hit for hit in found.hits if hit.cosine is None or hit.cosine >= least)
-
-
-def _left_out(found: EntityAnswer, hits: Sequence[EntityHit], least: float | None) -> tuple[Notice, ...]:
-    """What to say where a threshold decided otherwise than it seems, or left nothing."""
-    if least is not None and found.tier is Tier.KEYWORD and found.hits:
-        return (Notice("the threshold leaves nothing out: no cosine is known"),)
-    if hits or not found.hits:
-        return ()
+    Args:
+        least: The least cosine; entities that were not compared stay. With None confidence decides: nothing if nothing
+            seems to fit, else those at least half as similar as the best. See docs/decisions/0016.
+    """
     if least is None:
-        return (
-            Notice(f"nothing that is known seems to fit: {found.worth}", "A threshold, e.g. 0, shows the nearest."),
-        )
-    nearest = max(hit.cosine or 0.0 for hit in found.hits)
-    return (Notice(f"no entity reaches the threshold of {least}: the nearest has a cosine of {nearest:.2f}"),)
+        fits = found.outcome is not Outcome.NOTHING_RELEVANT
+        best = max((hit.score for hit in found.hits), default=0.0)
+        hits = tuple(hit for hit in found.hits if fits and hit.score >= HALF * best)
+        said = Notice(f"nothing that is known seems to fit: {found.worth}", "A threshold, e.g. 0, shows the nearest.")
+    elif found.tier is Tier.KEYWORD and found.hits:
+        return found.hits, (Notice("the threshold leaves nothing out: no cosine is known"),)
+    else:
+        hits = tuple(hit for hit in found.hits if hit.cosine is None or hit.cosine >= least)
+        nearest = max((hit.cosine or 0.0 for hit in found.hits), default=0.0)
+        said = Notice(f"no entity reaches the threshold of {least}: the nearest has a cosine of {nearest:.2f}")
+    return hits, (said,) if found.hits and not hits else ()
 
 
 # Reading -----------------------------------------------------------------
