@@ -54,9 +54,11 @@ def status(found: Status, database: str) -> str:
         f"    memory {failure.memory}: {failure.failed:,} failed, {escape_controls(failure.last_error)}"
         for failure in found.failures
     ]
-    if calls := sum(call.calls for call in found.today if call.host):
-        tokens, cost = sum(call.tokens for call in found.today if call.host), sum(call.cost for call in found.today)
-        lines.append(f"sent today: {counted(calls, 'request')}, {tokens:,} tokens{_dollars(cost)}")
+    sent = [call for call in found.today if call.host]
+    if calls := sum(call.calls for call in sent):
+        cost = sum(call.cost for call in found.today)
+        paid = f", ${cost:,.4f}" if cost else ""
+        lines.append(f"sent today: {counted(calls, 'request')}, {sum(call.tokens for call in sent):,} tokens{paid}")
     return "\n".join(line for line in lines if line)
 
 
@@ -121,10 +123,6 @@ def _sums(found: Sequence[Call]) -> tuple[str, ...]:
     return (*(f"{sum(count):,}" for count in counts), f"{sum(call.seconds for call in found):,.1f}")
 
 
-def _dollars(cost: float) -> str:
-    return f", ${cost:,.4f}" if cost else ""
-
-
 def doctor(findings: Sequence[Finding]) -> str:
     """A line for what was looked at, what would mend it below."""
     lines = []
@@ -154,19 +152,15 @@ def statistics(found: Statistics, width: int) -> str:
             f"median {_time(found.p50)}, p95 {_time(found.p95)}",
             f"{found.slow:,} slow ({found.slow_share:.1%}): over {found.slow_seconds:g} s",
             "",
-            _head("tiers"),
+            styled("tiers", BOLD),
             *_tiers(found.tiers, width),
             "",
-            _head("times"),
+            styled("times", BOLD),
             *_plot(found.times, width),
             "",
             *_types(found.types, width),
         ]
     )
-
-
-def _head(text: str) -> str:
-    return styled(text, BOLD)
 
 
 def _time(seconds: float) -> str:
@@ -235,7 +229,7 @@ def _types(types: Sequence[OfType], width: int) -> list[str]:
         lines = [f"{name:<{label}}{row}" for name, row in zip(("type", *names), told, strict=True)]
     else:
         lines = [told[0], *(line for pair in zip(names, told[1:], strict=True) for line in pair)]
-    return [_head(lines[0]), *lines[1:]]
+    return [styled(lines[0], BOLD), *lines[1:]]
 
 
 def _numbers(type: OfType) -> tuple[str, ...]:
