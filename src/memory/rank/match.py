@@ -223,11 +223,8 @@ def _decided(
         case Gate.NEVER:
             return cheap, "the gate is set to never"
         case Gate.COUNT:
-            enough = verdict.found >= options.enough
-            return (
-                Tier.KEYWORD if enough else Tier.HYBRID,
-                f"{_memories(verdict.found)} found, {options.enough} are enough",
-            )
+            tier = Tier.KEYWORD if verdict.found >= options.enough else Tier.HYBRID
+            return tier, f"{_memories(verdict.found)} found, {options.enough} are enough"
         case Gate.AUTO:
             tier, why = _auto(verdict, terms, top, options.effort, fit)
             return (cheap, "the effort is set to 0") if options.never_hybrid and tier is Tier.HYBRID else (tier, why)
@@ -245,9 +242,8 @@ def _auto(  # noqa: PLR0911  # one answer a case
     if _exactly(terms, top) and verdict.coverage >= KEYWORD_COVERAGE:
         return Tier.KEYWORD, "the names and quoted words of the query were found as they are"
     if len(terms) <= SHORT_QUERY and verdict.complete:
-        return Tier.KEYWORD if len(
-            terms
-        ) < SHORT_QUERY else cheap, f"{_memories(verdict.complete)} with every word of a short query"
+        tier = Tier.KEYWORD if len(terms) < SHORT_QUERY else cheap
+        return tier, f"{_memories(verdict.complete)} with every word of a short query"
     factor = (effort / (1 - effort)) ** 0.5
     sure = KEYWORD_MARGIN * (factor if fit is None else max(1.0, factor))
     if verdict.mass >= sure and verdict.coverage >= KEYWORD_COVERAGE:

@@ -41,13 +41,15 @@ def sections(ranking: Ranking, outline: Callable[[MemoryId], Outline], limit: in
             break
         if scored.chunk in taken:
             continue
-        run = section(outline(scored.memory), scored.chunk, taken)
-        if not run:
-            continue  # deleted since it was ranked
-        chunks = tuple(id for id, _ in run)
-        taken.update(chunks)
-        found.append(Passage(scored, 0.0, (), chunks, run[0][1].start, run[-1][1].stop))
+        if passage := spanning(scored, section(outline(scored.memory), scored.chunk, taken)):
+            taken.update(passage.chunks)
+            found.append(passage)
     return found
+
+
+def spanning(best: Scored, run: Outline, topup: str = "") -> Passage | None:
+    """A passage of adjacent chunks, not scored yet; None if there are none, because they were deleted meanwhile."""
+    return Passage(best, 0.0, (), tuple(id for id, _ in run), run[0][1].start, run[-1][1].stop, topup) if run else None
 
 
 def section(outline: Outline, wanted: ChunkId, taken: set[ChunkId] | frozenset[ChunkId] = frozenset()) -> Outline:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.rank.fuse import aged, corrected
 from memory.rank.hits import SECTIONS_OF, measured, rollup
 from memory.rank.match import DEPTH, GateOptions, judge
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier, Verdict
@@ -186,8 +187,6 @@ class _Search:
         mixed = not statuses or len(statuses) > 1
         if not found.ranking or not (mixed or half_life):
             return found
-        from memory.rank.fuse import aged, corrected
-
         ranking = found.ranking
         memories = self._store.memories.by_id(list({scored.memory for scored in ranking}))
         if half_life:
@@ -289,8 +288,6 @@ class _Search:
 
 def _corrected(passages: Sequence[Passage], later: Mapping[MemoryId, MemoryId]) -> list[Passage]:
     """`memory.rank.fuse.corrected` for sections, which have an order and scores of their own."""
-    from memory.rank.fuse import corrected
-
     sections = {passage.best.chunk: passage for passage in passages}
     ranking = corrected(tuple(passage.best._replace(score=passage.score) for passage in passages), later)
     return [sections[scored.chunk]._replace(score=scored.score) for scored in ranking]

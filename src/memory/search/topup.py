@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memory.rank.hits import SECTIONS_OF, Passage, alone
 from memory.schema.answer import Scored
@@ -11,17 +11,11 @@ from memory.schema.query import Granularity
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memory.schema.memory import ChunkId, MemoryId
+    from memory.schema.memory import ChunkId
     from memory.search.retrievers import Retrievers
     from memory.store import Store
 
 PAGE = 100  # memories read at once
-
-
-class _Candidate(NamedTuple):
-    source: str
-    memory: MemoryId
-    chunk: ChunkId
 
 
 def topup(retrievers: Retrievers, shown: Sequence[Passage], *, distilled: bool) -> list[Passage]:
@@ -40,40 +34,37 @@ def topup(retrievers: Retrievers, shown: Sequence[Passage], *, distilled: bool) 
     memories = {passage.best.memory for passage in shown}
     found: list[Passage] = []
     for candidate in _candidates(retrievers, distilled=distilled) if room > 0 else ():
-        if candidate.memory in memories if query.granularity is Granularity.COARSE else candidate.chunk in chunks:
+        best = candidate.best
+        if best.memory in memories if query.granularity is Granularity.COARSE else best.chunk in chunks:
             continue
-        if (passage := _passage(candidate, query.granularity, store, chunks)) is None:
+        passage = _section(candidate, store, chunks) if query.granularity is Granularity.MEDIUM else candidate
+        if passage is None:
             continue
         found.append(passage)
         if len(found) == room:
             break
         chunks.update(passage.chunks)
-        memories.add(candidate.memory)
+        memories.add(best.memory)
     return found
 
 
-def _candidates(retrievers: Retrievers, *, distilled: bool) -> Iterator[_Candidate]:
+def _candidates(retrievers: Retrievers, *, distilled: bool) -> Iterator[Passage]:
     query, store = retrievers.query, retrievers.store
     if distilled:
         for scored in retrievers.vector.distilled(SECTIONS_OF * query.limit) or ():
-            yield _Candidate("distilled", scored.memory, scored.chunk)
+            yield alone(Scored(scored.chunk, scored.memory, 0.0), "distilled")
     after = None
     while page := store.memories.page(query.scope, PAGE, after=after):
         outlines = store.memories.outlines([memory.id for memory in page])
         for memory in page:
-            yield from (_Candidate("recent", memory.id, chunk) for chunk, _ in outlines.get(memory.id, ()))
+            yield from (alone(Scored(chunk, memory.id, 0.0), "recent") for chunk, _ in outlines.get(memory.id, ()))
         after = page[-1]
 
 
-def _passage(candidate: _Candidate, size: Granularity, store: Store, taken: set[ChunkId]) -> Passage | None:
-    """A candidate in the requested size; None if it was deleted meanwhile."""
-    best = Scored(candidate.chunk, candidate.memory, 0.0)
-    if size is not Granularity.MEDIUM:
-        return alone(best, candidate.source)
-    from memory.rank.sections import section
+def _section(candidate: Passage, store: Store, taken: set[ChunkId]) -> Passage | None:
+    """The section around a candidate; None if it was deleted meanwhile."""
+    from memory.rank.sections import section, spanning
 
-    run = section(store.memories.outlines([candidate.memory]).get(candidate.memory, ()), candidate.chunk, taken)
-    if not run:
-        return None
-    ids = tuple(id for id, _ in run)
-    return Passage(best, 0.0, (), ids, run[0][1].start, run[-1][1].stop, candidate.source)
+    best = candidate.best
+    outline = store.memories.outlines([best.memory]).get(best.memory, ())
+    return spanning(best, section(outline, best.chunk, taken), candidate.topup)

@@ -55,9 +55,8 @@ def chunk(body: str, *, size: int = 450, count: Callable[[str], int] = tokens) -
     Above `MANY` chunks, neighbours share one as long as there is room: a body with a heading for every hundred
     characters is a list, and 125,000 of them took a minute to index.
 
-    The path of a chunk ends with the last heading in it, or else before it. For a body in one chunk it ends with the
-    deepest heading that has all of the text below it.
-    Linear in the body, whatever it contains.
+    The path of a chunk ends with the last heading in it, or else before it; that of a body in one chunk ends with the
+    deepest heading that has all of the text below it. Linear in the body, whatever it contains.
 
     Args:
         size: The most tokens of a chunk; from 4.

@@ -79,7 +79,7 @@ SPARSE = 3
 """Fewer chunks than this holding a word make it a prefix: "auth" then also finds "authentication"."""
 
 PRIOR = 50
-"""Chunks without any word that are thought beside those that are there: of three chunks, which words are rare is chance."""
+"""Chunks without any of the words that are counted in: among only three chunks, it is chance which words are rare."""
 
 
 def weighed(
@@ -159,7 +159,7 @@ COUNTING = 8
 """How many times as many occurrences may be counted as read: to count them takes a fourteenth of the time."""
 
 PREFIX = 8
-"""Of each chunk that holds a word which begins so: it may hold several, and each has entries of its own."""
+"""What a chunk costs that holds a word with a given beginning: it may hold several, each with entries of its own."""
 
 
 def cost(chunks: int, occurrences: int) -> int:
@@ -168,7 +168,7 @@ def cost(chunks: int, occurrences: int) -> int:
 
 
 class Allowance:
-    """What is left to one query. A term that would take more is not looked for: what is to be read is known before."""
+    """What one query may still read. A term that would read more is not looked for; how much that is, is known before."""
 
     def __init__(self, held: Callable[[str], tuple[int, int]]) -> None:
         """
@@ -179,11 +179,11 @@ class Allowance:
         self._left, self._uncounted = POSTINGS, COUNTING * POSTINGS
 
     def order(self, terms: Sequence[Phrased]) -> list[int]:
-        """Places of terms, the cheapest first: where not all fit, the commonest are cut. Beginnings of words last."""
+        """The places of the terms, cheapest first, so that the most common ones are cut; beginnings of words come last."""
         return sorted(range(len(terms)), key=lambda place: (terms[place].term.prefix, self._needed(terms[place])))
 
     def take(self, term: Phrased) -> bool:
-        """Whether a term may be looked for, in all its forms; then what it reads is taken off, once in a query."""
+        """Whether a term may be looked for in all its forms; if so, what it reads is deducted, once in a query."""
         key = (term.term.prefix, *(tokens for _, tokens in term.phrases))
         if key in self._taken:
             return True
@@ -199,7 +199,7 @@ class Allowance:
         return self._known[token][0]
 
     def took(self, term: Term) -> None:
-        """What a beginning of words has read, which is known afterwards only."""
+        """Deduct what a beginning of words has read, which is known only afterwards."""
         self._left -= PREFIX * term.rows
 
     def _needed(self, term: Phrased) -> float:
@@ -222,11 +222,11 @@ class Allowance:
 _ASCII = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 
 SHORTEST, LONGEST = 3, 64
-"""Bytes of UTF-8 of the words that have a stem; others are their own."""
+"""Lengths, in bytes of UTF-8, between which words are stemmed; any other word is its own stem."""
 
 
 def stems(text: str) -> tuple[str, ...]:
-    """The tokens of a text, in order: words in small letters, without diacritics, each its stem."""
+    """The tokens of a text, in order: the stem of each word, in small letters and without diacritics."""
     words = text.translate(_ASCII if text.isascii() else _letters()).split()
     return tuple([stem(word) if len(word) <= LONGEST else word for word in words])
 
@@ -243,8 +243,8 @@ def stem(word: str) -> str:
     """The stem of a word in small letters."""
     if word.isascii():
         return _stem(word) if SHORTEST <= len(word) <= LONGEST else word
-    # FTS5 goes by bytes, of which none above 127 is a vowel. Where two equal ones end a stem it takes one away, and what
-    # is left is no UTF-8: this is how SQLite's readers show it.
+    # FTS5 works on bytes, and no byte above 127 is a vowel to it. If a stem ends with two equal bytes, it drops one.
+    # What is left may not be UTF-8; SQLite's readers show U+FFFD there, and so do we.
     octets = word.encode()
     return (
         _stem(octets.decode("latin-1")).encode("latin-1").decode(errors="replace") if len(octets) <= LONGEST else word
@@ -286,7 +286,7 @@ def _stem(word: str) -> str:
 
 
 def _first(word: str) -> str:
-    """The word without the endings of a plural and of -ed and -ing."""
+    """The word without the ending of a plural, without -ed and without -ing."""
     if word.endswith("s") and word[-2] != "s":
         longer = (word.endswith("sses") and len(word) > 4) or (word.endswith("ies") and len(word) > 3)
         word = word[: -2 if longer else -1]
@@ -303,7 +303,7 @@ def _first(word: str) -> str:
 
 
 def _replaced(word: str, rules: dict[str, str], least: int) -> str:
-    """The word with its longest ending that has a rule replaced, if what is before it measures enough."""
+    """The word with its longest ending in `rules` replaced, if the measure of what precedes it is at least `least`."""
     for length in range(min(7, len(word) - 1), 1, -1):
         if (other := rules.get(word[-length:])) is not None:
             root = word[:-length]
@@ -313,9 +313,9 @@ def _replaced(word: str, rules: dict[str, str], least: int) -> str:
 
 def _shape(word: str) -> str:
     """
-    A v for each vowel, a c for each consonant; `y` is a vowel behind a consonant.
+    A v for each vowel and a c for each consonant; `y` is a vowel after a consonant.
 
-    Porter's measure m of a word is how often "vc" is in it.
+    Porter's measure m of a word is the number of times "vc" occurs in its shape.
     """
     shape = word.translate(_SHAPES)
     while (place := shape.find("y")) >= 0:
@@ -324,5 +324,5 @@ def _shape(word: str) -> str:
 
 
 def _short(word: str, shape: str) -> bool:
-    """Whether a word ends as "hop" does, which is neither "how" nor "hoop"."""
+    """Whether a word ends like "hop", not like "how" or "hoop"."""
     return shape.endswith("cvc") and word[-1] not in "wxy"
