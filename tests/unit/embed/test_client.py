@@ -247,7 +247,7 @@ def test_openai_itself_is_not_asked_without_a_key(monkeypatch, store):
 
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(Refused, match="no key") as caught:
-        OpenAI("text-embedding-3-small").ask(["a"], 1.0, 1000)
+        OpenAI(spec()).ask(["a"], 1.0, 1000)
     assert "OPENAI_API_KEY" in caught.value.hint
 
 
@@ -632,10 +632,10 @@ def test_ollamas_host_comes_from_the_setting_then_the_environment_then_is_here(m
     from memory.embed.providers.servers import Ollama
 
     monkeypatch.setenv("OLLAMA_HOST", "0.0.0.0:9999")
-    assert Ollama("nomic-embed-text", host="gpu-box").host == "http://gpu-box:11434"
-    assert Ollama("nomic-embed-text").host == "http://127.0.0.1:9999"
+    assert Ollama(spec(ollama_host="gpu-box")).host == "http://gpu-box:11434"
+    assert Ollama(spec()).host == "http://127.0.0.1:9999"
     monkeypatch.delenv("OLLAMA_HOST")
-    assert Ollama("nomic-embed-text").host == "http://127.0.0.1:11434"
+    assert Ollama(spec()).host == "http://127.0.0.1:11434"
 
 
 def test_an_error_of_the_ledger_sends_nothing(provider):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from asking import MODELS, embedders
+from asking import MODELS, embedders, spec
 from hypothesis import given, strategies as st
 
 from faults import Drip, Flood, Status
@@ -82,7 +82,7 @@ def test_a_connection_that_is_not_taken_is_given_up() -> None:
         port = listening.getsockname()[1]
         from memory.embed.providers.servers import Ollama
 
-        with closing(Ollama("nomic-embed-text", host=f"127.0.0.1:{port}")) as remote, pytest.raises(Unreachable):
+        with closing(Ollama(spec(ollama_host=f"127.0.0.1:{port}"))) as remote, pytest.raises(Unreachable):
             remote.ask(["a"], ENOUGH, 1000)
         for one in waiting:
             one.close()

@@ -93,29 +93,10 @@ def _sentence_transformers(spec: ModelSpec) -> Embedder:
     )
 
 
-def _ollama(spec: ModelSpec) -> Remote:
-    from memory.embed.providers.servers import Ollama
+def _server(spec: ModelSpec) -> Remote:
+    from memory.embed.providers.servers import Ollama, OpenAI
 
-    settings = spec.settings
-    return Ollama(
-        spec.model,
-        host=settings.ollama_host,
-        keep_alive=settings.ollama_keep_alive,
-        dimensions=settings.dimensions,
-    )
-
-
-def _openai(spec: ModelSpec) -> Remote:
-    from memory.embed.providers.servers import OpenAI
-
-    settings = spec.settings
-    return OpenAI(
-        spec.model,
-        base_url=settings.openai_base_url,
-        key=spec.key,
-        key_env=settings.openai_key_env,
-        dimensions=settings.dimensions,
-    )
+    return Ollama(spec) if spec.settings.provider == "ollama" else OpenAI(spec)
 
 
 def _none(_spec: ModelSpec) -> Embedder:
@@ -146,8 +127,8 @@ def _plugin(spec: ModelSpec) -> Embedder | Remote:
 PROVIDERS: Mapping[str, Callable[[ModelSpec], Embedder | Remote]] = {
     "local": _local,
     "sentence-transformers": _sentence_transformers,
-    "ollama": _ollama,
-    "openai": _openai,
+    "ollama": _server,
+    "openai": _server,
     "hashed": _hashed,
     "none": _none,
 }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import ollama
     import openai
 
+    from memory.embed.providers import ModelSpec
     from memory.embed.remote import Limits
 
 OLLAMA_SECONDS, OPENAI_SECONDS = 2.0, 5.0  # to connect, at most
@@ -34,16 +35,9 @@ class Ollama:
     most_texts = 64
     most_tokens = 16_384
 
-    def __init__(self, model: str, *, host: str = "", keep_alive: str = "", dimensions: int = 0) -> None:
-        """
-        Args:
-            host: URL, or name and port; empty takes `$OLLAMA_HOST`, else this machine.
-            keep_alive: How long the model stays loaded, e.g. "30m"; empty leaves it to the server.
-            dimensions: Width to shorten vectors to, if the model can; 0 is its own.
-        """
-        self.model = model.removesuffix(":latest")
-        self._url, self.host = urls("ollama", host)
-        self._keep_alive, self._dimensions = keep_alive or None, dimensions or None
+    def __init__(self, spec: ModelSpec) -> None:
+        self._settings, self.model = spec.settings, spec.model.removesuffix(":latest")
+        self._url, self.host = urls("ollama", spec.settings.ollama_host)
         self._connections = Connections(self.host, self._connected, _mask)
         self.close = self._connections.close
 
@@ -54,8 +48,8 @@ class Ollama:
                 self.model,
                 list(texts),
                 truncate=False,  # a text that does not fit must be an error, not cut
-                keep_alive=self._keep_alive,
-                dimensions=self._dimensions,
+                keep_alive=self._settings.ollama_keep_alive or None,
+                dimensions=self._settings.dimensions or None,
             ),
             seconds,
             most,
@@ -122,24 +116,10 @@ class OpenAI:
     most_texts = 256  # OpenAI accepts 2,048; others fewer
     most_tokens = 100_000  # OpenAI accepts 300,000
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str = "",
-        key: str | None = None,
-        key_env: str = "OPENAI_API_KEY",
-        dimensions: int = 0,
-    ) -> None:
-        """
-        Args:
-            base_url: Up to the version, e.g. "http://127.0.0.1:8000/v1"; empty takes `$OPENAI_BASE_URL`, else OpenAI.
-            key: None takes that of the environment variable `key_env`.
-            dimensions: Width to shorten vectors to, if the model can; 0 is its own.
-        """
-        self.model = model
-        self._url, self.host = urls("openai", base_url)
-        self._key, self._key_env, self._dimensions = key, key_env, dimensions
+    def __init__(self, spec: ModelSpec) -> None:
+        self.model = spec.model
+        self._url, self.host = urls("openai", spec.settings.openai_base_url)
+        self._key, self._key_env, self._dimensions = spec.key, spec.settings.openai_key_env, spec.settings.dimensions
         self._connections = Connections(self.host, self._connected, self._mask)
         self.close = self._connections.close
 
