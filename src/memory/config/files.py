@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from typing import BinaryIO
 
+    from _typeshed import StrPath
+
     from memory.schema.errors import Error
 
 TEXT_BYTES = 4 * BODY_LIMIT + 3
@@ -40,7 +42,7 @@ _KERNEL = ("/proc", "/sys")  # their files have no size, and some have no end
 _HELD = "only files, pipes and the standard input are"
 
 
-def contents(path: str | os.PathLike[str], most: int) -> bytes:
+def contents(path: StrPath, most: int) -> bytes:
     """
     All bytes of a file or a named pipe. Never reads more than `most` + 1 of them.
 
@@ -101,7 +103,7 @@ def bounded(file: BinaryIO, most: int, name: str) -> bytes:
     return b"".join(pieces)
 
 
-def _check(found: os.stat_result, path: str | os.PathLike[str]) -> None:
+def _check(found: os.stat_result, path: StrPath) -> None:
     """
     Refuse what must not be read.
 
@@ -128,7 +130,7 @@ def _device(file: int | str) -> tuple[int, ...]:
     return (found.st_rdev,) if stat.S_ISCHR(found.st_mode) else ()
 
 
-def _kernel(found: os.stat_result, path: str | os.PathLike[str]) -> str:
+def _kernel(found: os.stat_result, path: StrPath) -> str:
     """Which of `_KERNEL` a file belongs to, wherever it is mounted and whatever links lead to it; empty if none."""
     real = os.path.realpath(path)
     for folder in _KERNEL:
@@ -140,7 +142,7 @@ def _kernel(found: os.stat_result, path: str | os.PathLike[str]) -> str:
     return ""
 
 
-def _wait(pipe: int, path: str | os.PathLike[str]) -> None:
+def _wait(pipe: int, path: StrPath) -> None:
     """
     Wait until someone writes into a pipe, or closes it.
 
@@ -157,11 +159,7 @@ def _wait(pipe: int, path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def new_file(
-    path: str | os.PathLike[str],
-    *,
-    overwrite: bool = True,
-    private: bool = False,
-    check: Callable[[], None] | None = None,
+    path: StrPath, *, overwrite: bool = True, private: bool = False, check: Callable[[], None] | None = None
 ) -> Generator[BinaryIO]:
     """
     A file that gets its name when the block ends and all of it is on the disk.
@@ -203,7 +201,7 @@ def new_file(
 
 
 def write_file(
-    path: str | os.PathLike[str],
+    path: StrPath,
     data: bytes,
     *,
     overwrite: bool = True,
@@ -216,7 +214,7 @@ def write_file(
 
 
 @contextmanager
-def folders(path: str | os.PathLike[str], *, private: bool = False) -> Generator[None]:
+def folders(path: StrPath, *, private: bool = False) -> Generator[None]:
     """
     Make a folder and its missing parents; they are removed again if the block raises.
 
@@ -245,7 +243,7 @@ def folders(path: str | os.PathLike[str], *, private: bool = False) -> Generator
         raise
 
 
-def read_only(path: str | os.PathLike[str]) -> bool:
+def read_only(path: StrPath) -> bool:
     """
     Whether the mode of a file or folder forbids writing, even where root could write.
 
