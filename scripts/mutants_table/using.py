@@ -115,8 +115,8 @@ SETTINGS = (
     ),
     Mutant(
         "setup-takes-what-users-added",
-        "return self._updated(document, keys)",
-        "return replaced(document, member.node, self.value)",
+        "            return replaced(document, node, self.value)\n        for key",
+        "        return replaced(document, node, self.value)\n        for key",
         "test_setup.py",
     ),
     Mutant(
@@ -133,8 +133,14 @@ SETTINGS = (
     ),
     Mutant(
         "setup-leaves-empty-objects",
-        "return after if after == text or before is None else self._swept(after, before)",
-        "return after",
+        "return (document if before is None else self._swept(document, self._document(before))).text",
+        "return document.text",
+        "test_setup.py",
+    ),
+    Mutant(
+        "setup-takes-comments-behind",
+        "text = _replaced(text, before, section.rest)",
+        'text = _replaced(text, before, "")',
         "test_setup.py",
     ),
 )

@@ -99,34 +99,31 @@ class JsonEdit:
     comments: bool = False
 
     def install(self, text: str, *, force: bool) -> str:
-        if blank(text):
-            text = MARK * text.startswith(MARK) + "{}\n"
+        document = self._document(text)
         for name, value in self.needed.items():
-            document = parsed(text, comments=self.comments)
-            text = text if child(document.root, name) else inserted(document, document.root, name, value)
+            if child(document.root, name) is None:
+                document = inserted(document, document.root, name, value)
         for slot in self.slots:
-            text = slot.insert(parsed(text, comments=self.comments), force=force)
-        return text
+            document = slot.insert(document, force=force)
+        return document.text
 
     def uninstall(self, text: str, before: str | None) -> str:
-        if blank(text):
-            return text
-        after = text
+        document = present = self._document(text)
         for slot in self.slots:
-            after = slot.remove(parsed(after, comments=self.comments))
-        return after if after == text or before is None else self._swept(after, before)
+            document = slot.remove(document)
+        if document is present:
+            return text
+        return (document if before is None else self._swept(document, self._document(before))).text
 
-    def _swept(self, text: str, before: str) -> str:
-        """The text without empty objects and lists that did not exist before."""
-        old = self._document(before)
+    def _swept(self, document: Document, before: Document) -> Document:
+        """Without empty objects and lists that did not exist before."""
         paths = [slot.keys[:depth] for slot in self.slots for depth in range(len(slot.keys), 0, -1)]
         for path in paths:
-            document = parsed(text, comments=self.comments)
             parent = node_at(document.root, path[:-1])
             member = child(parent, path[-1]) if parent else None
-            if parent and member and member.node.value in ({}, []) and not node_at(old.root, path):
-                text = removed(document, parent, member)
-        return text
+            if parent and member and member.node.value in ({}, []) and not node_at(before.root, path):
+                document = removed(document, parent, member)
+        return document
 
     def standing(self, text: str) -> JsonEdit | None:
         document = self._document(text)
@@ -144,7 +141,7 @@ class JsonEdit:
         return tuple(slot.keys[-1] for slot in self.slots if isinstance(slot, Hook) and slot.foreign(document))
 
     def _document(self, text: str) -> Document:
-        return parsed("{}" if blank(text) else text, comments=self.comments)
+        return parsed(MARK * text.startswith(MARK) + "{}\n" if blank(text) else text, comments=self.comments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,37 +167,28 @@ class Server:
                 return deeper
         return self.keys
 
-    def insert(self, document: Document, *, force: bool) -> str:
-        keys = self._keys(document)
-        node, missing = descended(document.root, keys)
+    def insert(self, document: Document, *, force: bool) -> Document:
+        path = (*self._keys(document), NAME)
+        node, missing = descended(document.root, path)
         if missing:
-            return inserted(document, node, missing[0], _wrapped(missing[1:], {NAME: self.value}))
-        member = child(node, NAME)
-        if member is None:
-            return inserted(document, node, NAME, self.value)
-        if ours(member.node.value):
-            return self._updated(document, keys)
-        if force:
-            return replaced(document, member.node, self.value)
-        raise occupied(member.node.value)
-
-    def _updated(self, document: Document, keys: tuple[str, ...]) -> str:
-        """Update our members of the entry; those that the user added stay."""
-        for key, wanted in self.value.items():
-            node, _ = descended(document.root, (*keys, NAME))
+            return inserted(document, node, missing[0], _wrapped(missing[1:], self.value))
+        if not ours(node.value):
+            if not force:
+                raise occupied(node.value)
+            return replaced(document, node, self.value)
+        for key, wanted in self.value.items():  # what the user added stays
+            node, _ = descended(document.root, path)
             member = child(node, key)
-            text = document.text
             if member is None:
-                text = inserted(document, node, key, wanted)
+                document = inserted(document, node, key, wanted)
             elif member.node.value != wanted:
-                text = replaced(document, member.node, wanted)
-            document = parsed(text, comments=document.comments)
-        return document.text
+                document = replaced(document, member.node, wanted)
+        return document
 
-    def remove(self, document: Document) -> str:
+    def remove(self, document: Document) -> Document:
         node = node_at(document.root, self._keys(document))
         member = child(node, NAME) if node else None
-        return removed(document, node, member) if node and member and ours(member.node.value) else document.text
+        return removed(document, node, member) if node and member and ours(member.node.value) else document
 
     def found(self, document: Document) -> Server | None:
         node = node_at(document.root, (*self._keys(document), NAME))
@@ -236,29 +224,24 @@ class Hook:
     value: dict[str, Json]
     tail: tuple[str, ...]
 
-    def insert(self, document: Document, *, force: bool) -> str:
+    def insert(self, document: Document, *, force: bool) -> Document:
         node, missing = descended(document.root, self.keys)
         if missing:
             return inserted(document, node, missing[0], _wrapped(missing[1:], [self.value]))
         handler = self._first(document)
         if handler is None:
-            return document.text if self.foreign(document) else inserted(document, node, None, self.value)
+            return document if self.foreign(document) else inserted(document, node, None, self.value)
         command = child(handler.node, "command")
-        wanted = self.command
-        return replaced(document, command.node, wanted) if command and command.node.value != wanted else document.text
-
-    @property
-    def command(self) -> Json:
         inner = self.value.get("hooks")
-        handler = inner[0] if isinstance(inner, list) else self.value
-        return handler["command"] if isinstance(handler, dict) else None
+        wanted = inner[0] if isinstance(inner, list) else self.value
+        if not command or not isinstance(wanted, dict) or command.node.value == wanted["command"]:
+            return document
+        return replaced(document, command.node, wanted["command"])
 
-    def remove(self, document: Document) -> str:
-        while True:
-            handler = self._first(document)
-            if handler is None:
-                return document.text
-            document = parsed(removed(document, handler.parent, handler.member), comments=document.comments)
+    def remove(self, document: Document) -> Document:
+        while handler := self._first(document):
+            document = removed(document, handler.parent, handler.member)
+        return document
 
     def found(self, document: Document) -> Hook | None:
         handler = self._first(document)

@@ -62,11 +62,15 @@ class Member(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A text and its parsed value."""
+    """A text and its parsed value; a change makes another one."""
 
     text: str
     root: Node
     comments: bool
+
+    def spliced(self, start: int, stop: int, text: str) -> Document:
+        """With another text in the place of `text[start:stop]`."""
+        return parsed(self.text[:start] + text + self.text[stop:], comments=self.comments)
 
 
 def blank(text: str) -> bool:
@@ -190,9 +194,9 @@ def node_at(node: Node, keys: Sequence[str]) -> Node | None:
     return None if missing else node
 
 
-def inserted(document: Document, node: Node, name: str | None, value: Json) -> str:
+def inserted(document: Document, node: Node, name: str | None, value: Json) -> Document:
     """
-    The text with one more member at the end of an object (with a name) or an array,
+    With one more member at the end of an object (with a name) or an array,
     in the style of its neighbours.
     """
     text = document.text
@@ -203,17 +207,17 @@ def inserted(document: Document, node: Node, name: str | None, value: Json) -> s
     if last is not None:
         lead = _newline(text) + indent if wide else " "
         at = _beside(document, last.stop) if wide else last.stop
-        text = text[:at] + lead + body + "," * last.comma + text[at:]
-        return text if last.comma else text[: last.node.stop] + "," + text[last.node.stop :]
+        comma = "," * (not last.comma)
+        return document.spliced(last.node.stop, at, comma + text[last.node.stop : at] + lead + body + "," * last.comma)
     if not wide:
-        return text[: node.start + 1] + body + text[node.start + 1 :]
+        return document.spliced(node.start + 1, node.start + 1, body)
     at = _beside(document, node.start + 1)
     close = "" if "\n" in text[at : node.stop] else _newline(text) + _indent(text, node.start)
-    return text[:at] + _newline(text) + indent + body + close + text[at:]
+    return document.spliced(at, at, _newline(text) + indent + body + close)
 
 
-def removed(document: Document, node: Node, member: Member) -> str:
-    """The text without a member; comments on other members stay."""
+def removed(document: Document, node: Node, member: Member) -> Document:
+    """Without a member; comments on other members stay."""
     # Commas and comments belong to what precedes them, so the cut differs for a first, a last and an only member.
     text, place = document.text, node.members.index(member)
     before = node.members[place - 1] if place else None
@@ -224,20 +228,18 @@ def removed(document: Document, node: Node, member: Member) -> str:
         if before is None and text[stop:].lstrip(" \t")[:1] not in ("", "\r", "\n", "/"):
             stop = node.members[place + 1].start
     elif before is not None and not member.comma:
-        comma = before.stop - 1
-        return text[:comma] + text[comma + 1 : start] + text[stop:]
+        return document.spliced(before.stop - 1, stop, text[before.stop : start])
     if before is None and member is node.members[-1]:
         inside = text[node.start + 1 : start] + text[stop : node.stop - 1]
         if not inside.strip():
             start, stop = node.start + 1, node.stop - 1
-    return text[:start] + text[stop:]
+    return document.spliced(start, stop, "")
 
 
-def replaced(document: Document, node: Node, value: Json) -> str:
-    """The text with one value replaced."""
-    text = document.text
-    body = rendered(text, value, _indent(text, node.start), wide=_wide(document, node))
-    return text[: node.start] + body + text[node.stop :]
+def replaced(document: Document, node: Node, value: Json) -> Document:
+    """With one value replaced."""
+    body = rendered(document.text, value, _indent(document.text, node.start), wide=_wide(document, node))
+    return document.spliced(node.start, node.stop, body)
 
 
 def rendered(text: str, value: Json, indent: str, *, wide: bool) -> str:
