@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
 from memory.operations.arguments import Parameter, record
 from memory.operations.operation import Operation, Result, told
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from memory.engine import Engine
     from memory.operations.operation import Call, Given as Arguments
-    from memory.operations.sessions.errors import Doing
+    from memory.operations.sessions.errors import Doing, SessionError
     from memory.schema.answer import Notice
 
 Envelope: TypeAlias = "dict[str, Any]"
@@ -32,7 +32,6 @@ Iteration: TypeAlias = "int | str | None"
 Name: TypeAlias = "str | None"
 
 Given = ParamSpec("Given")
-Method = TypeVar("Method", bound="Callable[..., Envelope]")
 
 DECLARED: dict[str, Operation] = {}
 """The tools, by the methods that they are."""
@@ -110,63 +109,13 @@ class Session:
         return self._raises
 
 
-class Answering(Protocol):
-    @property
-    def raises(self) -> bool:
-        """Whether an error is raised instead of answered."""
-        ...
-
-
-def answers(
-    doing: Doing, fields: str, **values: str
-) -> Callable[[Callable[Concatenate[Any, Given], Envelope]], Callable[Concatenate[Any, Given], Envelope]]:
-    """
-    A method whose result becomes an envelope, and whose errors too.
-
-    Args:
-        fields: What it promises, see `memory.operations.arguments.record`.
-        values: What is in them when there is nothing to say, where that is not None, 0, empty or true.
-    """
-
-    def wrapped(method: Callable[Concatenate[Any, Given], Envelope]) -> Callable[Concatenate[Any, Given], Envelope]:
-        @wraps(method)
-        def answered(self: Answering, /, *args: Given.args, **kwargs: Given.kwargs) -> Envelope:
-            envelope = _blank(fields, values)
-            try:
-                envelope |= method(self, *args, **kwargs)
-            except Error as error:
-                if self.raises:
-                    raise documented(error, doing) from error
-                return refusal(answered, error)
-            if self.raises and not envelope["success"]:
-                raise ValidationError(envelope["message"])
-            return envelope
-
-        answered.__dict__.update(fields=fields, values=values, doing=doing)
-        return answered
-
-    return wrapped
-
-
-def returned(method: Callable[..., Envelope]) -> dict[str, Any]:
-    """The JSON Schema of what a method that `answers` returns."""
-    return record(f"success:flag {method.__dict__['fields']} message:text? error:text?")
-
-
-def refusal(method: Callable[..., Envelope], error: Error) -> Envelope:
-    """What a method that `answers` says when it could not do what was asked."""
-    declared = method.__dict__
-    problem = documented(error, declared["doing"])
-    blank = _blank(declared["fields"], declared["values"])
-    return blank | {"success": False, "error": problem.name, "message": str(problem)}
-
-
 _EMPTY: Mapping[str, Callable[[], object]] = {"number": int, "object": dict, "rows": list, "flag": lambda: True}
 
 
-def _blank(fields: str, values: Mapping[str, str]) -> Envelope:
+def _blank(fields: str, granularity: str) -> Envelope:
     blank = {name: _EMPTY[shape]() if shape in _EMPTY else None for name, _, shape in parsed(fields)}
-    return {"success": True, **blank, **values, "message": None, "error": None}
+    sizes = {"granularity": granularity} if granularity else {}
+    return {"success": True, **blank, **sizes, "message": None, "error": None}
 
 
 def said(notices: Iterable[Notice], *first: str) -> str | None:
@@ -178,25 +127,58 @@ def said(notices: Iterable[Notice], *first: str) -> str | None:
 # Tools -------------------------------------------------------------------
 
 
-def tool(title: str, *parameters: Parameter, **hints: Any) -> Callable[[Method], Method]:
+def tool(
+    title: str, doing: Doing, fields: str, *parameters: Parameter, granularity: str = "", **hints: Any
+) -> Callable[[Callable[Concatenate[Any, Given], Envelope]], Callable[Concatenate[Any, Given], Envelope]]:
     """
-    Declare a method of `SessionMemory` that `answers` as a tool of its name: the first paragraph of its docstring is what
-    agents are told.
-    """
+    Declare a method of `SessionMemory`, whose result becomes an envelope and whose errors too, and the tool of its name:
+    the first paragraph of its docstring is what agents are told.
 
-    def declared(method: Method) -> Method:
+    Args:
+        fields: What it promises, see `memory.operations.arguments.record`.
+        granularity: What that field says whatever happened.
+    """
+    blank = partial(_blank, fields, granularity)
+
+    def declared(method: Callable[Concatenate[Any, Given], Envelope]) -> Callable[Concatenate[Any, Given], Envelope]:
+        verb = _answering(method, doing, blank)
+        checked: Callable[..., Envelope] = verb  # an agent's arguments are checked before
+
         def run(call: Call, arguments: Arguments) -> Result:
             project = None if call.project is None else call.engine.documents.project(call.project)
-            return _result(method(Session(call.engine, source=call.client or None, project=project), **arguments))
+            return _result(checked(Session(call.engine, source=call.client or None, project=project), **arguments))
 
         def problem(error: Error) -> Result:
-            return _result(refusal(method, error))
+            return _result(_refusal(documented(error, doing), blank))
 
-        name, schema = method.__name__, returned(method)
+        name, schema = method.__name__, record(f"success:flag {fields} message:text? error:text?")
         DECLARED[name] = Operation(name, title, told(method), parameters, schema, run=run, problem=problem, **hints)
-        return method
+        return verb
 
     return declared
+
+
+def _answering(
+    method: Callable[Concatenate[Any, Given], Envelope], doing: Doing, blank: Callable[[], Envelope]
+) -> Callable[Concatenate[Any, Given], Envelope]:
+    @wraps(method)
+    def answered(memory: Session, /, *args: Given.args, **values: Given.kwargs) -> Envelope:
+        try:
+            envelope = blank() | method(memory, *args, **values)
+        except Error as error:
+            problem = documented(error, doing)
+            if memory.raises:
+                raise problem from error
+            return _refusal(problem, blank)
+        if memory.raises and not envelope["success"]:
+            raise ValidationError(envelope["message"])
+        return envelope
+
+    return answered
+
+
+def _refusal(problem: SessionError, blank: Callable[[], Envelope]) -> Envelope:
+    return blank() | {"success": False, "error": problem.name, "message": str(problem)}
 
 
 reading = partial(tool, reads=True, repeats=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.render.data import row
 from memory.operations.sessions import rows
 from memory.operations.sessions.arguments import Filter, draft, needed
-from memory.operations.sessions.declare import answers, said
+from memory.operations.sessions.declare import said
 from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid
 from memory.schema.kinds import GENERAL
@@ -19,26 +19,6 @@ if TYPE_CHECKING:
     from memory.schema.answer import Answer, Hit
     from memory.schema.kinds import Kind
     from memory.schema.query import Scope
-
-STORED = (
-    "memory_id:number? memory_type:text? agent_id:text? session_id:text? content_hash:text? chunks_created:number? "
-    "created_at:text?"
-)
-"""The fields of a StoreMemoryResult (CAP D36)."""
-
-LISTED = "results:rows total_results:number query:text? filters:object limit:number? latest_first:flag"
-"""The fields of a SearchMemoriesResult (CAP D36)."""
-
-WORTH = "granularity tier:text? outcome:text? worth:text?"
-"""Which tier answered, and what that is worth."""
-
-FOUND = f"results:rows total_results:number {WORTH}"
-"""The fields of a GranularSearchResult (CAP D36)."""
-
-stored = answers("store", STORED)
-chunks = answers("search", FOUND, granularity="fine")
-sections = answers("search", FOUND, granularity="medium")
-documents = answers("search", f"{LISTED} {WORTH}", granularity="coarse")
 
 
 class Texts:
@@ -60,23 +40,20 @@ class Texts:
     """
 
     def __init__(self, memory: Session, kind: Kind) -> None:
-        self.memory, self.kind, self.engine, self.raises = memory, kind, memory.engine, memory.raises
+        self.memory, self.kind, self.engine = memory, kind, memory.engine
 
-    @stored
     def keep_of_session(
         self, session_id: str, session_iter: Iteration, content: str, task_code: Name = None, agent_id: Name = None
     ) -> Envelope:
         """Keep what belongs to an iteration of a session (CAP D9, D11)."""
         return self._keep(content, Filter(agent_id, session_id, session_iter, task_code))
 
-    @stored
     def keep_by_agent(
         self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
     ) -> Envelope:
         """Keep what an agent of a session writes (CAP D12 to D15)."""
         return self._keep(content, Filter(agent_id, session_id, session_iter, task_code))
 
-    @stored
     def keep_by_category(self, agent_id: str, title: str, content: str, category: Name = GENERAL) -> Envelope:
         """Keep what holds beyond a session, cut like a report (CAP D16)."""
         return self._keep(content, Filter(needed("agent_id", agent_id), category=category), title=title)
@@ -93,7 +70,6 @@ class Texts:
 
     # Searching -----------------------------------------------------------
 
-    @answers("search", LISTED)
     def of_session(
         self, session_id: str, session_iter: Iteration = None, limit: int = 5, *, latest_first: bool = True
     ) -> Envelope:
@@ -101,7 +77,6 @@ class Texts:
         filter = Filter(session_id=needed("session_id", session_id), session_iter=session_iter)
         return self._in_order(filter, limit, latest_first=latest_first)
 
-    @answers("search", LISTED)
     def facts(
         self,
         query: Name = None,
@@ -117,7 +92,6 @@ class Texts:
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._whole(filter, query, limit, rank=True, threshold=similarity_threshold)
 
-    @chunks
     def chunks_by_agent(
         self,
         query: str,
@@ -133,7 +107,6 @@ class Texts:
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._parts(filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
 
-    @sections
     def sections_by_agent(
         self,
         query: str,
@@ -149,7 +122,6 @@ class Texts:
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._parts(filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold)
 
-    @documents
     def documents_by_agent(
         self,
         query: Name = None,
@@ -166,7 +138,6 @@ class Texts:
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._whole(filter, query, limit, rank=rank, threshold=similarity_threshold)
 
-    @chunks
     def chunks_by_category(
         self,
         query: str,
@@ -180,7 +151,6 @@ class Texts:
         filter = Filter(agent_id, category=category)
         return self._parts(filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
 
-    @sections
     def sections_by_category(
         self,
         query: str,
@@ -194,7 +164,6 @@ class Texts:
         filter = Filter(agent_id, category=category)
         return self._parts(filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold)
 
-    @documents
     def documents_by_category(
         self,
         query: Name = None,

@@ -14,19 +14,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memory.operations.sessions.declare import Envelope, Given, Session
+    from memory.operations.sessions.errors import Doing
 
 OfKind: TypeAlias = "Callable[Concatenate[Texts, Given], Envelope]"
 Verb: TypeAlias = "Callable[Concatenate[Any, Given], Envelope]"
 """A method of `Texts`, and one of `SessionMemory`."""
 
+STORED = (
+    "memory_id:number? memory_type:text? agent_id:text? session_id:text? content_hash:text? chunks_created:number? "
+    "created_at:text?"
+)
+"""The fields of a StoreMemoryResult (CAP D36)."""
+
+LISTED = "results:rows total_results:number query:text? filters:object limit:number? latest_first:flag"
+"""The fields of a SearchMemoriesResult (CAP D36)."""
+
+WORTH = "granularity tier:text? outcome:text? worth:text?"
+"""Which tier answered, and what that is worth."""
+
+FOUND = f"results:rows total_results:number {WORTH}"
+"""The fields of a GranularSearchResult (CAP D36)."""
+
 
 def of_kind(
-    kind: Kind, method: OfKind[Given], title: str, *parameters: Parameter, **hints: Any
+    kind: Kind, method: OfKind[Given], title: str, *parameters: Parameter, doing: Doing, fields: str, **hints: Any
 ) -> Callable[[Callable[[Any], None]], Verb[Given]]:
     """Declare a tool that is a method of a kind by an empty function: its name, and what agents are told."""
 
     def declared(named: Callable[[Any], None]) -> Verb[Given]:
-        return tool(title, *parameters, **hints)(_bound(kind, method, named.__name__, named.__doc__ or ""))
+        return tool(title, doing, fields, *parameters, **hints)(
+            _bound(kind, method, named.__name__, named.__doc__ or "")
+        )
 
     return declared
 
@@ -42,8 +60,8 @@ def _bound(kind: Kind, method: OfKind[Given], name: str, words: str) -> Verb[Giv
     return call
 
 
-keeping = partial(of_kind, repeats=True, project_argument="project", always=True)
-finding = partial(of_kind, repeats=True, reads=True)
+keeping = partial(of_kind, doing="store", fields=STORED, repeats=True, project_argument="project", always=True)
+finding = partial(of_kind, doing="search", fields=LISTED, repeats=True, reads=True)
 
 FAMILIES = {
     Kind.REPORT: ("reports", "reports", PLACE),
@@ -67,16 +85,23 @@ DOCUMENTS = (
 RANKED = Parameter("query", "string", "What to look for, with rank=true.")
 
 SIZES = {
-    "specific_chunks": ("Search {what}: chunks", CHUNKS, QUERY, (limit(10), THRESHOLD)),
-    "section_context": ("Search {what}: sections", SECTIONS, QUERY, (limit(5), THRESHOLD)),
-    "full_documents": ("Get {what} whole", DOCUMENTS, RANKED, (limit(3, ALL), RANK, THRESHOLD)),
+    "specific_chunks": ("Search {what}: chunks", CHUNKS, "fine", FOUND, (QUERY, (limit(10), THRESHOLD))),
+    "section_context": ("Search {what}: sections", SECTIONS, "medium", FOUND, (QUERY, (limit(5), THRESHOLD))),
+    "full_documents": (
+        "Get {what} whole",
+        DOCUMENTS,
+        "coarse",
+        f"{LISTED} {WORTH}",
+        (RANKED, (limit(3, ALL), RANK, THRESHOLD)),
+    ),
 }
-"""The three searches of each by the end of their names: the title, the words, what is looked for, what narrows it."""
+"""The three searches of each by the end of their names: the title, the words, the size, what it answers, what it takes."""
 
 
 def search(size: str, kind: Kind, method: OfKind[Given]) -> Verb[Given]:
     """Declare one of the searches of a family."""
     name, what, filter = FAMILIES[kind]
-    title, words, query, rest = SIZES[size]
+    title, words, granularity, fields, (query, rest) = SIZES[size]
     made = _bound(kind, method, f"search_{name}_{size}", words.format(what=what))
-    return reading(title.format(what=what), query, *filter, *rest)(made)
+    parameters = (query, *filter, *rest)
+    return reading(title.format(what=what), "search", fields, *parameters, granularity=granularity)(made)

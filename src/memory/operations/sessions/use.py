@@ -13,7 +13,7 @@ from memory.operations.render.data import row
 from memory.operations.render.text import counted
 from memory.operations.sessions import rows
 from memory.operations.sessions.arguments import named, needed
-from memory.operations.sessions.declare import MEMORY, NUMBERED, SESSION, answers, limit, reading, said, tool
+from memory.operations.sessions.declare import MEMORY, NUMBERED, SESSION, limit, reading, said, tool
 from memory.schema.errors import NotFound
 from memory.schema.kinds import SESSION_KINDS
 from memory.schema.limits import iteration
@@ -35,8 +35,7 @@ COUNTED = (
 )
 
 
-@reading("Go on with a session", SESSION, NUMBERED)
-@answers("use", LOADED)
+@reading("Go on with a session", "use", LOADED, SESSION, NUMBERED)
 def load_session_context_for_task(memory: Session, session_id: str, session_iter: Iteration) -> Envelope:
     """
     Everything needed to go on with a session: its latest state, all prompts, the five latest reports, remarks on
@@ -62,18 +61,23 @@ def load_session_context_for_task(memory: Session, session_id: str, session_iter
 
 @reading(
     "Read around a chunk",
+    "use",
+    EXPANDED,
     Parameter("chunk_id", "id", "The chunk's id, as searches for chunks show it.", required=True),
     Parameter("surrounding_chunks", "integer", "Chunks on either side; default 2.", low=0, high=100),
 )
-@answers("use", EXPANDED)
 def expand_chunk_context(memory: Session, chunk_id: int | str, surrounding_chunks: int = 2) -> Envelope:
     """A chunk that a search found, with the chunks before and after it."""
     found = memory.engine.documents.expand(chunk_id, surrounding_chunks)
     return rows.expanded(found, surrounding_chunks, rows.path) | {"flags": list(found.memory.flags)}
 
 
-@reading("Read a document whole", MEMORY)
-@answers("use", "memory_id:number? content:text? title:text? memory_type:text? chunk_count:number?")
+@reading(
+    "Read a document whole",
+    "use",
+    "memory_id:number? content:text? title:text? memory_type:text? chunk_count:number?",
+    MEMORY,
+)
 def reconstruct_document(memory: Session, memory_id: int | str) -> Envelope:
     """
     A memory's text as it was stored, and whether its chunks still make it up.
@@ -86,8 +90,7 @@ def reconstruct_document(memory: Session, memory_id: int | str) -> Envelope:
     return row(found, rows.DOCUMENT) | {"flags": list(found.memory.flags), "message": said((), torn)}
 
 
-@reading("Get a memory", MEMORY)
-@answers("use", "memory:object?")
+@reading("Get a memory", "use", "memory:object?", MEMORY)
 def get_memory_by_id(memory: Session, memory_id: int | str) -> Envelope:
     """One memory with all its fields."""
     found, notices = memory.engine.documents.read([memory.engine.documents.get(memory_id)])
@@ -96,8 +99,7 @@ def get_memory_by_id(memory: Session, memory_id: int | str) -> Envelope:
     return {"memory": rows.whole(found[0]), "message": said(notices)}
 
 
-@reading("Count a session", SESSION)
-@answers("use", COUNTED)
+@reading("Count a session", "use", COUNTED, SESSION)
 def get_session_stats(memory: Session, session_id: str) -> Envelope:
     """
     How much is kept of a session, of which kinds, by which agents, from when to when.
@@ -114,8 +116,13 @@ def get_session_stats(memory: Session, session_id: str) -> Envelope:
     return numbers | {"memory_counts": nothing | numbers["memory_counts"]}
 
 
-@reading("List sessions", limit(20), Parameter("agent_id", "string", "Only what this agent kept."))
-@answers("use", "sessions:rows total_sessions:number")
+@reading(
+    "List sessions",
+    "use",
+    "sessions:rows total_sessions:number",
+    limit(20),
+    Parameter("agent_id", "string", "Only what this agent kept."),
+)
 def list_sessions(memory: Session, limit: int = 20, agent_id: Name = None) -> Envelope:
     """
     The sessions that something is kept of, the latest activity first.
@@ -128,13 +135,14 @@ def list_sessions(memory: Session, limit: int = 20, agent_id: Name = None) -> En
 
 @tool(
     "Write a document to a file",
+    "use",
+    "file_path:text? memory_id:number? bytes_written:number?",
     MEMORY,
     Parameter("output_path", "string", "The file; relative paths are inside that folder.", required=True),
     Parameter("overwrite", "boolean", "Take the place of a file that is there; default false."),
     Parameter("front_matter", "boolean", "Default true; false writes the text alone."),
     destroys=True,
 )
-@answers("use", "file_path:text? memory_id:number? bytes_written:number?")
 def write_document_to_file(
     memory: Session, memory_id: int | str, output_path: str, *, overwrite: bool = False, front_matter: bool = True
 ) -> Envelope:
@@ -169,8 +177,7 @@ def write_document_to_file(
     }
 
 
-@tool("Delete a memory for good", MEMORY, destroys=True, repeats=True)
-@answers("use", "memory_id:number?")
+@tool("Delete a memory for good", "use", "memory_id:number?", MEMORY, destroys=True, repeats=True)
 def delete_memory(memory: Session, memory_id: int | str) -> Envelope:
     """Remove a memory with its chunks and vectors. It cannot be undone."""
     gone = memory.engine.documents.delete(memory_id)
@@ -179,12 +186,13 @@ def delete_memory(memory: Session, memory_id: int | str) -> Envelope:
 
 @tool(
     "Remove old memories",
+    "use",
+    "memories_deleted:number chunks_deleted:number dry_run:flag",
     Parameter("days_old", "integer", "Days; default 90.", low=0, high=36_500, strict=True),
     Parameter("dry_run", "boolean", "Default true: only count."),
     Parameter("memory_type", "string", "Only of this kind, e.g. working_memory."),
     destroys=True,
 )
-@answers("use", "memories_deleted:number chunks_deleted:number dry_run:flag")
 def cleanup_old_memories(
     memory: Session, days_old: int = 90, *, dry_run: bool = True, memory_type: Name = None
 ) -> Envelope:
