@@ -124,52 +124,42 @@ class Store(Protocol):
     @property
     def memories(self) -> Memories:
         """Memories, their bodies and their chunks."""
-        ...
 
     @property
     def sessions(self) -> Sessions:
         """Memories by session and age."""
-        ...
 
     @property
     def keywords(self) -> Keywords:
         """The keyword index."""
-        ...
 
     @property
     def generations(self) -> Generations:
         """Which sets of vectors there are, and which one answers."""
-        ...
 
     @property
     def vectors(self) -> VectorIndex:
         """The vectors of chunks."""
-        ...
 
     @property
     def queue(self) -> Queue:
         """Chunks that wait for a vector."""
-        ...
 
     @property
     def term_vectors(self) -> TermVectors:
         """What the words in it mean."""
-        ...
 
     @property
     def graph(self) -> Graph:
         """Relations between entities."""
-        ...
 
     @property
     def runs(self) -> Runs:
         """Research runs."""
-        ...
 
     @property
     def usage(self) -> Usage:
         """What was embedded and searched."""
-        ...
 
     def transaction(self) -> AbstractContextManager[object]:
         """
@@ -183,7 +173,6 @@ class Store(Protocol):
         Raises:
             StoreError: A method that writes failed inside.
         """
-        ...
 
     def snapshot(self) -> AbstractContextManager[object]:
         """
@@ -192,7 +181,6 @@ class Store(Protocol):
         One inside another, or inside a transaction, is a part of that. Nothing is written inside; `usage` may be read
         as it is now.
         """
-        ...
 
     # Care ----------------------------------------------------------------
 
@@ -206,7 +194,6 @@ class Store(Protocol):
         Raises:
             StoreDamaged: It cannot even be read.
         """
-        ...
 
     def repair(self) -> None:
         """
@@ -215,11 +202,9 @@ class Store(Protocol):
         Raises:
             StoreDamaged: What is stored is damaged itself; nothing was changed.
         """
-        ...
 
     def ids(self, after: MemoryId, limit: int) -> Sequence[MemoryId]:
         """Ids above `after`, lowest first. Of a damaged store there may be some among them that name nothing."""
-        ...
 
     def salvaged(self, id: MemoryId) -> Salvaged | None:
         """
@@ -228,6 +213,5 @@ class Store(Protocol):
         Raises:
             StoreDamaged: Nothing that would be a memory.
         """
-        ...
 
     def close(self) -> None: ...

@@ -32,7 +32,6 @@ class Graph(Protocol):
             names: Only those of these names.
             after, limit: A page of them: of names above `after`, so many.
         """
-        ...
 
     def add(self, edges: Sequence[Edge]) -> Sequence[bool]:
         """
@@ -40,14 +39,12 @@ class Graph(Protocol):
 
         What may be joined is said in `memory.write.rules.join`.
         """
-        ...
 
     def remove(self, edges: Sequence[Edge]) -> Sequence[bool]:
         """
         Remove relations by source, target and type, and links by entity and memory, all in one transaction; for each
         whether it was there.
         """
-        ...
 
     def relations(
         self,
@@ -64,11 +61,9 @@ class Graph(Protocol):
             ids: Only those that begin or end at one of these entities; `inside`: that begin and end at one of them.
             after, limit: A page of them: behind this relation, which may be gone, so many.
         """
-        ...
 
     def neighbours(self, ids: Collection[MemoryId], *, besides: Collection[MemoryId] = ()) -> AbstractSet[MemoryId]:
         """The entities that a relation joins to one of these, whichever way it points, less those `besides`."""
-        ...
 
     def attached(
         self,
@@ -85,6 +80,5 @@ class Graph(Protocol):
             entities, memories: Only the links of any of these; if both are given, of any of the ones or of the others.
             after, limit: A page of them: behind this link, which may be gone, so many.
         """
-        ...
 
     def counts(self) -> GraphCounts: ...

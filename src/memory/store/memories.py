@@ -32,7 +32,6 @@ class Memories(Protocol):
         Raises:
             StoreDamaged: One of them cannot be read: no default stands for what is lost.
         """
-        ...
 
     def insert(self, entry: Entry) -> Memory:
         """
@@ -41,7 +40,6 @@ class Memories(Protocol):
         The first vectors of a store found its active generation. Vectors of a space that has no living generation are
         not kept; their chunks are queued.
         """
-        ...
 
     def rewrite(
         self, id: MemoryId, entry: Entry, former: Revision | None = None, *, revisions: int | None = None
@@ -56,15 +54,12 @@ class Memories(Protocol):
         Raises:
             NotFound: No such memory.
         """
-        ...
 
     def set_links(self, memories: Sequence[Memory]) -> None:
         """Set the status, successor and parent of memories to those of the values; nothing else of them is written."""
-        ...
 
     def superseded(self, *, by: Sequence[MemoryId]) -> Sequence[Memory]:
         """The memories that have one of these for their successor, lowest id first."""
-        ...
 
     def delete(self, ids: Sequence[MemoryId]) -> int:
         """
@@ -72,26 +67,21 @@ class Memories(Protocol):
 
         Those that descend from one have no parent any more, and those that one superseded no successor.
         """
-        ...
 
     def resolve(self, reference: str) -> Sequence[tuple[MemoryId, str]]:
         """
         Ids and uids, at most 10, that a reference may mean: an id in digits, a uid, or at least 8 characters
         of the beginning of one. Nothing else names a memory.
         """
-        ...
 
     def by_id(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
         """Those that are there."""
-        ...
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         """The verbatim bodies of those that are there."""
-        ...
 
     def details(self, id: MemoryId) -> Details | None:
         """A memory with its body and its history, as they were at one moment; None if there is no such memory."""
-        ...
 
     def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         """
@@ -100,7 +90,6 @@ class Memories(Protocol):
         Raises:
             StoreBusy: Somebody else is writing at the moment.
         """
-        ...
 
     def page(
         self, scope: Scope, limit: int, *, order: Order = Order.CHANGED, after: Memory | None = None
@@ -111,19 +100,15 @@ class Memories(Protocol):
         Args:
             after: The last memory of the page before.
         """
-        ...
 
     def count(self, scope: Scope, *, most: int | None = None) -> int:
         """How many memories are in scope; no more than `most` are counted."""
-        ...
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
         """Those that are there."""
-        ...
 
     def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
         """All chunks of each memory that is there, in order."""
-        ...
 
 
 class Keywords(Protocol):
@@ -143,19 +128,15 @@ class Keywords(Protocol):
         first, as long as `memory.text.lookup.Allowance` allows; those that would read more are `cut`. The rule is
         `memory.text.lookup.weighed`: a store counts.
         """
-        ...
 
     def by_keyword(self, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
         """The best k chunks in scope that hold any of the terms, by BM25. `terms` come from `weigh`."""
-        ...
 
     def keyword_scores(self, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
         """The same scores for given chunks; those that hold no term are left out."""
-        ...
 
     def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
         """What is indexed of chunks in words: title, heading, text, why, impact, a line each; those that are there."""
-        ...
 
 
 class Sessions(Protocol):
@@ -174,11 +155,9 @@ class Sessions(Protocol):
             id: Only the session of this name.
             agent: Counts the memories of this agent alone.
         """
-        ...
 
     def aged(self, scope: Scope, before: datetime, limit: int | None = None) -> Sequence[tuple[MemoryId, int]]:
         """The memories in scope that were made before a moment, lowest id first, and how many chunks each has."""
-        ...
 
 
 class Runs(Protocol):
@@ -196,11 +175,9 @@ class Runs(Protocol):
         Args:
             id: Only the run of this name.
         """
-        ...
 
     def log(self, calls: Sequence[ToolCall]) -> Sequence[int]:
         """Keep calls, all in one transaction; their ids. One whose uid is there is not kept again."""
-        ...
 
     def calls(
         self, run: str | None = None, *, agent: str | None = None, after: int = 0, limit: int = 1000
@@ -211,7 +188,6 @@ class Runs(Protocol):
         Args:
             run, agent: Only of this run, of this agent; None takes those of all, and of none.
         """
-        ...
 
     def forget_calls(self, run: str | None, limit: int) -> int:
         """
@@ -220,4 +196,3 @@ class Runs(Protocol):
         Args:
             run: Of this run; None takes those of all, and of none.
         """
-        ...

@@ -31,11 +31,9 @@ class UsageLog(Protocol):
         Raises:
             Invalid: The call has no host: see `add_calls`.
         """
-        ...
 
     def record_call(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
         """Write down what became of a request that was reserved. Does nothing if it no longer exists."""
-        ...
 
     def add_calls(self, calls: Sequence[Call]) -> None:
         """
@@ -45,15 +43,12 @@ class UsageLog(Protocol):
         Raises:
             StoreBusy: Somebody else is writing at the moment.
         """
-        ...
 
     def circuit(self, host: str) -> OpenCircuit | None:
         """Until when a host is left alone, by the latest word on it; also if that time is over."""
-        ...
 
     def set_circuit(self, host: str, circuit: OpenCircuit | None) -> None:
         """Leave a host alone, in place of what was known of it; None leaves it alone no longer."""
-        ...
 
 
 class Usage(UsageLog, Protocol):
@@ -73,12 +68,9 @@ class Usage(UsageLog, Protocol):
                 in the order of these names. `moment` is the day's beginning, `error` says how many failed
                 ("3 failed"), `id` is 0.
         """
-        ...
 
     def searched(self, one: Searched) -> None:
         """Remember a search. It waits for nobody, and a power cut may take it back."""
-        ...
 
     def searches(self, since: datetime | None = None) -> Sequence[Searched]:
         """Those of this moment or later, oldest first: the latest `SEARCHES` at most, and not fewer than some thousands."""
-        ...

@@ -28,7 +28,6 @@ class Generations(Protocol):
 
     def every(self) -> Sequence[Generation]:
         """Oldest first."""
-        ...
 
     def begin(self, space: Space, moment: datetime) -> Generation:
         """
@@ -36,7 +35,6 @@ class Generations(Protocol):
         else building. Only one is being built: another that was begun is dropped. A retired generation of the
         space, the latest, is taken up again with its vectors and its fingerprint instead of making one.
         """
-        ...
 
     def activate(self, generation: int, *, instead_of: int | None, former: State = State.RETIRED) -> bool:
         """
@@ -49,19 +47,15 @@ class Generations(Protocol):
             former: What becomes of the one that answered until now: RETIRED, or BUILDING, so that it can be taken
                 up again; another that was being built is then dropped.
         """
-        ...
 
     def size(self, generation: int) -> Size:
         """How large it is; nothing if it is gone."""
-        ...
 
     def mark(self, generation: int, fingerprint: bytes) -> None:
         """Remember how its model answers a fixed text, unless that is known already or the generation is gone."""
-        ...
 
     def drop(self, generation: int) -> None:
         """Remove a generation with its vectors; the active one stays, one that is gone is no matter."""
-        ...
 
 
 class VectorIndex(Protocol):
@@ -77,7 +71,6 @@ class VectorIndex(Protocol):
 
     def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
         """Chunks without a vector in the generation whose id is above `after`, lowest first."""
-        ...
 
     def set_vectors(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
         """
@@ -87,7 +80,6 @@ class VectorIndex(Protocol):
         Returns:
             How many chunks got vectors; 0 if the generation is gone.
         """
-        ...
 
     def clear(self, generation: int, ids: Sequence[ChunkId] | None = None) -> None:
         """
@@ -96,7 +88,6 @@ class VectorIndex(Protocol):
         Args:
             ids: Only the vectors of these chunks; fingerprint and term vectors stay.
         """
-        ...
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
         """
@@ -105,24 +96,20 @@ class VectorIndex(Protocol):
         Args:
             vector: Shape (dimension,), length 1.
         """
-        ...
 
     def memory_similarities(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
         """
         Cosine of each memory in scope with `vector`, by its most similar window, up to 1e-5; what has no vector is left
         out.
         """
-        ...
 
     def cosines(
         self, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]
     ) -> Mapping[ChunkId, tuple[float, float]]:
         """Cosine of each chunk's window that is most similar to `vector`: with it, and with `other`."""
-        ...
 
     def centre(self, generation: int) -> tuple[Vectors, int]:
         """The sum of all vectors of a generation, shape (dimension,), float64, and how many there are."""
-        ...
 
 
 class Queue(Protocol):
@@ -137,7 +124,6 @@ class Queue(Protocol):
 
     def queued(self) -> int:
         """How many chunks are in the queue."""
-        ...
 
     def claim(
         self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime, by: str
@@ -151,19 +137,15 @@ class Queue(Protocol):
             tried_before: Leaves out those that failed at this moment or later; None takes only those never tried.
             by: Who claims them, as `claims` says it again.
         """
-        ...
 
     def claims(self, now: datetime) -> Sequence[Claim]:
         """What is claimed `now`: a line for each holder, in their order; the nameless one, of a former version, first."""
-        ...
 
     def release(self, ids: Sequence[ChunkId] = (), *, by: Sequence[str] = ()) -> None:
         """Give up the claims of some chunks, and all claims of some holders; others are skipped."""
-        ...
 
     def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
         """Note on queued chunks that embedding them failed; others are skipped."""
-        ...
 
     def waiting(self, ids: Sequence[MemoryId] | None = None, *, limit: int | None = None) -> Sequence[Waiting]:
         """
@@ -172,7 +154,6 @@ class Queue(Protocol):
         Args:
             ids: Only these; None takes those whose embedding failed.
         """
-        ...
 
     def begun(self, generation: int, chunk: ChunkId, stamp: int) -> Vectors | None:
         """
@@ -181,7 +162,6 @@ class Queue(Protocol):
         Args:
             stamp: Of the text that is embedded: what is there of another does not count.
         """
-        ...
 
     def add_begun(self, generation: int, chunk: ChunkId, stamp: int, vectors: Vectors, *, first: int) -> bool:
         """
@@ -194,7 +174,6 @@ class Queue(Protocol):
             Whether they are kept: not if the generation or the chunk is gone, or if `first` is not how many are there,
             for then somebody else goes on with it.
         """
-        ...
 
 
 class TermVectors(Protocol):
@@ -212,14 +191,12 @@ class TermVectors(Protocol):
 
     def learned(self, generation: int) -> Learned | None:
         """How its term vectors were learned; None if it has none or is gone."""
-        ...
 
     def answering(self) -> tuple[int, float | None]:
         """
         The active generation, 0 if there is none, and how well its term vectors fit, as `learned` says; None if it has
         none.
         """
-        ...
 
     def learn(
         self, generation: int, learned: Learned, term_vectors: Sequence[TermVector], *, instead_of: Learned | None
@@ -239,11 +216,9 @@ class TermVectors(Protocol):
         Raises:
             Invalid: The basis is not as wide as the vectors, or a code not as long as the basis has rows.
         """
-        ...
 
     def of_terms(self, generation: int, terms: Sequence[str]) -> Mapping[str, TermVector]:
         """Those that are known."""
-        ...
 
     def lessons(self, generation: int, after: ChunkId, limit: int) -> Sequence[tuple[Excerpt, Vectors]]:
         """
@@ -253,7 +228,6 @@ class TermVectors(Protocol):
         Raises:
             NotFound: The generation is gone.
         """
-        ...
 
 
 REACH = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager, suppress
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from weakref import WeakSet
 
@@ -18,9 +18,9 @@ from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, ours, righ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from contextlib import AbstractContextManager
 
     from memory.store.sqlite.frozen import Frozen
-    from memory.store.sqlite.opening import Functions
 
 
 class _OfThread(threading.local):
@@ -49,13 +49,11 @@ class Database:
         path: str,
         busy_seconds: float,
         *,
-        functions: Functions,
         first_fault: Callable[[apsw.Connection], str],
         damaged: bool = False,
     ) -> None:
         """
         Args:
-            functions: What FTS5 may call, by name.
             first_fault: Says what is wrong with the file; empty if nothing is.
             damaged: Open what SQLite refuses as well, to read what can be read of it; then nothing is written.
 
@@ -65,7 +63,7 @@ class Database:
             StoreError: It cannot be opened, e.g. for lack of rights.
         """
         self.path = path
-        self._busy_seconds, self._functions, self._first_fault = busy_seconds, functions, first_fault
+        self._busy_seconds, self._first_fault = busy_seconds, first_fault
         self._local = _OfThread()
         self._opened: WeakSet[apsw.Connection] = WeakSet()  # a thread that ends closes its own
         self._closed = self._damaged = self._cut = self._measured = False
@@ -137,9 +135,7 @@ class Database:
 
     def _connected(self, *, careful: bool) -> apsw.Connection:
         opened = apsw.Connection(self.path) if self._frozen is None else self._frozen.open()
-        self._local.connection = prepared(
-            opened, self._busy_seconds, self._functions, careful=careful, damaged=self._damaged
-        )
+        self._local.connection = prepared(opened, self._busy_seconds, careful=careful, damaged=self._damaged)
         self._local.frozen, self._local.vectors = self._frozen, False
         self._opened.add(opened)
         return opened
@@ -309,41 +305,41 @@ R = TypeVar("R")
 S = TypeVar("S", bound=Part)
 
 
+def _inside(
+    transaction: Callable[[Database], AbstractContextManager[apsw.Connection]], *, reads: bool = False
+) -> Callable[[Callable[Concatenate[S, apsw.Connection, P], R]], Callable[Concatenate[S, P], R]]:
+    """
+    Methods that are called without their connection, each in a transaction.
+
+    Args:
+        reads: In a transaction that is open already, no other is needed.
+    """
+
+    def decorated(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable[Concatenate[S, P], R]:
+        @wraps(method)
+        def called(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            if reads and (current := self._db.current) is not None:
+                return method(self, current, *args, **kwargs)
+            with transaction(self._db) as db:
+                return method(self, db, *args, **kwargs)
+
+        return called
+
+    return decorated
+
+
 def reading(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method that is called without its connection, and reads all it reads in one snapshot: `Database.read`."""
-
-    @wraps(method)
-    def read(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        if (current := self._db.current) is not None:
-            return method(self, current, *args, **kwargs)
-        with self._db.read() as db:
-            return method(self, db, *args, **kwargs)
-
-    return read
+    """A method that reads all it reads in one snapshot: `Database.read`."""
+    return _inside(Database.read, reads=True)(method)
 
 
 def reading_vectors(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable[Concatenate[S, P], R]:
     """The same on a connection that knows sqlite-vec's functions: `Database.read_vectors`."""
-
-    @wraps(method)
-    def read(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._db.read_vectors() as db:
-            return method(self, db, *args, **kwargs)
-
-    return read
+    return _inside(Database.read_vectors)(method)
 
 
 def writing(
     *, durable: bool = True, patience: float | None = None
 ) -> Callable[[Callable[Concatenate[S, apsw.Connection, P], R]], Callable[Concatenate[S, P], R]]:
-    """A method that is called without its connection, and writes all or nothing: `Database.write`."""
-
-    def decorated(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable[Concatenate[S, P], R]:
-        @wraps(method)
-        def write(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            with self._db.write(durable=durable, patience=patience) as db:
-                return method(self, db, *args, **kwargs)
-
-        return write
-
-    return decorated
+    """A method that writes all or nothing: `Database.write`."""
+    return _inside(partial(Database.write, durable=durable, patience=patience))

@@ -57,7 +57,7 @@ class SqliteGenerations(Part):
             return False
         if before == generation:
             return True
-        if former is State.BUILDING and (unfinished := building(db)) not in {None, generation}:
+        if former is State.BUILDING and (unfinished := active(db, State.BUILDING)) not in {None, generation}:
             drop(db, unfinished)
         # One after the other: at no moment may two be active, or two being built.
         for id, state in ((before, State.RETIRED), (generation, State.ACTIVE), (before, former)):
@@ -116,13 +116,9 @@ def living(db: apsw.Connection, space: Space) -> int | None:
     return found
 
 
-def active(db: apsw.Connection) -> int | None:
-    found: int | None = db.execute("select id from generations where state = 'active'").get
-    return found
-
-
-def building(db: apsw.Connection) -> int | None:
-    found: int | None = db.execute("select id from generations where state = 'building'").get
+def active(db: apsw.Connection, state: State = State.ACTIVE) -> int | None:
+    """The id of the generation that answers, or of the one that is in another state of which there is one."""
+    found: int | None = db.execute(f"select id from generations where state = '{state}'").get
     return found
 
 
@@ -131,7 +127,7 @@ def begin(db: apsw.Connection, space: Space, now: str) -> int:
     if (found := living(db, space)) is not None:
         return found
     state = State.BUILDING if active(db) else State.ACTIVE
-    if (unfinished := building(db)) is not None:
+    if (unfinished := active(db, State.BUILDING)) is not None:
         drop(db, unfinished)
     if (retired := _revived(db, space, state)) is not None:
         return retired

@@ -266,14 +266,5 @@ def quoted(text: str) -> str:
 
 
 def expression(terms: Sequence[Term]) -> str:
-    """Any of the terms. The i-th term is the i-th phrase, which `matched` relies on."""
+    """Any of the terms. The i-th term is the i-th phrase, which `matched` (`memory.store.sqlite.opening`) relies on."""
     return " OR ".join(quoted(term.text) + "*" * term.prefix for term in terms)
-
-
-def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
-    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
-    bits = 0
-    for phrase in range(api.phrase_count):
-        if api.phrase_columns(phrase):
-            bits |= 1 << phrase
-    return bits.to_bytes(api.phrase_count // 8 + 1, "little")

@@ -220,7 +220,16 @@ class SqliteMemories(Part):
     def outlines(
         self, db: apsw.Connection, ids: Sequence[MemoryId]
     ) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
-        return outlines(db, ids)
+        found: dict[MemoryId, list[tuple[ChunkId, Chunk]]] = {}
+        rows = read(
+            db,
+            f"""select memory_id, {_CHUNK} from chunks where memory_id in (select value from json_each(?))
+                order by memory_id, chunk_index""",
+            ids=ids,
+        )
+        for owner, id, *row in rows:
+            found.setdefault(owner, []).append((id, chunk(row)))
+        return found
 
 
 @lru_cache
@@ -251,20 +260,6 @@ def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:
         return [Revision(moment(at), recorded(old), body) for at, old, body in rows]
     except (*ODD, StoreDamaged) as error:
         raise StoreDamaged(f"the history of memory {id} cannot be read: {error}") from error
-
-
-def outlines(db: apsw.Connection, ids: Sequence[MemoryId]) -> dict[MemoryId, list[tuple[ChunkId, Chunk]]]:
-    """See `Memories.outlines`."""
-    found: dict[MemoryId, list[tuple[ChunkId, Chunk]]] = {}
-    rows = read(
-        db,
-        f"""select memory_id, {_CHUNK} from chunks where memory_id in (select value from json_each(?))
-            order by memory_id, chunk_index""",
-        ids=ids,
-    )
-    for owner, id, *row in rows:
-        found.setdefault(owner, []).append((id, chunk(row)))
-    return found
 
 
 # An entry as rows --------------------------------------------------------------

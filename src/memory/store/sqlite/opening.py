@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -13,13 +13,11 @@ from memory.schema.errors import StoreDamaged, StoreError, StoreTooNew
 from memory.store.sqlite.translate import rights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 APPLICATION = 0x6D656D6F  # "memo": tells our files from those of other programs
 PAGE_SIZE = 8192  # five vectors of 384 dimensions a page instead of two
 MAP_BYTES = 1 << 30
-
-Functions: TypeAlias = "Mapping[str, Callable[..., apsw.SQLiteValue]]"
 
 
 def create(path: str) -> None:
@@ -31,12 +29,9 @@ def create(path: str) -> None:
         raise StoreError(f"cannot make {path}: {error.strerror}", hint=rights(path)) from error
 
 
-def prepared(
-    connection: apsw.Connection, busy_seconds: float, functions: Functions, *, careful: bool, damaged: bool
-) -> apsw.Connection:
+def prepared(connection: apsw.Connection, busy_seconds: float, *, careful: bool, damaged: bool) -> apsw.Connection:
     """
     Args:
-        functions: What FTS5 may call, by name.
         careful: Not to write the log into the file on closing, as whoever closes a file last does: we may yet find
             that it is not ours.
         damaged: Take a file for what it is, not for what it says it is; nothing is written to it.
@@ -46,21 +41,29 @@ def prepared(
         if damaged:  # SQLite then opens a file that is too short; nothing is written for all that
             connection.pragma("writable_schema", 1)
             connection.pragma("query_only", 1)
-        _set_up(connection, busy_seconds, functions)
+        _set_up(connection, busy_seconds)
     except BaseException:
         connection.close()  # or its log would stay beside a file that we were to leave as it is
         raise
     return connection
 
 
-def _set_up(connection: apsw.Connection, busy_seconds: float, functions: Functions) -> None:
+def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
     connection.set_busy_timeout(round(busy_seconds * 1000))
     for setting, value in (("foreign_keys", 1), ("temp_store", 2), ("mmap_size", MAP_BYTES), ("cache_size", -16000)):
         connection.pragma(setting, value)  # one by one: apsw stops a script at the first pragma that answers
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)  # "x" is a column, never a text
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
-    for name, function in functions.items():
-        connection.register_fts5_function(name, function)
+    connection.register_fts5_function("matched", matched)
+
+
+def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
+    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
+    bits = 0
+    for phrase in range(api.phrase_count):
+        if api.phrase_columns(phrase):
+            bits |= 1 << phrase
+    return bits.to_bytes(api.phrase_count // 8 + 1, "little")
 
 
 def logged(path: str) -> bool:

@@ -103,10 +103,21 @@ _STATUSES = {str(status): status for status in Status}
 ODD = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
 """What is raised where a row has other values than were ever written: its file is damaged, or we are wrong."""
 
-_LISTS = tuple(COLUMNS.index(name) for name in ("tags", "related_files"))
-_KIND, _STATUS, _METADATA = (COLUMNS.index(name) for name in ("kind", "status", "metadata"))
-_MADE, _CHANGED, _ACCESSED = (COLUMNS.index(name) for name in ("created_at", "updated_at", "accessed_at"))
-_FLAGS, _UNEMBEDDED = (COLUMNS.index(name) for name in ("flags", "keyword_only"))
+_READ: Mapping[str, Callable[[Any], object]] = {
+    "kind": _KINDS.__getitem__,
+    "status": _STATUSES.__getitem__,
+    "tags": lambda value: () if value == "[]" else tuple(json.loads(value)),  # most memories have none
+    "related_files": lambda value: () if value == "[]" else tuple(json.loads(value)),
+    "metadata": lambda value: {} if value == "{}" else json.loads(value),
+    "created_at": datetime.fromisoformat,
+    "updated_at": datetime.fromisoformat,
+    "accessed_at": lambda value: value and datetime.fromisoformat(value),
+    "flags": lambda value: tuple(value.split()),
+    "keyword_only": bool,
+}
+"""How a column is read whose value is not taken as it is."""
+
+_READERS = [(COLUMNS.index(name), read) for name, read in _READ.items()]
 
 
 def memory(row: Iterable[Any]) -> Memory:
@@ -127,19 +138,6 @@ def memory(row: Iterable[Any]) -> Memory:
         ) from error
 
 
-_READ: Mapping[str, Callable[[Any], object]] = {
-    "kind": _KINDS.__getitem__,
-    "status": _STATUSES.__getitem__,
-    "tags": lambda value: tuple(json.loads(value)),
-    "related_files": lambda value: tuple(json.loads(value)),
-    "metadata": json.loads,
-    "created_at": moment,
-    "updated_at": moment,
-    "accessed_at": lambda value: value and moment(value),
-    "flags": str.split,
-}
-
-
 def readable(column: str, value: object) -> bool:
     """Whether a value of `memories` is one that was ever written."""
     try:
@@ -151,14 +149,8 @@ def readable(column: str, value: object) -> bool:
 
 def _memory(values: list[Any]) -> Memory:
     """The same; what was never written raises one of `ODD`. Takes the list and changes it."""
-    values[_KIND], values[_STATUS] = _KINDS[values[_KIND]], _STATUSES[values[_STATUS]]
-    for place in _LISTS:
-        values[place] = () if values[place] == "[]" else tuple(json.loads(values[place]))
-    values[_METADATA] = {} if values[_METADATA] == "{}" else json.loads(values[_METADATA])
-    values[_MADE], values[_CHANGED] = moment(values[_MADE]), moment(values[_CHANGED])
-    values[_ACCESSED] = values[_ACCESSED] and moment(values[_ACCESSED])
-    values[_FLAGS] = tuple(values[_FLAGS].split())
-    values[_UNEMBEDDED] = bool(values[_UNEMBEDDED])
+    for place, read in _READERS:
+        values[place] = read(values[place])
     return Memory._make(values)
 
 

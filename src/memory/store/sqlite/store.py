@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.store.sqlite.database import Database, Part, reading, writing
-from memory.store.sqlite.keywords import SqliteKeywords, matched
+from memory.store.sqlite.keywords import SqliteKeywords
 from memory.store.sqlite.memories import SqliteMemories
 from memory.store.sqlite.term_vectors import SqliteTermVectors
 from memory.store.sqlite.usage import SqliteUsage
@@ -43,10 +43,7 @@ class SqliteStore(Part):
         Raises:
             StoreDamaged, StoreTooNew, StoreError: It cannot be used; it was not touched.
         """
-        functions = {"matched": matched}
-        super().__init__(
-            Database(str(path), busy_seconds, functions=functions, first_fault=_first_fault, damaged=damaged)
-        )
+        super().__init__(Database(str(path), busy_seconds, first_fault=_first_fault, damaged=damaged))
         self.path = str(path)
         self.transaction, self.snapshot = self._db.write, self._db.read
         self.memories = SqliteMemories(self._db)

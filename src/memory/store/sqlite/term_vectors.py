@@ -85,7 +85,25 @@ class SqliteTermVectors(Part):
     def lessons(
         self, db: apsw.Connection, generation: int, after: ChunkId, limit: int
     ) -> Sequence[tuple[Excerpt, Vectors]]:
-        return _lessons(db, generation, after, limit)
+        import numpy as np
+
+        generations.need(db, generation)
+        rows: Iterable[Row] = db.execute(
+            f"""select chunk_id, embedding from vectors_{generation}
+                where chunk_id > ?1 and chunk_id <= (
+                    select max(chunk_id) from (
+                        select distinct chunk_id from vectors_{generation} where chunk_id > ?1 order by chunk_id limit ?2
+                    )
+                )
+                order by chunk_id, window""",
+            (after, limit),
+        )
+        found: dict[ChunkId, list[bytes]] = {}
+        for id, embedding in rows:
+            found.setdefault(id, []).append(embedding)
+        among = excerpts(db, f"chunks c {OWNER} where c.id in (select value from json_each(?))", ids=found)
+        texts = {excerpt.id: excerpt for excerpt in among}
+        return [(texts[id], np.frombuffer(b"".join(own), "<f4").reshape(len(own), -1)) for id, own in found.items()]
 
 
 def _write(db: apsw.Connection, generation: int, learned: Learned, term_vectors: Sequence[TermVector]) -> None:
@@ -110,26 +128,3 @@ def _basis(stored: bytes, axes: int) -> Vectors:
     import numpy as np
 
     return np.frombuffer(stored, "<f4").reshape(axes, -1)
-
-
-def _lessons(db: apsw.Connection, generation: int, after: ChunkId, limit: int) -> list[tuple[Excerpt, Vectors]]:
-    """See `TermVectors.lessons`."""
-    import numpy as np
-
-    generations.need(db, generation)
-    rows: Iterable[Row] = db.execute(
-        f"""select chunk_id, embedding from vectors_{generation}
-            where chunk_id > ?1 and chunk_id <= (
-                select max(chunk_id) from (
-                    select distinct chunk_id from vectors_{generation} where chunk_id > ?1 order by chunk_id limit ?2
-                )
-            )
-            order by chunk_id, window""",
-        (after, limit),
-    )
-    found: dict[ChunkId, list[bytes]] = {}
-    for id, embedding in rows:
-        found.setdefault(id, []).append(embedding)
-    among = excerpts(db, f"chunks c {OWNER} where c.id in (select value from json_each(?))", ids=found)
-    texts = {excerpt.id: excerpt for excerpt in among}
-    return [(texts[id], np.frombuffer(b"".join(own), "<f4").reshape(len(own), -1)) for id, own in found.items()]
