@@ -45,10 +45,6 @@ class Down(HashedEmbedder):
     def dimension(self) -> int:
         raise Unreachable("hashed gives no answer", hint="Is it running?")
 
-    @dimension.setter
-    def dimension(self, width: int) -> None:
-        """It has one, which nobody learns."""
-
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         raise Unreachable("hashed gives no answer", hint="Is it running?")
 
