@@ -83,14 +83,6 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # click's
-    if value:
-        from importlib.metadata import version
-
-        click.echo(f"memory {version('tiered-memory')}")
-        context.exit()
-
-
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--home",
@@ -105,7 +97,7 @@ def _version(context: click.Context, _parameter: click.Parameter, value: bool) -
     metavar="FILE",
     help="Settings file, in place of MEMORY_CONFIG.",
 )
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+@click.version_option(package_name="tiered-memory", message="memory %(version)s", help="Show the version.")
 @click.pass_context
 def cli(context: click.Context, home: str | None, file: str | None) -> None:
     """What agents should not forget: kept in one file, found again by keyword first, by meaning when needed."""

@@ -46,14 +46,9 @@ def evaluate(call: Call, a: Given) -> Shown:
     from memory.evaluate import Plan, report
 
     drawn = None if a["picture"] is None else _drawn(a["picture"], frontier=not a["no_frontier"])
-    plan = Plan(
-        settings(),
-        cache=None if a["cache"] is None else Path(a["cache"]),
-        most=a["most"],
-        systems=None if a["systems"] is None else tuple(filter(None, map(str.strip, a["systems"].split(",")))),
-        frontier=not a["no_frontier"],
-        against=None if a["against"] is None else Path(a["against"]),
-    )
+    places = {name: Path(a[name]) for name in ("cache", "against") if a[name] is not None}
+    systems = None if a["systems"] is None else tuple(filter(None, map(str.strip, a["systems"].split(","))))
+    plan = Plan(settings(), most=a["most"], systems=systems, frontier=not a["no_frontier"], **places)
     found = _measured([Path(folder) for folder in a["folder"]], plan)
     if call.as_json:
         show(report.data(found))

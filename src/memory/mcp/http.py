@@ -116,15 +116,11 @@ def serve(
 
 
 def _listening(port: int) -> socket.socket:
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((HOST, port))
-        made.listen(128)
+        return socket.create_server((HOST, port), backlog=128)
     except OSError as error:
-        made.close()
-        raise Error(f"cannot listen on {HOST}:{port}: {error.strerror}", hint="Take another one: --port N.") from error
-    return made
+        why = os.strerror(error.errno or 0)  # its own text names the address again
+        raise Error(f"cannot listen on {HOST}:{port}: {why}", hint="Take another one: --port N.") from error
 
 
 def token(folder: str) -> tuple[str, str]:

@@ -1,4 +1,7 @@
-"""The engine of a server that lives long: opened at the first call (or to load a model that takes long), and anew when the settings have changed."""
+"""
+The engine of a server that lives long: opened at the first call (or to load a model that takes long), and anew when the
+settings have changed.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from memory.config.config import Config
+
+
+class _Shared:
+    """An engine and how many use it; whoever hands it out is one of them. The last one closes it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.users = engine, 1
 
 
 class Keeper:
@@ -32,9 +42,8 @@ class Keeper:
         """
         self._load, self._file = load, file
         self._lock = threading.Lock()
-        self._engine: Engine | None = None
+        self._shared: _Shared | None = None
         self._seen: tuple[int, int] | None = None
-        self._users: dict[int, int] = {}  # of each engine that is open, by its identity
 
     @contextmanager
     def engine(self) -> Generator[Engine]:
@@ -43,14 +52,14 @@ class Keeper:
             ConfigError, StoreError: The settings or the database cannot be used.
         """
         with self._lock:
-            engine, former = self._current()
-            self._users[id(engine)] = self._users.get(id(engine), 0) + 1
+            shared, former = self._current()
+            shared.users += 1
         if former is not None:
-            former.close()
+            self._release(former)
         try:
-            yield engine
+            yield shared.engine
         finally:
-            self._given_back(engine)
+            self._release(shared)
 
     def warm_up(self) -> None:
         """
@@ -78,40 +87,36 @@ class Keeper:
 
     def config(self) -> Config:
         """The settings in force."""
-        engine = self._engine
-        return engine.config if engine is not None else self._load()
+        shared = self._shared
+        return shared.engine.config if shared is not None else self._load()
 
-    def _current(self) -> tuple[Engine, Engine | None]:
-        """The engine to use, and the former one if it is to be closed."""
-        former, seen = self._engine, _signature(self._file)
-        if former is not None and seen == self._seen and Path(former.config.database).exists():
+    def _current(self) -> tuple[_Shared, _Shared | None]:
+        """The engine to use, and the former one if another takes its place."""
+        former, seen = self._shared, _signature(self._file)
+        if former is not None and seen == self._seen and Path(former.engine.config.database).exists():
             return former, None
         config = self._load()
-        if former is not None and former.config == config and Path(config.database).exists():
+        if former is not None and former.engine.config == config and Path(config.database).exists():
             self._seen = seen
             return former, None
-        engine = Engine.open(config)
-        self._engine, self._seen = engine, seen
-        engine.vectors.wake()
-        return engine, former if former is not None and not self._users.get(id(former)) else None
+        shared = _Shared(Engine.open(config))
+        self._shared, self._seen = shared, seen
+        shared.engine.vectors.wake()
+        return shared, former
 
-    def _given_back(self, engine: Engine) -> None:
+    def _release(self, shared: _Shared) -> None:
         with self._lock:
-            self._users[id(engine)] -= 1
-            if self._users[id(engine)]:
-                return
-            del self._users[id(engine)]
-            out_of_date = engine is not self._engine
-        if out_of_date:
-            engine.close()
+            shared.users -= 1
+            unused = not shared.users
+        if unused:
+            shared.engine.close()
 
     def close(self) -> None:
         """Close the engine if nobody uses it; else whoever does closes it."""
         with self._lock:
-            engine, self._engine = self._engine, None
-            idle = engine is not None and not self._users.get(id(engine))
-        if engine is not None and idle:
-            engine.close()
+            shared, self._shared = self._shared, None
+        if shared is not None:
+            self._release(shared)
 
 
 def _signature(file: str) -> tuple[int, int] | None:

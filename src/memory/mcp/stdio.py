@@ -85,31 +85,30 @@ class _Open:
     """The client's requests that have no answer yet. Both sides number their own, so each direction is told apart."""
 
     def __init__(self) -> None:
-        self._ids: set[object] = set()
-        self._changed = anyio.Event()
+        self._answered: dict[object, anyio.Event] = {}
 
     def asked(self, item: object) -> None:
         """Look at what comes from the client."""
         match item:
             case SessionMessage(message=JSONRPCRequest(id=id)):
-                self._ids.add(id)
+                self._answered[id] = anyio.Event()
             case SessionMessage(message=JSONRPCNotification(method="notifications/cancelled", params=dict(params))):
-                self._closed(params.get("requestId"))
+                self._close(params.get("requestId"))
 
     def answered(self, item: object) -> None:
         """Look at what has gone to the client."""
         match item:
             case SessionMessage(message=JSONRPCResponse(id=id) | JSONRPCError(id=id)):
-                self._closed(id)
+                self._close(id)
 
-    def _closed(self, id: object) -> None:
-        self._ids.discard(id)
-        self._changed.set()
-        self._changed = anyio.Event()
+    def _close(self, id: object) -> None:
+        if event := self._answered.pop(id, None):
+            event.set()
 
     async def none(self) -> None:
-        while self._ids:
-            await self._changed.wait()
+        """Wait until all of them have one; no other comes meanwhile."""
+        for event in tuple(self._answered.values()):
+            await event.wait()
 
 
 @asynccontextmanager
