@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -38,12 +39,12 @@ from memory.schema.limits import LINE_LIMIT, TITLE_LIMIT, WHAT_OF_BODY
 from memory.schema.query import EVERYTHING, MOST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from memory.evaluate.judged import Document, Judged, Question
-    from memory.evaluate.systems import System
+    from memory.evaluate.systems import Asked, System
     from memory.schema.memory import Memory
 
     Progress: TypeAlias = Callable[[int, int], None]
@@ -121,7 +122,10 @@ def evaluate(folders: Sequence[Path], plan: Plan, watch: Watch) -> Evaluation:
     efforts = [effort(value) for value in EFFORTS if plan.frontier and FRONTIER in names]
     sets = [judged.read(folder) for folder in judged.folders(folders)]
     others = _others(sets, plan) if any(system.name == TIERED for system in systems) else [{} for _ in sets]
-    found = [_of_set(one, (systems, efforts), foreign, plan, watch) for one, foreign in zip(sets, others, strict=True)]
+    found = [
+        _of_set(one, systems, efforts, foreign, plan=plan, watch=watch)
+        for one, foreign in zip(sets, others, strict=True)
+    ]
     return Evaluation(
         tuple(found),
         summaries([one.lines for one in found]),
@@ -147,40 +151,24 @@ def _others(sets: Sequence[Judged], plan: Plan) -> list[dict[str, Sequence[Quest
 
 def _of_set(
     one: Judged,
-    wanted: tuple[Sequence[System], Sequence[System]],
+    systems: Sequence[System],
+    efforts: Sequence[System],
     others: Mapping[str, Sequence[Question]],
+    *,
     plan: Plan,
     watch: Watch,
 ) -> OfSet:
-    """
-    Args:
-        wanted: The systems and the efforts.
-    """
-    systems = [*wanted[0], *wanted[1]]
+    every = [*systems, *efforts]
     questions = judged.sample(one.questions, plan.most)
-    total = len(questions) * len(systems) + sum(map(len, others.values()))
-    embeds = plan.config.embedding.provider != "none" and any(system.embeds for system in systems)
+    embeds = plan.config.embedding.provider != "none" and any(system.embeds for system in every)
     with opened(one, plan.config, plan.cache, embeds=embeds, watch=watch) as engine:
         with watch(f"{one.name}: asking") as progress:
-            done = count(1)
-
-            def each() -> None:
-                progress(next(done), total)
-
-            asked = {
-                system.name: grepped(one.documents, questions, each)
-                if system.mode is None
-                else searched(engine, system, questions, each)
-                for system in systems
-            }
-            unanswerable = tuple(
-                _unanswerable(engine, name, judged.grouped(foreign, one.documents), each)
-                for name, foreign in others.items()
-            )
+            done, total = count(1), len(questions) * len(every) + sum(map(len, others.values()))
+            each = partial(_told, progress, done, total)
+            asked = {system.name: _asked(engine, one, system, questions, each) for system in every}
+            unanswerable = tuple(_unanswerable(engine, one, name, foreign, each) for name, foreign in others.items())
         status = engine.maintenance.status()
-    lines, frontier = (
-        tuple(line(system.name, asked[system.name], asked.get(HYBRID)) for system in several) for several in wanted
-    )
+    hybrid = asked.get(HYBRID)
     return OfSet(
         name=one.name,
         documents=len(one.documents),
@@ -190,16 +178,30 @@ def _of_set(
         unknown=one.unknown,
         waiting=status.counts.queued if embeds else 0,
         model=status.configured if embeds else "",
-        lines=lines,
-        frontier=frontier,
+        lines=tuple(line(system.name, asked[system.name], hybrid) for system in systems),
+        frontier=tuple(line(system.name, asked[system.name], hybrid) for system in efforts),
         unanswerable=unanswerable,
     )
 
 
-def _unanswerable(engine: Engine, name: str, questions: Sequence[Question], each: Callable[[], None]) -> Unanswerable:
+def _told(progress: Progress, done: Iterator[int], total: int) -> None:
+    progress(next(done), total)
+
+
+def _asked(
+    engine: Engine, one: Judged, system: System, questions: Sequence[Question], each: Callable[[], None]
+) -> list[Asked]:
+    if system.mode is None:
+        return grepped(one.documents, questions, each)
+    return searched(engine, system, questions, each)
+
+
+def _unanswerable(
+    engine: Engine, one: Judged, name: str, foreign: Sequence[Question], each: Callable[[], None]
+) -> Unanswerable:
     (tiered,) = chosen([TIERED])
-    found = [str(answer.outcome) for answer, _ in answers(engine, tiered, questions, each)]
-    return Unanswerable(name, len(found), outcomes(found))
+    found = answers(engine, tiered, judged.grouped(foreign, one.documents), each)
+    return Unanswerable(name, len(found), outcomes([str(answer.outcome) for answer, _ in found]))
 
 
 # The store of a set --------------------------------------------------------------
