@@ -97,6 +97,7 @@ class Engine:
             key: The provider's key; replaces the one in the environment.
             lasting: Whether the process lives long enough for a thread that embeds the queue; a command does not.
         """
+        # Made here is what every search needs; what saves or embeds is made by its part at first use.
         self.store, self.config, self.now = store, config, now
         settings = config.search
         self.searches = SearchLog(store, now, settings.slow_seconds)

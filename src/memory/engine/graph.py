@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.errors import Ambiguous, Error, Invalid, NotFound
 from memory.schema.kinds import Kind
@@ -12,7 +13,7 @@ from memory.schema.memory import MemoryId
 from memory.search import near
 from memory.store import Attached, Relation
 from memory.text.observations import checked, listed, observations, together
-from memory.write.export import RelationLine
+from memory.write.export import PAGE, RelationLine, pages
 from memory.write.jsonl import add_edges
 from memory.write.rules import join
 
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     from memory.store import Store
     from memory.write.export import EdgeLine
     from memory.write.jsonl import EdgesAdded
-
-PAGE = 1000  # entities, relations or links read at once
-
-T = TypeVar("T")
 
 NAMES = 5_000
 """Names that an unknown one is compared with."""
@@ -61,14 +58,6 @@ class Edge(NamedTuple):
     source: int | str
     target: int | str
     type: str
-
-
-def _every(read: Callable[..., Sequence[T]]) -> Iterator[T]:
-    """All that a read gives, page by page."""
-    after = None
-    while page := read(after=after, limit=PAGE):
-        yield from page
-        after = page[-1]
 
 
 class Entities:
@@ -266,7 +255,7 @@ class Entities:
 
     def all_relations(self) -> Iterator[Relation]:
         """Every relation, read a page at a time."""
-        return _every(self._store.graph.relations)
+        return chain.from_iterable(pages(self._store.graph.relations))
 
     def distances(self, ids: Sequence[MemoryId], most: int = 3) -> Mapping[MemoryId, int]:
         """
@@ -317,7 +306,7 @@ class Entities:
 
     def all_attached(self) -> Iterator[Attached]:
         """Every link between an entity and a memory, read a page at a time."""
-        return _every(self._store.graph.attached)
+        return chain.from_iterable(pages(self._store.graph.attached))
 
     def near(self, names: Sequence[int | str], most: int = 1) -> frozenset[MemoryId]:
         """

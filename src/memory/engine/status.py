@@ -63,7 +63,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
         try:
             embedder = embedders.configured()
             configured = str(embedder.names)
-            embedders.saving()
+            embedders.saving()  # raises if the stored vectors are of another model
         except (EmbedError, SpaceMismatch) as error:
             problems.append(Notice(str(error), error.hint))
     if counts.missing:
@@ -304,6 +304,7 @@ def _queue(store: Store, embedders: Embedders, config: Config, *, fix: bool, abl
         hint = "`memory embed` embeds them." if able else "Mend what stands above first; then `memory embed`."
         yield Finding("queue", False, without, hint)
     else:
+        # The purpose says that a person waits: servers are asked that were left alone, and failed texts are tried again.
         from memory.write.backfill import Backfill, drain
 
         try:

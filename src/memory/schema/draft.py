@@ -163,7 +163,7 @@ def _check_names(draft: Draft) -> None:
 def _check_values(draft: Draft) -> None:
     if not isinstance(draft.keyword_only, bool):
         raise Invalid(f"keyword_only is true or false, not {draft.keyword_only!r}")
-    parent = draft.parent_id
+    parent = draft.parent_id  # a bool is an int to Python, and no id
     if parent is not None and (isinstance(parent, bool) or not isinstance(parent, int)):
         raise Invalid(f"parent_id is the id of a memory, not {parent!r}")
     iteration = draft.session_iter

@@ -114,7 +114,7 @@ class Target(NamedTuple):
             except (Unfit, Garbled, Raised) as error:
                 if isinstance(error, Raised) and (len(some) == 1 or not (parts or stack)):
                     self._ask()
-                if len(some) > 1:
+                if len(some) > 1:  # the first half on top, so that vectors are made in order
                     middle = len(some) // 2
                     stack += [some[middle:], some[:middle]]
                     continue

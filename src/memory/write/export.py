@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from memory.schema.errors import StoreDamaged
 from memory.schema.memory import MemoryId
@@ -20,6 +20,8 @@ SIGNS = ("\ufffd", "\\x00")
 """Signs of damage in the `repr` of a memory, which is then read more carefully."""
 
 PAGE = 500  # memories, relations or links read at once
+
+T = TypeVar("T")
 
 
 def every(store: Store, lost: Callable[[str], None] | None = None) -> Iterator[Details]:
@@ -131,19 +133,26 @@ EdgeLine: TypeAlias = RelationLine | LinkLine
 
 def edge_lines(store: Store) -> Iterator[EdgeLine]:
     """Every relation, then every link between an entity and a memory, read page by page."""
-    relation: Relation | None = None
-    while relations := store.graph.relations(after=relation, limit=PAGE):
-        uids = _uids(store, [id for one in relations for id in one[:2]])
-        for relation in relations:
-            if relation.source in uids and relation.target in uids:  # neither end was deleted meanwhile
-                yield RelationLine(uids[relation.source], uids[relation.target], relation.type, relation.created_at)
-    link: Attached | None = None
-    while links := store.graph.attached(after=link, limit=PAGE):
-        uids = _uids(store, [id for one in links for id in one[:2]])
+    for page in pages(store.graph.relations):
+        uids = _uids(store, page)
+        for one in page:
+            if one.source in uids and one.target in uids:  # neither end was deleted meanwhile
+                yield RelationLine(uids[one.source], uids[one.target], one.type, one.created_at)
+    for links in pages(store.graph.attached):
+        uids = _uids(store, links)
         for link in links:
             if link.entity in uids and link.memory in uids:
                 yield LinkLine(uids[link.entity], uids[link.memory], link.created_at)
 
 
-def _uids(store: Store, ids: Sequence[MemoryId]) -> dict[MemoryId, str]:
-    return {id: memory.uid for id, memory in store.memories.by_id(sorted(set(ids))).items()}
+def pages(read: Callable[..., Sequence[T]]) -> Iterator[Sequence[T]]:
+    """All that a read of the store gives, a page at a time, each after the last of the page before."""
+    after: T | None = None
+    while page := read(after=after, limit=PAGE):
+        yield page
+        after = page[-1]
+
+
+def _uids(store: Store, edges: Sequence[Relation] | Sequence[Attached]) -> dict[MemoryId, str]:
+    ids = {id for one in edges for id in one[:2]}
+    return {id: memory.uid for id, memory in store.memories.by_id(sorted(ids)).items()}
