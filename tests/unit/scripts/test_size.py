@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SIZE = Path(__file__).resolve().parents[3] / "scripts" / "size.py"
 
 MODULE = '''"""What it is for."""
@@ -69,3 +71,14 @@ def test_lines_of_prose_are_counted_and_rows_of_tables_are_not(tmp_path):
 
     assert "lines of Markdown over 120 characters, tables left out: 1" in lines
     assert "    docs: 1" in lines
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["nowhere"], ["one", "two"]], ids=" ".join)
+def test_what_is_no_checkout_is_a_usage_error(tmp_path, arguments):
+    ran = subprocess.run(
+        [sys.executable, str(SIZE), *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("usage: ")
+    assert ran.stderr.count("\n") == 1
