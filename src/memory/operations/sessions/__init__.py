@@ -6,9 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.data import row
 from memory.operations.sessions import rows, use
-from memory.operations.sessions.declare import BY_AGENT, BY_CATEGORY, BY_SESSION, FACTS, LISTED, Session
+from memory.operations.sessions.declare import (
+    BY_AGENT,
+    BY_CATEGORY,
+    BY_SESSION,
+    FACTS,
+    IN_SESSION,
+    Session,
+    finding,
+    keeping,
+    search,
+)
 from memory.operations.sessions.texts import Texts
-from memory.operations.sessions.tools import finding, keeping, search
 from memory.schema.kinds import Kind
 
 if TYPE_CHECKING:
@@ -78,11 +87,11 @@ class SessionMemory(Session):
     def store_knowledge_base(self) -> None:
         """Keep what holds beyond this session: documentation, conventions, explanations. It belongs to no session."""
 
-    @finding(Kind.SESSION_CONTEXT, Texts.of_session, "Get a session's state", *LISTED)
+    @finding(Kind.SESSION_CONTEXT, Texts.of_session, "Get a session's state", *IN_SESSION)
     def search_session_context(self) -> None:
         """What was kept of where a session stands, the latest iteration first."""
 
-    @finding(Kind.INPUT_PROMPT, Texts.of_session, "Get a session's prompts", *LISTED)
+    @finding(Kind.INPUT_PROMPT, Texts.of_session, "Get a session's prompts", *IN_SESSION)
     def search_input_prompts(self) -> None:
         """What the user asked for in a session, word by word, the latest iteration first."""
 

@@ -11,17 +11,18 @@ from memory.operations.render.data import parsed
 from memory.operations.render.recall import for_agents
 from memory.operations.sessions.errors import ValidationError, documented
 from memory.operations.sessions.text import answer
+from memory.operations.sessions.texts import Texts
 from memory.schema.errors import Error
+from memory.schema.kinds import Kind
 from memory.text.display import INTRODUCTION, escape_invisible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from memory.engine import Engine
     from memory.operations.operation import Call, Given as Arguments
     from memory.operations.sessions.errors import Doing, SessionError
-    from memory.schema.answer import Notice
 
 Envelope: TypeAlias = "dict[str, Any]"
 """JSON, as CAP D9 to D38 have it; more fields may come."""
@@ -32,6 +33,10 @@ Iteration: TypeAlias = "int | str | None"
 Name: TypeAlias = "str | None"
 
 Given = ParamSpec("Given")
+
+OfKind: TypeAlias = "Callable[Concatenate[Texts, Given], Envelope]"
+Verb: TypeAlias = "Callable[Concatenate[Any, Given], Envelope]"
+"""A method of `Texts`, and one of `SessionMemory`."""
 
 DECLARED: dict[str, Operation] = {}
 """The tools, by the methods that they are."""
@@ -71,9 +76,24 @@ BY_CATEGORY = (
 
 PLACE = (OF_AGENT, OF_SESSION, NUMBER, OF_TASK)
 CATEGORY = (OF_AGENT, Parameter("category", "string", "Only of this category."))
-LISTED = (SESSION, NUMBER, limit(5), LATEST)
+IN_SESSION = (SESSION, NUMBER, limit(5), LATEST)
 FACTS = (Parameter("query", "string", "What to look for; none takes the latest."), *PLACE, limit(10), THRESHOLD)
 """What a search is narrowed by."""
+
+STORED = (
+    "memory_id:number? memory_type:text? agent_id:text? session_id:text? content_hash:text? chunks_created:number? "
+    "created_at:text?"
+)
+"""The fields of a StoreMemoryResult (CAP D36)."""
+
+LISTED = "results:rows total_results:number query:text? filters:object limit:number? latest_first:flag"
+"""The fields of a SearchMemoriesResult (CAP D36)."""
+
+WORTH = "granularity tier:text? outcome:text? worth:text?"
+"""Which tier answered, and what that is worth."""
+
+FOUND = f"results:rows total_results:number {WORTH}"
+"""The fields of a GranularSearchResult (CAP D36)."""
 
 
 class Session:
@@ -118,18 +138,12 @@ def _blank(fields: str, granularity: str) -> Envelope:
     return {"success": True, **blank, **sizes, "message": None, "error": None}
 
 
-def said(notices: Iterable[Notice], *first: str) -> str | None:
-    """What should be known besides, as the message; None if that is nothing."""
-    told = [f"{notice.text}. {notice.hint}".rstrip() if notice.hint else notice.text for notice in notices]
-    return " ".join(f"{text.rstrip('.')}." for text in (*first, *told) if text) or None
-
-
 # Tools -------------------------------------------------------------------
 
 
 def tool(
     title: str, doing: Doing, fields: str, *parameters: Parameter, granularity: str = "", **hints: Any
-) -> Callable[[Callable[Concatenate[Any, Given], Envelope]], Callable[Concatenate[Any, Given], Envelope]]:
+) -> Callable[[Verb[Given]], Verb[Given]]:
     """
     Declare a method of `SessionMemory`, whose result becomes an envelope and whose errors too, and the tool of its name:
     the first paragraph of its docstring is what agents are told.
@@ -140,7 +154,7 @@ def tool(
     """
     blank = partial(_blank, fields, granularity)
 
-    def declared(method: Callable[Concatenate[Any, Given], Envelope]) -> Callable[Concatenate[Any, Given], Envelope]:
+    def declared(method: Verb[Given]) -> Verb[Given]:
         verb = _answering(method, doing, blank)
         checked: Callable[..., Envelope] = verb  # an agent's arguments are checked before
 
@@ -158,9 +172,7 @@ def tool(
     return declared
 
 
-def _answering(
-    method: Callable[Concatenate[Any, Given], Envelope], doing: Doing, blank: Callable[[], Envelope]
-) -> Callable[Concatenate[Any, Given], Envelope]:
+def _answering(method: Verb[Given], doing: Doing, blank: Callable[[], Envelope]) -> Verb[Given]:
     @wraps(method)
     def answered(memory: Session, /, *args: Given.args, **values: Given.kwargs) -> Envelope:
         try:
@@ -191,3 +203,77 @@ def _result(values: dict[str, Any]) -> Result:
     if values["message"]:
         values["message"] = for_agents(values["message"])
     return Result({**values, "about": INTRODUCTION}, answer(values), failed=not values["success"])
+
+
+# Of one kind -------------------------------------------------------------
+
+
+def of_kind(
+    kind: Kind, method: OfKind[Given], title: str, *parameters: Parameter, doing: Doing, fields: str, **hints: Any
+) -> Callable[[Callable[[Any], None]], Verb[Given]]:
+    """Declare a tool that is a method of a kind by an empty function: its name, and what agents are told."""
+
+    def declared(named: Callable[[Any], None]) -> Verb[Given]:
+        return tool(title, doing, fields, *parameters, **hints)(
+            _bound(kind, method, named.__name__, named.__doc__ or "")
+        )
+
+    return declared
+
+
+def _bound(kind: Kind, method: OfKind[Given], name: str, words: str) -> Verb[Given]:
+    """A method of a kind as one of the whole memory, with its signature."""
+
+    @wraps(method)
+    def call(memory: Session, /, *args: Given.args, **values: Given.kwargs) -> Envelope:
+        return method(Texts(memory, kind), *args, **values)
+
+    call.__name__, call.__doc__ = name, words
+    return call
+
+
+keeping = partial(of_kind, doing="store", fields=STORED, repeats=True, project_argument="project", always=True)
+finding = partial(of_kind, doing="search", fields=LISTED, repeats=True, reads=True)
+
+FAMILIES = {
+    Kind.REPORT: ("reports", "reports", PLACE),
+    Kind.WORKING_MEMORY: ("working_memory", "working memory", PLACE),
+    Kind.KNOWLEDGE_BASE: ("knowledge_base", "the knowledge base", CATEGORY),
+}
+"""The kinds that are searched by chunk, section and as a whole: in the tools' names, in their words, and by what."""
+
+CHUNKS = (
+    "Find the passages of {what} that say something in particular: a number, a quotation, a setting, an error. Each "
+    "result has a chunk_id for expand_chunk_context."
+)
+SECTIONS = (
+    "Find the sections of {what} that are about something, each whole, to be read in its context. A section is what "
+    "stands below the same first two headings (or one H2 where there is no H1); match_ratio says how much of it matches."
+)
+DOCUMENTS = (
+    "Get whole {what}, the latest iteration first; they may be long. Nothing is searched and a query is only noted, "
+    "unless rank=true; then those with the best matching chunk come first."
+)
+RANKED = Parameter("query", "string", "What to look for, with rank=true.")
+
+SIZES = {
+    "specific_chunks": ("Search {what}: chunks", CHUNKS, "fine", FOUND, (QUERY, (limit(10), THRESHOLD))),
+    "section_context": ("Search {what}: sections", SECTIONS, "medium", FOUND, (QUERY, (limit(5), THRESHOLD))),
+    "full_documents": (
+        "Get {what} whole",
+        DOCUMENTS,
+        "coarse",
+        f"{LISTED} {WORTH}",
+        (RANKED, (limit(3, ALL), RANK, THRESHOLD)),
+    ),
+}
+"""The three searches of each by the end of their names: the title, the words, the size, what it answers, what it takes."""
+
+
+def search(size: str, kind: Kind, method: OfKind[Given]) -> Verb[Given]:
+    """Declare one of the searches of a family."""
+    name, what, filter = FAMILIES[kind]
+    title, words, granularity, fields, (query, rest) = SIZES[size]
+    made = _bound(kind, method, f"search_{name}_{size}", words.format(what=what))
+    parameters = (query, *filter, *rest)
+    return reading(title.format(what=what), "search", fields, *parameters, granularity=granularity)(made)

@@ -9,10 +9,10 @@ from memory.schema.kinds import Kind
 from memory.schema.limits import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from memory.schema.answer import Hit
+    from memory.schema.answer import Hit, Notice
     from memory.schema.document import Document, Expanded, Resumed
     from memory.schema.draft import Saved
     from memory.schema.memory import Memory
@@ -105,6 +105,12 @@ def section(hit: Hit) -> dict[str, Any]:
     titles = [header.lstrip("#").strip() for header in headers]
     sort = {"header_path": path(headers), "source": "expanded_section", "granularity": "medium"}
     return row(hit.memory, WHERE) | row(hit, SECTION) | row(hit, SCORES) | sort | {"section_header": path(titles)}
+
+
+def message(notices: Iterable[Notice], *first: str) -> str | None:
+    """What should be known besides, as the message; None if that is nothing."""
+    texts = [f"{notice.text}. {notice.hint}".rstrip() if notice.hint else notice.text for notice in notices]
+    return " ".join(f"{text.rstrip('.')}." for text in (*first, *texts) if text) or None
 
 
 def path(headers: Sequence[str]) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.render.data import row
 from memory.operations.sessions import rows
 from memory.operations.sessions.arguments import Filter, draft, needed
-from memory.operations.sessions.declare import said
 from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid
 from memory.schema.kinds import GENERAL
@@ -64,9 +63,9 @@ class Texts:
         memory, chunks, facts = saved.memory, saved.chunks, rows.stored(saved)
         if saved.known:
             why = f"the same {memory.kind} is kept here already, as memory {memory.id}: nothing was written"
-            return facts | {"success": False, "error": "ValidationError", "message": said(saved.notices, why)}
+            return facts | {"success": False, "error": "ValidationError", "message": rows.message(saved.notices, why)}
         cut = f" in {chunks} chunks" if chunks > 1 else ""
-        return facts | {"message": said(saved.notices, f"kept as memory {memory.id}{cut}")}
+        return facts | {"message": rows.message(saved.notices, f"kept as memory {memory.id}{cut}")}
 
     # Searching -----------------------------------------------------------
 
@@ -185,7 +184,7 @@ class Texts:
         read, notices = self.engine.documents.listed(scope, limit, latest_first=latest_first)
         found = [rows.scoped(one) for one in read]
         why = "" if found else self._nothing(scope)
-        return _results(found, filter, self.kind, said(notices, why)) | {
+        return _results(found, filter, self.kind, rows.message(notices, why)) | {
             "limit": limit,
             "latest_first": bool(latest_first),
         }
@@ -200,7 +199,7 @@ class Texts:
         read, notices = self.engine.documents.read([hit.memory for hit in hits])
         of = {hit.memory.id: hit for hit in hits}
         found = [rows.ranked(one, of[one.memory.id]) for one in read]
-        message = said((*answer.notices, *notices), self._why(answer, hits))
+        message = rows.message((*answer.notices, *notices), self._why(answer, hits))
         return _results(found, filter, self.kind, message) | {
             "query": query,
             "limit": limit,
@@ -212,7 +211,7 @@ class Texts:
         shape = rows.chunk if size is Granularity.FINE else rows.section
         hits = self._reaching(answer, threshold)
         found = [shape(hit) for hit in hits]
-        message = said(answer.notices, self._why(answer, hits))
+        message = rows.message(answer.notices, self._why(answer, hits))
         return {"results": found, "total_results": len(found), **row(answer, "tier outcome worth"), "message": message}
 
     def _answer(self, filter: Filter, query: str, limit: int, size: Granularity) -> Answer:

@@ -13,7 +13,7 @@ from memory.operations.render.data import row
 from memory.operations.render.text import counted
 from memory.operations.sessions import rows
 from memory.operations.sessions.arguments import named, needed
-from memory.operations.sessions.declare import MEMORY, NUMBERED, SESSION, limit, reading, said, tool
+from memory.operations.sessions.declare import MEMORY, NUMBERED, SESSION, limit, reading, tool
 from memory.schema.errors import NotFound
 from memory.schema.kinds import SESSION_KINDS
 from memory.schema.limits import iteration
@@ -47,7 +47,7 @@ def load_session_context_for_task(memory: Session, session_id: str, session_iter
     try:
         found = memory.engine.sessions.resume(needed("session_id", session_id), number)
     except NotFound as error:
-        return {"message": said((), str(error))}
+        return {"message": rows.message((), str(error))}
     prose = (*found.reports, *found.observations, *found.working)
     read, notices = memory.engine.documents.read([*filter(None, [found.context]), *found.prompts, *prose])
     whole = {one.memory.id: rows.whole(one) for one in read}
@@ -56,7 +56,7 @@ def load_session_context_for_task(memory: Session, session_id: str, session_iter
         why = f"no session_context of iteration {number} or before"
     elif found.context.session_iter != number:
         why = f"the latest session_context is of iteration {found.context.session_iter}"
-    return rows.resumed(found, lambda one: whole.get(one.id)) | {"message": said(notices, why)}
+    return rows.resumed(found, lambda one: whole.get(one.id)) | {"message": rows.message(notices, why)}
 
 
 @reading(
@@ -87,7 +87,7 @@ def reconstruct_document(memory: Session, memory_id: int | str) -> Envelope:
     found = memory.engine.documents.reconstruct(memory_id)
     memory.engine.documents.accessed([found.memory.id])
     torn = "" if found.whole else "its chunks do not make it up, so searches may miss parts of it"
-    return row(found, rows.DOCUMENT) | {"flags": list(found.memory.flags), "message": said((), torn)}
+    return row(found, rows.DOCUMENT) | {"flags": list(found.memory.flags), "message": rows.message((), torn)}
 
 
 @reading("Get a memory", "use", "memory:object?", MEMORY)
@@ -96,7 +96,7 @@ def get_memory_by_id(memory: Session, memory_id: int | str) -> Envelope:
     found, notices = memory.engine.documents.read([memory.engine.documents.get(memory_id)])
     if not found:
         raise NotFound(f"memory {memory_id} was removed just now")
-    return {"memory": rows.whole(found[0]), "message": said(notices)}
+    return {"memory": rows.whole(found[0]), "message": rows.message(notices)}
 
 
 @reading("Count a session", "use", COUNTED, SESSION)
@@ -111,7 +111,7 @@ def get_session_stats(memory: Session, session_id: str) -> Envelope:
     try:
         found = memory.engine.sessions.one(session_id)
     except NotFound as error:
-        return {"session_id": session_id, "memory_counts": nothing, "message": said((), str(error))}
+        return {"session_id": session_id, "memory_counts": nothing, "message": rows.message((), str(error))}
     numbers = row(found, rows.NUMBERS)
     return numbers | {"memory_counts": nothing | numbers["memory_counts"]}
 
@@ -173,7 +173,7 @@ def write_document_to_file(
         "file_path": str(written.path),
         "memory_id": document.memory.id,
         "bytes_written": written.size,
-        "message": said(told, f"{written.size:,} bytes written"),
+        "message": rows.message(told, f"{written.size:,} bytes written"),
     }
 
 
@@ -181,7 +181,7 @@ def write_document_to_file(
 def delete_memory(memory: Session, memory_id: int | str) -> Envelope:
     """Remove a memory with its chunks and vectors. It cannot be undone."""
     gone = memory.engine.documents.delete(memory_id)
-    return {"memory_id": gone.id, "message": said((), f"memory {gone.id} was deleted")}
+    return {"memory_id": gone.id, "message": rows.message((), f"memory {gone.id} was deleted")}
 
 
 @tool(
@@ -210,4 +210,4 @@ def cleanup_old_memories(
     done = "would be deleted; dry_run=false deletes them" if dry_run else "deleted"
     message = f"{counted(found.memories, 'memory', 'memories')} with {counted(found.chunks, 'chunk')} {done}"
     gone = {"memories_deleted": found.memories, "chunks_deleted": found.chunks, "dry_run": dry_run}
-    return gone | {"message": said((), message)}
+    return gone | {"message": rows.message((), message)}
