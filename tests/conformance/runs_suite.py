@@ -13,8 +13,8 @@ from graph_suite import entity, linked
 from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.memory import MemoryId, Status
 from memory.schema.query import EVERYTHING
-from memory.store import Cleared, Run, ToolCall
-from memory.write.rules import clear_run, delete_memories, join, replace_memory
+from memory.store import Run, ToolCall
+from memory.write.rules import Cleared, clear_run, delete_memories, join, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Entry, Store

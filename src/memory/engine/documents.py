@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
     from memory.schema.query import Scope
-    from memory.store import Aged, Store
+    from memory.store import Store
     from memory.write.entry import Cutting, Sanitizer
     from memory.write.jsonl import MemoryLine
+    from memory.write.rules import Aged
     from memory.write.save import Writer
 
 SCOPED = "scoped"

@@ -18,7 +18,8 @@ from memory.schema.limits import (
     iteration as numbered,
 )
 from memory.schema.query import Scope, check_limit, named_kinds
-from memory.store import Cleared, ToolCall
+from memory.store import ToolCall
+from memory.write.rules import Cleared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

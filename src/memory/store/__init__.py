@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from memory.store.values import (
-    Aged,
     Attached,
     Claim,
-    Cleared,
     Counts,
     Edge,
     Entry,
@@ -46,10 +44,8 @@ __all__ = [
     "SEARCHES",
     "UID_PREFIX",
     "WEIGHTS",
-    "Aged",
     "Attached",
     "Claim",
-    "Cleared",
     "Counts",
     "Edge",
     "Entry",

@@ -189,13 +189,6 @@ class Session(NamedTuple):
     agents: tuple[tuple[str, int], ...]
 
 
-class Aged(NamedTuple):
-    """How many memories and chunks."""
-
-    memories: int
-    chunks: int
-
-
 class Waiting(NamedTuple):
     """
     What keeps a memory from being found by its meaning.
@@ -314,13 +307,6 @@ class Run(NamedTuple):
     latest: datetime
     kinds: tuple[tuple[str, int], ...]
     agents: tuple[tuple[str, int], ...]
-
-
-class Cleared(NamedTuple):
-    """What was removed of research runs."""
-
-    memories: int
-    calls: int
 
 
 class Learned(NamedTuple):

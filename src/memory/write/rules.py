@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.draft import Saved
 from memory.schema.errors import Invalid, NotFound, StoreError
 from memory.schema.kinds import RESEARCH_KINDS, RULES, Kind, check_kind, kind
 from memory.schema.memory import Revision, Status
 from memory.schema.query import EVERYTHING
-from memory.store import Aged, Attached, Cleared, Match
+from memory.store import Attached, Match
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -279,6 +279,20 @@ SHORT_LIVED = frozenset(
     name for name, rule in RULES.items() if rule.family == "session" and "session_id" in rule.required
 )
 """The kinds that `cleanup` removes unless told otherwise."""
+
+
+class Aged(NamedTuple):
+    """How many memories and chunks."""
+
+    memories: int
+    chunks: int
+
+
+class Cleared(NamedTuple):
+    """What was removed of research runs."""
+
+    memories: int
+    calls: int
 
 
 def cleanup(store: Store, days: int, kinds: Iterable[str], *, moment: datetime, dry_run: bool) -> Aged:

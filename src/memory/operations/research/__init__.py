@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memory.schema.answer import Notice
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Json
-    from memory.store import Cleared
+    from memory.write.rules import Cleared
 
 __all__ = ["THIS", "ResearchMemory"]
 

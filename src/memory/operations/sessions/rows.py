@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory.schema.document import Document, Expanded, Resumed
     from memory.schema.draft import Saved
     from memory.schema.memory import Memory
-    from memory.store import Aged
+    from memory.write.rules import Aged
 
 SCOPED = 2.0
 """The similarity of what was not searched for but is in scope (CAP A33, X16)."""

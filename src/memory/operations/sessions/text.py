@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from memory.schema.document import Expanded, Resumed
     from memory.schema.kinds import Kind
     from memory.schema.memory import Memory, MemoryId
-    from memory.store import Aged, Session
+    from memory.store import Session
+    from memory.write.rules import Aged
 
 LONGEST = 20_000
 """Characters of one text among several; `reconstruct_document` shows one alone, whole."""

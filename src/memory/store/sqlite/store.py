@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.store.sqlite.database import Database, Part, reading, writing
+from memory.store.sqlite.generations import SqliteGenerations
 from memory.store.sqlite.keywords import SqliteKeywords
 from memory.store.sqlite.memories import SqliteMemories
 from memory.store.sqlite.term_vectors import SqliteTermVectors
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import MemoryId
     from memory.store import Counts, Salvaged
-    from memory.store.sqlite.generations import SqliteGenerations
     from memory.store.sqlite.graph import SqliteGraph
     from memory.store.sqlite.queue import SqliteQueue
     from memory.store.sqlite.sessions import SqliteRuns, SqliteSessions
@@ -48,6 +48,7 @@ class SqliteStore(Part):
         self.transaction, self.snapshot = self._db.write, self._db.read
         self.memories = SqliteMemories(self._db)
         self.keywords = SqliteKeywords(self._db)
+        self.generations = SqliteGenerations(self._db)
         self.term_vectors = SqliteTermVectors(self._db)
         self.usage = SqliteUsage(self._db)
 
@@ -56,12 +57,6 @@ class SqliteStore(Part):
         from memory.store.sqlite.sessions import SqliteSessions
 
         return SqliteSessions(self._db)
-
-    @cached_property
-    def generations(self) -> SqliteGenerations:
-        from memory.store.sqlite.generations import SqliteGenerations
-
-        return SqliteGenerations(self._db)
 
     @cached_property
     def vectors(self) -> SqliteVectors:
