@@ -77,11 +77,11 @@ def _log(one: Searched, steps: Sequence[Step], mode: str, outcome: str, *, slow:
 
     logger = logging.getLogger("memory.search")
     if logger.isEnabledFor(logging.DEBUG):
-        candidates = [f"{step.name} {step.found}" for step in steps if step.name in CANDIDATES]
+        candidates = {step.name: step.found for step in steps if step.name in CANDIDATES}  # of a name the last
         logger.debug(
             "%s: mode %s, tier %s, %s; candidates: %s; %s found, %s filled up, limit %s; filters: %s; %.3f s",
             *(one.type, mode, one.tier, outcome),
-            ", ".join(candidates) or "none",
+            ", ".join(f"{name} {found}" for name, found in candidates.items()) or "none",
             *(one.results, next((step.found for step in steps if step.name == "topup"), 0), one.limit),
             ", ".join(one.filters) or "none",
             one.seconds,
