@@ -10,7 +10,6 @@ import os
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -94,7 +93,6 @@ def unit_rows(rows: object, count: int, whose: str, dimension: int | None = None
     return unit
 
 
-@dataclass(slots=True)
 class Outcome:
     """
     The result of a call.
@@ -103,8 +101,10 @@ class Outcome:
         tokens: Our estimate, until replaced by the server's count.
     """
 
-    tokens: int
-    error: str = "interrupted"
+    __slots__ = ("error", "tokens")
+
+    def __init__(self, tokens: int) -> None:
+        self.tokens, self.error = tokens, "interrupted"
 
 
 class Meter:
