@@ -71,26 +71,23 @@ class TermEmbedder:
     def centre(self) -> Vectors:
         return shrunk(*self._store.vectors.centre(self._generation))
 
-    def direction(self, mentions: Sequence[str]) -> Vectors:
+    def direction(self, mentions: Sequence[str]) -> tuple[Vectors, Mapping[str, TermVector]]:
         """
         The direction of some terms from the centre: the sum of their vectors, each times (1 + ln n) for n mentions.
 
-        Shape (dimension,), float32, of any length; zeros if no term is known.
+        Returns:
+            Shape (dimension,), float32, of any length, zeros if no term is known; and the vectors of the known terms.
         """
-        counts = Counter(mentions)
-        return self._sum(counts, self._store.term_vectors.of_terms(self._generation, list(counts)))
-
-    def _sum(self, counts: Mapping[str, int], term_vectors: Mapping[str, TermVector]) -> Vectors:
         import numpy as np
 
         assert self.learned is not None  # noqa: S101  # checked by the caller
-        axes = len(self.learned.basis)
-        codes = np.frombuffer(b"".join([term_vector.code for term_vector in term_vectors.values()]), np.int8).reshape(
-            -1, axes
-        )
-        times = [(1 + math.log(counts[term])) * term_vector.scale for term, term_vector in term_vectors.items()]
-        pointing: Vectors = np.array(times, np.float32) @ codes.astype(np.float32) @ self.learned.basis
-        return pointing
+        counts = Counter(mentions)
+        known = self._store.term_vectors.of_terms(self._generation, list(counts))
+        codes = np.frombuffer(b"".join([vector.code for vector in known.values()]), np.int8)
+        times = [(1 + math.log(counts[term])) * vector.scale for term, vector in known.items()]
+        basis = self.learned.basis
+        pointing: Vectors = np.array(times, np.float32) @ codes.reshape(-1, len(basis)).astype(np.float32) @ basis
+        return pointing, known
 
     def ask(self, text: str, wanted: Sequence[Term]) -> Guess | None:
         """
@@ -107,9 +104,7 @@ class TermEmbedder:
         """
         if self.learned is None:
             return None
-        counts = Counter(terms(text))
-        term_vectors = self._store.term_vectors.of_terms(self._generation, list(counts))
-        direction = self._sum(counts, term_vectors)
+        direction, known = self.direction(terms(text))
         length = float(direction @ direction) ** 0.5
         if not length:
             return None
@@ -117,9 +112,5 @@ class TermEmbedder:
         outward = max(0.0, 1 - float(centre @ centre)) ** 0.5
         vector = (centre + outward / length * direction).astype(direction.dtype)
         vector /= float(vector @ vector) ** 0.5 or 1.0
-        return Guess(vector, _known(wanted, term_vectors))
-
-
-def _known(wanted: Sequence[Term], term_vectors: Mapping[str, TermVector]) -> float:
-    held = sum(term.weight for term in wanted if any(stem in term_vectors for stem in stems(term.text)))
-    return held / (sum(term.weight for term in wanted) or 1.0)
+        held = sum(term.weight for term in wanted if any(stem in known for stem in stems(term.text)))
+        return Guess(vector, held / (sum(term.weight for term in wanted) or 1.0))

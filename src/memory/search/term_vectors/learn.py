@@ -285,7 +285,7 @@ def _fit(embedder: TermEmbedder, lessons: Sequence[tuple[Excerpt, Vectors]]) -> 
     """Mean cosine between the vectors of passages and what term vectors predict for them."""
     import numpy as np
 
-    guesses = np.stack([embedder.direction(_terms_of(excerpt)) for excerpt, _ in lessons])
+    guesses = np.stack([embedder.direction(_terms_of(excerpt))[0] for excerpt, _ in lessons])
     wanted = np.stack([vectors.mean(axis=0) for _, vectors in lessons]) - embedder.centre
     return float(np.mean(cosines(guesses, wanted)))
 
