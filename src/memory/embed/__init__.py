@@ -47,22 +47,18 @@ class Embedder(Protocol):
     @property
     def provider(self) -> str:
         """Its name in the configuration, e.g. "local"."""
-        ...
 
     @property
     def model(self) -> str:
         """The provider's own name for the model, e.g. "all-MiniLM-L6-v2"."""
-        ...
 
     @property
     def dimension(self) -> int:
         """Width of its vectors; found by a probe the first time, if the provider does not say."""
-        ...
 
     @property
     def warm(self) -> bool:
         """Whether a query can be embedded without first loading a model for seconds."""
-        ...
 
     def windows(self, text: str) -> Sequence[str]:
         """
@@ -70,7 +66,6 @@ class Embedder(Protocol):
 
         The slices, in order, cover the text; each fits the model's length. At least one, even for an empty text.
         """
-        ...
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """
@@ -84,7 +79,6 @@ class Embedder(Protocol):
             Refused: The provider is not installed, or rejected the key, the model or the quota.
             Garbled: The answer has the wrong number or width of vectors, or contains something that is not a number.
         """
-        ...
 
 
 class Names(NamedTuple):

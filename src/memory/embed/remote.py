@@ -82,7 +82,6 @@ class Remote(Protocol):
             Refused: Asking again cannot help; `Unfit` or `TooLong` if one of the texts is the reason.
             Garbled: The answer does not follow the protocol.
         """
-        ...
 
     def loaded(self, seconds: float) -> bool:
         """
@@ -91,11 +90,9 @@ class Remote(Protocol):
         Raises:
             EmbedError: The server does not answer.
         """
-        ...
 
     def close(self) -> None:
         """Hang up."""
-        ...
 
 
 def urls(provider: str, setting: str) -> tuple[str, str]:

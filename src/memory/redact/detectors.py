@@ -164,8 +164,8 @@ def _bits(run: str) -> float:
     """How much more a run looks like a word than like chance, in bits: naive Bayes over its pairs."""
     if run.isalpha() and (run.islower() or run.isupper()):
         small = run.lower()
-        return sum(map(_pairs().__getitem__, map(add, small, small[1:]))) - _CHANGES["aa"] * (len(run) - 1)
-    bits = sum(map(_pairs().__getitem__, map(add, run, run[1:])))
+        return sum(map(_BITS.__getitem__, map(add, small, small[1:]))) - _CHANGES["aa"] * (len(run) - 1)
+    bits = sum(map(_BITS.__getitem__, map(add, run, run[1:])))
     return bits + (_CAMEL if _known(_CAMELS).fullmatch(run) else 0 if _spelt(run) else -_UNSPELT)
 
 
@@ -189,9 +189,7 @@ class _Pairs(dict[str, float]):
         return self.setdefault(pair, bits)
 
 
-@cache
-def _pairs() -> _Pairs:
-    return _Pairs()
+_BITS = _Pairs()
 
 
 def entropy(text: str) -> float:
