@@ -40,7 +40,8 @@ from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.usage import Budget, OpenCircuit
 from memory.store import LINES, Claim, Generation, State
-from memory.store.sqlite.opening import APPLICATION, LATEST, matched, migrations
+from memory.store.sqlite.opening import APPLICATION, LATEST, migrations
+from memory.store.sqlite.rows import matched
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories, replace_memory, write_entries
 

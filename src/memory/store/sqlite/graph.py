@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from memory.schema.limits import iso
 from memory.store import Attached, GraphCounts, Relation
 from memory.store.sqlite import sessions
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import listed, moment
+from memory.store.sqlite.rows import listed, moment, packed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
-    from typing import Any
 
     import apsw
 
@@ -47,7 +45,7 @@ class SqliteGraph(Part):
             page = f"select title, id from {_NAMED} and title > ? order by title limit ?"
             found = db.execute(page, (after, _most(limit)))
         else:  # few, which are quicker sorted here
-            wanted = _json([name for name in names if name.isascii() or _encodable(name)])
+            wanted = packed([name for name in names if name.isascii() or _encodable(name)])
             rows = db.execute(f"select title, id from {_NAMED} and title {_AMONG}", (wanted,))
             found = sorted(row for row in rows if row[0] > after)[:limit]
         return dict(found)
@@ -63,7 +61,7 @@ class SqliteGraph(Part):
                         f"""insert into {table} ({key}, created_at)
                             select {values}, value ->> {len(own[0]) - 1} from json_each(?) where true
                             on conflict do nothing returning {key}""",
-                        (_json(own),),
+                        (packed(own),),
                     )
                 )
         return _first_of(edges, added)
@@ -74,7 +72,7 @@ class SqliteGraph(Part):
         for kind, (table, key, values) in _TABLES.items():
             if own := [one[:-1] for one in edges if isinstance(one, kind)]:
                 named = f"({key}) in (select {values} from json_each(?))"
-                removed |= set(db.execute(f"delete from {table} where {named} returning {key}", (_json(own),)))
+                removed |= set(db.execute(f"delete from {table} where {named} returning {key}", (packed(own),)))
         return _first_of(edges, removed)
 
     @reading
@@ -100,7 +98,7 @@ class SqliteGraph(Part):
             f"{_union(_RELATION, either)} order by source, target, type limit ?5",
             (listed(ids or ()), *place, _most(limit)),
         )
-        return [_relation(row) for row in rows]
+        return [Relation(source, target, type, moment(at)) for source, target, type, at in rows]
 
     @reading
     def neighbours(
@@ -143,7 +141,7 @@ class SqliteGraph(Part):
 
         types = db.execute("select type, count(*) from relations group by type order by 2 desc, 1")
         return GraphCounts(
-            entities=_count(db),
+            entities=one("memories where kind = 'entity'"),
             relations=one("relations"),
             attached=one("entity_memories"),
             isolated=one(
@@ -154,11 +152,6 @@ class SqliteGraph(Part):
             types=tuple((type, count) for type, count in types),
             categories=sessions.tally(db, "category", "kind = 'entity'", []),
         )
-
-
-def _count(db: apsw.Connection) -> int:
-    count: int = db.execute("select count(*) from memories where kind = 'entity'").get
-    return count
 
 
 def _fewer(db: apsw.Connection, number: int) -> bool:
@@ -200,11 +193,6 @@ def _first_of(edges: Iterable[Edge], left: set[Row]) -> list[bool]:
     return answers
 
 
-def _relation(row: Row) -> Relation:
-    source, target, type, at = row
-    return Relation(source, target, type, moment(at))
-
-
 def _union(selection: str, either: Iterable[str]) -> str:
     """What meets one of some conditions."""
     return " union ".join(f"{selection} where {condition}" for condition in either)
@@ -217,8 +205,3 @@ def _most(limit: int | None) -> int:
 def _encodable(name: str) -> bool:
     """Whether it is Unicode; what is not has no name here."""
     return name == name.encode(errors="ignore").decode()
-
-
-def _json(values: Any) -> str:
-    """One bound value however many there are."""
-    return json.dumps(values, ensure_ascii=False)  # what is not Unicode is refused, not written as something else

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memory.schema.errors import StoreDamaged, StoreError, StoreTooNew
+from memory.store.sqlite.rows import matched
 from memory.store.sqlite.translate import rights
 
 if TYPE_CHECKING:
@@ -55,15 +56,6 @@ def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)  # "x" is a column, never a text
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
     connection.register_fts5_function("matched", matched)
-
-
-def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
-    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
-    bits = 0
-    for phrase in range(api.phrase_count):
-        if api.phrase_columns(phrase):
-            bits |= 1 << phrase
-    return bits.to_bytes(api.phrase_count // 8 + 1, "little")
 
 
 def logged(path: str) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from memory.schema.limits import iso
 from memory.schema.memory import MemoryId
 from memory.store import Claim, Waiting
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import OWNER, excerpts, key, listed, moment
+from memory.store.sqlite.rows import OWNER, excerpts, key, listed, moment, packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,7 +78,7 @@ class SqliteQueue(Part):
             db.execute(f"{released} chunk_id in (select value from json_each(?))", (listed(ids),))
         if by:
             claimed = "claimed_until is not null and claimed_by in (select value from json_each(?))"
-            db.execute(f"{released} {claimed}", (json.dumps(list(by)),))
+            db.execute(f"{released} {claimed}", (packed(list(by)),))
 
     @writing(durable=False)
     def failed(self, db: apsw.Connection, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:

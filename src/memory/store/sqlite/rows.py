@@ -180,8 +180,11 @@ def recorded(record: str) -> Memory:
     return memory(values[name] for name in COLUMNS)
 
 
-packed: Callable[[Sequence[str]], str] = json.JSONEncoder(ensure_ascii=False).encode
-"""A list of texts as JSON. Not for metadata: it may hold lone surrogates, which must be escaped for SQLite."""
+packed: Callable[[Sequence[object]], str] = json.JSONEncoder(ensure_ascii=False).encode
+"""
+A list as JSON, which is one bound value however long it is. Not for metadata: it may hold lone surrogates, which must be
+escaped for SQLite.
+"""
 
 
 def key(id: int) -> int:
@@ -336,3 +339,12 @@ def _headers(path: str) -> tuple[str, ...]:
 def listed(ids: Iterable[int]) -> str:
     """Ids as the JSON array that `json_each` reads: one bound value however many there are."""
     return json.dumps([key(id) for id in ids])  # FTS5 takes `rowid in (1e21)` for no condition at all
+
+
+def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
+    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
+    bits = 0
+    for phrase in range(api.phrase_count):
+        if api.phrase_columns(phrase):
+            bits |= 1 << phrase
+    return bits.to_bytes(api.phrase_count // 8 + 1, "little")

@@ -38,8 +38,10 @@ class SqliteTermVectors(Part):
         ).get
         if row is None:
             return None
+        import numpy as np
+
         passages, last, fit, at, axes, basis = row
-        return Learned(passages, last, fit, moment(at), _basis(basis, axes))
+        return Learned(passages, last, fit, moment(at), np.frombuffer(basis, "<f4").reshape(axes, -1))
 
     @reading
     def answering(self, db: apsw.Connection) -> tuple[int, float | None]:
@@ -122,9 +124,3 @@ def _write(db: apsw.Connection, generation: int, learned: Learned, term_vectors:
             if words.issuperset(term_vector.term.split(" "))
         ],
     )
-
-
-def _basis(stored: bytes, axes: int) -> Vectors:
-    import numpy as np
-
-    return np.frombuffer(stored, "<f4").reshape(axes, -1)
