@@ -53,47 +53,47 @@ class SessionMemory(Session):
             "by_type": {one.name: row(one, rows.OF_TYPE) for one in found.types},
         }
 
-    @keeping(Kind.SESSION_CONTEXT, Texts.keep_of_session, "Keep a session's state", *BY_SESSION)
+    @keeping(Kind.SESSION_CONTEXT, Texts.keep_of_session, "Save a session's state", *BY_SESSION)
     def store_session_context(self) -> None:
         """
-        Keep where a session stands, in short, so that a later iteration or another agent can go on: the goal, what is
+        Save briefly where a session stands, so that a later iteration or another agent can continue: the goal, what is
         done, what is next. For the agent that leads the session.
         """
 
-    @keeping(Kind.INPUT_PROMPT, Texts.keep_of_session, "Keep a prompt", *BY_SESSION, repeats=False)
+    @keeping(Kind.INPUT_PROMPT, Texts.keep_of_session, "Save a prompt", *BY_SESSION, repeats=False)
     def store_input_prompt(self) -> None:
-        """Keep what the user asked for, word by word, before anything else is done with it. The same may be kept twice."""
+        """Save the user's request word for word, before you act on it. The same request may be saved twice."""
 
-    @keeping(Kind.SYSTEM_MEMORY, Texts.keep_by_agent, "Keep a technical fact", *BY_AGENT)
+    @keeping(Kind.SYSTEM_MEMORY, Texts.keep_by_agent, "Save a technical fact", *BY_AGENT)
     def store_system_memory(self) -> None:
-        """Keep a command that worked, a setting, an address, the state of a system."""
+        """Save a command that worked, a setting, an address, the state of a system."""
 
-    @keeping(Kind.REPORT, Texts.keep_by_agent, "Keep a report", *BY_AGENT)
+    @keeping(Kind.REPORT, Texts.keep_by_agent, "Save a report", *BY_AGENT)
     def store_report(self) -> None:
         """
-        Keep what an agent found, as Markdown with headings: it is cut at them and can be searched by chunk, section or
+        Save an agent's findings as Markdown with headings. The text is split at them and can be searched by chunk, section or
         as a whole.
         """
 
-    @keeping(Kind.REPORT_OBSERVATION, Texts.keep_by_agent, "Keep a remark on a report", *BY_AGENT)
+    @keeping(Kind.REPORT_OBSERVATION, Texts.keep_by_agent, "Save a remark on a report", *BY_AGENT)
     def store_report_observation(self) -> None:
-        """Keep a correction of a report or a remark on it; it stays in one piece."""
+        """Save a correction of a report or a remark on it; it is never split."""
 
-    @keeping(Kind.WORKING_MEMORY, Texts.keep_by_agent, "Keep work in progress", *BY_AGENT)
+    @keeping(Kind.WORKING_MEMORY, Texts.keep_by_agent, "Save work in progress", *BY_AGENT)
     def store_working_memory(self) -> None:
-        """Keep what was found so far in a task that is not done; cut and searched like a report."""
+        """Save interim findings of an unfinished task; split and searched like a report."""
 
-    @keeping(Kind.KNOWLEDGE_BASE, Texts.keep_by_category, "Keep lasting knowledge", *BY_CATEGORY)
+    @keeping(Kind.KNOWLEDGE_BASE, Texts.keep_by_category, "Save lasting knowledge", *BY_CATEGORY)
     def store_knowledge_base(self) -> None:
-        """Keep what holds beyond this session: documentation, conventions, explanations. It belongs to no session."""
+        """Save what outlives this session: documentation, conventions, explanations. It belongs to no session."""
 
     @finding(Kind.SESSION_CONTEXT, Texts.of_session, "Get a session's state", *IN_SESSION)
     def search_session_context(self) -> None:
-        """What was kept of where a session stands, the latest iteration first."""
+        """The saved states of a session, latest iteration first."""
 
     @finding(Kind.INPUT_PROMPT, Texts.of_session, "Get a session's prompts", *IN_SESSION)
     def search_input_prompts(self) -> None:
-        """What the user asked for in a session, word by word, the latest iteration first."""
+        """The user's requests in a session, word for word, latest iteration first."""
 
     @finding(Kind.SYSTEM_MEMORY, Texts.facts, "Search technical facts", *FACTS)
     def search_system_memory(self) -> None:

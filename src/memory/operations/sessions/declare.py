@@ -44,24 +44,24 @@ DECLARED: dict[str, Operation] = {}
 MOST, ALL = 100, 10_000  # results of a search, and of one for whole documents (CAP X23)
 
 SESSION = Parameter("session_id", "string", "The session.", required=True)
-OF_SESSION = Parameter("session_id", "string", "Only of this session.")
+OF_SESSION = Parameter("session_id", "string", "Only from this session.")
 NUMBER = Parameter("session_iter", "id", 'Its iteration: 1, "1" or "v1".')
 NUMBERED = Parameter("session_iter", "id", 'Its iteration: 1, "1" or "v1".', required=True)
-AGENT = Parameter("agent_id", "string", "The agent that says it.", required=True)
-OF_AGENT = Parameter("agent_id", "string", "Only of this agent.")
-ORCHESTRATOR = Parameter("agent_id", "string", "Who says it; default main-orchestrator.")
-TASK = Parameter("task_code", "string", "A short name of the task, to filter by.")
-OF_TASK = Parameter("task_code", "string", "Only of this task.")
+AGENT = Parameter("agent_id", "string", "The agent that writes it.", required=True)
+OF_AGENT = Parameter("agent_id", "string", "Only from this agent.")
+ORCHESTRATOR = Parameter("agent_id", "string", "Who writes it; default main-orchestrator.")
+TASK = Parameter("task_code", "string", "A short task name to filter by.")
+OF_TASK = Parameter("task_code", "string", "Only for this task.")
 CONTENT = Parameter("content", "string", "The text, at most 500,000 characters.", required=True)
-QUERY = Parameter("query", "string", "What to look for: words, or a question.", required=True)
+QUERY = Parameter("query", "string", "What to look for: words or a question.", required=True)
 MEMORY = Parameter("memory_id", "id", "The memory's id.", required=True)
-THRESHOLD = Parameter("similarity_threshold", "number", "Taken and ignored, unless the settings say otherwise.")
+THRESHOLD = Parameter("similarity_threshold", "number", "Accepted but ignored, unless a setting enables it.")
 RANK = Parameter("rank", "boolean", "With a query: rank by the best chunk instead of taking the latest.")
-LATEST = Parameter("latest_first", "boolean", "Default true; false begins with the first iteration.")
+LATEST = Parameter("latest_first", "boolean", "Default true; false starts with the first iteration.")
 
 
 def limit(usual: int, most: int = MOST) -> Parameter:
-    return Parameter("limit", "integer", f"Results at most; default {usual}.", low=1, high=most)
+    return Parameter("limit", "integer", f"Maximum results; default {usual}.", low=1, high=most)
 
 
 BY_SESSION = (SESSION, NUMBERED, CONTENT, TASK, ORCHESTRATOR)
@@ -75,9 +75,9 @@ BY_CATEGORY = (
 """What is given of what is kept."""
 
 PLACE = (OF_AGENT, OF_SESSION, NUMBER, OF_TASK)
-CATEGORY = (OF_AGENT, Parameter("category", "string", "Only of this category."))
+CATEGORY = (OF_AGENT, Parameter("category", "string", "Only in this category."))
 IN_SESSION = (SESSION, NUMBER, limit(5), LATEST)
-FACTS = (Parameter("query", "string", "What to look for; none takes the latest."), *PLACE, limit(10), THRESHOLD)
+FACTS = (Parameter("query", "string", "What to look for; omit for the latest."), *PLACE, limit(10), THRESHOLD)
 """What a search is narrowed by."""
 
 STORED = (
@@ -243,16 +243,16 @@ FAMILIES = {
 """The kinds that are searched by chunk, section and as a whole: in the tools' names, in their words, and by what."""
 
 CHUNKS = (
-    "Find the passages of {what} that say something in particular: a number, a quotation, a setting, an error. Each "
-    "result has a chunk_id for expand_chunk_context."
+    "Find passages of {what} with a specific detail: a number, a quotation, a setting, an error. Each result has a "
+    "chunk_id for expand_chunk_context."
 )
 SECTIONS = (
-    "Find the sections of {what} that are about something, each whole, to be read in its context. A section is what "
-    "stands below the same first two headings (or one H2 where there is no H1); match_ratio says how much of it matches."
+    "Find whole sections of {what} on a topic, to read in context. A section is the text below the same "
+    "first two headings (or one H2 if there is no H1); match_ratio says how much of it matches."
 )
 DOCUMENTS = (
-    "Get whole {what}, the latest iteration first; they may be long. Nothing is searched and a query is only noted, "
-    "unless rank=true; then those with the best matching chunk come first."
+    "Get {what} in full, latest iteration first; they may be long. Nothing is searched and a query is only repeated "
+    "back, unless rank=true: then texts with the best matching chunk come first."
 )
 RANKED = Parameter("query", "string", "What to look for, with rank=true.")
 
@@ -260,7 +260,7 @@ SIZES = {
     "specific_chunks": ("Search {what}: chunks", CHUNKS, "fine", FOUND, (QUERY, (limit(10), THRESHOLD))),
     "section_context": ("Search {what}: sections", SECTIONS, "medium", FOUND, (QUERY, (limit(5), THRESHOLD))),
     "full_documents": (
-        "Get {what} whole",
+        "Get {what} in full",
         DOCUMENTS,
         "coarse",
         f"{LISTED} {WORTH}",

@@ -35,11 +35,11 @@ COUNTED = (
 )
 
 
-@reading("Go on with a session", "use", LOADED, SESSION, NUMBERED)
+@reading("Resume a session", "use", LOADED, SESSION, NUMBERED)
 def load_session_context_for_task(memory: Session, session_id: str, session_iter: Iteration) -> Envelope:
     """
-    Everything needed to go on with a session: its latest state, all prompts, the five latest reports, remarks on
-    reports and working memories. Call it first when you are to continue somebody's work.
+    Everything needed to resume a session: its latest state, all prompts, and the five latest reports, remarks on reports
+    and working memories. Call it first when you continue someone's work.
 
     The context is the latest of the iteration, else of those before it (CAP D27).
     """
@@ -63,8 +63,8 @@ def load_session_context_for_task(memory: Session, session_id: str, session_iter
     "Read around a chunk",
     "use",
     EXPANDED,
-    Parameter("chunk_id", "id", "The chunk's id, as searches for chunks show it.", required=True),
-    Parameter("surrounding_chunks", "integer", "Chunks on either side; default 2.", low=0, high=100),
+    Parameter("chunk_id", "id", "The chunk's id, from a search for chunks.", required=True),
+    Parameter("surrounding_chunks", "integer", "Chunks on each side; default 2.", low=0, high=100),
 )
 def expand_chunk_context(memory: Session, chunk_id: int | str, surrounding_chunks: int = 2) -> Envelope:
     """A chunk that a search found, with the chunks before and after it."""
@@ -73,14 +73,14 @@ def expand_chunk_context(memory: Session, chunk_id: int | str, surrounding_chunk
 
 
 @reading(
-    "Read a document whole",
+    "Read a whole document",
     "use",
     "memory_id:number? content:text? title:text? memory_type:text? chunk_count:number?",
     MEMORY,
 )
 def reconstruct_document(memory: Session, memory_id: int | str) -> Envelope:
     """
-    A memory's text as it was stored, and whether its chunks still make it up.
+    A memory's text as stored, and whether its chunks still add up to it.
 
     As it was given, to the last byte (CAP D29, X33).
     """
@@ -99,10 +99,10 @@ def get_memory_by_id(memory: Session, memory_id: int | str) -> Envelope:
     return {"memory": rows.whole(found[0]), "message": rows.message(notices)}
 
 
-@reading("Count a session", "use", COUNTED, SESSION)
+@reading("Session statistics", "use", COUNTED, SESSION)
 def get_session_stats(memory: Session, session_id: str) -> Envelope:
     """
-    How much is kept of a session, of which kinds, by which agents, from when to when.
+    How much a session has, of which kinds, by which agents, from when to when.
 
     Zeros if nothing is kept of it (CAP D31).
     """
@@ -121,11 +121,11 @@ def get_session_stats(memory: Session, session_id: str) -> Envelope:
     "use",
     "sessions:rows total_sessions:number",
     limit(20),
-    Parameter("agent_id", "string", "Only what this agent kept."),
+    Parameter("agent_id", "string", "Only what this agent saved."),
 )
 def list_sessions(memory: Session, limit: int = 20, agent_id: Name = None) -> Envelope:
     """
-    The sessions that something is kept of, the latest activity first.
+    Sessions with saved memories, most recently active first.
 
     The `agent_id` of each is who wrote last (CAP D32).
     """
@@ -139,16 +139,16 @@ def list_sessions(memory: Session, limit: int = 20, agent_id: Name = None) -> En
     "file_path:text? memory_id:number? bytes_written:number?",
     MEMORY,
     Parameter("output_path", "string", "The file; relative paths are inside that folder.", required=True),
-    Parameter("overwrite", "boolean", "Take the place of a file that is there; default false."),
-    Parameter("front_matter", "boolean", "Default true; false writes the text alone."),
+    Parameter("overwrite", "boolean", "Replace an existing file; default false."),
+    Parameter("front_matter", "boolean", "Default true; false writes only the text."),
     destroys=True,
 )
 def write_document_to_file(
     memory: Session, memory_id: int | str, output_path: str, *, overwrite: bool = False, front_matter: bool = True
 ) -> Envelope:
     """
-    Write a memory's text to a Markdown file with YAML front matter, inside the folder that is set for documents. A file
-    that is there is left alone unless overwrite=true.
+    Write a memory's text to a Markdown file with YAML front matter, inside the configured documents folder. An existing
+    file is left alone unless overwrite=true.
 
     Args:
         output_path: In the folder that the setting `documents` names (CAP D33).
@@ -179,7 +179,7 @@ def write_document_to_file(
 
 @tool("Delete a memory for good", "use", "memory_id:number?", MEMORY, destroys=True, repeats=True)
 def delete_memory(memory: Session, memory_id: int | str) -> Envelope:
-    """Remove a memory with its chunks and vectors. It cannot be undone."""
+    """Delete a memory with its chunks and vectors. It cannot be undone."""
     gone = memory.engine.documents.delete(memory_id)
     return {"memory_id": gone.id, "message": rows.message((), f"memory {gone.id} was deleted")}
 
@@ -188,17 +188,17 @@ def delete_memory(memory: Session, memory_id: int | str) -> Envelope:
     "Remove old memories",
     "use",
     "memories_deleted:number chunks_deleted:number dry_run:flag",
-    Parameter("days_old", "integer", "Days; default 90.", low=0, high=36_500, strict=True),
+    Parameter("days_old", "integer", "Age in days; default 90.", low=0, high=36_500, strict=True),
     Parameter("dry_run", "boolean", "Default true: only count."),
-    Parameter("memory_type", "string", "Only of this kind, e.g. working_memory."),
+    Parameter("memory_type", "string", "Only this kind, e.g. working_memory."),
     destroys=True,
 )
 def cleanup_old_memories(
     memory: Session, days_old: int = 90, *, dry_run: bool = True, memory_type: Name = None
 ) -> Envelope:
     """
-    Remove what sessions left behind more than so many days ago; notes and the knowledge base stay. It only counts
-    unless dry_run=false, which cannot be undone: show the user the count first.
+    Delete session memories older than days_old days; notes and the knowledge base stay. It only counts unless
+    dry_run=false, which cannot be undone: show the user the count first.
 
     Args:
         dry_run: Only count them (CAP D35).
