@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from memory.schema.document import Document
     from memory.write.markdown import Written
 
-PAGE = Option("-n --limit N", "At most.", takes=(1, MOST), usual=20)
+PAGE = Option("-n --limit N", "Show at most N.", takes=(1, MOST), usual=20)
 
 
-@group("session", "list", "What is kept of sessions: list, show, stats, context.")
+@group("session", "list", "Sessions and their memories: list, show, stats, context.")
 def session() -> None:
     """
-    What is kept of sessions: the latest of them, or of one its memories, its numbers, or what to go on with.
+    Sessions: the latest ones, or one session's memories, its numbers, or what an agent needs to resume it.
 
     \b
         memory session                        lists them
@@ -39,15 +39,15 @@ def session() -> None:
 
 @command(
     "session context ID",
-    "Show what an agent needs to go on with a session.",
-    Option("--iter N", "The context up to this iteration, not the latest: 2, v2."),
+    "Show what an agent needs to resume a session.",
+    Option("--iter N", "The latest context up to this iteration: 2, v2."),
 )
 def context(call: Call, a: Given) -> Shown:
     """
-    Show what an agent needs to go on with a session.
+    Show what an agent needs to resume a session.
 
-    Its latest context and all prompts in full; of the latest five reports, remarks on them and working memories the beginning, with
-    the ids by which `memory details` shows the rest.
+    It shows the latest context and all prompts in full, and the beginnings of the five latest reports, remarks on them
+    and working memories, with their ids: `memory details` shows the rest.
     """
     documents, found = call.engine.documents, call.engine.sessions.resume(a["id"], a["iter"])
     heads = [*found.reports, *found.observations, *found.working] if call.as_json else []
@@ -63,7 +63,7 @@ def context(call: Call, a: Given) -> Shown:
 @command(
     "expand CHUNK",
     "Show a chunk with its neighbours.",
-    Option("-C --around N", "Chunks on either side.", takes=(0, AROUND), usual=2),
+    Option("-C --around N", "Chunks on each side.", takes=(0, AROUND), usual=2),
 )
 def expand(call: Call, a: Given) -> Shown:
     """
@@ -82,15 +82,15 @@ def expand(call: Call, a: Given) -> Shown:
     "reconstruct ID",
     "Print the text of a memory byte for byte, or write a file.",
     Option("-o --output FILE", "Write to a file, with front matter."),
-    Option("--force", "With -o: take the place of a file that is there."),
-    Option("--no-front-matter", "With -o: the text alone."),
+    Option("--force", "With -o: replace an existing file."),
+    Option("--no-front-matter", "With -o: write only the text."),
 )
 def reconstruct(call: Call, a: Given) -> Shown:
     """
     Print the text of a memory byte for byte, or write it to a file.
 
-    A file begins with YAML front matter, which says which memory it is. ID is its id, its uid or the first 8 characters
-    of it.
+    A file begins with YAML front matter that identifies the memory. ID is its id, its uid or the first 8 characters of
+    its uid.
 
     \b
         memory reconstruct 12 | less
@@ -126,21 +126,21 @@ def _written(found: Document, a: Given, home: str) -> Written:
         raise
 
 
-@command("session stats ID", "Show how much is kept of a session.")
+@command("session stats ID", "Show how much a session has.")
 def stats(call: Call, a: Given) -> Shown:
-    """Show how much is kept of a session: by kind, by agent, in chunks, and from when to when."""
+    """Show how much a session has: by kind, by agent, in chunks, and from when to when."""
     found = call.engine.sessions.one(a["id"])
     return Shown(row(found, rows.NUMBERS), text.stats(found))
 
 
 @command(
     "session list",
-    "Show sessions, the latest activity first.",
+    "List sessions, most recently active first.",
     PAGE,
     Option("--agent NAME", "Only what this agent wrote."),
 )
 def list_(call: Call, a: Given) -> Shown:
-    """Show sessions, the latest activity first."""
+    """List sessions, most recently active first."""
     found, total = call.engine.sessions.latest(a["limit"], agent=a["agent"] or None)
     sessions = [row(one, rows.LISTED) for one in found]
     notes = [f"{total - len(found):,} more; -n {total} shows all"] if total > len(found) else []
@@ -151,14 +151,14 @@ def list_(call: Call, a: Given) -> Shown:
 
 @command(
     "cleanup",
-    "Delete old memories of sessions; shows them first.",
-    Option("--days N", "Those made more than N days ago.", takes=(0, 36_500), usual=90),
-    Option("--kind KIND", "Only of a kind; may be repeated.", several=True),
-    Option("--delete", "Do it; else it only says what would go."),
+    "Delete old session memories; shows them first.",
+    Option("--days N", "Memories created more than N days ago.", takes=(0, 36_500), usual=90),
+    Option("--kind KIND", "Only this kind; may be repeated.", several=True),
+    Option("--delete", "Really delete; otherwise it only says what would go."),
 )
 def cleanup(call: Call, a: Given) -> Shown:
     """
-    Delete old memories of sessions, for good. Without --delete nothing is changed.
+    Permanently delete old session memories. Without --delete nothing is changed.
 
     Notes, the knowledge base and what belongs to a research run are left alone unless --kind names them.
 
@@ -181,13 +181,13 @@ def cleanup(call: Call, a: Given) -> Shown:
 
 @command(
     "session show ID",
-    "Show the memories of a session, the latest iteration first.",
+    "Show a session's memories, latest iteration first.",
     PAGE,
-    Option("--kind KIND", "Only of a kind; may be repeated.", several=True),
-    Option("--iter N", "Only of an iteration: 2, v2."),
+    Option("--kind KIND", "Only this kind; may be repeated.", several=True),
+    Option("--iter N", "Only this iteration: 2, v2."),
 )
 def show(call: Call, a: Given) -> Shown:
-    """Show the memories of a session, the latest iteration first, and how many there are by kind and by agent."""
+    """Show a session's memories, latest iteration first, and how many there are by kind and by agent."""
     wanted = iteration(a["iter"])
     scope = EVERYTHING._replace(
         sessions=frozenset({a["id"]}),
