@@ -38,7 +38,7 @@ def _named(call: Call, a: Given) -> str:
     )
 
 
-PAGE = Option("-n --limit N", "At most.", takes=(1, MOST), usual=20)
+PAGE = Option("-n --limit N", "Show at most N.", takes=(1, MOST), usual=20)
 
 
 @group("run", "list", "Research runs: start, list, show, context, export, import, clear.")
@@ -46,7 +46,7 @@ def runs() -> None:
     """
     Research runs: what several agents find out together.
 
-    ID may be left out where the setting research.run (or $MEMORY_RUN) names a run, but not for clear.
+    You may leave out ID if the setting research.run (or $MEMORY_RUN) names a run, except for clear.
 
     \b
         RUN=$(memory run start --plan "Independent benchmarks first")
@@ -59,14 +59,14 @@ def runs() -> None:
 @command(
     "run start",
     "Name a new run.",
-    Option("--plan TEXT|-", "What it is to find out, and how; - reads standard input.", blank=False),
-    Option("--agent NAME", "Whose plan it is.", usual=LEADER),
+    Option("--plan TEXT|-", "What to find out, and how; - reads standard input.", blank=False),
+    Option("--agent NAME", "Who wrote the plan.", usual=LEADER),
 )
 def start(call: Call, a: Given) -> Shown:
     """
-    Name a new run, of which nothing is kept yet but the plan.
+    Name a new run. Nothing is saved for it yet but the plan.
 
-    The name alone goes to standard output: RUN=$(memory run start).
+    Only the name goes to standard output: RUN=$(memory run start).
     """
     id = call.engine.runs.new()
     plan = None if a["plan"] is None else draft("plan", a["plan"], a["agent"], run=id, project=call.project)
@@ -77,9 +77,9 @@ def start(call: Call, a: Given) -> Shown:
     return Shown(facts, id, [told, *map(notice, notices)])
 
 
-@command("run list", "Show runs, the latest activity first.", PAGE)
+@command("run list", "List runs, most recently active first.", PAGE)
 def list_(call: Call, a: Given) -> Shown:
-    """Show runs, the latest activity first."""
+    """List runs, most recently active first."""
     found, total = call.engine.runs.latest(a["limit"])
     facts = {"runs": [rows.numbers(one) for one in found], "total_runs": total}
     notes = [] if found else ["nothing is kept of any run; `memory run start` names one"]
@@ -89,12 +89,12 @@ def list_(call: Call, a: Given) -> Shown:
 
 @command(
     "run show [ID]",
-    "Show what a run found out, the latest first.",
+    "Show a run's findings, latest first.",
     PAGE,
-    Option("--kind KIND", "Only of a kind: discovery, insight, deadend, ..."),
+    Option("--kind KIND", "Only this kind: discovery, insight, deadend, ..."),
 )
 def show(call: Call, a: Given) -> Shown:
-    """Show what a run found out, the latest first, and how much there is by kind, by agent and of tool calls."""
+    """Show a run's findings, latest first, and how much there is by kind, by agent and of tool calls."""
     found = call.engine.runs.run(_named(call, a))
     recent = call.engine.documents.recent(scope(found.id, a["kind"]), min(a["limit"] + 1, MOST))
     memories, more = first(recent, a["limit"])
@@ -105,15 +105,15 @@ def show(call: Call, a: Given) -> Shown:
 
 @command(
     "run context [ID]",
-    "Show what a worker of a run should know.",
-    Option("--agent NAME", "The worker: its own discoveries are left out."),
-    Option("--tokens N", "Size at most.", takes=int),
+    "Show what a worker in a run should know.",
+    Option("--agent NAME", "The worker; its own discoveries are left out."),
+    Option("--tokens N", "Maximum size, in tokens.", takes=int),
 )
 def context(call: Call, a: Given) -> Shown:
     """
-    Show what a worker of a run should know, to be put before its prompt.
+    Show what a worker in a run should know; put it before the worker's prompt.
 
-    The plan, the latest feedback, ten discoveries and five dead ends. What agents brought back is fenced as data.
+    It has the plan, the latest feedback, ten discoveries and five dead ends. What agents brought back is fenced as data.
     """
     room = Room(agent=a["agent"]) if a["tokens"] is None else Room(agent=a["agent"], tokens=a["tokens"])
     name = _named(call, a)
@@ -126,7 +126,7 @@ def context(call: Call, a: Given) -> Shown:
 @command(
     "run export [ID]",
     "Write a run as JSON.",
-    Option("-o --output FILE", "Write to a file, which must not be there; else to stdout."),
+    Option("-o --output FILE", "Write to a file that does not exist yet; otherwise to stdout."),
 )
 def export(call: Call, a: Given) -> Shown:
     """Write a run with its tool calls as JSON; `memory run import` reads it back."""
@@ -142,9 +142,9 @@ def export(call: Call, a: Given) -> Shown:
     return Shown(facts, f"{text.amount(memories, calls)} in {printable(output)}", notes)
 
 
-@command("run import FILE|-", "Keep what an export of a run has.")
+@command("run import FILE|-", "Import a run from its export.")
 def import_(call: Call, a: Given) -> Shown:
-    """Keep what an export of a run has, under the same name. Nothing is kept twice: it may be repeated."""
+    """Import a run from its export, under the same name. Nothing is saved twice, so you may repeat it."""
     if isinstance(a["file"], bytes):
         found = transfer.imported(call.engine, a["file"], place="standard input")
     else:
@@ -157,12 +157,12 @@ def import_(call: Call, a: Given) -> Shown:
 
 @command(
     "run clear [ID]",
-    "Remove what a run found out, for good.",
+    "Permanently delete a run's findings.",
     Option("--calls", "Also its tool calls."),
-    Option("--all", "Of all runs."),
+    Option("--all", "All runs."),
 )
 def clear(call: Call, a: Given) -> Shown:
-    """Remove what a run found out, for good, and nothing else. It has to be named, or --all."""
+    """Permanently delete a run's findings, and nothing else. Name the run, or give --all."""
     if a["all"] == bool(a["id"] and a["id"].strip()):
         why = "either one run is cleared or all of them" if a["all"] else "no run is named"
         raise Invalid(why, hint="Name it, or give --all.")
