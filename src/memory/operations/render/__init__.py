@@ -1,1 +1,1 @@
-"""How results look: dictionaries for programs, text for people. The one layer that makes either."""
+"""How results look: dictionaries for programs, text for people and agents. No other layer makes them."""

@@ -1,4 +1,4 @@
-"""Results that are about vectors, as the dictionaries that become JSON."""
+"""Results about vectors, settings and state, as dictionaries that become JSON."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def adopted(
     file: str, found: Adoption, rows: Sequence[Change], *, config: Config, dry_run: bool, asked: Asked
 ) -> dict[str, Any]:
     """
-    What became of a foreign settings file.
+    The result of importing another program's settings file.
 
     Args:
         rows: What is written: its own settings, and what another provider makes of the model's.
@@ -95,7 +95,7 @@ GENERATION = "id:number provider=space.provider model=space.model recipe=space.r
 
 
 def _sent(today: Sequence[Call]) -> dict[str, Any]:
-    """What requests to servers came to."""
+    """The sums of requests to servers."""
     sent = [call for call in today if call.host]
     return {
         "calls": sum(call.calls for call in sent),

@@ -1,4 +1,4 @@
-"""What is about the memory itself, as text for a person: its state, vectors, searches as numbers, bars and a plot."""
+"""The memory itself as text for a person: its state, its vectors, and its searches as numbers, bars and a plot."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _sums(found: Sequence[Call]) -> tuple[str, ...]:
 
 
 def doctor(findings: Sequence[Finding]) -> str:
-    """A line for what was looked at, what would mend it below."""
+    """A line for each check, and below it how to repair what failed."""
     lines = []
     for found in findings:
         mark = "mended" if found.mended else "ok" if found.well else "amiss"
@@ -140,7 +140,7 @@ def doctor(findings: Sequence[Finding]) -> str:
 def statistics(found: Statistics, width: int) -> str:
     """
     Args:
-        width: Columns there are, at least `memory.operations.render.text.NARROWEST`.
+        width: The columns of the terminal, at least `memory.operations.render.text.NARROWEST`.
     """
     if found.since is None:
         return ""
@@ -184,13 +184,13 @@ def _tiers(tiers: Sequence[OfTier], width: int) -> list[str]:
 
 
 def _bar(share: float, columns: int) -> str:
-    """In eighths of a column, one at least."""
+    """A bar in eighths of a column, at least one."""
     eighths = max(1, round(share * columns * 8))
     return "█" * (eighths // 8) + ACROSS[eighths % 8].rstrip()
 
 
 def _plot(times: Sequence[Bin], width: int) -> list[str]:
-    """Columns as high as there are searches in each bin, over a logarithmic axis."""
+    """A histogram: the searches in each bin, over a logarithmic axis."""
     most = max(one.searches for one in times)
     label = len(f"{most:,}")
     wide = max(1, min(WIDEST, (width - label - 3) // len(times)))
@@ -206,7 +206,7 @@ def _plot(times: Sequence[Bin], width: int) -> list[str]:
 
 
 def _axis(times: Sequence[Bin], wide: int) -> str:
-    """What the marks of the decades say, as far as there is room."""
+    """Labels for the marks of the decades, where there is room."""
     line = ""
     for place in range(0, len(times), BINS):
         if len(line) < max(1, place * wide):
@@ -216,7 +216,7 @@ def _axis(times: Sequence[Bin], wide: int) -> str:
 
 
 def _types(types: Sequence[OfType], width: int) -> list[str]:
-    """A table; where a name and its numbers do not fit into a line, they take two."""
+    """A table; a name and its numbers take two lines if they do not fit into one."""
     rows = [_numbers(type) for type in types]
     widths = [max(map(len, column)) for column in zip(HEADS, *rows, strict=True)]
     names = [_cut(escape_controls(type.name), width) for type in types]

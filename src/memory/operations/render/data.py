@@ -1,7 +1,7 @@
 """
 Results as JSON values.
 
-Every document says its `schema`, name and version: within a version fields are added, never taken away or changed.
+Every document says its `schema`, name and version: within a version fields are added, never removed or changed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def row(thing: object, fields: str) -> dict[str, Any]:
 
 @cache
 def parsed(fields: str) -> tuple[tuple[str, str, str], ...]:
-    """Of each field its name, its attribute and its shape: the language of `row`, of schemas and of empty answers."""
+    """The name, attribute and shape of each field: the language of `row`, of schemas and of empty answers."""
     found = []
     for field in fields.split():
         place, _, shape = field.partition(":")
@@ -57,7 +57,7 @@ def parsed(fields: str) -> tuple[tuple[str, str, str], ...]:
 
 @cache
 def _readers(fields: str) -> tuple[tuple[str, Callable[[object], Any], Callable[[Any], Any]], ...]:
-    """Of each field its name, how its attribute is read, and how that becomes a value."""
+    """For each field its name, how its attribute is read, and how that becomes a value."""
     return tuple(
         (name, attrgetter(attribute), _VALUES.get(shape.rstrip("?"), _same))
         for name, attribute, shape in parsed(fields)
@@ -67,7 +67,7 @@ def _readers(fields: str) -> tuple[tuple[str, Callable[[object], Any], Callable[
 def _text(value: object) -> str | None:
     """
     Raises:
-        TypeError: It is a number, whose shape was not named.
+        TypeError: It is a number without a named shape.
     """
     if type(value) is str or value is None:  # nearly always
         return value
@@ -169,7 +169,7 @@ def _revision(revision: Revision) -> dict[str, Any]:
 
 
 def exported(found: Exported) -> dict[str, Any]:
-    """A line of an export: everything that is known of a memory, and no number of this database."""
+    """A line of an export: all of a memory, without numbers of this database."""
     history = [
         {"replaced_at": iso(revision.replaced_at), **_portable(revision.memory), "body": revision.body}
         for revision in found.history
@@ -212,7 +212,7 @@ def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:
 
 
 def headings(found: Answer, hit: Hit) -> tuple[str, ...]:
-    """Those above what a hit shows: of its section where sections were asked for, else of its chunk."""
+    """The headings above a hit: of its section if sections were asked for, else of its chunk."""
     return hit.chunk.section if found.query.granularity is Granularity.MEDIUM else hit.chunk.header_path
 
 

@@ -1,6 +1,6 @@
 """
-What an agent reads: what is recalled, fenced as data, with who said it, when and where, and enough to go on from; and hints
-that name tools where a person has commands.
+What an agent reads: recalled text, fenced as data, with its author, time and place, and ids to read on; and hints that name
+tools where a person has commands.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def answer(found: Answer, *, elsewhere: str) -> str:
 
 
 def headline(found: Answer) -> str:
-    """What was found, how far the search went and what that is worth, a sentence."""
+    """One sentence: what was found, how far the search went and how much that is worth."""
     how = f"tier {found.tier}" + (f": {found.verdict.why}" if found.verdict else "")
     if not found.found:
         return f"0 memories found ({how})."
@@ -68,7 +68,7 @@ def _hit(hit: Hit, above: Sequence[str]) -> str:
 
 
 def _says_no_more(hit: Hit) -> bool:
-    """Whether the passage is the beginning of the body that stands there as `what` already."""
+    """Whether the passage is the beginning of the body, which `what` shows already."""
     return hit.memory.kind != "note" and len(hit.text) <= WHAT_OF_BODY and hit.text.strip() in hit.memory.what
 
 
@@ -83,7 +83,7 @@ def context(found: Context, *, project: str | None, empty: str) -> str:
 
 
 def beside(more: int, said: tuple[Notice, ...], *, project: str | None, some: str = "further ") -> str:
-    """What stands after the text of a context: how much more there is, and what should be known."""
+    """What follows the text of a context: how much more there is, and notices."""
     where = f" of {project}" if project else ""
     lines = [f"{more:,} {some}{'memory' if more == 1 else 'memories'}{where}: search for them."] if more else []
     return "".join(f"{line}\n" for line in (*lines, *notices(said)))
@@ -108,7 +108,7 @@ def details(found: Details, part: str, *, start: int = 0, rest: int = 0) -> str:
 def saved(result: Saved, *, instead: Memory | None = None) -> str:
     """
     Args:
-        instead: The memory whose place it takes.
+        instead: The memory that it replaces.
     """
     memory = result.memory
     done = "Already kept, nothing was written" if result.known else "Kept"
@@ -128,7 +128,7 @@ def notices(found: tuple[Notice, ...]) -> list[str]:
 
 
 def escape_all(value: Any) -> Any:
-    """JSON in which no text holds a character that nobody would see; see `memory.text.display.escape_invisible`."""
+    """JSON without invisible characters in its texts; see `memory.text.display.escape_invisible`."""
     match value:
         case str():
             return escape_invisible(value)
@@ -163,7 +163,7 @@ _COMMAND = re.compile(r"`memory (([a-z]+(?: [a-z]+)?)[^`]*)`")
 
 
 def for_agents(text: str) -> str:
-    """A sentence in which tools that are served stand for commands; another command is said to be one."""
+    """A sentence with commands replaced by tools that are served; other commands are marked as for the user."""
     served = SERVED.get()
 
     def told(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Results as a person reads them: plain lines, colour where the terminal takes it."""
+"""Results as a person reads them: plain lines, with colour if the terminal supports it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TOLD = {
     Outcome.NOTHING_RELEVANT: "nothing that is saved seems to fit; these are the nearest",
     Outcome.DEGRADED: "better memories may be missing",
 }
-"""What is said of hits that may not be an answer."""
+"""What to say about hits that may not be an answer."""
 
 
 def verdict(found: Answer) -> str:
@@ -91,12 +91,12 @@ def _hit(hit: Hit, rank: int, above: Sequence[str], *, fine: bool, explain: bool
 
 
 def _speaks_for_body(memory: Memory) -> bool:
-    """Whether its `what` is the beginning of its body: then the passage says more."""
+    """Whether `what` is only the beginning of the body: then the passage says more."""
     return memory.kind != "note" and len(memory.what) == min(WHAT_OF_BODY, memory.body_size)
 
 
 def _without_heading(text: str, shown: Sequence[str]) -> str:
-    """A passage without its first line, if that is a heading that was shown already."""
+    """A passage without its first line, if that is a heading that is shown already."""
     first, _, rest = text.lstrip("\ufeff \t\n").partition("\n")
     return rest if first.startswith("#") and first.strip("# ") in shown else text
 
@@ -113,7 +113,7 @@ def _headline(memory: Memory) -> str:
 
 
 def _beginning(text: str) -> str:
-    """Of a text that stands for a title that is missing."""
+    """The beginning of a text, in place of a missing title."""
     first = " ".join(text.split())
     if len(first) <= TITLE:
         return first
@@ -140,7 +140,7 @@ def _indented(text: str, lines: int = LINES) -> list[str]:
 
 
 def explanation(found: Answer) -> str:
-    """Why: the words and what they are worth, what the gate said, and where the time went."""
+    """Why: the words and their weights, the verdict of the gate, and where the time went."""
     lines = ["Terms (what the keyword leg looked for)"]
     for term in found.terms:
         sort = "beginning of words" if term.prefix else "pair of characters" if term.gram else ""
@@ -185,7 +185,7 @@ def details(found: Details) -> str:
 
 
 def _history(found: Details) -> list[str]:
-    """Of each revision, latest first, what differs from the one that came after it."""
+    """For each revision, latest first, how it differs from the next one."""
     said = [(found.memory, found.body)] + [(revision.memory, revision.body) for revision in found.history]
     lines = []
     for revision, after, before in zip(found.history, said, said[1:], strict=False):
@@ -221,10 +221,10 @@ def counted(number: int, one: str, several: str = "") -> str:
 
 def table(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
     """
-    Lines of columns, without those that are empty.
+    Lines of columns, without empty columns.
 
     Args:
-        right: Columns whose cells stand on the right, from 0.
+        right: Columns that are aligned to the right, from 0.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
@@ -262,7 +262,7 @@ def short_row(memory: Memory) -> tuple[str, ...]:
 
 
 def first(found: Iterable[Item], limit: int) -> tuple[list[Item], str]:
-    """Of what was looked up with one more than is shown, what is shown, and a sentence if that may not be all."""
+    """The first items of a list that was read with one more than is shown, and a sentence if there may be more."""
     items = list(found)
     if len(items) > limit:
         return items[:limit], f"there are more than {limit:,}; -n shows them"

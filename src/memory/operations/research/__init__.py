@@ -37,8 +37,8 @@ class ResearchMemory:
         ...     memory.search_memories("do readers block")[0]["content"]
         ...     prompt = memory.build_worker_context(agent="worker-2") + task
 
-    Rows are dictionaries with the documented fields, see `memory.operations.research.rows`. Nothing is read of other runs unless
-    `query_id` says so: another run's, or None for all. Safe to use from several threads, and beside other processes.
+    Rows are dictionaries with the documented fields, see `memory.operations.research.rows`. Other runs are read only if
+    `query_id` says so: another run's name, or None for all. Safe to use from several threads and several processes.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class ResearchMemory:
     ) -> None:
         """
         Args:
-            query_id: The run; None is that of the settings (`research.run`), else a new one.
-            engine: None opens the user's, and closes it in the end.
-            source: The program that keeps, e.g. "my-researcher".
-            project: The project that what is kept belongs to.
+            query_id: The run; None takes the run of the settings (`research.run`), or else a new one.
+            engine: None opens the user's memory and closes it at the end.
+            source: The program that saves, e.g. "my-researcher".
+            project: The project that saved memories belong to.
 
         Raises:
-            Invalid: No run has such a name; or it has the form of a secret.
+            Invalid: It is not a valid name for a run, or it looks like a secret.
             ConfigError, StoreError: See `Engine.open`.
         """
         name = None if query_id is None else checked_name("query_id", query_id)
@@ -78,17 +78,17 @@ class ResearchMemory:
         self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None = None
     ) -> int:
         """
-        Keep what an agent found; its id (CAP C19).
+        Save what an agent found; returns its id (CAP C19).
 
-        The same of the same agent is not kept twice: the id then is the one that is known. Feedback always takes the
-        place of what its author said before (CAP C15).
+        The same text of the same agent is not saved twice: then the id of the known memory is returned. Feedback always
+        replaces what its author said before (CAP C15).
 
         Args:
             memory_type: One of the seven.
 
         Raises:
             Invalid: No such type, no content or no author, or more than 500,000 characters.
-            StoreBusy, StoreFull: Nothing was kept.
+            StoreBusy, StoreFull: Nothing was saved.
         """
         return _kept(self.engine.save(self._draft(memory_type, content, created_by, metadata)))
 
@@ -96,10 +96,10 @@ class ResearchMemory:
         self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None = None
     ) -> int:
         """
-        Keep it in place of what the same agent said last of this type in this run; its id (CAP C21).
+        Replace what the same agent saved last of this type in this run; returns the id (CAP C21).
 
-        One transaction: of two who write at once, the second finds the first one's. What was said before is in its
-        history (`Engine.details`).
+        This is one transaction: of two concurrent writers the second sees what the first wrote. The earlier text is in
+        the history (`Engine.details`).
 
         Raises:
             Invalid, StoreBusy, StoreFull: See `store_memory`.
@@ -122,19 +122,19 @@ class ResearchMemory:
         mode: str | None = None,
     ) -> list[dict[str, Any]]:
         """
-        What is near a question, by words or meaning, best first (CAP C22), filled up to the limit (CAP A43).
+        Find memories by words or meaning, best first (CAP C22), filled up to the limit (CAP A43).
 
         Args:
-            limit: 1..10,000; it counts what is of the run and the type.
+            limit: 1..10,000; it counts memories of the run and the type.
             query_id: None searches all runs.
-            mode: "vector" ranks by distance alone, as documented; None does as configured: keywords first, vectors if
-                those are not enough.
+            mode: "vector" ranks by distance alone, as documented; None takes the configured mode: keywords first,
+                vectors if those are not enough.
 
         Returns:
             Rows with `relevance`, `similarity`, `distance` and `topup`, see `memory.operations.research.rows.found`.
 
         Raises:
-            Invalid: The query is blank or too long, or no such type, limit or mode.
+            Invalid: The query is blank or too long, or the type, limit or mode is not valid.
             EmbedError, SpaceMismatch: Only in mode "vector" or "hybrid".
         """
         chosen = self.engine.config.search.mode if mode is None else mode
@@ -146,7 +146,7 @@ class ResearchMemory:
         return [rows.found(hit, bodies[hit.memory.id]) for hit in answer.hits if hit.memory.id in bodies]
 
     def get_memories_by_type(self, memory_type: str, query_id: Which = THIS, limit: int = MOST) -> list[dict[str, Any]]:
-        """All of a type, last said first (CAP C24, X36)."""
+        """All memories of a type, most recently updated first (CAP C24, X36)."""
         found = memories.latest(self.engine, self._run(query_id), memory_type, limit)
         return [rows.documented(document.memory, document.body) for document in found]
 
@@ -160,14 +160,14 @@ class ResearchMemory:
         return self.get_memories_by_type(Kind.DEADEND, query_id)
 
     def get_feedback(self, query_id: Which = THIS) -> list[dict[str, Any]]:
-        """One row of each who gave some."""
+        """One row for each author of feedback."""
         return self.get_memories_by_type(Kind.FEEDBACK, query_id)
 
     def get_plan(self, query_id: Which = THIS) -> list[dict[str, Any]]:
         return self.get_memories_by_type(Kind.PLAN, query_id)
 
     def get_context(self, query_id: Which = THIS) -> list[dict[str, Any]]:
-        """Background information: what was kept as `context`."""
+        """Background information: what was saved as `context`."""
         return self.get_memories_by_type(Kind.CONTEXT, query_id)
 
     def build_worker_context(
@@ -177,18 +177,18 @@ class ResearchMemory:
         What a worker should know, as the beginning of its prompt (CAP C35); see `memory.operations.research.briefing`.
 
         Args:
-            agent: The worker: its own discoveries are left out.
-            discoveries, deadends: The latest, so many at most.
-            tokens: Size at most, estimated, from 300.
+            agent: The worker; its own discoveries are left out.
+            discoveries, deadends: How many of the latest, at most.
+            tokens: Maximum size, estimated, from 300.
 
         Raises:
-            Invalid: One of the numbers is none.
+            Invalid: One of the numbers is not valid.
         """
         return briefing.briefing(self.engine, self.query_id, Room(agent, discoveries, deadends, tokens)).text
 
     def get_embedding(self, text: str) -> list[float]:
         """
-        The vector of a text by the configured model, of length 1 (CAP C45).
+        The vector of a text by the configured model, normalized to length 1 (CAP C45).
 
         Raises:
             EmbedError: There is no model, or it cannot be used.
@@ -199,7 +199,7 @@ class ResearchMemory:
         return [float(value) for value in found]
 
     def statistics(self, query_id: str | Here = THIS) -> dict[str, Any]:
-        """How much there is of a run, by type and by agent; of one that is not there, zeros."""
+        """How much there is of a run, by type and by agent; zeros if there is no such run."""
         run = self.query_id if query_id is THIS else checked_name("query_id", query_id)
         try:
             return rows.statistics(self.engine.runs.run(run), run)
@@ -208,14 +208,14 @@ class ResearchMemory:
 
     def clear(self, query_id: Which = THIS, *, all: bool = False, calls: bool = False) -> Cleared:
         """
-        Remove what a run found out, for good, and nothing of any other kind (CAP C26, X34); how much that was.
+        Permanently delete a run's findings, and nothing of any other kind (CAP C26, X34); returns how many.
 
         Args:
-            all: Of all runs. Only this takes more than one.
-            calls: Also the tool calls.
+            all: Clear all runs. Nothing else clears more than one.
+            calls: Delete the tool calls too.
 
         Raises:
-            Invalid: It does not say whether one run is meant or all.
+            Invalid: It is not clear whether one run is meant or all.
         """
         if all is True and isinstance(query_id, str):
             raise Invalid("either one run is cleared or all of them")
@@ -234,15 +234,15 @@ class ResearchMemory:
         self, agent_name: str, tool_type: str, tool_name: str, parameters: Json, result: Json, success: int
     ) -> int:
         """
-        Keep that a tool was used; its id (CAP C10). What is too long of the result is cut, and says so.
+        Record a tool call; returns its id (CAP C10). A result that is too long is cut, with a mark that says so.
 
         Args:
             tool_type: "builtin", "http" or "mcp".
-            parameters, result: Text as it is; anything else as JSON.
+            parameters, result: Text is saved as it is, anything else as JSON.
             success: True or False, 1 or 0.
 
         Raises:
-            Invalid: One of them is no such thing.
+            Invalid: One of them is not valid.
         """
         logged = self.engine.runs.log(
             run=self.query_id,
@@ -257,14 +257,14 @@ class ResearchMemory:
         return logged.id
 
     def get_tool_calls(self, query_id: Which = THIS, agent_name: str | None = None) -> list[dict[str, Any]]:
-        """Tools that were used, first one first; None takes those of all runs, and of none."""
+        """Tool calls, oldest first; None takes those of all runs, and those of no run."""
         return [rows.call(*one) for one in self.engine.runs.calls(self._run(query_id), agent=agent_name)]
 
     # Files ---------------------------------------------------------------
 
     def export_to_json(self, path: str | Path) -> None:
         """
-        Write the run to a file, in place of what is there: all of it, or nothing changes (CAP C41).
+        Write the run to a file and replace what is there: either all of it, or nothing changes (CAP C41).
 
         Raises:
             Invalid: It cannot be written.
@@ -273,17 +273,17 @@ class ResearchMemory:
 
     def import_from_json(self, path: str | Path) -> Imported:
         """
-        Keep what such a file has, in the runs that it names; what is there already is not kept again.
+        Import such a file into the runs that it names; what is there already is not saved again.
 
         Raises:
-            Invalid: It is no such file; the sentence names the place, and nothing was kept.
+            Invalid: It is not such a file; the message names the place, and nothing was saved.
         """
         return transfer.import_from_json(self.engine, path)
 
     # The end -------------------------------------------------------------
 
     def close(self) -> None:
-        """Write the export that the setting `research.export_memories` wants, and close the engine that was opened."""
+        """Write the export if the setting `research.export_memories` is on, and close the engine if this opened it."""
         if self._closed:
             return
         self._closed = True

@@ -2,7 +2,7 @@
 What a worker should know before it begins, as the beginning of its prompt (CAP C35).
 
 Plan and feedback are what the run asks of its workers, so they stand there as directions. Discoveries and dead ends are
-what agents brought back from elsewhere: they are fenced as data. Nothing that a memory says can pass for a line of ours.
+what agents brought back from elsewhere, so they are fenced as data. No text of a memory can pass for a line of the frame.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ END = "========== END CONTEXT =========="
 
 _OURS = re.compile(r"(?m)^(?=[^\w\n]*(?:[=＝═]{5}|[<＜]{3}|[>＞]{3}|[📋👁🔍⚠]))")
 """
-The beginning of a line that could be taken for one of the frame's: also behind signs, for there are some that nobody
-sees, and of letters that look like its own.
+The beginning of a line that could be taken for one of the frame: also after other characters, since some are
+invisible, and with letters that look like those of the frame.
 """
 
 LEAST = 300  # tokens: the frame, and room for something in it
@@ -51,12 +51,12 @@ class Room:
     What may be in it.
 
     Attributes:
-        agent: Whose own discoveries are left out: it knows them.
-        discoveries, deadends: The latest, so many at most; 0 leaves them out.
-        tokens: Size at most, estimated (`memory.text.tokens`).
+        agent: The worker, whose own discoveries are left out: it knows them.
+        discoveries, deadends: How many of the latest, at most; 0 leaves them out.
+        tokens: Maximum size, estimated (`memory.text.tokens`).
 
     Raises:
-        Invalid: There would be no room.
+        Invalid: A number is not valid, or there would be no room.
     """
 
     agent: str | None = None
@@ -74,8 +74,8 @@ class Room:
 class Briefing(NamedTuple):
     """
     Attributes:
-        text: The whole, with its frame; also if nothing is in it.
-        tokens: Its size, estimated; never over what was allowed.
+        text: The whole text with its frame, even if nothing is in it.
+        tokens: Its estimated size; never more than allowed.
         memories: Those in it, in reading order.
         omitted: Discoveries and dead ends that did not fit; the text says so too.
     """
@@ -87,7 +87,7 @@ class Briefing(NamedTuple):
 
 
 def briefing(engine: Engine, run: str, room: Room = Room()) -> Briefing:
-    """The newest plan, the newest feedback, the latest discoveries and dead ends of a run, within a number of tokens."""
+    """The latest plan, feedback, discoveries and dead ends of a run, within a token budget."""
     left = room.tokens - _FRAME
     taken: list[Memory] = []
     blocks: list[str] = []
@@ -119,7 +119,7 @@ def _of_others(engine: Engine, run: str, agent: str | None) -> Iterator[Document
 
 
 def _fitting(found: Iterable[Document], left: int) -> tuple[list[Document], int, int]:
-    """Those that fit, how many do not, and the room that is left; a long one is passed over, not cut."""
+    """Those that fit, how many do not, and the room that is left; one that is too long is skipped, not cut."""
     taken: list[Document] = []
     passed = 0
     for document in found:
@@ -132,7 +132,7 @@ def _fitting(found: Iterable[Document], left: int) -> tuple[list[Document], int,
 
 
 def _direction(document: Document, room: int) -> str:
-    """A plan, or feedback, of at most so many tokens."""
+    """A plan or feedback, cut to a number of tokens."""
     text = _OURS.sub("> ", "\n".join(escape_invisible(document.body.strip()).splitlines()))
     if INSTRUCTIONS in document.memory.flags:
         text = f"{MARK}\n{text}"
@@ -146,7 +146,7 @@ def _direction(document: Document, room: int) -> str:
 
 
 def _item(document: Document) -> str:
-    """A point of a list; what is not its first line is indented, so that it begins no other."""
+    """A list item; all lines but the first are indented, so that none can pass for another item."""
     mark = f"{MARK} " if INSTRUCTIONS in document.memory.flags else ""
     return "\n  ".join(f"- {mark}{escape_invisible(document.body.strip())}".splitlines())
 
@@ -158,4 +158,4 @@ def _omitted(discoveries: int, deadends: int) -> str:
 
 
 _FRAME = sum(map(tokens, (BEGIN, PLAN, FEEDBACK, DISCOVERIES, DEADENDS, END, WIDEST, _omitted(10_000, 10_000))))
-"""What is there beside what memories say."""
+"""Size of all that is not the text of a memory, in tokens."""

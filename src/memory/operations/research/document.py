@@ -1,4 +1,4 @@
-"""The documented file of a run (CAP C41), read and checked before anything of it is kept."""
+"""The documented file of a run (CAP C41), read and checked before anything of it is saved."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ LAST = 253_402_300_799  # seconds: the last one of the year 9999
 
 class RunFile(NamedTuple):
     """
-    What stands in a file. It has no uids: they are made of what is said, so that they are the same each time.
+    What a file contains. It has no uids: they are computed from the content, so that they are the same each time.
 
     Attributes:
-        runs: Those of its memories and calls, by name.
-        memories: None of them twice; `repeated` is how many more the file had.
+        runs: The runs of its memories and calls, by name.
+        memories: Without duplicates; `repeated` is how many duplicates the file had.
     """
 
     runs: tuple[str, ...]
@@ -45,7 +45,7 @@ class RunFile(NamedTuple):
 
 
 def said(memory: Memory, body: str) -> Hashable:
-    """What makes a memory the same as another; when it was said only of kinds that may be kept twice."""
+    """What makes two memories the same; the time counts only for kinds that may be saved twice."""
     second = unix(memory.updated_at) if RULES[memory.kind].repeats else None
     return (memory.kind, memory.query_id, memory.agent_id, body, second)
 
@@ -53,7 +53,7 @@ def said(memory: Memory, body: str) -> Hashable:
 def document(engine: Engine, content: bytes, *, place: str) -> RunFile:
     """
     Raises:
-        Invalid: It is no such file; the sentence begins with `place` and names the place in it.
+        Invalid: It is not such a file; the message begins with `place` and names the place in it.
     """
     with _at(place):
         values = _object(_json(content))
@@ -82,7 +82,7 @@ def document(engine: Engine, content: bytes, *, place: str) -> RunFile:
 
 @contextmanager
 def _at(place: str) -> Generator[None]:
-    """Begins an error with the place."""
+    """Put the place before the message of an error."""
     try:
         yield
     except Invalid as error:
@@ -95,10 +95,10 @@ def _uid(*said: object) -> str:
 
 def _memory(engine: Engine, values: Mapping[str, Any], usual: object) -> tuple[Draft, Memory, Hashable]:
     """
-    A memory without its uid, and what it said before secrets were taken out.
+    A memory without its uid, and what identifies it, from before secrets were removed.
 
     Args:
-        usual: The run of what names none itself.
+        usual: The run of a memory that names none itself.
     """
     run, content, author = _run(values, usual), _text(values, "content"), _text(values, "created_by")
     metadata = _metadata(values.get("metadata"))
@@ -124,7 +124,7 @@ def _memory(engine: Engine, values: Mapping[str, Any], usual: object) -> tuple[D
 
 
 def _call(values: Mapping[str, Any], usual: object) -> ToolCall:
-    """A call without its uid, as it stands there."""
+    """A call without its uid, as in the file."""
     success = values.get("success")
     if not isinstance(success, int) or success not in {0, 1}:
         raise Invalid(f"success is 1 or 0, not {clipped_repr(success)}")

@@ -1,4 +1,4 @@
-"""The memories of a run as the engine takes and gives them: drafts and scopes, what was said last, all there is."""
+"""The memories of a run: how they become drafts, which scope they are in, and how they are read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 LIMIT = 10
-"""Hits of a search unless somebody says another number (CAP C28)."""
+"""The default number of hits (CAP C28)."""
 
 
 class Here(Enum):
@@ -33,7 +33,7 @@ class Here(Enum):
 THIS = Here.RUN
 
 Which: TypeAlias = "str | Literal[Here.RUN] | None"
-"""A run; None is all of them, and is never meant by leaving it out."""
+"""A run; None means all runs, and is never the default."""
 
 
 def draft(
@@ -50,10 +50,10 @@ def draft(
     What an agent found, as a draft.
 
     Args:
-        metadata: A `query_id` in it is left out: the run says it (CAP X35).
+        metadata: A `query_id` in it is dropped: the run has it (CAP X35).
 
     Raises:
-        Invalid: No such type, no content, no author, or the metadata name another run.
+        Invalid: The type is unknown, content or author is missing, or the metadata name another run.
     """
     if metadata is not None and not isinstance(metadata, Mapping):
         raise Invalid(f"metadata must be values by name, not {clipped_repr(metadata)}")
@@ -79,7 +79,7 @@ def draft(
 
 def scope(run: str | None, memory_type: str | None = None) -> Scope:
     """
-    What a run found out, all of it or of one type.
+    The findings of a run, of all types or of one.
 
     Args:
         run: None takes all runs.
@@ -93,10 +93,10 @@ def scope(run: str | None, memory_type: str | None = None) -> Scope:
 
 def research_kind(name: str) -> Kind:
     """
-    One of the seven kinds, by its name; a plural is taken too.
+    One of the seven kinds by its name; plurals are accepted.
 
     Raises:
-        Invalid: There is none of this name, or it belongs to no run.
+        Invalid: There is no kind of this name, or it does not belong to runs.
     """
     check_text("the type", name, NAME_LIMIT)
     if (found := named_kind(name, RESEARCH_KINDS)) in RESEARCH_KINDS:
@@ -106,7 +106,7 @@ def research_kind(name: str) -> Kind:
 
 def latest(engine: Engine, run: str | None, memory_type: str | None = None, limit: int = MOST) -> list[Document]:
     """
-    What was said last, first.
+    Memories, most recently updated first.
 
     Args:
         run: None takes all runs.
@@ -119,7 +119,7 @@ def latest(engine: Engine, run: str | None, memory_type: str | None = None, limi
 
 
 def every(engine: Engine, run: str, memory_type: str | None = None, *, at_once: int = MOST) -> Iterator[Document]:
-    """All of a run, last said first, read so many at once."""
+    """All memories of a run, most recently updated first, read in pages."""
     where = scope(run, memory_type)
     page = engine.documents.recent(where, at_once)
     while page:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "OPERATIONS"]
 
 LEADER = "lead_coordinator"
-"""Who writes the plan of a run unless somebody else is named."""
+"""The default author of a run's plan."""
 
 
 def _named(call: Call, a: Given) -> str:

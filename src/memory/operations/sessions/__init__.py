@@ -36,14 +36,14 @@ class SessionMemory(Session):
         ...     memory.search_reports_specific_chunks("why do connections fail")["results"]
 
     Every tool answers an envelope: `success`, `error` (a documented name, see `memory.operations.sessions.errors`), `message`, and
-    its own fields, which are there whatever happened. Safe to use from several threads.
+    its own fields, which are always there. Safe to use from several threads.
     """
 
     def get_search_statistics(self) -> dict[str, Any]:
         """
-        What the remembered searches took, of the engine as a whole (CAP A53); times in seconds, rates 0..1.
+        How long the searches of the whole engine took (CAP A53); times in seconds, rates 0..1.
 
-        `by_type` has the same for each type, such as "search_fine_report"; `tiers` the share of each tier.
+        `by_type` has the same for each type, such as "search_fine_report"; `tiers` has the share of each tier.
         """
         found = self.engine.searches.statistics()
         tiers = {tier.name: tier.share for tier in found.tiers}
@@ -121,7 +121,7 @@ class SessionMemory(Session):
 
 
 def __getattr__(name: str) -> Any:
-    """What only programs of their own use is imported when they do."""
+    """Import what only other programs use when they use it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from memory.operations.sessions import timing

@@ -1,4 +1,4 @@
-"""What is asked to be kept or looked for, as the engine takes it: names, filters, drafts."""
+"""Arguments of session tools as the engine takes them: names, filters, drafts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from memory.schema.draft import Draft
 
 ORCHESTRATOR = "main-orchestrator"
-"""Who writes the context and the prompts of a session unless somebody else is named (CAP D9, X26)."""
+"""The default author of the context and the prompts of a session (CAP D9, X26)."""
 
 VERBATIM = (Kind.SESSION_CONTEXT, Kind.INPUT_PROMPT)
 
 
 class Filter(NamedTuple):
-    """Who, in which session, iteration and task; None does not restrict."""
+    """Author, session, iteration, task and category; None does not restrict."""
 
     agent_id: Name = None
     session_id: Name = None
@@ -30,10 +30,10 @@ class Filter(NamedTuple):
 
     def fields(self) -> dict[str, str | int]:
         """
-        What restricts, as it is understood.
+        The fields that restrict, as the engine takes them.
 
         Raises:
-            Invalid: The iteration is none, or a name is no text.
+            Invalid: The iteration is not valid, or a name is not text.
         """
         values: dict[str, str | int | None] = {
             name: iteration(value) if name == "session_iter" else named(name, value)
@@ -62,10 +62,10 @@ _FIELDS = {
 
 def named(field: str, value: object) -> str | None:
     """
-    A name as it is kept, without blanks around it; blank ones count as left out, as programs pass them for nothing.
+    A name as it is saved, without blanks around it. A blank name counts as none: programs pass it for that.
 
     Raises:
-        Invalid: It is no text, or none that could be a name.
+        Invalid: It is not text, or cannot be a name.
     """
     if value is None:
         return None
@@ -78,7 +78,7 @@ def needed(field: str, value: object) -> str:
     A name that must be given.
 
     Raises:
-        Invalid: It is blank, or none.
+        Invalid: It is missing or blank.
     """
     if (name := named(field, value)) is None:
         raise Invalid(f"{field} is blank")
@@ -95,13 +95,13 @@ def draft(
     source: str | None = None,
 ) -> Draft:
     """
-    A draft of a session kind. What a person or a program leaves out gets the documented default.
+    A draft of a session kind, with the documented defaults.
 
     Args:
-        title: None takes the first heading of the text, of kinds that are documents.
+        title: None takes the first heading of the text, for kinds that are documents.
 
     Raises:
-        Invalid: A value that is none, what the kind demands is missing, or the kind belongs to no session.
+        Invalid: A value is not valid, a field that the kind requires is missing, or the kind belongs to no session.
     """
     from memory.schema.draft import Draft, article  # with titles 2 ms of a command that only shows
     from memory.text.outline import title as titled

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memory.operations.sessions.errors import Doing, SessionError
 
 Envelope: TypeAlias = "dict[str, Any]"
-"""JSON, as CAP D9 to D38 have it; more fields may come."""
+"""JSON as in CAP D9 to D38; fields may be added."""
 
 Iteration: TypeAlias = "int | str | None"
 """Of a session: 1, "1" or "v1"."""
@@ -72,13 +72,13 @@ BY_CATEGORY = (
     CONTENT,
     Parameter("category", "string", "What it is about; default general."),
 )
-"""What is given of what is kept."""
+"""Parameters of the tools that save."""
 
 PLACE = (OF_AGENT, OF_SESSION, NUMBER, OF_TASK)
 CATEGORY = (OF_AGENT, Parameter("category", "string", "Only in this category."))
 IN_SESSION = (SESSION, NUMBER, limit(5), LATEST)
 FACTS = (Parameter("query", "string", "What to look for; omit for the latest."), *PLACE, limit(10), THRESHOLD)
-"""What a search is narrowed by."""
+"""Parameters of the tools that search."""
 
 STORED = (
     "memory_id:number? memory_type:text? agent_id:text? session_id:text? content_hash:text? chunks_created:number? "
@@ -110,9 +110,9 @@ class Session:
     ) -> None:
         """
         Args:
-            source: The program that keeps, e.g. "claude-code".
-            project: The project that what is kept belongs to.
-            folder: Where documents may be written; None is as configured (`documents`).
+            source: The program that saves, e.g. "claude-code".
+            project: The project that saved memories belong to.
+            folder: Where documents may be written; None takes the setting `documents`.
             raises: Raise a `memory.operations.sessions.errors.SessionError` instead of answering an error.
         """
         self._engine, self._raises = engine, raises
@@ -149,8 +149,8 @@ def tool(
     the first paragraph of its docstring is what agents are told.
 
     Args:
-        fields: What it promises, see `memory.operations.arguments.record`.
-        granularity: What that field says whatever happened.
+        fields: The fields that are always there, see `memory.operations.arguments.record`.
+        granularity: The constant value of that field.
     """
     blank = partial(_blank, fields, granularity)
 

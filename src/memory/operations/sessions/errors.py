@@ -1,4 +1,4 @@
-"""The documented errors of the session tools: by name in an envelope, as exceptions for who wants them raised."""
+"""The documented errors of the session tools: by name in an envelope, or raised as exceptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SessionError(Exception):
 
     Attributes:
         name: How an envelope names it.
-        code: The status of HTTP that says about the same.
+        code: The HTTP status that means about the same.
     """
 
     name = "MemoryError"
@@ -24,13 +24,13 @@ class SessionError(Exception):
 
 
 class ValidationError(SessionError):
-    """An argument that is not taken, or names nothing. Nothing was changed."""
+    """An argument is not valid, or names nothing. Nothing was changed."""
 
     name, code = "ValidationError", 400
 
 
 class MemoryStoreError(SessionError):
-    """It could not be kept."""
+    """It could not be saved."""
 
 
 MemoryError = MemoryStoreError  # the documented name, which is a builtin's too (CAP X51)
@@ -43,7 +43,7 @@ class SearchError(SessionError):
 
 
 class ChunkingError(SessionError):
-    """A text could not be cut. None that is taken cannot; the name is here for programs that know it."""
+    """A text could not be split. This never happens; the name is here for programs that know it."""
 
     name = "ChunkingError"
 
@@ -55,13 +55,13 @@ class DatabaseError(SessionError):
 
 
 class DatabaseLockError(DatabaseError):
-    """Somebody else was writing for longer than the configured time; the same call may succeed later."""
+    """Another process was writing for longer than the configured time; the same call may succeed later."""
 
     name, code = "DatabaseLockError", 503
 
 
 def documented(error: Error, doing: Doing) -> SessionError:
-    """One of our errors as the documented one, with what to do about it."""
+    """One of our errors as a documented error, with its hint."""
     said = f"{error}. {error.hint}" if error.hint else str(error)
     match error:
         case StoreBusy():

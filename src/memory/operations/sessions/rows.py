@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memory.write.rules import Aged
 
 SCOPED = 2.0
-"""The similarity of what was not searched for but is in scope (CAP A33, X16)."""
+"""The similarity of a row that is listed and not searched (CAP A33, X16)."""
 
 HASH = 16  # hexadecimal digits of a hash that are shown (CAP D9)
 ROOT = "/"  # the path of what stands below no heading (CAP A23)
@@ -49,8 +49,8 @@ SECTION = (
 )
 SCORES = "relevance:real4 similarity:real4 topup:filled score:real4 cosine:real4"
 """
-What the rows are in the order of (`relevance`, 0..1), how near the row is by meaning (`similarity`, the cosine, -1..1, None
-where no vector was compared), and whence it fills up the answer (`topup`, None if it was found). Four digits (CAP X39).
+`relevance`, 0..1, is the order of the rows. `similarity` is the cosine, -1..1, or None if no vector was compared. `topup`
+says where a row that was not found comes from; None if it was found. Four digits (CAP X39).
 """
 
 LISTED = "session_id=id agent_id:text? memory_count=memories:number latest_activity=active memory_types=kinds:object"
@@ -88,7 +88,7 @@ def scoped(document: Document) -> dict[str, Any]:
 
 
 def ranked(document: Document, hit: Hit) -> dict[str, Any]:
-    """A memory that was searched for, by its best chunk; or one that fills up the answer."""
+    """A memory that was found by its best chunk, or one that fills up the answer."""
     sort = "topup" if hit.topup else "ranked"
     return whole(document) | row(hit, SCORES) | {"source_type": sort, "granularity": "coarse"}
 
@@ -108,7 +108,7 @@ def section(hit: Hit) -> dict[str, Any]:
 
 
 def message(notices: Iterable[Notice], *first: str) -> str | None:
-    """What should be known besides, as the message; None if that is nothing."""
+    """Remarks and notices as the message of an envelope; None if there are none."""
     texts = [f"{notice.text}. {notice.hint}".rstrip() if notice.hint else notice.text for notice in notices]
     return " ".join(f"{text.rstrip('.')}." for text in (*first, *texts) if text) or None
 
@@ -119,7 +119,7 @@ def path(headers: Sequence[str]) -> str:
 
 
 def stored(saved: Saved) -> dict[str, Any]:
-    """What became of a memory (CAP D9)."""
+    """The result of saving a memory (CAP D9)."""
     facts = row(saved.memory, "memory_id=id:number memory_type=kind agent_id:text? session_id:text? content_hash")
     facts["content_hash"] = saved.memory.content_hash[:HASH]
     return facts | {"chunks_created": saved.chunks if saved.chunks > 1 else 0} | row(saved.memory, "created_at")
@@ -130,7 +130,7 @@ def expanded(found: Expanded, around: int, headers: Callable[[Sequence[str]], ob
     A chunk with its neighbours (CAP D28).
 
     Args:
-        headers: How the headings above a chunk are said.
+        headers: How the headings above a chunk are shown.
     """
     pieces = [row(piece, PIECE) | {"header_path": headers(piece.chunk.header_path)} for piece in found.pieces]
     return {
@@ -145,10 +145,10 @@ def expanded(found: Expanded, around: int, headers: Callable[[Sequence[str]], ob
 
 def resumed(found: Resumed, shown: Callable[[Memory], dict[str, Any] | None]) -> dict[str, Any]:
     """
-    What an agent goes on with (CAP D27).
+    What an agent needs to resume a session (CAP D27).
 
     Args:
-        shown: A memory as a row; what it has none of is left out.
+        shown: A memory as a row; None leaves it out.
     """
     lists = {
         "input_prompts": found.prompts,

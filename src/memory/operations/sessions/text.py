@@ -1,4 +1,4 @@
-"""Sessions and documents as text: for a person; and an envelope for an agent, what was done in a line, then what was recalled."""
+"""Sessions and documents as text for a person, and an envelope as text for an agent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST = 20_000
 """Characters of one text among several; `reconstruct_document` shows one alone, whole."""
 
 ALTOGETHER = 60_000
-"""Characters of several texts from which on only what they are is said."""
+"""Characters of several texts; after that only their headings and sizes are shown."""
 
 _GROUPS = (
     "results",
@@ -41,7 +41,7 @@ _ONE = "memory"
 """A memory that was asked for by its id: it is shown whole, with all its fields."""
 
 _FIELDS = ("uid", "description", "tags", "metadata", "content_hash", "updated_at", "accessed_at", "access_count")
-"""What is said of such a memory besides where it is from."""
+"""What is shown of such a memory besides its origin."""
 
 _TEXTS = ("chunk_content", "section_content", "content")
 _LABELS = {
@@ -56,7 +56,7 @@ _LABELS = {
 """Where a memory is from, and the word before it."""
 
 _NAMES = ("sessions", "agent_counts")
-"""Facts that repeat what others called themselves: they stand inside of the fence."""
+"""Fields with names that others chose: they belong inside the fence."""
 
 _OUTSIDE = {
     *(*_GROUPS, *_NAMES, "success", "message", "error", "flags"),
@@ -112,9 +112,9 @@ def shown(found: Session, memories: Sequence[Memory]) -> str:
 
 def context(id: str, found: Resumed, bodies: Mapping[MemoryId, str]) -> str:
     """
-    What an agent goes on with, fenced as data; empty if there is nothing.
+    What an agent needs to resume a session, fenced as data; empty if there is nothing.
 
-    Every line of a memory is indented, so that none can pass for the beginning of another.
+    Every line of a memory is indented, so that none can pass for the beginning of another memory.
     """
     groups = [
         ("Context:", [_full(one, bodies) for one in (found.context,) if one]),
@@ -160,7 +160,7 @@ def expanded(found: Expanded) -> str:
 
 
 def cleaned(gone: Mapping[Kind, Aged], before: datetime, *, dry_run: bool) -> str:
-    """What goes, by kind."""
+    """What is deleted, by kind."""
     rows = [
         (str(name), counted(aged.memories, "memory", "memories"), counted(aged.chunks, "chunk"))
         for name, aged in gone.items()
@@ -176,7 +176,7 @@ def cleaned(gone: Mapping[Kind, Aged], before: datetime, *, dry_run: bool) -> st
 
 
 def answer(envelope: Mapping[str, Any]) -> str:
-    """One line of what became of it, the short facts, then every memory, chunk or section with where it is from."""
+    """The result in one line, the short facts, then every memory, chunk or section with its origin."""
     if not envelope["success"]:
         return f"Not done, {envelope['error']}: {one_line(envelope['message']).rstrip('.')}.\n"
     facts = [f"{name}: {_short(value)}" for name, value in envelope.items() if name not in _OUTSIDE and _said(value)]
@@ -229,7 +229,7 @@ def _recalled(envelope: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _origin(row: Mapping[str, Any]) -> str:
-    """Where a text is from: its ids, its place, its heading, how near it is."""
+    """The origin of a text: its ids, its place, its heading, its scores."""
     facts = [f"memory {row['memory_id']}"] if row.get("memory_id") else []
     facts += [f"chunk {row['chunk_id']}"] if row.get("chunk_id") else []
     facts += [f"{word}{one_line(str(row[name]))}" for name, word in _LABELS.items() if row.get(name)]
@@ -241,14 +241,14 @@ def _origin(row: Mapping[str, Any]) -> str:
 
 
 def _exactly(row: Mapping[str, Any]) -> Iterator[str]:
-    """The names that are not shown letter by letter, as JSON: another tool takes them so."""
+    """Names that are not shown exactly, as JSON: other tools need the exact name."""
     for name in ("agent_id", "session_id", "task_code", "category"):
         if (value := row.get(name)) and one_line(value).translate(_BRACKETS) != value:
             yield f"{name}: {json.dumps(value, ensure_ascii=False)}"
 
 
 def _numbers(row: Mapping[str, Any]) -> list[str]:
-    """What a row that was searched for is in the order of, and how near it is by meaning; or that it was not found."""
+    """The relevance and similarity of a row of a search, or that it only fills up."""
     if "relevance" not in row:
         return []
     facts = [f"fills up, {row['topup']}"] if row["topup"] else [f"relevance {row['relevance']:.2f}"]

@@ -1,4 +1,4 @@
-"""The nineteen tools that keep and search: each is about one kind, and kinds that are alike have the same."""
+"""The nineteen tools that save and search: each is about one kind, and similar kinds share a method."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 class Texts:
     """
-    What is kept of one kind, for `memory.operations.sessions.SessionMemory`.
+    Save and search one kind, for `memory.operations.sessions.SessionMemory`.
 
-    What keeps answers a StoreMemoryResult (CAP D9, D36). Searches for chunks and sections answer a GranularSearchResult, the others a SearchMemoriesResult (CAP D36). They go
+    Methods that save answer a StoreMemoryResult (CAP D9, D36). Searches for chunks and sections answer a GranularSearchResult, the others a SearchMemoriesResult (CAP D36). They go
     through the engine's pipeline: keywords first, vectors when those are not enough. `tier` says which answered.
 
     Rows are in the order of `relevance`, 0..1. `similarity` is their cosine with the query, -1..1; a model in this process is
-    always asked for it, a server only if the tier needs it: else it is None. What was not found fills up to the limit,
-    after all that was: `topup` of such a row says whence, "distilled" or "recent"; of others it is None (CAP A43).
+    always asked for it, a server only if the tier needs it: else it is None. Rows that were not found fill up the
+    limit, after all that were: their `topup` says where they come from, "distilled" or "recent"; else it is None (CAP A43).
 
     Args:
         session_iter: 1, "1" or "v1".
-        similarity_threshold: Is taken and ignored, as documented (CAP A42), unless the setting
-            `search.threshold_filtering` is on: then what is known to be less similar is left out.
-        rank: Of the tools for whole documents: rank them by their best chunk instead of by iteration.
+        similarity_threshold: Accepted but ignored, as documented (CAP A42), unless the setting
+            `search.threshold_filtering` is on: then rows that are known to be less similar are left out.
+        rank: For whole documents: rank them by their best chunk instead of by iteration.
     """
 
     def __init__(self, memory: Session, kind: Kind) -> None:
@@ -44,17 +44,17 @@ class Texts:
     def keep_of_session(
         self, session_id: str, session_iter: Iteration, content: str, task_code: Name = None, agent_id: Name = None
     ) -> Envelope:
-        """Keep what belongs to an iteration of a session (CAP D9, D11)."""
+        """Save what belongs to an iteration of a session (CAP D9, D11)."""
         return self._keep(content, Filter(agent_id, session_id, session_iter, task_code))
 
     def keep_by_agent(
         self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
     ) -> Envelope:
-        """Keep what an agent of a session writes (CAP D12 to D15)."""
+        """Save what an agent of a session writes (CAP D12 to D15)."""
         return self._keep(content, Filter(agent_id, session_id, session_iter, task_code))
 
     def keep_by_category(self, agent_id: str, title: str, content: str, category: Name = GENERAL) -> Envelope:
-        """Keep what holds beyond a session, cut like a report (CAP D16)."""
+        """Save what outlives a session, split like a report (CAP D16)."""
         return self._keep(content, Filter(needed("agent_id", agent_id), category=category), title=title)
 
     def _keep(self, content: str, filter: Filter, *, title: Name = None) -> Envelope:
@@ -226,7 +226,7 @@ class Texts:
         return [hit for hit in answer.hits if hit.similarity is None or hit.similarity >= threshold]
 
     def _why(self, answer: Answer, hits: list[Hit]) -> str:
-        """What to say of an answer that hardly fits, found less than it shows, or nothing."""
+        """What to say if an answer hardly fits, or found nothing or less than it shows."""
         if not hits:
             return self._nothing(answer.query.scope)
         more = sum(bool(hit.topup) for hit in hits)
@@ -236,7 +236,7 @@ class Texts:
         return ". ".join(filter(None, [_doubt(answer), fill]))
 
     def _nothing(self, scope: Scope) -> str:
-        """Why there are no results: nothing found is not nothing kept."""
+        """Why there are no results: something may be saved and not match."""
         if self.engine.documents.recent(scope, 1):
             return "there are some in this scope, but none that matches"
         if self.engine.documents.recent(EVERYTHING._replace(kinds=scope.kinds), 1):
@@ -245,7 +245,7 @@ class Texts:
 
 
 def _doubt(answer: Answer) -> str:
-    """What speaks against an answer; empty if nothing does."""
+    """Why an answer may not help; empty if there is no doubt."""
     match answer.outcome:
         case Outcome.NOTHING_RELEVANT:
             return f"nothing that is kept seems to fit ({answer.worth}); the nearest, which likely do not answer, are shown"

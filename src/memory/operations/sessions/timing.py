@@ -1,5 +1,5 @@
 """
-How long the searches of a program of one's own take, by the documented names (CAP A51 to A53).
+Time the searches of your own program, by the documented names (CAP A51 to A53).
 
     @log_timing("vector_search_fine")
     def search(question): ...
@@ -7,7 +7,7 @@ How long the searches of a program of one's own take, by the documented names (C
     search_stats.record_query("search_fine_report", elapsed, len(results), {"limit": 10, "filters": {"agent_id": "a"}})
     memory.get_search_statistics()["p95_time"]
 
-The engine's own searches are timed and remembered without either.
+The engine times and remembers its own searches without this.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ OWN = "own"  # the tier of a search that was not the engine's
 
 def log_timing(operation: str) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """
-    A decorator: log at level DEBUG of the logger `memory.timing` how long each call takes, also of one that raises.
+    A decorator that logs how long each call takes, even if it raises: level DEBUG, logger `memory.timing`.
 
     Args:
-        operation: What the lines name.
+        operation: The name in the log.
     """
 
     def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -62,12 +62,12 @@ def log_timing(operation: str) -> Callable[[Callable[Given, Result]], Callable[G
 
 
 class SearchStats:
-    """Remembers searches of a program of one's own among those of an engine."""
+    """Remembers the searches of your own program among those of an engine."""
 
     def __init__(self, engine: Engine | None = None) -> None:
         """
         Args:
-            engine: None opens the user's memory for each record.
+            engine: None opens the user's memory for each search.
         """
         self._engine = engine
 
@@ -80,10 +80,10 @@ class SearchStats:
         Args:
             query_type: E.g. "search_fine_report".
             elapsed: Seconds.
-            metadata: Of it, `limit` and the names of `filters` are kept, never their values.
+            metadata: Only `limit` and the names of `filters` are saved, never their values.
 
         Raises:
-            Invalid: One of them is no such thing. Nothing was kept.
+            Invalid: One of them is not valid. Nothing was saved.
         """
         fields = _fields(query_type, elapsed, result_count, {} if metadata is None else metadata)
         if self._engine is not None:
@@ -95,7 +95,7 @@ class SearchStats:
 
 
 def _fields(type: str, elapsed: float, results: int, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of a `Searched`, all but its moment."""
+    """The fields of a `Searched` but its moment."""
     check_text("query_type", type, NAME_LIMIT)
     if not type.strip() or len(type.split()) > 1:  # it is a word of a line
         raise Invalid(f"query_type is one word such as search_fine_report, not {clipped_repr(type)}")
@@ -119,4 +119,4 @@ def _remember(engine: Engine, fields: Mapping[str, Any]) -> None:
 
 
 search_stats = SearchStats()
-"""Of the user's memory."""
+"""Records into the user's memory."""

@@ -1,5 +1,5 @@
 """
-The nine tools that use what is kept, of whatever kind: load, expand, reconstruct, count, write, delete. CAP D27 to D35.
+The nine tools that use memories of any kind: load, expand, reconstruct, count, write, delete. CAP D27 to D35.
 
 A `memory_id` may be a number, its digits, a uid or the start of one.
 """
@@ -41,7 +41,7 @@ def load_session_context_for_task(memory: Session, session_id: str, session_iter
     Everything needed to resume a session: its latest state, all prompts, and the five latest reports, remarks on reports
     and working memories. Call it first when you continue someone's work.
 
-    The context is the latest of the iteration, else of those before it (CAP D27).
+    The context is the latest of the iteration, or else of an earlier one (CAP D27).
     """
     number = iteration(session_iter)  # refused before the session is looked for
     try:
@@ -82,7 +82,7 @@ def reconstruct_document(memory: Session, memory_id: int | str) -> Envelope:
     """
     A memory's text as stored, and whether its chunks still add up to it.
 
-    As it was given, to the last byte (CAP D29, X33).
+    The text is the same to the last byte (CAP D29, X33).
     """
     found = memory.engine.documents.reconstruct(memory_id)
     memory.engine.documents.accessed([found.memory.id])
@@ -104,7 +104,7 @@ def get_session_stats(memory: Session, session_id: str) -> Envelope:
     """
     How much a session has, of which kinds, by which agents, from when to when.
 
-    Zeros if nothing is kept of it (CAP D31).
+    All zeros if there is no such session (CAP D31).
     """
     nothing = dict.fromkeys(map(str, SESSION_KINDS), 0)
     session_id = needed("session_id", session_id)
@@ -127,7 +127,7 @@ def list_sessions(memory: Session, limit: int = 20, agent_id: Name = None) -> En
     """
     Sessions with saved memories, most recently active first.
 
-    The `agent_id` of each is who wrote last (CAP D32).
+    The `agent_id` of each is the last writer (CAP D32).
     """
     found, total = memory.engine.sessions.latest(limit, agent=named("agent_id", agent_id))
     return {"sessions": [row(one, rows.SESSION) for one in found], "total_sessions": total}
@@ -152,8 +152,8 @@ def write_document_to_file(
 
     Args:
         output_path: In the folder that the setting `documents` names (CAP D33).
-        overwrite: Take the place of a file that is there.
-        front_matter: Whether it says which memory it is; without, the file is the content byte for byte.
+        overwrite: Replace an existing file.
+        front_matter: Whether front matter identifies the memory; without it the file is the content byte for byte.
     """
     from memory.write import markdown  # paths cost 4 ms, and no other tool has any
 
@@ -202,7 +202,7 @@ def cleanup_old_memories(
 
     Args:
         dry_run: Only count them (CAP D35).
-        memory_type: Of this kind alone. Without it notes and the knowledge base stay: they outlive sessions.
+        memory_type: Only this kind. Without it notes and the knowledge base stay: they outlive sessions.
     """
     kind = None if memory_type is None else needed("memory_type", memory_type)
     dry_run = dry_run is not False  # nothing but that word deletes
