@@ -327,10 +327,7 @@ class Documents:
     __call__ = listed
 
     def scope(self, scope: Scope) -> Scope:
-        """
-        A scope with its kinds as `Kind` and its projects under all their names;
-        see the setting `project_aliases`.
-        """
+        """A scope with its kinds as `Kind` and its projects under all names; see the setting `project_aliases`."""
         scope = named_kinds(scope)
         if not (self._aliases and scope.projects):
             return scope
