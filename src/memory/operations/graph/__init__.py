@@ -1,4 +1,4 @@
-"""The memory of agents as a graph: entities, what is known of them, how they are related, by the documented names."""
+"""The memory of agents as a graph: entities, what is known about them and how they are related."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 class EntityGraph(Graph):
     """
-    The documented tools over an engine (CAP E12 to E15), and those of other memory servers.
+    The graph tools as methods over an engine (CAP E12 to E15), with the names that other memory servers use.
 
         >>> with Engine.open() as engine:
         ...     graph = EntityGraph(engine)
@@ -33,15 +33,15 @@ class EntityGraph(Graph):
         ...     graph.create_relations([{"from": "CPython", "to": "Python", "relationType": "runs"}])
         ...     graph.search_hybrid("programming language", context_nodes=["CPython"])["entities"]
 
-    Of an entity is given its `name`, `entityType`, `observations` and `embed`; of a relation `from`, `to` (names or ids) and
-    `relationType`; of what is to be added `entityName` and `contents`, of what is to be removed also `observations`.
+    An entity is given by its `name`, `entityType`, `observations` and `embed`; a relation by `from`, `to` (names or ids)
+    and `relationType`; observations by `entityName` and `contents`, those to be removed also by `observations`.
     Answers are JSON values. Safe to use from several threads.
 
     Raises:
-        NotFound, Ambiguous: From any method: an entity or a memory that is named is not there, or could be several. Nothing
-            was changed. Where an answer has `unknown`, what is not there stands in it instead.
-        Invalid: From any method: a value is none that is taken, e.g. a blank query, or a limit that is not 1..10,000; the
-            sentence says which. Nothing was changed.
+        NotFound, Ambiguous: From any method: a named entity or memory does not exist, or could be several. Nothing was
+            changed. Where an answer has `unknown`, it lists the missing ones instead.
+        Invalid: From any method: a value is not accepted, e.g. a blank query, or a limit outside 1..10,000; the message
+            says which. Nothing was changed.
     """
 
     create_entities = keep.create_entities
@@ -67,10 +67,10 @@ class EntityGraph(Graph):
     get_stats = find.get_stats
 
 
-@group("graph", "stats", "Entities, what is known of them, how they are related.")
+@group("graph", "stats", "Entities, what is known about them, how they are related.")
 def graph() -> None:
     """
-    Entities, what is known of them, how they are related, and which memories are about them.
+    Entities, what is known about them, how they are related, and which memories are about them.
 
     \b
         memory graph add Redis --type database --observation "holds sessions"
@@ -78,7 +78,7 @@ def graph() -> None:
         memory graph search "where are sessions kept" --near checkout-api
         memory graph export --format dot | dot -Tsvg > graph.svg
 
-    NAME is an entity's name, its id, its uid, or the first 8 characters of that; names come first.
+    NAME is an entity's name, its id, its uid, or the first 8 characters of its uid; names are tried first.
     """
 
 
@@ -95,7 +95,7 @@ def hybrid_relevance(vector_score: float, graph_distance: int | None, vector_wei
 
 
 def __getattr__(name: str) -> Any:
-    """What only programs of their own use is imported when they do."""
+    """Import what only some programs use when they use it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from memory.operations.graph import vectors

@@ -1,4 +1,4 @@
-"""How a verb of the entity graph is declared: a function that is a tool and a method; and a command."""
+"""How a verb of the entity graph is declared: as a function that is both a tool and a method, and as a command."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ if TYPE_CHECKING:
 Method = TypeVar("Method", bound="Callable[..., Values]")
 
 DECLARED: dict[str, Operation] = {}
-"""The tools, by the methods that they are."""
+"""The tools by name."""
 
-QUERY = Parameter("query", "string", "What to look for: words, or a question.", required=True)
-ENTITY = Parameter("entity", "id", "The entity: its name, or its id.", required=True)
+QUERY = Parameter("query", "string", "What to look for: words or a question.", required=True)
+ENTITY = Parameter("entity", "id", "The entity's name or id.", required=True)
 PAGE = Option("-n --limit N", takes=(1, MOST), usual=20)
 
 
 class Graph:
-    """What verbs work on: an engine, and by whom it is used."""
+    """What verbs work on: an engine, and who uses it."""
 
     def __init__(self, engine: Engine, *, source: str | None = None, agent: str | None = None) -> None:
         """
         Args:
-            source: The program that keeps, e.g. "claude-code".
-            agent: The agent that does.
+            source: The program that saves, e.g. "claude-code".
+            agent: The agent that saves.
         """
         self._engine, self.source, self.agent = engine, source, agent
 
     @property
     def engine(self) -> Engine:
-        """What it stands on."""
+        """The engine it works on."""
         return self._engine
 
 
 def tool(title: str, returns: str, *parameters: Parameter, **hints: Any) -> Callable[[Method], Method]:
     """
-    Declare a method of `EntityGraph` as a tool of its name: the first paragraph of its docstring is what agents are told.
+    Declare a method of `EntityGraph` as a tool of the same name. Agents read the first paragraph of its docstring.
 
     Args:
-        returns: The fields of its answer, between those that all answers have.
+        returns: The fields of its answer, besides those that all answers have.
     """
 
     def declared(method: Method) -> Method:
@@ -71,7 +71,7 @@ reading = partial(tool, reads=True, repeats=True)
 
 
 def command(usage: str, short: str, *options: Option) -> Callable[[Callable[[Graph, Given], Values]], Command]:
-    """Declare a command of `memory graph`: it prints rows, what became of them and notices."""
+    """Declare a command of `memory graph`: it prints rows, a summary and notices."""
 
     def declared(run: Callable[[Graph, Given], Values]) -> Command:
         def printed(call: Call, a: Given) -> Shown:

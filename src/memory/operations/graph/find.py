@@ -33,14 +33,14 @@ RELATIONS = 1000
 FURTHEST = 1_000_000_000  # offset of a page
 
 HALF = 0.5
-"""Share of the most similar one's similarity from which another one fits too, if that one does."""
+"""If the best fits, so do those with at least this share of its similarity."""
 
 
 @reading("Search entities", "query tier outcome worth entities:found relations:relations", QUERY, limit(10))
 def search_nodes(graph: Graph, query: str, limit: int | None = None) -> Values:
     """
-    Find entities by name, type or what is known of them: words first, meaning if they are not enough. The answer has
-    the relations among them too.
+    Find entities by name, type or observations: by words first, by meaning if that is not enough. The answer also has
+    the relations among them.
     """
     engine, settings = graph.engine, graph.engine.config
     limit = settings.graph.limit if limit is None else limit
@@ -58,17 +58,17 @@ def search_nodes(graph: Graph, query: str, limit: int | None = None) -> Values:
     "search",
     "Find entities.",
     Option("TEXT..."),
-    Option("--near NAME", "An entity that it should be near to; may be repeated.", several=True),
+    Option("--near NAME", "An entity it should be near; may be repeated.", several=True),
     Option("--distance N", "Relations that count as near; usually 3.", takes=(0, 10)),
-    Option("--vector-weight W", "0 is the graph alone, 1 the meaning alone.", takes=float),
+    Option("--vector-weight W", "0 is the graph alone, 1 is meaning alone.", takes=float),
     Option("--keyword-weight W", "Share of words in the score.", takes=float),
-    Option("-n --limit N", "At most; usually as configured (graph.limit).", takes=(1, MOST)),
+    Option("-n --limit N", "Results at most; usually graph.limit of the settings.", takes=(1, MOST)),
 )
 def search(graph: Graph, a: Given) -> Values:
     """
-    Find entities: by words first, by meaning if they are not enough.
+    Find entities: by words first, by meaning if that is not enough.
 
-    With --near, or a weight, always by meaning, and by how few relations there are to those named.
+    With --near, --distance or a weight, always by meaning and by how few relations away the named entities are.
     """
     words, weights = " ".join(a["text"]), {name: a[name] for name in ("vector_weight", "keyword_weight")}
     if a["near"] or a["distance"] is not None or any(weight is not None for weight in weights.values()):
@@ -84,9 +84,9 @@ def search(graph: Graph, a: Given) -> Values:
     Parameter(
         "threshold",
         "number",
-        "Cosine that an entity needs, 0 to 1; without one, what likely fits is shown, or nothing.",
+        "Least cosine, 0 to 1; without one, what likely fits is shown, if anything.",
     ),
-    Parameter("include_observations", "boolean", "Show what is known of them; default true."),
+    Parameter("include_observations", "boolean", "Show their observations; default true."),
 )
 def search_entities_semantic(
     graph: Graph,
@@ -96,17 +96,16 @@ def search_entities_semantic(
     include_observations: bool = True,  # noqa: FBT001, FBT002  # as it is documented
 ) -> Values:
     """
-    Find entities that are alike in meaning, whatever their words. If no model can be used, words are looked for, and
+    Find entities that are similar in meaning, whatever their words. If no model can be used, it searches by words, and
     the answer says so.
 
     Args:
-        threshold: Cosine from which an entity is shown, 0..1 (CAP E12); None takes that of the settings. Where that is
-            "auto", confidence decides: nothing, if nothing seems to fit, else what is at least half as near as the
-            nearest.
+        threshold: Least cosine of a result, 0..1 (CAP E12); None takes the setting. If that is "auto", confidence decides:
+            no results if nothing seems to fit, else those at least half as similar as the best.
         limit: Usually 10.
 
     Returns:
-        With the `outcome` and why (`worth`) where confidence has decided; else None and "".
+        `outcome` and its reason, `worth`, if confidence decided; else None and "".
     """
     settings = graph.engine.config.graph
     rows.check_flag("include_observations", include_observations)
@@ -133,7 +132,7 @@ def search_entities_semantic(
     QUERY,
     Parameter("context_nodes", "ids", "Names or ids of the entities at hand; without any, nothing is near."),
     distance(3),
-    Parameter("vector_weight", "number", "0 is the graph alone, 1 the meaning alone; usually 0.5."),
+    Parameter("vector_weight", "number", "0 is the graph alone, 1 is meaning alone; usually 0.5."),
     limit(10),
     Parameter("keyword_weight", "number", "Share of words in the score, 0 to 1; usually 0."),
 )
@@ -148,15 +147,15 @@ def search_hybrid(  # noqa: PLR0917  # as it is documented
     keyword_weight: float | None = None,
 ) -> Values:
     """
-    Find entities that are alike in meaning and near, in the graph, to those you work with. Weights say what counts: w *
-    likeness + (1 - w) / 2^distance.
+    Find entities similar in meaning, and near in the graph to those you work with. The weight sets what counts: w *
+    similarity + (1 - w) / 2^distance.
 
     Args:
-        context_nodes: Names or ids of what it should be near to (CAP E13, E17); without any, nothing is near.
-        max_distance: Relations that count as near at most, 0..10; usually 3.
-        vector_weight: 0.0 is the graph alone, 1.0 the meaning alone; usually 0.5.
+        context_nodes: Names or ids of the entities to be near to (CAP E13, E17); without any, nothing is near.
+        max_distance: How many relations count as near, 0..10; usually 3.
+        vector_weight: 0.0 is the graph alone, 1.0 is meaning alone; usually 0.5.
         limit: Usually 10.
-        keyword_weight: Share of keywords, 0..1; usually 0 (CAP X47).
+        keyword_weight: Share of keywords in the score, 0..1; usually 0 (CAP X47).
     """
     settings = graph.engine.config.graph
     around = graph.engine.graph.entities(rows.references("context_nodes", context_nodes))
@@ -179,7 +178,7 @@ def search_hybrid(  # noqa: PLR0917  # as it is documented
 
 
 def _scored(engine: Engine, hits: Sequence[Hit | EntityHit], scores: str, *, observations: bool = True) -> list[Values]:
-    """Entities that were found, each with what speaks for it: fields of its hit, of four digits (CAP X39)."""
+    """The rows of found entities, each with its scores: fields of the hit, rounded to four digits (CAP X39)."""
     named = entity_rows(engine, [hit.memory for hit in hits], observations=observations)
     return [row | data.row(hit, scores) for row, hit in zip(named, hits, strict=True)]
 
@@ -225,7 +224,7 @@ def _fitting(found: EntityAnswer, least: float | None) -> tuple[tuple[EntityHit,
     Parameter("names", "ids", "Names or ids.", required=True),
 )
 def open_nodes(graph: Graph, names: Sequence[Name]) -> Values:
-    """Read entities by name: what is known of them and all their relations. Unknown names are reported."""
+    """Read entities by name, with all observations and relations. Unknown names are reported."""
     named, unknown = rows.looked_up(graph.engine, names)
     entities = [one for _, one in named]
     relations = graph.engine.graph.relations([one.id for one in entities])
@@ -242,14 +241,14 @@ def open_nodes(graph: Graph, names: Sequence[Name]) -> Values:
     "Read the graph",
     "entities:known relations:relations total_entities:number total_relations:number offset:number",
     limit(100, 1000),
-    Parameter("offset", "integer", "Entities to leave out at the beginning.", low=0, high=FURTHEST),
+    Parameter("offset", "integer", "Entities to skip.", low=0, high=FURTHEST),
 )
 def read_graph(graph: Graph, limit: int = 100, offset: int = 0) -> Values:
     """
-    Read all entities and relations, a page at a time. It may be large: search instead, if you know what you look for.
+    Read all entities and relations, a page at a time. It may be large: search instead if you know what you look for.
 
-    Entities come by name, with the relations that begin at one of them: all pages are the graph. The offset is
-    0..1,000,000,000.
+    Entities are in order of their names, each page with the relations that begin at one of its entities: all pages
+    together are the graph. The offset is 0..1,000,000,000.
     """
     check_limit(limit)
     if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset <= FURTHEST:
@@ -272,17 +271,17 @@ def read_graph(graph: Graph, limit: int = 100, offset: int = 0) -> Values:
     "show [NAME]",
     "Show an entity, or all of them by name.",
     PAGE,
-    Option("--offset N", "Entities to leave out at the beginning.", takes=(0, None)),
+    Option("--offset N", "Entities to skip.", takes=(0, None)),
 )
 def show(graph: Graph, a: Given) -> Values:
-    """Show an entity with all its relations; without NAME all entities by name, a page at a time."""
+    """Show an entity with all its relations. Without NAME, show all entities by name, a page at a time."""
     if a["name"] is None:
         return read_graph(graph, a["limit"], a["offset"] or 0)
     return open_nodes(graph, [graph.engine.graph.entity(a["name"]).id])
 
 
 def _cut(relations: Sequence[Relation]) -> list[dict[str, str]]:
-    """What to say of relations that are left out."""
+    """A notice if relations are left out."""
     more = len(relations) - RELATIONS
     said = Notice(f"{more:,} more relations are left out", "`memory graph export` has all of them.")
     return data.notices((said,) if more > 0 else ())
@@ -294,7 +293,7 @@ def _cut(relations: Sequence[Relation]) -> list[dict[str, str]]:
     "isolated_entities:number entity_types:object relation_types:object embedding_status:object",
 )
 def get_stats(graph: Graph) -> Values:
-    """How much there is in the graph, by type."""
+    """How much is in the graph, by type."""
     observations, states, counts = 0, dict.fromkeys(rows.STATES, 0), graph.engine.store.graph.counts()
     for page in rows.paged(graph.engine.graph.every()):
         observations += sum(map(len, graph.engine.graph.known(page).values()))
@@ -310,7 +309,7 @@ def get_stats(graph: Graph) -> Values:
     }
 
 
-@command("stats", "Show how much there is.")
+@command("stats", "Show how much is in the graph.")
 def stats(graph: Graph, _: Given) -> Values:
-    """Show how much there is in the graph, by type, and of how many entities the meaning can be searched."""
+    """Show how much is in the graph, by type, and how many entities can be found by meaning."""
     return get_stats(graph)

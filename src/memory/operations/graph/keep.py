@@ -1,4 +1,4 @@
-"""What changes the graph, and embeds it."""
+"""What changes entities, and embeds them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory
 
 WITHOUT = frozenset({"pending", "failed", "outdated"})
-"""The states of an entity that has no vectors, or not of what it says now."""
+"""The states of an entity that has no vectors, or none of its current text."""
 
 NAMES = Parameter("names", "ids", "Names or ids.", required=True, also=("entityNames", "entity_names"))
 TEXTS = Option("TEXT...", blank=False)
@@ -41,7 +41,7 @@ class Created(NamedTuple):
     What became of entities.
 
     Attributes:
-        known: Of those that were there, what is new.
+        known: What was added to entities that existed already.
     """
 
     created: tuple[Memory, ...]
@@ -52,16 +52,16 @@ class Created(NamedTuple):
 # Entities ----------------------------------------------------------------
 
 
-@tool("Make entities", "created:entities duplicates:grown", rows.ENTITIES, repeats=True)
+@tool("Create entities", "created:entities duplicates:grown", rows.ENTITIES, repeats=True)
 def create_entities(graph: Graph, entities: Given) -> Values:
     """
-    Keep things that will come up again, each as an entity: a person, a service, a library, a concept, with what is
-    known of it as short observations, one fact each. Search first: a thing should have one name. An entity that is
-    there already stays as it is and gets the observations that are new. Known forms of secrets are taken out.
+    Save things that will come up again as entities: a person, a service, a library, a concept. Write what is known
+    about each as short observations, one fact each. Search first: a thing should have one name. An existing entity stays
+    as it is and gains the observations that are new. Known kinds of secrets are removed.
 
     Args:
-        entities: Each with `name`, `entityType`, `observations`, and `embed`: false keeps it from being embedded
-            (it is found by keyword only, its text goes to no model), also if it is there already; true takes that back.
+        entities: Each with `name`, `entityType`, `observations` and `embed`. False keeps the entity from being embedded,
+            also if it exists already: it is found by keyword only, and its text goes to no model. True takes that back.
     """
     found = create_described(graph, rows.described(entities))
     return {
@@ -72,7 +72,7 @@ def create_entities(graph: Graph, entities: Given) -> Values:
 
 
 def create_described(graph: Graph, entities: Sequence[Described]) -> Created:
-    """What `create_entities` does: the new ones are made in one transaction."""
+    """What `create_entities` does. New entities are created in one transaction."""
     wanted = _merged(entities)
     _check_room(graph.engine, {one.name: one.observations for one in wanted})
     saved = graph.engine.save_all([_draft(graph, one) for one in wanted])
@@ -84,21 +84,21 @@ def create_described(graph: Graph, entities: Sequence[Described]) -> Created:
 
 @command(
     "add",
-    "Make an entity, or add to one.",
+    "Create an entity, or add to one.",
     Option("NAME", blank=False),
-    Option("--type TEXT", "What sort of thing it is, in a word."),
-    Option("--observation TEXT", "What is known; may be repeated.", several=True, blank=False),
-    Option("--keyword-only/--embed", "Never hand its text to a model: it is found by words only."),
+    Option("--type TEXT", "What kind of thing it is, in a word."),
+    Option("--observation TEXT", "A fact about it; may be repeated.", several=True, blank=False),
+    Option("--keyword-only/--embed", "Never send its text to a model: it is found by words only."),
 )
 def add(graph: Graph, a: Arguments) -> Values:
-    """Make an entity; one of that name that is there gets the observations that are new to it."""
+    """Create an entity, or add observations to an existing one of that name."""
     embed = None if a["keyword_only"] is None else not a["keyword_only"]
     row = {"name": a["name"], "entityType": a["type"], "observations": list(a["observation"]), "embed": embed}
     return create_entities(graph, [row])
 
 
 def _merged(found: Sequence[Described]) -> list[Described]:
-    """Each name once, with all that is said of it; the first type counts, and a wish not to be embedded."""
+    """Each name once, with all its observations. The first type counts; "never embed" wins over "embed"."""
     entities: dict[str, Described] = {}
     for one in found:
         first = entities.setdefault(one.name, one)
@@ -111,10 +111,10 @@ def _merged(found: Sequence[Described]) -> list[Described]:
 
 def _check_room(engine: Engine, more: Mapping[str, Sequence[str]]) -> None:
     """
-    Look whether observations could be added to all of these entities, by their names, before the first is changed.
+    Check that observations fit into all of these entities, given by name, before the first one is changed.
 
     Raises:
-        Invalid: One is none, or what is known of one of them would be too long.
+        Invalid: An observation is not valid, or one entity would have too many.
     """
     ids = engine.store.graph.named(list(more))
     known = engine.graph.known(list(engine.graph.there(ids.values()).values()))
@@ -139,7 +139,7 @@ def _draft(graph: Graph, one: Described) -> Draft:
 
 
 def _told_again(engine: Engine, memory: Memory, one: Described) -> Observed:
-    """Add to an entity that is there. First it is excluded, if it is to be: what is new may be for no model."""
+    """Add to an existing entity. If it must not be embedded, that is set first: no model may see the new text."""
     if one.embed is not None and one.embed is memory.keyword_only:
         engine.documents.update(memory.id, keyword_only=not one.embed)
     return engine.graph.observe(memory.id, one.observations)
@@ -148,9 +148,9 @@ def _told_again(engine: Engine, memory: Memory, one: Described) -> Observed:
 # Observations ------------------------------------------------------------
 
 
-@tool("Add to what is known", "results:entities", rows.OBSERVATIONS, repeats=True)
+@tool("Add observations", "results:entities", rows.OBSERVATIONS, repeats=True)
 def add_observations(graph: Graph, observations: Given) -> Values:
-    """Add facts to entities that are there. What is known already is reported, and type and name stay."""
+    """Add facts to existing entities. Facts already known are reported; type and name stay."""
     wanted = _told(graph.engine, "observations", observations)
     texts: dict[str, tuple[str, ...]] = {}
     for entity, more in wanted:
@@ -162,21 +162,21 @@ def add_observations(graph: Graph, observations: Given) -> Values:
 
 
 def _told(engine: Engine, what: str, given: Given) -> list[tuple[Memory, tuple[str, ...]]]:
-    """Entities, all of which are there, each with the observations that are given of it."""
+    """The named entities, all of which must exist, each with the observations given for it."""
     wanted = rows.told(what, given)
     entities = engine.graph.entities([name for name, _ in wanted])
     return [(entity, texts) for entity, (_, texts) in zip(entities, wanted, strict=True)]
 
 
 def _changed(engine: Engine, found: Sequence[Observed], changed: str, others: str) -> list[Values]:
-    """Entities, each with the observations that were changed and the others."""
+    """Entity rows, each with the observations that were changed and those that were not."""
     named = entity_rows(engine, [one.saved.memory for one in found], observations=False)
     return [row | {changed: list(one.changed), others: list(one.others)} for row, one in zip(named, found, strict=True)]
 
 
-@command("observe NAME", "Add to what is known of an entity.", TEXTS)
+@command("observe NAME", "Add facts to an entity.", TEXTS)
 def observe(graph: Graph, a: Arguments) -> Values:
-    """Add to what is known of an entity, a fact each."""
+    """Add facts to an entity, one per TEXT."""
     return add_observations(graph, [{"entityName": a["name"], "contents": a["text"]}])
 
 
@@ -186,12 +186,12 @@ def observe(graph: Graph, a: Arguments) -> Values:
 @tool(
     "Rename an entity",
     "entity:entity former_name",
-    Parameter("name", "id", "Its name, or its id.", required=True),
-    Parameter("new_name", "string", "The new name, which no other has.", required=True),
+    Parameter("name", "id", "Its name or id.", required=True),
+    Parameter("new_name", "string", "The new name; no other entity may have it.", required=True),
 )
 def rename_entity(graph: Graph, name: Name, new_name: str) -> Values:
     """
-    Give an entity another name. What is known of it, its relations and its memories stay.
+    Rename an entity. Its observations, relations and memories stay.
 
     Raises:
         Invalid: The new name is in use, blank, too long, or not one line.
@@ -204,43 +204,43 @@ def rename_entity(graph: Graph, name: Name, new_name: str) -> Values:
     return {"entity": row, "former_name": entity.title, "notices": data.notices(saved.notices)}
 
 
-@command("rename NAME NEW", "Give an entity another name.")
+@command("rename NAME NEW", "Rename an entity.")
 def rename(graph: Graph, a: Arguments) -> Values:
-    """Give an entity another name; what is known of it, its relations and its memories stay."""
+    """Rename an entity. Its observations, relations and memories stay."""
     return rename_entity(graph, a["name"], a["new"])
 
 
 # What is removed ---------------------------------------------------------
 
 
-@tool("Delete entities for good", "deleted:names unknown:references", NAMES, destroys=True, repeats=True)
+@tool("Delete entities", "deleted:names unknown:references", NAMES, destroys=True, repeats=True)
 def delete_entities(graph: Graph, names: Sequence[Name]) -> Values:
     """
-    Remove entities with all that is known of them and all their relations; it cannot be undone. Memories that are about
-    them stay. Unknown names are reported.
+    Delete entities with all their observations and relations; this cannot be undone. Memories about them stay. Unknown
+    names are reported.
     """
     entities, unknown = rows.looked_up(graph.engine, names)
     deleted = []
     for name, one in entities:
         try:
             graph.engine.documents.delete(one.id)
-        except NotFound:  # others were faster
+        except NotFound:  # another process deleted it first
             unknown.append(name)
         else:
             deleted.append({"id": one.id, "uid": one.uid, "name": one.title})
     return {"deleted": deleted, "unknown": unknown, "notices": rows.unknown(graph.engine, unknown)}
 
 
-@command("delete NAME", "Remove an entity for good.")
+@command("delete NAME", "Delete an entity for good.")
 def delete(graph: Graph, a: Arguments) -> Values:
-    """Remove an entity for good, with what is known of it and its relations. Memories that are about it stay."""
+    """Delete an entity for good, with its observations and relations. Memories about it stay."""
     return delete_entities(graph, [graph.engine.graph.entity(a["name"]).id])
 
 
-@tool("Remove what no longer holds", "results:entities", rows.DELETIONS, destroys=True, repeats=True)
+@tool("Remove observations", "results:entities", rows.DELETIONS, destroys=True, repeats=True)
 def delete_observations(graph: Graph, deletions: Given) -> Values:
     """
-    Remove facts from entities, by their exact text. What is not there is reported.
+    Remove facts from entities by their exact text. Missing ones are reported.
 
     The entity's history keeps them.
     """
@@ -249,9 +249,9 @@ def delete_observations(graph: Graph, deletions: Given) -> Values:
     return {"results": _changed(graph.engine, found, "deleted", "unknown"), "notices": []}
 
 
-@command("forget NAME", "Remove what is known of an entity.", TEXTS)
+@command("forget NAME", "Remove facts from an entity.", TEXTS)
 def forget(graph: Graph, a: Arguments) -> Values:
-    """Remove facts from what is known of an entity, by their exact text."""
+    """Remove facts from an entity by their exact text."""
     return delete_observations(graph, [{"entityName": a["name"], "observations": a["text"]}])
 
 
@@ -261,7 +261,7 @@ def forget(graph: Graph, a: Arguments) -> Values:
 @tool(
     "Embed entities",
     "generated:number failed:failed unchanged:number excluded:number model:text?",
-    Parameter("entity_ids", "ids", "Names or ids; all, if there are none."),
+    Parameter("entity_ids", "ids", "Names or ids; all entities if empty."),
     Parameter("force_refresh", "boolean", "Also those that have vectors; default false."),
     repeats=True,
 )
@@ -273,17 +273,17 @@ def generate_embeddings(
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Values:
     """
-    Make the vectors by which entities are found by their meaning, where they are missing. Searches do that by
-    themselves for some hundreds; call it after keeping thousands.
+    Create missing vectors, by which entities are found by meaning. Searches do this themselves for a few hundred; call
+    it after saving thousands.
 
     Args:
-        entity_ids: Names or ids; empty means all (CAP E14).
-        force_refresh: Also those that have vectors; until new ones are made, the former answer.
-        progress: Told how many chunks of how many are done.
+        entity_ids: Names or ids; empty means all entities (CAP E14).
+        force_refresh: Also embed those that have vectors; the old vectors answer until the new ones exist.
+        progress: Called with the number of chunks done and the number of all.
 
     Raises:
-        EmbedError: The model cannot be used; what was embedded is kept.
-        SpaceMismatch: The stored vectors are of another model: `memory reindex` makes all of them anew.
+        EmbedError: The model cannot be used. Vectors made until then are kept.
+        SpaceMismatch: The stored vectors are from another model; `memory reindex` replaces them all.
     """
     rows.check_flag("force_refresh", force_refresh)
     engine, chosen = graph.engine, rows.references("entity_ids", entity_ids)

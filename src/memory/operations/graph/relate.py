@@ -26,8 +26,8 @@ MEMORIES = Parameter("memory_ids", "ids", "Ids of the memories.", required=True)
 @tool("Relate entities", "created:relations duplicates:relations", rows.RELATIONS, repeats=True)
 def create_relations(graph: Graph, relations: Given) -> Values:
     """
-    Say how entities have to do with each other. Both must be there; if one is not, none of the relations is made. Those
-    that are there already are reported.
+    Say how entities are related. Both must exist; if one does not, no relation is created. Existing relations are
+    reported.
     """
     return _related(graph, graph.engine.graph.relate(rows.edges(relations)), "created", "duplicates")
 
@@ -39,7 +39,7 @@ def _related(graph: Graph, found: Sequence[tuple[Relation, bool]], done: str, ot
 
 @command("link SOURCE TYPE TARGET", "Relate two entities.")
 def link(graph: Graph, a: Arguments) -> Values:
-    """Say how an entity has to do with another; both must be there."""
+    """Relate two entities. Both must exist."""
     return create_relations(graph, [_relation(a)])
 
 
@@ -49,24 +49,24 @@ def _relation(a: Arguments) -> dict[str, Any]:
 
 @tool("Remove relations", "deleted:relations unknown:relations", rows.RELATIONS, destroys=True, repeats=True)
 def delete_relations(graph: Graph, relations: Given) -> Values:
-    """Remove relations by their ends and type. What is not there is reported."""
+    """Remove relations by their ends and type. Missing ones are reported."""
     return _related(graph, graph.engine.graph.unrelate(rows.edges(relations)), "deleted", "unknown")
 
 
-@command("unlink SOURCE TYPE TARGET", "Take a relation away.")
+@command("unlink SOURCE TYPE TARGET", "Remove a relation.")
 def unlink(graph: Graph, a: Arguments) -> Values:
-    """Take a relation between two entities away."""
+    """Remove a relation between two entities."""
     return delete_relations(graph, [_relation(a)])
 
 
 @reading(
     "Find a path",
     "source target found:flag length:number? path:texts relations:relations",
-    Parameter("source", "id", "Name or id of the one.", required=True),
+    Parameter("source", "id", "Name or id of one entity.", required=True),
     Parameter("target", "id", "Name or id of the other.", required=True),
 )
 def find_path(graph: Graph, source: Name, target: Name) -> Values:
-    """How two entities are connected: a shortest path of at most ten relations, whichever way they point."""
+    """How two entities are connected: a shortest path of at most ten relations, in either direction."""
     start, end = graph.engine.graph.entities([source, target])
     path = graph.engine.graph.path(start.id, end.id)
     names = [start.title]
@@ -86,26 +86,26 @@ def find_path(graph: Graph, source: Name, target: Name) -> Values:
 
 @command("path SOURCE TARGET", "Show how two entities are connected.")
 def path(graph: Graph, a: Arguments) -> Values:
-    """Show a shortest path between two entities, of at most ten relations, whichever way they point."""
+    """Show a shortest path between two entities: at most ten relations, in either direction."""
     return find_path(graph, a["source"], a["target"])
 
 
 # Memories ----------------------------------------------------------------
 
 
-@tool("Say what memories are about", "entity linked:pointers duplicates:pointers", ENTITY, MEMORIES, repeats=True)
+@tool("Link memories", "entity linked:pointers duplicates:pointers", ENTITY, MEMORIES, repeats=True)
 def link_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
     """
-    Link memories to an entity they are about, so that search_near and entity_memories find them by it.
+    Link memories to the entity they are about, so that search_near and entity_memories find them.
 
     Raises:
-        Invalid: One of the memories is an entity itself: those are related. None was linked.
+        Invalid: One of the memories is an entity itself; relate those instead. Nothing was linked.
     """
     return _linked(graph.engine, entity, memory_ids, "linked", "duplicates")
 
 
 @tool(
-    "Take links back",
+    "Unlink memories",
     "entity unlinked:pointers unknown:pointers",
     ENTITY,
     MEMORIES,
@@ -113,7 +113,7 @@ def link_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Val
     repeats=True,
 )
 def unlink_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
-    """Say that memories are not about an entity after all. The memories stay."""
+    """Remove links between memories and an entity. The memories stay."""
     return _linked(graph.engine, entity, memory_ids, "unlinked", "unknown")
 
 
@@ -128,7 +128,7 @@ def _linked(engine: Engine, name: Name, references: Sequence[Name], done: str, o
 
 
 def _parted(found: Iterable[Values], changed: Sequence[bool], done: str, other: str) -> Values:
-    """Rows, by whether they were changed, under two names."""
+    """Rows under two names, by whether they were changed."""
     parts: Values = {done: [], other: []}
     for row, one in zip(found, changed, strict=True):
         parts[done if one else other].append(row)
@@ -145,10 +145,10 @@ def _parted(found: Iterable[Values], changed: Sequence[bool], done: str, other: 
 )
 def search_near(graph: Graph, query: str, entity: Name, max_distance: int = 1, limit: int | None = None) -> Values:
     """
-    Find memories that are about an entity or about one that is near it, and these entities themselves.
+    Find memories about an entity or about entities near it, and those entities themselves.
 
     Args:
-        max_distance: Relations away at most, 0..10.
+        max_distance: In relations, 0..10.
     """
     settings, near = graph.engine.config, graph.engine.graph.entity(entity)
     among = graph.engine.graph.near([near.id], max_distance)
@@ -161,7 +161,7 @@ def search_near(graph: Graph, query: str, entity: Name, max_distance: int = 1, l
 
 @reading("List memories of an entity", "entity memories:pointers total_memories:number", ENTITY, limit(20))
 def entity_memories(graph: Graph, entity: Name, limit: int = 20) -> Values:
-    """The memories that are about an entity, last changed first."""
+    """The memories about an entity, last changed first."""
     check_limit(limit)
     found = graph.engine.graph.entity(entity)
     linked = graph.engine.graph.there(link.memory for link in graph.engine.graph.attached([found.id]))
@@ -172,12 +172,12 @@ def entity_memories(graph: Graph, entity: Name, limit: int = 20) -> Values:
 
 @command(
     "about NAME [ID]...",
-    "Say which memories are about an entity, or show them.",
-    Option("--remove", "Say that they are not."),
+    "Link memories to an entity, or show them.",
+    Option("--remove", "Unlink them instead."),
     PAGE,
 )
 def about(graph: Graph, a: Arguments) -> Values:
-    """Say that the memories of these ids are about an entity; without ids, show those that are."""
+    """Link the memories of these ids to an entity. Without ids, show the memories linked to it."""
     if not a["id"]:
         return entity_memories(graph, a["name"], a["limit"])
     return (unlink_memories if a["remove"] else link_memories)(graph, a["name"], a["id"])

@@ -1,4 +1,4 @@
-"""Entities and relations as rows, as they are given and as they are answered, by the names that such programs know."""
+"""Entities and relations as rows, as given and as answered, with the field names of other graph memories."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ Given: TypeAlias = "Sequence[Mapping[str, Any]]"
 """Rows as a caller gives them."""
 
 BATCH = 1000
-"""Rows of one call: it is one transaction."""
+"""Rows of one call, which is one transaction."""
 
 PAGE = 1000  # entities, relations, links that are read together
 
 HINTS = 3
-"""Unknown names for which the nearest is looked up."""
+"""Unknown names for which the nearest known one is looked up."""
 
 STATES = ("generated", "pending", "outdated", "failed", "excluded")
 """Of an entity's vectors; see `status`."""
@@ -63,7 +63,7 @@ SHAPES = {
     "failed": several(record("id:number name error")),
     "references": several({"type": ["string", "integer"]}),
 }
-"""What rows of the graph have, by the names that declarations use."""
+"""The shapes of the graph's rows, by the names that declarations use."""
 
 # What rows take ----------------------------------------------------------
 
@@ -75,7 +75,7 @@ def _rows(name: str, meaning: str, *fields: Parameter) -> Parameter:
 RELATIONS = _rows(
     "relations",
     "The relations.",
-    Parameter("from", "id", "Name or id of the entity it begins at.", required=True, also=("source",)),
+    Parameter("from", "id", "Name or id of the entity it starts from.", required=True, also=("source",)),
     Parameter("to", "id", "Name or id of the entity it leads to.", required=True, also=("target",)),
     Parameter(
         "relationType", "string", 'How, in active voice: "depends_on".', required=True, also=("relation", "type")
@@ -84,21 +84,21 @@ RELATIONS = _rows(
 ENTITIES = _rows(
     "entities",
     "The entities.",
-    Parameter("name", "string", "What it is called, one line: no two have the same name.", required=True),
-    Parameter("entityType", "string", "What sort of thing it is, in a word.", also=("entity_type",)),
-    Parameter("observations", "strings", "What is known of it.", also=("obs",)),
-    Parameter("embed", "boolean", "False: never hand its text to a model; it is found by words only."),
+    Parameter("name", "string", "Its name, one line; no two entities share one.", required=True),
+    Parameter("entityType", "string", "What kind of thing it is, in a word.", also=("entity_type",)),
+    Parameter("observations", "strings", "What is known about it.", also=("obs",)),
+    Parameter("embed", "boolean", "False: never send its text to a model; it is found by words only."),
 )
-_OF = Parameter("entityName", "id", "The entity's name, or its id.", required=True, also=("entity", "name"))
+_OF = Parameter("entityName", "id", "The entity's name or id.", required=True, also=("entity", "name"))
 OBSERVATIONS = _rows(
     "observations",
-    "What is to be added, by entity.",
+    "What to add, by entity.",
     _OF,
-    Parameter("contents", "strings", "The facts, short.", required=True, also=("observations", "obs")),
+    Parameter("contents", "strings", "Short facts.", required=True, also=("observations", "obs")),
 )
 DELETIONS = _rows(
     "deletions",
-    "What is to be removed, by entity.",
+    "What to remove, by entity.",
     _OF,
     Parameter("observations", "strings", "The facts.", required=True, also=("contents",)),
 )
@@ -109,7 +109,7 @@ class Described(NamedTuple):
     An entity as it is given.
 
     Attributes:
-        embed: False keeps it from being embedded for good, True takes that back; None leaves it as it is.
+        embed: False: never embed it. True takes that back; None leaves it as it is.
     """
 
     name: str
@@ -121,7 +121,7 @@ class Described(NamedTuple):
 def described(rows: object) -> list[Described]:
     """
     Raises:
-        Invalid: It is no list of entities; the sentence names the place.
+        Invalid: It is not a list of entities; the message names the place.
     """
     found = []
     for place, values in _checked("entities", rows, ENTITIES.fields):
@@ -139,7 +139,7 @@ def described(rows: object) -> list[Described]:
 
 def called(what: str, given: str) -> str:
     """
-    A name as it is kept.
+    A name as it is stored.
 
     Raises:
         Invalid: It is blank, too long, or has several lines.
@@ -154,7 +154,7 @@ def called(what: str, given: str) -> str:
 def edges(rows: object) -> list[Edge]:
     """
     Raises:
-        Invalid: It is no list of relations; the sentence names the place.
+        Invalid: It is not a list of relations; the message names the place.
     """
     found = _checked("relations", rows, RELATIONS.fields)
     for place, values in found:
@@ -170,7 +170,7 @@ def told(what: str, rows: object) -> list[tuple[Name, tuple[str, ...]]]:
         what: The name of the argument.
 
     Raises:
-        Invalid: It is no such list; the sentence names the place.
+        Invalid: It is not such a list; the message names the place.
     """
     return [(values["entityName"], values["contents"]) for _, values in _checked(what, rows, OBSERVATIONS.fields)]
 
@@ -180,7 +180,7 @@ def references(what: str, given: object) -> list[Name]:
     Names, ids or uids, each once.
 
     Raises:
-        Invalid: It is no list of them.
+        Invalid: It is not a list of them.
     """
     if not _several(given) or not all(map(_reference, given)):
         raise Invalid(f"{what} must be a list of names or ids, not {clipped_repr(given)}")
@@ -198,10 +198,10 @@ def check_flag(name: str, value: object) -> None:
 
 def _checked(what: str, rows: object, fields: Sequence[Parameter]) -> list[tuple[str, Values]]:
     """
-    Rows with their places, by the first names of all their fields; None is what is left out.
+    Rows with their places. Each has all the fields, by their first names; None where one is left out.
 
     Raises:
-        Invalid: It is no list of such rows, or one has other fields, or the same one twice.
+        Invalid: It is not a list of such rows, or a row has an unknown field, or the same field twice.
     """
     if not _several(rows):
         raise Invalid(f"{what} must be a list of objects, not {clipped_repr(rows)}")
@@ -213,7 +213,7 @@ def _checked(what: str, rows: object, fields: Sequence[Parameter]) -> list[tuple
 
 
 def _named(place: str, row: object, fields: Sequence[Parameter]) -> Values:
-    """A row by the first names of its fields, each of which may go by others."""
+    """A row by the first names of its fields, each of which has aliases."""
     if not isinstance(row, Mapping):
         raise Invalid(f"{place} must be an object, not {clipped_repr(row)}")
     for name in row:
@@ -231,7 +231,7 @@ def _named(place: str, row: object, fields: Sequence[Parameter]) -> Values:
 
 def _values(place: str, values: Values, fields: Sequence[Parameter]) -> Values:
     found = dict(values)
-    # What it says comes before whom it is of: a line that is no relation at all is told so, not that an end is missing.
+    # Ids come last: for a row that is no relation at all, the missing type says more than a missing end.
     for one in sorted(fields, key=lambda one: one.sort == "id"):
         found[one.name] = _value(place, one, values[one.name])
     return found
@@ -278,13 +278,13 @@ def _texts(place: str, texts: object) -> tuple[str, ...]:
 
 
 def paged(found: Iterator[One], size: int = PAGE) -> Iterator[list[One]]:
-    """A page at a time: what belongs to each is asked for together."""
+    """A page at a time, so that what belongs to its items can be read together."""
     while page := list(islice(found, size)):
         yield page
 
 
 def entity_rows(engine: Engine, entities: Sequence[Memory], *, observations: bool = True) -> list[Values]:
-    """Entities (CAP E4, E22, X4), with what is known of them or without; times in seconds since 1970."""
+    """Entities (CAP E4, E22, X4), with or without their observations; times in seconds since 1970."""
     embeddings = engine.vectors.embeddings(entities)
     known = engine.graph.known(entities) if observations else {}
     return [
@@ -304,8 +304,8 @@ def states(engine: Engine, entities: Sequence[Memory]) -> dict[MemoryId, str]:
 
 def status(memory: Memory, embedding: Embedding) -> str:
     """
-    Whether an entity can be found by its meaning (CAP E22): "generated", "pending", "failed", "excluded", or "outdated":
-    it waits and was changed since it was made, or its vectors are of another model than the configured one.
+    Whether an entity can be found by meaning (CAP E22): "generated", "pending", "failed", "excluded" or "outdated". The
+    last means that it waits and was changed since it was created, or that its vectors are from another model.
     """
     if memory.keyword_only:
         return "excluded"
@@ -314,7 +314,7 @@ def status(memory: Memory, embedding: Embedding) -> str:
 
 
 def relation_rows(engine: Engine, relations: Sequence[Relation]) -> list[Values]:
-    """Relations by the names of their ends; by the id of one that went meanwhile."""
+    """Relations by the names of their ends; an end that was deleted meanwhile by its id."""
     ends = engine.graph.there(end for one in relations for end in one[:2])
     names = {id: memory.title for id, memory in ends.items()}
     return [
@@ -325,10 +325,10 @@ def relation_rows(engine: Engine, relations: Sequence[Relation]) -> list[Values]
 
 def looked_up(engine: Engine, names: object) -> tuple[list[tuple[Name, Memory]], list[Name]]:
     """
-    Entities, each once, with the first name that it is asked for by, and the names that are none.
+    Entities, each once, with the first name that asked for it; and the unknown names.
 
     Raises:
-        Ambiguous: One could be several.
+        Ambiguous: A name could be several entities.
     """
     wanted = references("names", names)
     found: dict[MemoryId, tuple[Name, Memory]] = {}
@@ -345,6 +345,6 @@ def looked_up(engine: Engine, names: object) -> tuple[list[tuple[Name, Memory]],
 
 
 def unknown(engine: Engine, names: Sequence[Name]) -> list[Values]:
-    """Notices of names that are none, with the nearest that there is."""
+    """Notices of unknown names, with the nearest known one."""
     suggestion = engine.graph.suggestion
     return data.notices(tuple(Notice(f"no entity {clipped_repr(name)}", suggestion(name)) for name in names[:HINTS]))
