@@ -1,4 +1,4 @@
-"""The verbs of one note, or of any memory by its id: save, correct, read whole, delete."""
+"""The verbs of one note, or of any memory by its id: save, correct, read in full, delete."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ UNKNOWN = Notice("the project you work on is not known, so this is of no project
 PAGE = 20_000  # characters of details at a time
 
 _TEXTS = {"title": "title", "what": "what", "why": "why", "impact": "impact", "details": "body"}
-"""The texts of a note by their names here, with those that a draft has for them."""
+"""The texts of a note, by the names used here, with the names that a draft has for them."""
 
-_ID = Parameter("id", "id", "Its id as recall shows it.", required=True)
+_ID = Parameter("id", "id", "The id that recall shows.", required=True)
 
 
 def project(call: Call, name: str | None) -> str | None:
     """
-    The project that an argument names; None for all, or for none.
+    The project that an argument names; None for all projects, or for none.
 
     Raises:
-        Invalid: It is to be the client's, and that is not known.
+        Invalid: It stands for the client's project, which is not known.
     """
     if name != HERE:
         return None if name == EVERYWHERE or not name else call.engine.documents.project(name)
@@ -45,14 +45,14 @@ def project(call: Call, name: str | None) -> str | None:
 
 
 def own(call: Call, name: str | None) -> str | None:
-    """The project that an argument names, else the client's; None if that is not known."""
+    """The project that an argument names, else the client's; None if neither is known."""
     if name is None and call.project is None:
         return None
     return project(call, HERE if name is None else name)
 
 
 def plain(document: dict[str, Any]) -> dict[str, Any]:
-    """Without the name of the schema: the tool has one of its own."""
+    """A document without the name of its schema: a tool has a schema of its own."""
     return {name: value for name, value in document.items() if name != "schema"}
 
 
@@ -60,27 +60,27 @@ def plain(document: dict[str, Any]) -> dict[str, Any]:
     "Save a memory",
     "known:flag memory:name notices:notices",
     Parameter("title", "string", "One line that names it, at most 200 characters.", required=True),
-    Parameter("what", "string", "What is the case, in a sentence or two."),
+    Parameter("what", "string", "The fact, in a sentence or two."),
     Parameter("why", "string", "The reason."),
     Parameter("impact", "string", "What follows from it."),
-    Parameter("details", "string", "Everything else, Markdown; searched, and shown on demand."),
+    Parameter("details", "string", "Everything else, in Markdown; searched, shown on demand."),
     Parameter("category", "string", "What it is about.", choices=CATEGORIES),
     Parameter("tags", "strings", "A few words to filter by."),
     Parameter("related_files", "strings", "Paths in the project."),
-    Parameter("project", "string", 'Default is the project you work on; "" for what holds in all, e.g. a preference.'),
+    Parameter("project", "string", 'Default is the project you work on; "" if it applies to all, e.g. a preference.'),
     Parameter("source", "string", "Default is the program you run in."),
-    Parameter("supersedes", "id", "Id of the memory that no longer holds."),
+    Parameter("supersedes", "id", "Id of the memory it replaces."),
     project_argument="project",
     always=True,
     repeats=True,
 )
 def memory_save(call: Call, given: Given) -> Result:
     """
-    Keep what a later session would otherwise have to find out again: a decision and its reason, the cause of a bug, a
-    pattern of this code base, a preference of the user. Save when it is settled, one fact a memory, in sentences that
-    stand alone; leave out what the code or git already says, and never put in secrets (known forms are taken out). If
-    an earlier memory no longer holds, give its id as `supersedes`: searches then show the new one. The same content is
-    not kept twice.
+    Save what a later session would otherwise have to find out again: a decision and its reason, the cause of a bug, a
+    pattern in this code base, a preference of the user. Save once it is settled, one fact per memory, in sentences that
+    stand alone. Leave out what code or git already says, and never include secrets (known kinds are removed). If an
+    earlier memory is outdated, give its id as `supersedes`: searches then show the new one. The same content is never
+    saved twice.
     """
     from memory.operations.render import recall  # 4 ms that no command needs
     from memory.schema.draft import Draft  # 1 ms of what only shows
@@ -106,24 +106,24 @@ def memory_save(call: Call, given: Given) -> Result:
 
 @command(
     "save",
-    "Keep a note: a decision, a bug, something learned.",
+    "Save a note: a decision, a bug, something learned.",
     Option("TITLE"),
-    Option("--what TEXT", "What is the case."),
-    Option("--why TEXT", "Why it is so."),
+    Option("--what TEXT", "The fact."),
+    Option("--why TEXT", "The reason."),
     Option("--impact TEXT", "What follows from it."),
     Option("--details TEXT|-", "Everything else, shown on demand; - reads standard input."),
     Option("--category", "What it is about.", takes=CATEGORIES),
-    Option("--tag TAG", "May be repeated.", several=True, blank=False),
+    Option("--tag TAG", "A tag; may be repeated.", several=True, blank=False),
     Option("--file PATH", "A file it is about; may be repeated.", several=True, blank=False),
-    Option("--project [NAME]", "Its project; this folder's by default, '' for none."),
+    Option("--project [NAME]", "Its project; by default that of this folder, '' for none."),
     Option("--source NAME", "The program it comes from, e.g. claude-code."),
-    Option("--keyword-only", "Never hand it to a model: only its words find it."),
-    Option("--supersedes ID", "The memory that no longer holds."),
+    Option("--keyword-only", "Never send it to a model: it is found by words only."),
+    Option("--supersedes ID", "The memory it replaces."),
     Option("--entity NAME", "An entity it is about; may be repeated.", several=True),
 )
 def save(call: Call, a: Given) -> Shown:
     """
-    Keep a note: a decision, a bug, a pattern, something learned.
+    Save a note: a decision, a bug, a pattern, something learned.
 
     \b
         memory save "Switched to JWT auth" --what "Replaced session cookies" --category decision --tag auth
@@ -154,13 +154,13 @@ def save(call: Call, a: Given) -> Shown:
     Option("--impact TEXT"),
     Option("--details TEXT|-", "- reads standard input."),
     Option("--category NAME", "'' clears it."),
-    Option("--tag TAG", "In place of all its tags; may be repeated, '' clears.", several=True),
-    Option("--file PATH", "In place of all its files; may be repeated, '' clears.", several=True),
-    Option("--project [NAME]", "Its project; without a name, or '.', this folder's; '' is none."),
+    Option("--tag TAG", "Replaces all its tags; may be repeated, '' clears them.", several=True),
+    Option("--file PATH", "Replaces all its files; may be repeated, '' clears them.", several=True),
+    Option("--project [NAME]", "Its project; no name or '.' means that of this folder, '' none."),
     Option("--source NAME", "The program it comes from; '' clears it."),
 )
 def update(call: Call, a: Given) -> Shown:
-    """Correct a memory in place; `memory details` shows what it said before."""
+    """Correct a memory in place. `memory details` shows its earlier versions."""
     changes: dict[str, Any] = {field: a[name] for name, field in _TEXTS.items() if a[name] is not None}
     changes |= {name: a[name] or None for name in ("category", "source", "project") if a[name] is not None}
     lists = {"tag": "tags", "file": "related_files"}
@@ -181,8 +181,8 @@ def update(call: Call, a: Given) -> Shown:
 )
 def memory_details(call: Call, given: Given) -> Result:
     """
-    Read one memory with its details, by the id that the other tools showed. Call it when a text was cut, or a hit says
-    that it has details and its summary is not enough. Long details come in parts: go on with `start`.
+    Read one memory with its details, by the id that the other tools showed. Call it when a text was cut, or when a hit
+    has details and its summary is not enough. Long details come in parts: continue with `start`.
     """
     from memory.operations.render import recall  # 4 ms that no command needs
 
@@ -201,9 +201,9 @@ def memory_details(call: Call, given: Given) -> Result:
     return Result(values, recall.details(found, part, start=start, rest=rest))
 
 
-@command("details ID", "Show a memory whole, with what it said before.")
+@command("details ID", "Show a memory in full, with its earlier versions.")
 def details(call: Call, a: Given) -> Shown:
-    """Show a memory whole, with what it said before. ID is its id, its uid or the first 8 characters of it."""
+    """Show a memory in full, with its earlier versions. ID is its id, its uid or the first 8 characters of its uid."""
     found = call.engine.documents.details(a["id"])
     return Shown(data.details(found), text.details(found), [*map(text.notice, found.notices)])
 
@@ -211,8 +211,8 @@ def details(call: Call, a: Given) -> Shown:
 @tool("Delete a memory", "memory:name notices:notices", _ID, destroys=True, repeats=True)
 def memory_delete(call: Call, given: Given) -> Result:
     """
-    Remove one memory for good, with everything derived from it; it cannot be undone. Only for what should never have
-    been kept: a secret, a mistake, what the user asks to forget. For what was true once, save the new state with
+    Delete one memory for good with everything derived from it; it cannot be undone. Only for what should never have
+    been saved: a secret, a mistake, what the user asks to forget. For what was true once, save the new state with
     `supersedes` instead.
     """
     from memory.operations.render import recall  # 4 ms that no command needs
@@ -222,9 +222,9 @@ def memory_delete(call: Call, given: Given) -> Result:
     return Result({"memory": gone, "notices": []}, f"Deleted for good: {recall.named(memory)}.\n")
 
 
-@command("delete ID", "Remove a memory for good.")
+@command("delete ID", "Delete a memory for good.")
 def delete(call: Call, a: Given) -> Shown:
-    """Remove a memory for good, with everything derived from it. ID is never a pattern."""
+    """Delete a memory for good, with everything derived from it. ID is never a pattern."""
     gone = call.engine.documents.delete(a["id"])
     said = f"deleted {gone.uid[:8]} (id {gone.id}) {escape_controls(gone.title)}"
     return Shown({"memory": data.pointer(gone)}, said)

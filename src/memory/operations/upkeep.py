@@ -1,4 +1,4 @@
-"""The verbs that look after a memory: how much is kept, what searches took, what is embedded and what is wrong."""
+"""The verbs that look after a memory: how much is saved, how searches went, what is embedded and what is wrong."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 )
 def memory_stats(call: Call, _: Given) -> Result:
     """
-    How much is kept, of which kinds and projects, which model's vectors there are, what waits for one, and what is
-    wrong with what would mend it. Call it when recall seems incomplete or the user asks about the memory.
+    How much is saved, of which kinds and projects, which model made the vectors, what waits for one, and what is wrong
+    and how to fix it. Call it when recall seems incomplete or the user asks about the memory.
     """
     found = call.engine.maintenance.status()
     values = care_data.status(found, call.engine.config.database)
@@ -35,14 +35,14 @@ def memory_stats(call: Call, _: Given) -> Result:
 @tool(
     "Embed everything again",
     "chunks:number embedded:number",
-    Parameter("dry_run", "boolean", "Only say what it would take."),
+    Parameter("dry_run", "boolean", "Only estimate the work."),
     repeats=True,
 )
 def memory_reindex(call: Call, given: Given) -> Result:
     """
-    Embed everything with the configured model; needed once after another model was set, and said so by a note in search
-    results. Searches go on meanwhile; interrupted, it continues the next time. It may take minutes and, with a paid
-    server, money: ask the user, and show them `dry_run` first.
+    Embed everything with the configured model. Needed once after the model was changed; a note in search results says
+    so. Searches work meanwhile; if interrupted, it continues next time. It may take minutes and, with a paid server,
+    money: ask the user, and show them `dry_run` first.
     """
     if given.get("dry_run"):
         plan = call.engine.vectors.estimate()
@@ -57,15 +57,15 @@ def memory_reindex(call: Call, given: Given) -> Result:
 
 @command(
     "stats",
-    "How many searches there were, how long they took, how far they went.",
-    Option("--days N", "How far back; else all that is remembered.", takes=(1, 36_500)),
+    "Show how many searches there were, how long they took, how far they went.",
+    Option("--days N", "How far back; by default, everything recorded.", takes=(1, 36_500)),
 )
 def stats(call: Call, a: Given) -> Shown:
     """
-    How many searches there were, how long they took, and how many of them keywords alone have answered.
+    Show how many searches there were, how long they took, and how many keywords alone answered.
 
-    Of a search its moment, type, tier, time, results and the names of its filters are remembered, never its text; the
-    last 10,000 at most.
+    Each search is recorded with its time, type, tier, duration, number of results and the names of its filters, never
+    its text. The last 10,000 are kept.
     """
     found = call.engine.searches.statistics(a["days"])
     values = found._asdict() | {
@@ -81,9 +81,9 @@ def stats(call: Call, a: Given) -> Shown:
 @command("embed", "Embed what waits for a vector.", progress="embedding")
 def embed(call: Call, _: Given) -> Shown:
     """
-    Embed what waits for a vector, as after a time without a model, also what failed before.
+    Embed what waits for a vector, e.g. after a time without a model, and what failed before.
 
-    It may be interrupted at any time: what was embedded is kept.
+    It may be interrupted at any time: vectors made until then are kept.
     """
     result = call.engine.vectors.embed(call.progress)
     left = f", {result.left:,} still wait" if result.left else ""
@@ -96,16 +96,16 @@ def embed(call: Call, _: Given) -> Shown:
 
 @command(
     "ledger",
-    "What was embedded: by whom, what for, how much was sent, at what cost.",
+    "Show what was embedded: by which model, what for, how much was sent, at what cost.",
     Option("--days N", "How far back.", takes=(1, 36_500), usual=30),
-    Option("--each", "Every request, not sums of days."),
+    Option("--each", "Every request, not daily sums."),
 )
 def ledger(call: Call, a: Given) -> Shown:
     """
-    What was embedded: by which model, what for, how many texts and tokens, what was sent where, at what cost.
+    Show what was embedded: by which model, what for, how many texts and tokens, what was sent where, at what cost.
 
-    Every request is entered before it is sent. Nothing sent is 0 bytes: the text stayed on this machine, in this
-    process.
+    Every request is recorded before it is sent. 0 bytes means that nothing was sent: the text stayed on this machine, in
+    this process.
     """
     found = call.engine.vectors.ledger(a["days"], each=a["each"])
     return Shown(care_data.ledger(found), care_text.ledger(found, each=a["each"]) or "nothing was embedded")
@@ -113,14 +113,14 @@ def ledger(call: Call, a: Given) -> Shown:
 
 @command(
     "doctor",
-    "Look at everything, ask the model, and say what would mend it.",
-    Option("--fix", "Mend it: rebuild what is derived, embed what waits."),
+    "Check everything, ask the model, and say how to fix what is wrong.",
+    Option("--fix", "Repair: rebuild what is derived, embed what waits."),
 )
 def doctor(call: Call, a: Given) -> Shown:
     """
-    Look at the database, the model, its vectors and what waits for them. The exit code is 1 if something is amiss.
+    Check the database, the model, its vectors and what waits for them. The exit code is 1 if something is wrong.
 
-    A server is asked for one vector, also if it was left alone for giving no answer.
+    An embedding server is asked for one vector, even if it was being left alone because it did not answer.
     """
     found = call.engine.maintenance.doctor(fix=a["fix"])
     return Shown(care_data.doctor(found), care_text.doctor(found), code=0 if all(one.well for one in found) else 1)
