@@ -1,4 +1,4 @@
-"""What the graph answers as text, for a person and, fenced as data, for an agent; and the graph for Graphviz."""
+"""Answers of the graph as text, for a person and, fenced as data, for an agent; and the graph for Graphviz."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 ALTOGETHER = 60_000
 """
-Characters of the rows of an answer for an agent, and of what they have to say, from which on only what was left out is
-said. One entity that was asked for alone is shown whole.
+Characters of the rows in an agent's answer, and as many again of their further lines. What is beyond is counted instead
+of shown. A single entity is shown whole.
 """
 
 _GROUPS = (
     *("created", "duplicates", "results", "deleted", "linked", "unlinked", "unknown", "generated", "failed"),
     *("entities", "relations", "memories", "hits"),
 )
-"""What an answer has rows of, in the order in which they are shown."""
+"""The lists of rows that an answer may have, in the order in which they are shown."""
 
 _SAID = {
     "duplicates": ("there already", "there already"),
@@ -37,7 +37,7 @@ _SAID = {
     "memories": ("memory", "memories"),
     "hits": ("memory", "memories"),
 }
-"""What to say of one of a group and of several, where it is not its name."""
+"""The words for one row of a list and for several, where the list's name will not do."""
 
 _FACTS = {
     "total_entities": ("entity in all", "entities in all"),
@@ -51,7 +51,7 @@ _DOUBTS = {
     "weak": "perhaps relevant",
     "degraded": "found without the model, which did not answer",
 }
-"""What to say of an answer by its outcome; nothing speaks against the others."""
+"""A doubt about an answer, by its outcome; the other outcomes raise none."""
 
 _PARTS = {
     "observations": "",
@@ -63,7 +63,7 @@ _PARTS = {
 
 
 def answer(values: Mapping[str, Any]) -> str:
-    """For an agent: how many of what in a line, then what was recalled, fenced, then what it should know besides."""
+    """For an agent: a summary line, then the rows, fenced, then the notices."""
     alone = len(values.get("entities", ())) == 1
     body = fenced("\n".join(lines(values) if alone else _shortened(lines(values))))
     said = (f"Note: {one_line(one['text'])}. {for_agents(one['hint'])}".rstrip() for one in values["notices"])
@@ -71,7 +71,7 @@ def answer(values: Mapping[str, Any]) -> str:
 
 
 def head(values: Mapping[str, Any]) -> str:
-    """How many of what there are."""
+    """The summary line: how many of what."""
     if "total_observations" in values:
         return ""
     counts = {name: _number(values[name]) for name in _GROUPS if name in values}
@@ -93,7 +93,7 @@ def _number(rows: Sequence[Any] | int) -> int:
 def _shortened(found: Iterable[str]) -> Iterator[str]:
     used, left_out = {True: 0, False: 0}, 0
     for one in found:
-        further = one.startswith("  ")  # by itself, so that who has much to say hides nobody's name
+        further = one.startswith("  ")  # counted apart, so that long observations hide no other entity's name
         used[further] += len(one)
         if used[further] <= ALTOGETHER:
             yield one
@@ -104,7 +104,7 @@ def _shortened(found: Iterable[str]) -> Iterator[str]:
 
 
 def lines(values: Mapping[str, Any]) -> Iterator[str]:
-    """What an answer holds, a line each, and further ones where a row has more to say."""
+    """The rows of an answer, a line each, and further lines for their observations."""
     if isinstance(values.get("entity"), str):
         yield f"entity: {_name(values['entity'])}"
     if values.get("path"):
@@ -146,7 +146,7 @@ def _row(row: Any, label: str) -> Iterator[str]:
 
 
 def _entity(row: Mapping[str, Any], label: str) -> Iterator[str]:
-    """An entity: in brackets what is said of it, then its name, then what it says itself."""
+    """An entity: facts about it in brackets, its name, then its observations."""
     facts = [str(row["id"]), row.get("entityType") or "", *_scores(row)]
     if (state := row.get("embedding_status", "generated")) != "generated":
         facts.append(state)
@@ -159,12 +159,12 @@ def _entity(row: Mapping[str, Any], label: str) -> Iterator[str]:
 
 
 def _name(text: str) -> str:
-    """Letter by letter, for other tools take it so; but one line, whatever breaks it."""
+    """A name letter by letter, since other tools take it exactly; line breaks become blanks."""
     return " ".join(escape_invisible(text).splitlines())
 
 
 def _observation(mark: str, text: str) -> Iterator[str]:
-    """As it is kept, for it is taken away by its exact text; further lines are indented, so that none is another's."""
+    """An observation as stored, since it is removed by its exact text. Further lines are indented, to belong to it."""
     first, *more = escape_invisible(text).splitlines() or [""]
     yield f"{mark}{first}"
     yield from (f"    {one}" for one in more)
@@ -198,11 +198,6 @@ def _marked(row: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {MARK}"
 
 
-def shown(values: Mapping[str, Any]) -> str:
-    """For a person: what an answer holds."""
-    return escape_controls("\n".join(lines(values)))
-
-
 # Graphviz ----------------------------------------------------------------
 
 
@@ -210,7 +205,7 @@ def dot(entities: Iterable[Memory], relations: Iterable[Relation]) -> Iterator[s
     """
     The graph in the language of Graphviz (https://graphviz.org/doc/info/lang.html), line by line.
 
-    Nodes go by their ids, so that a name is only ever a label.
+    Nodes are named by their ids, so that an entity's name is only ever a label.
     """
     yield "digraph memory {"
     for one in entities:
@@ -222,5 +217,5 @@ def dot(entities: Iterable[Memory], relations: Iterable[Relation]) -> Iterator[s
 
 
 def _label(text: str) -> str:
-    """A text in a label, where a backslash and an ampersand mean something too."""
+    """A text in a label, where backslashes and ampersands have a meaning too."""
     return one_line(escape_controls(text)).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")

@@ -1,11 +1,11 @@
 """
-Vectors of entities, and a search along the graph that compares them, by the names other programs know (CAP E10, E16).
+Vectors of entities, and a search along the graph that compares them, with documented names (CAP E10, E16).
 
     store = SQLiteVectorStore(engine)
     store.add("Python", provider.generate("Python: high-level language"))
     store.search(provider.generate("programming language"), k=10)  # [("Python", 0.62)]
 
-`EntityGraph.search_entities_semantic` and `search_hybrid` do the same in one call, and embed what waits.
+`EntityGraph.search_entities_semantic` and `search_hybrid` do the same in one call, and embed waiting entities first.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ __all__ = ["ContextSearch", "SQLiteVectorStore", "VectorContextSearch", "VectorS
 
 
 class VectorStore(ABC):
-    """What keeps a vector for each entity. Nothing else is asked of a store of another make."""
+    """A store with a vector for each entity. Another implementation needs these three methods only."""
 
     @abstractmethod
     def add(self, entity_id: str, embedding: ArrayLike) -> None:
-        """Keep a vector, shape (dimension,), in place of the one that the entity has."""
+        """Save a vector, shape (dimension,); it replaces the entity's former one."""
 
     @abstractmethod
     def search(self, query_embedding: ArrayLike, k: int = 10, threshold: float = 0.0) -> list[tuple[str, float]]:
@@ -49,10 +49,10 @@ class VectorStore(ABC):
 
 class SQLiteVectorStore(VectorStore):
     """
-    The vectors by which an engine finds its entities. Entities go by name, or by id; answers name them.
+    The vectors by which an engine finds its entities. Entities are given by name or id, and returned by name.
 
-    A vector stands until the entity is changed or embedded anew; what has none waits for one, which the engine's next search
-    by meaning makes.
+    A vector is valid until the entity is changed or embedded again. The engine's next search by meaning embeds entities
+    without one.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -60,13 +60,13 @@ class SQLiteVectorStore(VectorStore):
 
     def add(self, entity_id: str, embedding: ArrayLike) -> None:
         """
-        See `VectorStore.add`. Its length is made 1.
+        See `VectorStore.add`. The vector is scaled to length 1.
 
         Raises:
             NotFound, Ambiguous: There is no such entity, or there are several.
-            DimensionMismatch: Of another width than the vectors that are kept.
-            Invalid: It is no vector, or the entity is never to be embedded.
-            EmbedError: Nothing is embedded yet, and the configured model cannot say in which space it embeds.
+            DimensionMismatch: Its width differs from that of the stored vectors.
+            Invalid: It is not a vector, or the entity must never be embedded.
+            EmbedError: Nothing is embedded yet, and the configured model cannot tell its space.
         """
         entity = self.engine.graph.entity(entity_id)
         if entity.keyword_only:
@@ -75,11 +75,11 @@ class SQLiteVectorStore(VectorStore):
 
     def search(self, query_embedding: ArrayLike, k: int = 10, threshold: float = 0.0) -> list[tuple[str, float]]:
         """
-        See `VectorStore.search`. Exact, and nothing is embedded for it.
+        See `VectorStore.search`. Exact; embeds nothing.
 
         Raises:
-            DimensionMismatch: Of another width than the vectors that are kept.
-            Invalid: It is no vector, or k is not 1..10,000.
+            DimensionMismatch: Its width differs from that of the stored vectors.
+            Invalid: It is not a vector, or k is not 1..10,000.
         """
         check_limit(k)
         found = self.engine.vectors.similarities(_unit(query_embedding), ENTITIES)
@@ -98,7 +98,7 @@ class SQLiteVectorStore(VectorStore):
 
 
 class ContextSearch:
-    """What is near some nodes of a graph and matches a query; the graph and the match are given as functions."""
+    """A search for nodes near given nodes that match a query; the graph and the match are functions."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class ContextSearch:
     ) -> None:
         """
         Args:
-            get_neighbors: The nodes that a node is related to, whichever way.
+            get_neighbors: The nodes related to a node, in either direction.
             match: How well a node matches a query, 0..1.
         """
         self._neighbors, self._match = get_neighbors, match
@@ -121,7 +121,7 @@ class ContextSearch:
         limit: int = 10,
     ) -> list[tuple[str, float]]:
         """
-        Nodes with their scores (CAP E17), best first: those at most so many relations away, and those that match.
+        Nodes with their scores (CAP E17), best first: those within `max_distance` relations, and those that match.
 
         Raises:
             Invalid: A number is out of its range.
@@ -146,17 +146,17 @@ class ContextSearch:
         return found
 
     def _matches(self, query: str) -> dict[str, float]:
-        """Nodes that match whatever they are near to, with how well; none are known here."""
+        """Nodes that match wherever they are in the graph, with how well; none here."""
         del query
         return {}
 
 
 class VectorContextSearch(ContextSearch):
     """
-    The same by vectors: a node matches as far as its vector is like the query's.
+    The same by vectors: a node matches as far as its vector is similar to the query's.
 
-    The query is embedded once, and all nodes are compared at once (the plan embedded it for each node and looked at the
-    first result alone, so that one node at most ever matched). Vectors that came since the last search count.
+    The query is embedded once, and all nodes are compared at once. (The plan embedded it for each node and looked only at
+    the first result, so that at most one node ever matched.) Vectors added since the last search count.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class VectorContextSearch(ContextSearch):
         self._asked: tuple[str, dict[str, float]] = "", {}
 
     def _vector_match(self, node_id: str, query: str) -> float:
-        """How well a node matches, as the plan calls it; a query that was searched for is not embedded again."""
+        """How well a node matches, by the plan's name. A query that was just searched for is not embedded again."""
         asked, matches = self._asked
         return (matches if asked == query else self._matches(query)).get(node_id, 0.0)
 
@@ -182,7 +182,7 @@ def _unit(embedding: ArrayLike) -> Vectors:
     A vector of length 1, shape (dimension,), float32.
 
     Raises:
-        Invalid: It is none: of another shape, not finite, or zero.
+        Invalid: It has another shape, is not finite, or is zero.
     """
     import numpy as np
 
