@@ -24,7 +24,7 @@ PAGE = 20_000  # characters of details at a time
 _TEXTS = {"title": "title", "what": "what", "why": "why", "impact": "impact", "details": "body"}
 """The texts of a note, by the names used here, with the names that a draft has for them."""
 
-_ID = Parameter("id", "id", "The id that recall shows.", required=True)
+_ID = Parameter("id", "id", "The id shown by recall.", required=True)
 
 
 def project(call: Call, name: str | None) -> str | None:
@@ -173,11 +173,11 @@ def update(call: Call, a: Given) -> Shown:
 
 
 @reading(
-    "Read a memory whole",
+    "Read a memory in full",
     "about memory:pointer details start:number remaining:number notices:notices",
     _ID,
     Parameter("start", "integer", "First character of the details; default 0.", low=0, high=500_000),
-    Parameter("length", "integer", f"Characters at most; default {PAGE}.", low=1, high=100_000),
+    Parameter("length", "integer", f"Maximum characters; default {PAGE}.", low=1, high=100_000),
 )
 def memory_details(call: Call, given: Given) -> Result:
     """

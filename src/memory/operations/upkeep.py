@@ -62,7 +62,8 @@ def memory_reindex(call: Call, given: Given) -> Result:
 )
 def stats(call: Call, a: Given) -> Shown:
     """
-    Show how many searches there were, how long they took, and how many keywords alone answered.
+    Show how many searches there were, how long they took, and how many were answered by keywords
+    alone.
 
     Each search is recorded with its time, type, tier, duration, number of results and the names of its filters, never
     its text. The last 10,000 are kept.

@@ -86,9 +86,9 @@ def command(usage: str, short: str, *options: Option) -> Callable[[Callable[[Gra
 
 
 def limit(usual: int, most: int = 100) -> Parameter:
-    return Parameter("limit", "integer", f"Results at most; usually {usual}.", low=1, high=most)  # CAP X23
+    return Parameter("limit", "integer", f"Maximum results; usually {usual}.", low=1, high=most)  # CAP X23
 
 
 def distance(usual: int) -> Parameter:
-    meaning = f"Relations away at most; usually {usual}."
+    meaning = f"Maximum relations away; usually {usual}."
     return Parameter("max_distance", "integer", meaning, low=0, high=10, strict=True)

@@ -62,7 +62,7 @@ def search_nodes(graph: Graph, query: str, limit: int | None = None) -> Values:
     Option("--distance N", "Relations that count as near; usually 3.", takes=(0, 10)),
     Option("--vector-weight W", "0 is the graph alone, 1 is meaning alone.", takes=float),
     Option("--keyword-weight W", "Share of words in the score.", takes=float),
-    Option("-n --limit N", "Results at most; usually graph.limit of the settings.", takes=(1, MOST)),
+    Option("-n --limit N", "Maximum results; by default the setting graph.limit.", takes=(1, MOST)),
 )
 def search(graph: Graph, a: Given) -> Values:
     """
@@ -84,7 +84,7 @@ def search(graph: Graph, a: Given) -> Values:
     Parameter(
         "threshold",
         "number",
-        "Least cosine, 0 to 1; without one, what likely fits is shown, if anything.",
+        "Minimum cosine, 0 to 1; without one, what likely fits is shown, if anything.",
     ),
     Parameter("include_observations", "boolean", "Show their observations; default true."),
 )
@@ -100,7 +100,7 @@ def search_entities_semantic(
     the answer says so.
 
     Args:
-        threshold: Least cosine of a result, 0..1 (CAP E12); None takes the setting. If that is "auto", confidence decides:
+        threshold: Minimum cosine of a result, 0..1 (CAP E12); None takes the setting. If that is "auto", confidence decides:
             no results if nothing seems to fit, else those at least half as similar as the best.
         limit: Usually 10.
 

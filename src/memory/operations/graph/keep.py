@@ -55,7 +55,7 @@ class Created(NamedTuple):
 @tool("Create entities", "created:entities duplicates:grown", rows.ENTITIES, repeats=True)
 def create_entities(graph: Graph, entities: Given) -> Values:
     """
-    Save things that will come up again as entities: a person, a service, a library, a concept. Write what is known
+    Save, as entities, things that will come up again: a person, a service, a library, a concept. Write what is known
     about each as short observations, one fact each. Search first: a thing should have one name. An existing entity stays
     as it is and gains the observations that are new. Known kinds of secrets are removed.
 
@@ -273,8 +273,8 @@ def generate_embeddings(
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Values:
     """
-    Create missing vectors, by which entities are found by meaning. Searches do this themselves for a few hundred; call
-    it after saving thousands.
+    Create missing vectors, so that entities are found by meaning. Searches do this themselves for a few hundred; call it
+    after saving thousands.
 
     Args:
         entity_ids: Names or ids; empty means all entities (CAP E14).
