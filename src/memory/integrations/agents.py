@@ -78,7 +78,7 @@ class Agent:
         project: The same in a project's root; empty if the agent has none.
         keys: The path of the object that holds the servers.
         entry: Makes our entry in that object.
-        signs: Files and folders; if one exists, the agent is installed.
+        signs: Files and folders; if one exists, the agent is installed. None: the folders of the user's file.
         programs: Names on PATH; if one exists, the agent is installed.
         following: What the user does after setup.
         form: "json", "jsonc" (with comments) or "toml".
@@ -93,7 +93,7 @@ class Agent:
     project: tuple[str, ...] = ()
     keys: tuple[str, ...] = ("mcpServers",)
     entry: Callable[[Command], dict[str, Json]] = _plain
-    signs: Callable[[Environment], tuple[Path, ...]]
+    signs: Callable[[Environment], tuple[Path, ...]] | None = None
     programs: tuple[str, ...] = ()
     following: str
     form: str = "json"
@@ -193,7 +193,6 @@ AGENTS = (
         name="claude-desktop",
         title="Claude Desktop",
         user=_claude_desktop,
-        signs=lambda environment: tuple(path.parent for path in _claude_desktop(environment)),
         following="Quit Claude Desktop, from its tray icon too, and start it again.",
     ),
     Agent(
@@ -202,16 +201,12 @@ AGENTS = (
         user=lambda environment: (_cursor(environment) / "mcp.json",),
         project=(".cursor/mcp.json",),
         entry=_typed,
-        signs=lambda environment: (_cursor(environment),),
         programs=("cursor", "cursor-agent"),
         following="Restart Cursor; Settings > MCP shows the server and its switch.",
         hooks=Hooks(
             lambda environment: _cursor(environment) / "hooks.json",
             "cursor",
-            (
-                Event("sessionStart", START, _BARE, {}),
-                Event("stop", STOP, {**_BARE, "loop_limit": 1}, {}),
-            ),
+            (Event("sessionStart", START, _BARE, {}), Event("stop", STOP, {**_BARE, "loop_limit": 1}, {})),
             grouped=False,
             needed={"version": 1},
         ),
@@ -223,7 +218,6 @@ AGENTS = (
         user=lambda environment: (_codex(environment) / "config.toml",),
         project=(".codex/config.toml",),
         keys=("mcp_servers",),
-        signs=lambda environment: (_codex(environment),),
         programs=("codex",),
         following="Start a new session of Codex and trust the hook of memory under /hooks; `codex mcp list` shows the server.",
         form="toml",
@@ -240,9 +234,7 @@ AGENTS = (
     Agent(
         name="opencode",
         title="OpenCode",
-        user=lambda environment: tuple(
-            _opencode(environment) / name for name in ("opencode.jsonc", "opencode.json")[::-1]
-        ),
+        user=lambda environment: (_opencode(environment) / "opencode.json", _opencode(environment) / "opencode.jsonc"),
         project=("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
         keys=("mcp",),
         entry=_listed,
@@ -260,17 +252,13 @@ AGENTS = (
         project=(".vscode/mcp.json",),
         keys=("servers",),
         entry=_typed,
-        signs=_vscode,
         programs=("code", "code-insiders", "codium"),
         following="Run `MCP: List Servers` in VS Code and start memory; it asks once whether you trust it.",
         form="jsonc",
         hooks=Hooks(
             lambda environment: environment.home / ".copilot" / "hooks" / "memory.json",
             "vscode",
-            (
-                Event("SessionStart", START, _HANDLER, {}),
-                Event("Stop", STOP, _HANDLER, {}),
-            ),
+            (Event("SessionStart", START, _HANDLER, {}), Event("Stop", STOP, _HANDLER, {})),
             grouped=False,
             needed={"version": 1},
         ),
@@ -281,7 +269,6 @@ AGENTS = (
         title="Gemini CLI",
         user=lambda environment: (_gemini(environment) / "settings.json",),
         project=(".gemini/settings.json",),
-        signs=lambda environment: (_gemini(environment),),
         programs=("gemini",),
         following="Restart Gemini CLI; /mcp shows the server.",
         form="jsonc",
@@ -301,7 +288,6 @@ AGENTS = (
         title="Windsurf (Devin Desktop)",
         user=_windsurf,
         project=(".devin/mcp_config.json",),
-        signs=lambda environment: (_devin(environment), environment.home / ".codeium" / "windsurf"),
         programs=("windsurf", "devin-desktop", "devin"),
         following="Restart Windsurf (Devin Desktop); its list of MCP servers shows memory.",
         note="Windsurf from before June 2026 reads no file of a project.",

@@ -154,13 +154,13 @@ def overview(environment: Environment) -> list[Row]:
     mine = command(environment, home=None, config=None, shared=False)
     rows = []
     for agent in AGENTS:
-        signs = any(path.exists() for path in agent.signs(environment))
+        signs = agent.signs(environment) if agent.signs else [path.parent for path in agent.user(environment)]
         user, project = for_user(agent, environment, mine, hooks=False)[0], _project(agent, environment)
         rows.append(
             Row(
                 agent.name,
                 agent.title,
-                signs or any(map(environment.program, agent.programs)),
+                any(path.exists() for path in signs) or any(map(environment.program, agent.programs)),
                 _state(user),
                 user.path,
                 _state(project) if project else "no",
