@@ -47,6 +47,9 @@ SECRET = frozenset("key apikey token secret password passwd".split())
 ADDRESSES = frozenset({"embedding.ollama_host", "embedding.openai_base_url", "embedding.fallback"})
 """Settings that hold a server's address; a part before an @ in one is a user and a password."""
 
+NESTED_LIMIT = 8
+"""Parts of a key in TOML: tomlkit's time doubles with each, and settings have two."""
+
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _ARGUMENT = re.compile(r"[?&;]([^=&;]+)=")
 
@@ -228,7 +231,9 @@ def _tree(file: str) -> object:
     Raises:
         ConfigError: It cannot be read, or does not have the format that its extension names.
     """
-    text, ending = _text(file), os.path.splitext(file)[1].lower()
+    with explained(ConfigError, f"cannot read {printable(file)}"):
+        text = utf8(contents(file, SETTINGS_BYTES), printable(file), ConfigError)
+    ending = os.path.splitext(file)[1].lower()
     try:
         match ending:
             case ".json":
@@ -247,15 +252,12 @@ def _tree(file: str) -> object:
 
 
 def _toml(text: str) -> object:
-    import tomlkit
     from tomlkit.exceptions import TOMLKitError
+    from tomlkit.parser import Parser
 
+    parser = Parser(text)
+    parser.MAX_NESTING_DEPTH = NESTED_LIMIT
     try:
-        return tomlkit.parse(text).unwrap()
+        return parser.parse().unwrap()
     except TOMLKitError as error:  # not all of them are a ValueError
         raise ValueError(str(error)) from error
-
-
-def _text(file: str) -> str:
-    with explained(ConfigError, f"cannot read {printable(file)}"):
-        return utf8(contents(file, SETTINGS_BYTES), printable(file), ConfigError)

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -67,8 +68,10 @@ def write_settings(file: str, changes: Mapping[str, object]) -> None:
                 text = changed(text, key, value, file)
             if text == before:
                 return
+            if before is not None and read_only(target):
+                raise ConfigError(f"{file} is read-only", hint="Allow writing to it, or change it where it comes from.")
             with suppress(_Changed):
-                _put(target, before, text, file)
+                write_file(target, text.encode(), check=partial(_check_unchanged, target, before, file))
                 return
 
 
@@ -102,22 +105,9 @@ def _text(target: str, file: str) -> str | None:
         raise ConfigError(f"cannot read {file}: {error}") from error
 
 
-def _put(target: str, before: str | None, text: str, file: str) -> None:
-    """
-    Put a text into a file.
-
-    Raises:
-        ConfigError: The file is read-only.
-        _Changed: The file is no longer as it was before.
-    """
-    if before is not None and read_only(target):
-        raise ConfigError(f"{file} is read-only", hint="Allow writing to it, or change it where it comes from.")
-
-    def check() -> None:
-        if _text(target, file) != before:
-            raise _Changed
-
-    write_file(target, text.encode(), check=check)
+def _check_unchanged(target: str, before: str | None, file: str) -> None:
+    if _text(target, file) != before:
+        raise _Changed
 
 
 def changed(text: str, key: str, value: object, file: str = "config.yaml") -> str:

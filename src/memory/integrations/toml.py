@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Body: TypeAlias = list[tuple[Key | None, Item]]
     Path: TypeAlias = tuple[str, ...]
 
-NESTED_LIMIT = 20
-"""Parts of a key, and values in one another: tomlkit's time grows with the third power of the parts."""
+NESTED_LIMIT = 8
+"""Parts of a key, and values in one another: tomlkit's time grows with the third power of them."""
 
 _UNUSUAL = "written in a way that cannot be changed without touching the rest"
 _ENDS_BLANK = re.compile(r"(?:(?<=\n)|\A)[ \t]*\r?\n\Z")
@@ -59,8 +59,8 @@ class TomlEdit:
         if ours(entry) or isinstance(document.get(self.key), InlineTable):
             after = self._updated(text)
         else:
-            after = self._appended(_without(text, (self.key, NAME)))
-        return _checked(text, after, {**document.unwrap(), self.key: {**servers, NAME: value}})
+            after = self._appended(_without(text, (self.key, NAME)) if entry else text)
+        return _checked(text, after, {**_content(document.body), self.key: {**servers, NAME: value}})
 
     def _appended(self, text: str) -> str:
         """Our table goes to the end: elsewhere it would stand between a comment and what that is about."""
@@ -92,7 +92,7 @@ class TomlEdit:
         if not ours(entry):
             return text
         servers.pop(NAME)
-        rest = {name: table for name, table in document.unwrap().items() if name != self.key}
+        rest = {name: table for name, table in _content(document.body).items() if name != self.key}
         contents = [{**rest, self.key: servers}] + [rest] * (not servers)
         return _checked(text, _without(text, (self.key, NAME)), *contents)
 
@@ -102,7 +102,7 @@ class TomlEdit:
 
     def _found(self, document: TOMLDocument, text: str) -> tuple[dict[str, Json], dict[str, Json] | None]:
         """The servers, and our entry or another one of the name."""
-        servers = document.unwrap().get(self.key, {})
+        servers = _content(document.body).get(self.key, {})
         entry = servers.get(NAME) if isinstance(servers, dict) else None
         if not isinstance(servers, dict) or not (entry is None or isinstance(entry, dict)):
             raise Fault(f"{self.key} should be a table of tables", max(text.find(self.key), 0))
@@ -230,9 +230,36 @@ def _checked(text: str, after: str, *contents: Mapping[str, Json]) -> str:
     after = after.removeprefix(MARK)
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
         after = after.replace("\r\n", "\n").replace("\n", "\r\n")
-    if _comparable(_document(after).unwrap()) not in map(_comparable, contents):
+    if _comparable(_content(_document(after).body)) not in map(_comparable, contents):
         raise Fault(_UNUSUAL, 0)
     return MARK * text.startswith(MARK) + after
+
+
+def _content(body: Body) -> dict[str, Any]:
+    """In plain types. Not by `unwrap` of the whole, whose time doubles with each part of a key."""
+    content: dict[str, Any] = {}
+    for key, item in body:
+        if key is not None:
+            _merge(content, key.key, _plain(item))
+    return content
+
+
+def _plain(item: Item) -> Any:
+    if item.is_aot():
+        return [_content(table.value.body) for table in cast("AoT", item).body]
+    return _content(cast("Table", item).value.body) if item.is_table() else item.unwrap()
+
+
+def _merge(content: dict[str, Any], name: str, value: Any) -> None:
+    """Add a value that may be a part of a table or of an array of tables whose other parts stand elsewhere."""
+    there = content.setdefault(name, value)
+    if there is value:
+        return
+    if isinstance(there, list) and isinstance(value, list):
+        there += value
+        return
+    for inner, deeper in value.items():
+        _merge(there[-1] if isinstance(there, list) else there, inner, deeper)
 
 
 def _comparable(content: Mapping[str, Json]) -> str:

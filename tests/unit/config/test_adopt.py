@@ -177,6 +177,7 @@ def test_an_at_sign_in_the_name_of_a_model_is_no_secret(put) -> None:
         ("config.json", "[1]", "expected settings"),
         ("config.toml", "a = ", "is not TOML"),
         ("config.toml", "[a]\nb = 1\nb = 2", "is not TOML"),
+        ("config.toml", f"{'a.' * 90}b = 1\n{'a.' * 90}c = 1\n", "is not TOML: TOML key nested more than"),
         ("config.yaml", "a: [", "is not YAML"),
         ("config.ini", "[a]", "read from .json, .toml and .yaml"),
         ("config.json", " " * (SETTINGS_BYTES + 1), "the most that is read"),
