@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.rank.fuse import RRF_K
-from memory.rank.match import coverages, held_by_memory, strengths
+from memory.rank.match import coverage_by_memory, strengths
 from memory.schema.answer import Outcome, Tier
 from memory.schema.query import Granularity, Merge
 
@@ -78,8 +78,8 @@ def measured(
         ranking: All results.
         proximity: See `match_strength`.
     """
-    held = held_by_memory(ranking)
-    shares = coverages(terms, [held.get(passage.best.memory, 0) for passage in passages])
+    held = coverage_by_memory(terms, ranking)
+    shares = [held.get(passage.best.memory, 0.0) for passage in passages]
     if tier is Tier.KEYWORD:
         best = max((scored.keyword or 0.0 for scored in ranking), default=0.0)
         scores = by_words(passages, terms, best=best, proximity=proximity)

@@ -77,6 +77,12 @@ def held_by_memory(ranking: Ranking) -> Mapping[MemoryId, int]:
     return held
 
 
+def coverage_by_memory(terms: Sequence[Term], ranking: Ranking) -> Mapping[MemoryId, float]:
+    """For each memory, best first: the share of the query's weight that its chunks hold between them, 0..1."""
+    held = held_by_memory(ranking)
+    return dict(zip(held, coverages(terms, [*held.values()]), strict=True))
+
+
 # Adjacent words: evidence for the same phrase, which BM25 does not see ----------
 
 PROXIMITY_DEPTH = 30

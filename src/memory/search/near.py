@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import relevance
-from memory.rank.match import coverage, held_by_memory
+from memory.rank.match import coverage_by_memory
 from memory.schema.answer import Notice, Outcome, Searched, Tier
 from memory.schema.errors import Invalid, StoreDamaged
 from memory.schema.kinds import Kind
@@ -176,7 +176,7 @@ class _Search:
             words = self._words
         cosines = self._by_meaning(reached.keys() | {scored.memory for scored in words})
         tier = Tier.KEYWORD if cosines is None else Tier.HYBRID
-        held = {memory: coverage(self._retrievers.terms, bits) for memory, bits in held_by_memory(words).items()}
+        held = coverage_by_memory(self._retrievers.terms, words)
         hits = tuple(
             hit._replace(cosine=(cosines or {}).get(hit.memory.id), coverage=held.get(hit.memory.id, 0.0))
             for hit in self._hits(reached, held if cosines is None else cosines, words)
