@@ -65,11 +65,13 @@ class RamStore:
                 kinds=tally(str(memory.kind) for memory in memories),
                 projects=tally(memory.project for memory in memories if memory.project is not None)[:20],
                 bytes=0,
-                missing=0,
             )
 
     def check(self) -> Sequence[str]:
         return ()
+
+    def lacking(self) -> int:
+        return 0
 
     def repair(self) -> None:
         """Nothing is derived that could differ."""

@@ -66,8 +66,8 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
             embedders.saving()  # raises if the stored vectors are of another model
         except (EmbedError, SpaceMismatch) as error:
             problems.append(Notice(str(error), error.hint))
-    if counts.missing:
-        text = f"the database is cut: its last {counts.missing:,} bytes are missing"
+    if lacking := store.lacking():
+        text = f"the database is cut: its last {lacking:,} bytes are missing"
         problems.append(Notice(text, CUT))
     problems += _halted(store, embedders)
     problems += _unfinished(generations, embedders, counts)

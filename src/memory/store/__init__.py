@@ -191,6 +191,9 @@ class Store(Protocol):
             StoreDamaged: It cannot even be read.
         """
 
+    def lacking(self) -> int:
+        """How many bytes are missing at the end of what is stored, as of a file that was cut."""
+
     def repair(self) -> None:
         """
         Make everything anew that is derived from memories, bodies, chunks and vectors, in one transaction.

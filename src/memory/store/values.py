@@ -49,6 +49,10 @@ class Generation(NamedTuple):
     state: State
     fingerprint: bytes = b""
 
+    def __repr__(self) -> str:
+        """Without the fingerprint, which is kilobytes that nobody reads."""
+        return f"Generation(id={self.id!r}, space={self.space!r}, state={self.state!r})"
+
 
 def active(generations: Iterable[Generation]) -> Generation | None:
     """The generation that answers; None if nothing was embedded yet."""
@@ -157,7 +161,6 @@ class Counts(NamedTuple):
     kinds: tuple[tuple[str, int], ...]
     projects: tuple[tuple[str, int], ...]
     bytes: int
-    missing: int  # bytes at the end of what is stored, as of a file that was cut
 
     @property
     def embeddable(self) -> int:

@@ -10,7 +10,6 @@ import apsw
 from memory.schema.errors import StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN, Counts
 from memory.store.sqlite import damage, generations
-from memory.store.sqlite.opening import missing
 from memory.store.sqlite.rows import read
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ TOLD = 20  # texts that cannot be read that are named
 NAMED = 3  # faults of the file that are quoted
 
 
-def counts(db: apsw.Connection, path: str) -> Counts:
+def counts(db: apsw.Connection) -> Counts:
     """See `Store.counts`."""
 
     def one(sql: str) -> Any:
@@ -62,7 +61,6 @@ def counts(db: apsw.Connection, path: str) -> Counts:
         kinds=tuple((name, count) for name, count in kinds),
         projects=tuple((name, count) for name, count in projects),
         bytes=one("pragma page_count") * one("pragma page_size"),
-        missing=missing(db, path),
     )
 
 

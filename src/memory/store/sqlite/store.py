@@ -9,6 +9,7 @@ from memory.store.sqlite.database import Database, Part, reading, writing
 from memory.store.sqlite.generations import SqliteGenerations
 from memory.store.sqlite.keywords import SqliteKeywords
 from memory.store.sqlite.memories import SqliteMemories
+from memory.store.sqlite.opening import missing
 from memory.store.sqlite.term_vectors import SqliteTermVectors
 from memory.store.sqlite.usage import SqliteUsage
 
@@ -88,7 +89,11 @@ class SqliteStore(Part):
     def counts(self, db: apsw.Connection) -> Counts:
         from memory.store.sqlite import care
 
-        return care.counts(db, self.path)
+        return care.counts(db)
+
+    @reading
+    def lacking(self, db: apsw.Connection) -> int:
+        return missing(db, self.path)
 
     def check(self) -> Sequence[str]:
         from memory.store.sqlite import care
