@@ -89,8 +89,8 @@ def commands() -> str:
         "",
         "## Exit codes",
         "",
-        "0 done (finding nothing is done), 1 could not, 2 asked wrongly, 130 interrupted. Results go to stdout, all else to",
-        "stderr; with `--json` an error is a JSON document on stderr.",
+        "0 success (also if nothing is found), 1 failure, 2 usage error, 130 interrupted. Results go to stdout, everything",
+        "else to stderr; with `--json` an error is a JSON document on stderr.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -278,7 +278,7 @@ def test_words_need_no_quotes(kept: Shell) -> None:
 
 
 def test_a_project_that_took_the_text_is_named(kept: Shell) -> None:
-    assert "--project took 'how' as its name" in kept("search", "--project", "how", code=2).err
+    assert "--project took 'how' as the name of the project" in kept("search", "--project", "how", code=2).err
 
 
 def test_an_empty_memory_is_told_from_one_without_a_match(kept: Shell, tmp_path: Path) -> None:
@@ -378,7 +378,7 @@ def test_a_folder_that_is_gone_has_no_project(shell: Shell) -> None:
     )
 
     assert run.returncode == 2
-    assert json.loads(run.stderr)["message"] == "the current folder is gone"
+    assert json.loads(run.stderr)["message"] == "the current folder no longer exists"
 
 
 # Refusing ----------------------------------------------------------------
@@ -451,7 +451,7 @@ def test_x58_a_project_without_a_name_is_this_folders_where_something_is_kept_to
 def test_x58_a_project_that_took_the_argument_for_its_name_says_so(shell, command):
     ran = shell(command, "--project", "what was meant", code=2)
 
-    assert "--project took 'what was meant' as its name; put it last." in ran.err
+    assert "--project took 'what was meant' as the name of the project; put --project last." in ran.err
 
 
 @pytest.mark.parametrize(
@@ -467,15 +467,15 @@ def test_x58_a_project_that_took_the_argument_for_its_name_says_so(shell, comman
         (["search", b"\xff"], "lone surrogate"),
         (["search", "x", "-n", "0"], "1..10,000"),
         (["search", "x", "-n", "many"], "'many'"),
-        (["list", "-n", "many"], "'-n' / '--limit': 'many' is no whole number"),
+        (["list", "-n", "many"], "'-n' / '--limit': 'many' is not a whole number"),
         (["search", "x", "--mode", "fast"], "'fast'"),
         (["search", "x", "--kind", "reprot"], "no kind 'reprot'"),
         (["search", "x", "--category", "decisions"], "no category 'decisions'"),
         (["list", "--kind", "note", "--category", "gossip"], "no category 'gossip'"),
         (["update", "1", "--category", "gossip"], "'gossip'"),
         (["search", "--project", "how"], "Missing argument"),
-        (["search", "x", "--since", "yesterday"], "'yesterday' is no date"),
-        (["search", "x", "--since", "999999w"], "is no date"),
+        (["search", "x", "--since", "yesterday"], "'yesterday' is neither a date"),
+        (["search", "x", "--since", "999999w"], "is neither a date"),
         (["list", "-n", "0"], "0"),
         (["list", "--iter", "vx"], "'vx'"),
         (["save", ""], "needs a title"),
@@ -483,12 +483,12 @@ def test_x58_a_project_that_took_the_argument_for_its_name_says_so(shell, comman
         (["save", "x" * 201], "201 characters"),
         (["save", b"\xff"], "lone surrogate"),
         (["save", "x", "--category", "gossip"], "'gossip'"),
-        (["save", "x", "--tag", ""], "'--tag': it is blank"),
-        (["save", "x", "--file", " "], "'--file': it is blank"),
-        (["graph", "add", " "], "'NAME': it is blank"),
-        (["graph", "add", "x", "--observation", ""], "'--observation': it is blank"),
-        (["graph", "observe", "x", "a", ""], "it is blank"),
-        (["run", "start", "--plan", ""], "'--plan': it is blank"),
+        (["save", "x", "--tag", ""], "'--tag': it must not be blank"),
+        (["save", "x", "--file", " "], "'--file': it must not be blank"),
+        (["graph", "add", " "], "'NAME': it must not be blank"),
+        (["graph", "add", "x", "--observation", ""], "'--observation': it must not be blank"),
+        (["graph", "observe", "x", "a", ""], "it must not be blank"),
+        (["run", "start", "--plan", ""], "'--plan': it must not be blank"),
         (["update", "1"], "nothing to change"),
         (["import", "nowhere.jsonl"], "no file or folder"),
         (["import", "."], "no Markdown files"),

@@ -158,7 +158,7 @@ def test_the_graph_for_graphviz(kept) -> None:
         (["show", "Nobody"], "", 1, "no entity 'Nobody'"),
         (["delete", "Nobody"], "", 1, "no entity 'Nobody'"),
         (["add", "two\nlines"], "", 2, "one line"),
-        (["add", ""], "", 2, "'NAME': it is blank"),
+        (["add", ""], "", 2, "'NAME': it must not be blank"),
         (["show", "quux"], "", 1, "`memory graph add` makes one"),
         (["rename", "Redis", "Linux"], "", 2, "another entity"),
         (["search"], "", 2, "Missing argument"),

@@ -79,7 +79,7 @@ class Commands(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from memory.schema.errors import did_you_mean
 
-            ctx.fail(f"no command {args[0]!r}. {did_you_mean(args[0], COMMANDS, 'See `memory --help`.')}")
+            ctx.fail(f"no command {args[0]!r}. {did_you_mean(args[0], COMMANDS, '')}".rstrip())
         return super().resolve_command(ctx, args)
 
 
@@ -88,19 +88,19 @@ class Commands(click.Group):
     "--home",
     type=click.Path(readable=False),
     metavar="FOLDER",
-    help="Folder of the database, in place of MEMORY_HOME and the settings.",
+    help="Folder of the database; overrides MEMORY_HOME and the settings.",
 )
 @click.option(
     "--config",
     "file",
     type=click.Path(readable=False),
     metavar="FILE",
-    help="Settings file, in place of MEMORY_CONFIG.",
+    help="Settings file; overrides MEMORY_CONFIG.",
 )
 @click.version_option(package_name="tiered-memory", message="memory %(version)s", help="Show the version.")
 @click.pass_context
 def cli(context: click.Context, home: str | None, file: str | None) -> None:
-    """What agents should not forget: kept in one file, found again by keyword first, by meaning when needed."""
+    """Long-term memory for agents, in one file: found by keyword first, by meaning when needed."""
     context.obj = (home, file)
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":  # https://no-color.org
         context.color = False
@@ -126,7 +126,7 @@ def run() -> NoReturn:
 
 def main(arguments: Sequence[str]) -> int:  # noqa: PLR0911  # each way to end has its code
     """
-    The exit code: 0 done (finding nothing is done), 1 could not, 2 asked wrongly, 130 interrupted.
+    The exit code: 0 success (also if nothing is found), 1 failure, 2 usage error, 130 interrupted.
 
     The only place where errors become output.
     """
@@ -140,7 +140,9 @@ def main(arguments: Sequence[str]) -> int:  # noqa: PLR0911  # each way to end h
         click.echo("memory: interrupted", err=True)
         return 130
     except click.ClickException as error:
-        message = error.format_message().replace("is not a valid integer range", "is no whole number")  # so says click
+        message = error.format_message().replace(
+            "is not a valid integer range", "is not a whole number"
+        )  # its own words are a programmer's
         _report(Invalid(message, hint=_usage(error)), as_json=as_json)
         return 2
     except Error as error:
@@ -169,7 +171,7 @@ def _usage(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     project = context.params.get("project") if context is not None else None
     if isinstance(error, click.MissingParameter) and isinstance(project, str) and project.strip("."):
-        return f"--project took {project!r} as its name; put it last."
+        return f"--project took {project!r} as the name of the project; put --project last."
     return f"See `{context.command_path} --help`." if context is not None else ""
 
 

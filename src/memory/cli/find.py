@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Find memories.")
 @click.argument("text", nargs=-1, metavar="TEXT...")
-@click.option("-n", "--limit", type=int, metavar="N", help="Hits at most.")
+@click.option("-n", "--limit", type=int, metavar="N", help="Maximum number of hits.")
 @scoped
 @click.option(
-    "--mode", type=click.Choice([mode.value for mode in Mode]), help="Which legs may run; tiered lets the gate decide."
+    "--mode",
+    type=click.Choice([mode.value for mode in Mode]),
+    help="Which retrievers may run; tiered lets the gate decide.",
 )
 @click.option(
     "--granularity",
@@ -31,11 +33,14 @@ if TYPE_CHECKING:
     default=Granularity.COARSE.value,
     help="What one hit is: a chunk (fine), its section (medium), its memory (coarse).",
 )
-@click.option("--near", multiple=True, metavar="NAME", help="Only what is near an entity; may be repeated.")
+@click.option("--near", multiple=True, metavar="NAME", help="Only what is near this entity; may be repeated.")
 @click.option(
-    "--within", type=click.IntRange(0, DISTANCE_LIMIT), metavar="N", help="Relations that are near; usually 1."
+    "--within",
+    type=click.IntRange(0, DISTANCE_LIMIT),
+    metavar="N",
+    help="How many relations away is still near; usually 1.",
 )
-@click.option("--explain", is_flag=True, help="Say why: words and weights, the gate, both legs, milliseconds.")
+@click.option("--explain", is_flag=True, help="Say why: words and weights, the gate, both retrievers, milliseconds.")
 @as_json
 def search(
     text: tuple[str, ...],
@@ -50,7 +55,7 @@ def search(
     **where: Any,
 ) -> None:
     """
-    Find memories. Any text is a query; "quoted words" must stand together, auth* finds longer words.
+    Find memories. Any text is a query: "quoted words" must be adjacent, auth* also matches longer words.
 
     \b
         memory search "why did we leave session cookies" --project --explain
@@ -83,7 +88,7 @@ def _near(engine: Engine, query: Query, names: tuple[str, ...], within: int | No
         among = engine.graph.near(names, 1 if within is None else within)
         return replace(query, scope=query.scope._replace(among=among))
     if within is not None:
-        raise Invalid("--within says how near to an entity", hint="Name it: --near NAME.")
+        raise Invalid("--within needs an entity", hint="Name one: --near NAME.")
     return query
 
 
@@ -93,7 +98,7 @@ def _words(text: tuple[str, ...]) -> str:
     context = click.get_current_context()
     project = context.params["project"]
     if project and project != HERE:
-        hint = f"--project took {project!r} as its name; put it after the text."
+        hint = f"--project took {project!r} as the name of the project; put --project after the text."
         raise Invalid("Missing argument 'TEXT...'.", hint=hint)
     raise click.UsageError("Missing argument 'TEXT...'.", context)
 
@@ -103,12 +108,12 @@ def _nothing(engine: Engine) -> str:
     return "memory: no memory matches" if engine.documents.recent(EVERYTHING, 1) else "memory: nothing is kept here yet"
 
 
-@click.command("list", short_help="Show memories, last changed first.")
+@click.command("list", short_help="List memories, most recently changed first.")
 @click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, metavar="N")
 @scoped
 @as_json
 def list_(limit: int, *, as_json: bool, **where: Any) -> None:
-    """Show memories, last changed first."""
+    """List memories, most recently changed first."""
     from memory.operations.render.text import first
 
     with opened() as engine:
@@ -129,10 +134,10 @@ def list_(limit: int, *, as_json: bool, **where: Any) -> None:
         click.echo(text, err=True)
 
 
-@click.command(short_help="What an agent should read before it starts.")
+@click.command(short_help="Print what an agent should read before it starts.")
 @click.argument("about", nargs=-1, metavar="[ABOUT]...")
-@click.option("-n", "--limit", type=click.IntRange(1, 1000), metavar="N", help="Memories at most.")
-@click.option("--tokens", type=click.IntRange(1), metavar="N", help="Size at most.")
+@click.option("-n", "--limit", type=click.IntRange(1, 1000), metavar="N", help="Maximum number of memories.")
+@click.option("--tokens", type=click.IntRange(1), metavar="N", help="Maximum size, in tokens.")
 @click.option("--semantic", type=click.Choice(["auto", "always", "never"]), help="Whether vectors may be used.")
 @click.option("--recent/--no-recent", "topup_recent", default=None, help="Fill up with recent memories.")
 @scoped
@@ -147,7 +152,7 @@ def context(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """What an agent should read before it starts: what is known ABOUT a task, then what is recent."""
+    """Print what an agent should read before it starts: what is known ABOUT a task, then what is recent."""
     with opened() as engine:
         found = engine.context(
             " ".join(about),

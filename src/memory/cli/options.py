@@ -43,7 +43,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, with
 def not_blank(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """What was given for an option or an argument; a text of blanks alone is refused by its name."""
     if any(isinstance(text, str) and not text.strip() for text in (value if isinstance(value, tuple) else (value,))):
-        raise click.BadParameter("it is blank.", context, parameter)
+        raise click.BadParameter("it must not be blank.", context, parameter)
     return value
 
 
@@ -55,21 +55,23 @@ def scoped(command: Command) -> Command:
             is_flag=False,
             flag_value=HERE,
             metavar="[NAME]",
-            help="Only of a project; without a name, of this folder's.",
+            help="Only this project; without a name, the project of the current folder.",
         ),
-        click.option("--source", "sources", metavar="NAME", help="Only from a program, e.g. claude-code."),
-        click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only of a kind; may be repeated."),
+        click.option("--source", "sources", metavar="NAME", help="Only from this program, e.g. claude-code."),
+        click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated."),
         click.option(
-            "--category", metavar="NAME", help="Only of a category: decision, bug, pattern, learning, context."
+            "--category", metavar="NAME", help="Only this category: decision, bug, pattern, learning, context."
         ),
-        click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only with a tag; all of them if repeated."),
-        click.option("--agent", "agents", metavar="NAME", help="Only by an agent."),
-        click.option("--session", "sessions", metavar="ID", help="Only of a session."),
-        click.option("--iter", "iteration", metavar="N", help="Only of an iteration of a session: 2, v2."),
-        click.option("--task", "tasks", metavar="CODE", help="Only of a task."),
-        click.option("--run", "runs", metavar="ID", help="Only of a research run."),
-        click.option("--since", metavar="WHEN", help="Only changed since: 2026-03-01, 7d, 12h, 2w."),
-        click.option("--superseded", is_flag=True, help="Also those that no longer hold."),
+        click.option(
+            "--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag; if repeated, with all of them."
+        ),
+        click.option("--agent", "agents", metavar="NAME", help="Only by this agent."),
+        click.option("--session", "sessions", metavar="ID", help="Only of this session."),
+        click.option("--iter", "iteration", metavar="N", help="Only of this iteration of the session: 2, v2."),
+        click.option("--task", "tasks", metavar="CODE", help="Only of this task."),
+        click.option("--run", "runs", metavar="ID", help="Only of this research run."),
+        click.option("--since", metavar="WHEN", help="Only changed since this date or age: 2026-03-01, 7d, 12h, 2w."),
+        click.option("--superseded", is_flag=True, help="Include memories that were superseded."),
     )
     for option in reversed(options):
         command = option(command)
@@ -117,7 +119,10 @@ def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:
     if not name or name in CATEGORIES or kinds - {Kind.NOTE}:
         return name
     hint = did_you_mean(name, CATEGORIES)
-    raise Invalid(f"no category {name!r} of a note", hint=f"{hint} Other kinds have their own: name it with --kind.")
+    raise Invalid(
+        f"notes have no category {name!r}",
+        hint=f"{hint} Other kinds have their own categories: name the kind with --kind.",
+    )
 
 
 def named_project(value: str | None, place: Path | None = None) -> str | None:
@@ -137,7 +142,7 @@ def named_project(value: str | None, place: Path | None = None) -> str | None:
         within = place is not None and repository(place.parent if place.is_file() else place) is not None
         return project(place if within and place is not None else Path.cwd())
     except FileNotFoundError as error:
-        raise Invalid("the current folder is gone", hint="Name the project: --project NAME.") from error
+        raise Invalid("the current folder no longer exists", hint="Name the project: --project NAME.") from error
 
 
 def moment(text: str) -> datetime:
@@ -154,7 +159,7 @@ def moment(text: str) -> datetime:
         return datetime.fromisoformat(text.strip()).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise Invalid(
-            f"{text!r} is no date and no age", hint="Write 2026-03-01, 2026-03-01T10:30, 7d, 12h or 2w."
+            f"{text!r} is neither a date nor an age", hint="Write 2026-03-01, 2026-03-01T10:30, 7d, 12h or 2w."
         ) from error
 
 

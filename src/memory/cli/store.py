@@ -89,7 +89,8 @@ def _content(file: str | None) -> str:
     project = context.params["project"]
     if file is None and project and Path(project).is_file():
         raise Invalid(
-            "Missing argument 'FILE'.", hint=f"--project took {project!r} as its name; put it after the file."
+            "Missing argument 'FILE'.",
+            hint=f"--project took {project!r} as the name of the project; put --project after the file.",
         )
     if file is None and (sys.stdin is None or sys.stdin.isatty()):
         raise click.UsageError("Missing argument 'FILE'; - is standard input.", context)

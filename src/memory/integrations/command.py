@@ -102,7 +102,7 @@ def here() -> Environment:
     try:
         return Environment(Path.home(), sys.platform, dict(os.environ), Path.cwd())
     except FileNotFoundError as error:
-        raise Invalid("the current folder is gone", hint="Change to a folder that exists.") from error
+        raise Invalid("the current folder no longer exists", hint="Change to a folder that exists.") from error
     except RuntimeError as error:
         raise Invalid("you have no home folder, where agents have their files", hint="Set HOME.") from error
 
