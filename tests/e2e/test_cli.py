@@ -835,11 +835,9 @@ def test_a_file_of_a_folder_that_cannot_be_kept_is_named_and_the_others_are_kept
     assert [[name in text for text in skipped] for name in ("aaa.md", "huge.md")] == [[True, False], [False, True]]
     assert "not UTF-8" in skipped[0]
     assert sorted(titles(shell)) == ["Marked", "One", "two"]
-    assert again.out == "0 kept, 0 updated, 3 already kept, 2 files left out\n"
+    assert again.out == "0 kept, 0 updated, 3 already kept, 2 files skipped\n"
     lines = again.err.splitlines()
-    assert all(
-        line.startswith("memory: left out: ") and text in line for line, text in zip(lines, skipped, strict=True)
-    )
+    assert all(line.startswith("memory: skipped: ") and text in line for line, text in zip(lines, skipped, strict=True))
 
 
 def test_a_file_that_is_named_and_is_no_text_changes_nothing(shell: Shell, notes: Path) -> None:

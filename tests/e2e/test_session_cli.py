@@ -264,8 +264,8 @@ def test_project_without_a_name_is_this_folders(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "stdin", "said"),
     [
-        (["note"], b"x", "a note is not of a session"),
-        (["discovery"], b"x", "a discovery is not of a session"),
+        (["note"], b"x", "a note does not belong to a session"),
+        (["discovery"], b"x", "a discovery does not belong to a session"),
         (["reprot"], b"x", "no kind 'reprot'"),
         (["report"], b"x", "report needs --session ID and --agent NAME"),
         (["input_prompt"], b"x", "input_prompt needs --session ID and --iter N"),

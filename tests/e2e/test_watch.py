@@ -174,7 +174,7 @@ def test_what_was_kept_of_a_file_that_is_gone_stays_and_that_is_said(shell: Shel
     ran = shell("watch", "docs", "--once")
 
     assert ran.out == "gone docs/one.md\n"
-    assert ran.err.startswith("memory: what was kept of files that are gone stays: --prune deletes it\n")
+    assert ran.err.startswith("memory: the memories of files that no longer exist stay: --prune deletes them\n")
     assert set(titles(shell)) == {"One", "two"}
 
 
@@ -252,7 +252,7 @@ def test_an_empty_folder_is_no_error(shell: Shell) -> None:
     [
         ("nowhere", "no folder 'nowhere'"),
         ("", "no folder ''"),
-        ("docs/one.md", "docs/one.md is no folder"),
+        ("docs/one.md", "docs/one.md is not a folder"),
         ("x" * 300, "no folder 'xxx"),
     ],
     ids=["none", "blank", "file", "long"],
@@ -394,7 +394,7 @@ def test_others_that_write_are_waited_for(shell: Shell, watching: Any) -> None:
 def test_ctrl_c_ends_it_with_what_was_done(shell: Shell) -> None:
     process = shell.start("watch", "docs", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     said = [process.stdout.readline() for _ in range(2)]
-    assert process.stderr.readline() == b"memory: watching docs; Ctrl-C ends\n"
+    assert process.stderr.readline() == b"memory: watching docs; press Ctrl-C to stop\n"
 
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
@@ -412,7 +412,7 @@ def test_a_folder_that_goes_ends_it_and_deletes_nothing(shell: Shell, watching: 
     out, err = watch.process.communicate(timeout=PATIENCE)
     assert watch.process.returncode == 1
     assert out == b""
-    assert "is gone" in json.loads(err)["message"]
+    assert "no longer exists" in json.loads(err)["message"]
     assert set(titles(shell)) == {"Ready", "One", "two"}
 
 

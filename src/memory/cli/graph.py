@@ -47,12 +47,12 @@ def export(call: Call, a: Given) -> Shown:
     return Shown(values, f"{counted(count, 'line')} in {printable(a['output'])}")
 
 
-@command("graph import FILE|-", "Keep the graph that stands in a file.", progress="importing")
+@command("graph import FILE|-", "Import a graph from a file.", progress="importing")
 def import_(call: Call, a: Given) -> Shown:
     """
-    Keep the graph that stands in a file: an export, or the memory file of the reference memory server.
+    Import a graph from a file: an export, or the memory file of the reference memory server.
 
-    Nothing is kept twice: an import may be repeated. An entity that is there gets what is new.
+    Nothing is stored twice: an import may be repeated. An entity that exists gets what is new.
     """
     from memory.operations.graph.carry import imported, parsed
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from memory.operations.operation import Shown
 
-OUTPUT = Option("-o --output FILE", "Write to a file, which must not be there; else to stdout.")
+OUTPUT = Option("-o --output FILE", "Write to this file, which must not exist yet, instead of stdout.")
 
 
 def made(path: str, *places: str) -> click.Command:

@@ -30,23 +30,23 @@ FIELDS = {"session": "session_id", "iter": "session_iter", "agent": "agent_id", 
 
 @command(
     "store KIND",
-    "Keep a text of a session: a report, a prompt, working memory.",
+    "Store a text of a session: a report, a prompt, working memory.",
     Option("[FILE|-]"),
-    Option("--session ID", "The session; of all kinds but knowledge_base."),
-    Option("--iter N", "Iteration of the session: 1, v1."),
+    Option("--session ID", "The session, for all kinds but knowledge_base."),
+    Option("--iter N", "The iteration of the session: 1, v1."),
     Option("--agent NAME", "Who wrote it."),
     Option("--task CODE", "The task it belongs to."),
-    Option("--title TEXT", "Its first heading by default."),
-    Option("--category NAME", "Of knowledge_base, `general` by default."),
-    Option("--project [NAME]", "Its project; without a name, this folder's."),
+    Option("--title TEXT", "Its title; by default its first heading."),
+    Option("--category NAME", "For knowledge_base; `general` by default."),
+    Option("--project [NAME]", "Its project; without a name, the project of the current folder."),
     Option("--source NAME", "The program it comes from, e.g. claude-code."),
 )
 def store(call: Call, a: Given) -> Shown:
     """
-    Keep a text as a memory of a session, from a file or from standard input, byte for byte but for secrets.
+    Store a text of a session, from a file or from standard input: byte for byte, except for secrets.
 
     KIND is session_context, input_prompt, system_memory, report, report_observation, working_memory or knowledge_base,
-    which belongs to no session. The same text is not kept twice in one place, prompts aside.
+    which belongs to no session. The same text is not stored twice in one place, unless it is a prompt.
 
     \b
         memory store report audit.md --session auth-rework --iter 1 --agent reviewer
@@ -73,8 +73,8 @@ def store(call: Call, a: Given) -> Shown:
 def _kind(name: str) -> Kind:
     found = kind(name)
     if found not in SESSION_KINDS:
-        hint = "`memory save` keeps notes." if found is Kind.NOTE else f"One of {', '.join(SESSION_KINDS)}."
-        raise Invalid(f"a {found} is not of a session", hint=hint)
+        hint = "`memory save` saves notes." if found is Kind.NOTE else f"One of {', '.join(SESSION_KINDS)}."
+        raise Invalid(f"a {found} does not belong to a session", hint=hint)
     return found
 
 

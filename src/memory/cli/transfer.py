@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 @command("export", "Print every memory as a line of JSON.", OUTPUT)
 def export(_call: Call, a: Given) -> Shown:
     """
-    Print every memory as a line of JSON, with its details and its history, then what joins them and the tool calls of
-    research runs; `memory import` reads it back. Of a damaged database, what can be read is exported, what cannot is
-    named, and the exit code is 1.
+    Print every memory as a line of JSON, with its details and its history, then the relations and links between them
+    and the tool calls of research runs; `memory import` reads it back. From a damaged database it exports what can be
+    read, names what cannot, and exits with 1.
 
     \b
         memory export > memories.jsonl
@@ -90,17 +90,19 @@ def _records(engine: Engine, lost: Callable[[str], None]) -> Iterator[dict[str, 
 
 @command(
     "import",
-    "Keep what stands in files: an export, or Markdown.",
+    "Import files: an export, or Markdown.",
     Option("FILE|FOLDER|-"),
-    Option("--project [NAME]", "Project of Markdown files; the one they lie in by default, '' for none.", usual=HERE),
+    Option(
+        "--project [NAME]", "Project of the Markdown files; by default the one they are in, '' for none.", usual=HERE
+    ),
     progress="importing",
 )
 def import_(call: Call, a: Given) -> Shown:
     """
-    Keep what stands in files: lines of JSON (an export, or drafts), a Markdown file, or a folder of them.
+    Import files: lines of JSON (an export, or drafts), a Markdown file, or a folder of Markdown files.
 
-    Nothing is kept twice: an import may be repeated. A changed Markdown file updates its memory. Of a folder, a file that
-    cannot be kept is named and left out, and the exit code is 1.
+    Nothing is stored twice: an import may be repeated. A changed Markdown file updates its memory. If a file in a folder
+    cannot be imported, it is named and skipped, and the exit code is 1.
     """
     path = a["file"]
     if path != "-" and not os.path.exists(path):  # noqa: PTH110  # Path.exists raises where a name is too long
@@ -111,8 +113,8 @@ def import_(call: Call, a: Given) -> Shown:
     else:
         found = _markdown(call, source, named_project(a["project"], source))
     skipped = data.notices(found.skipped)
-    left_out = f", {counted(len(found.skipped), 'file')} left out" if found.skipped else ""
-    told = (*found.notices, *(Notice(f"left out: {one.text}", one.hint) for one in found.skipped))
+    left_out = f", {counted(len(found.skipped), 'file')} skipped" if found.skipped else ""
+    told = (*found.notices, *(Notice(f"skipped: {one.text}", one.hint) for one in found.skipped))
     return Shown(
         found._asdict() | {"notices": data.notices(found.notices), "skipped": skipped},
         f"{found.kept:,} kept, {found.updated:,} updated, {found.known:,} already kept{left_out}",
@@ -152,12 +154,12 @@ def _lines(call: Call, path: str) -> Imported:
         edges = engine.graph.add_edges([line for line in lines if isinstance(line, RelationLine | LinkLine)], ids)
         engine.runs.log_all([line for line in lines if isinstance(line, ToolCall)])
     except StoreError as error:
-        hint = f"{len(saved):,} of {len(memories):,} were kept before. Repeat the import to go on."
+        hint = f"{len(saved):,} of {len(memories):,} were imported before that. Repeat the import to continue."
         raise type(error)(str(error), hint=hint) from error
     found = _counted(saved, updated=0)
     told = list(found.notices)
     if edges.dangling:
-        told.append(Notice(f"{edges.dangling:,} relations or links join something that is not here: left out"))
+        told.append(Notice(f"{edges.dangling:,} relations or links were skipped: they join something that is not here"))
     return found._replace(known=found.known - updated, updated=updated, notices=tuple(told))
 
 

@@ -96,7 +96,7 @@ class Watched:
     def _stamps(self) -> dict[Path, Stamp] | None:
         """Every file; None if some vanished while they were looked for."""
         if not self._folder.is_dir():
-            raise NotFound(f"the folder {self._folder} is gone", hint="What was kept of it stays.")
+            raise NotFound(f"the folder {self._folder} no longer exists", hint="Its memories stay.")
         try:
             found = {file: file.stat() for file in files(self._folder)}
         except FileNotFoundError:
@@ -179,17 +179,17 @@ def _name(memory: Memory) -> str:
 
 @command(
     "watch FOLDER",
-    "Keep the knowledge base current with a folder of Markdown.",
-    Option("--project [NAME]", "Project of the files; the one the folder lies in by default, '' for none.", usual=HERE),
-    Option("--once", "End when all is up to date, instead of waiting for changes."),
-    Option("--prune", "Delete what was kept of files that are gone."),
+    "Keep the knowledge base up to date with a folder of Markdown.",
+    Option("--project [NAME]", "Project of the files; by default the one the folder is in, '' for none.", usual=HERE),
+    Option("--once", "Stop when everything is up to date instead of waiting for changes."),
+    Option("--prune", "Delete the memories of files that no longer exist."),
 )
 def watch(call: Call, a: Given) -> Shown:
     """
-    Keep the knowledge base current with a folder of Markdown, until Ctrl-C.
+    Keep the knowledge base up to date with a folder of Markdown, until Ctrl-C.
 
-    What has changed is imported as `memory import` does it, then each file when it changes. There is a line for every
-    change, with --json a document. A file that was renamed keeps its memory. What was kept of a file that is gone stays
+    It imports what has changed, as `memory import` does, then each file when it changes. It prints a line for every
+    change, or a document with --json. A renamed file keeps its memory. The memory of a file that no longer exists stays
     unless --prune is given.
 
     \b
@@ -198,8 +198,8 @@ def watch(call: Call, a: Given) -> Shown:
     folder, once = a["folder"], a["once"]
     if not os.path.isdir(folder):  # noqa: PTH112  # Path.is_dir raises where a name is too long
         there = os.path.exists(folder)  # noqa: PTH110
-        hint = "`memory import` keeps what stands in a file." if there else ""
-        raise Invalid(f"{folder} is no folder" if there else f"no folder {clipped_repr(folder)}", hint=hint)
+        hint = "`memory import` imports a file." if there else ""
+        raise Invalid(f"{folder} is not a folder" if there else f"no folder {clipped_repr(folder)}", hint=hint)
     path = Path(folder)
     changes = iter(()) if once else _changes(path)
     report = _Report(as_json=call.as_json)
@@ -210,7 +210,7 @@ def watch(call: Call, a: Given) -> Shown:
             if once and watched.again:
                 report.look(watched)
             if not once:
-                report.say(f"watching {folder}; Ctrl-C ends")
+                report.say(f"watching {folder}; press Ctrl-C to stop")
             watched.again = True  # something may have happened before the waiting began
             for found in changes:
                 if found or watched.again:
@@ -257,7 +257,7 @@ def _waited(changes: Iterator[object], folder: Path) -> Iterator[object]:
     try:
         yield from changes
     except OSError as error:
-        hint = "With WATCHFILES_FORCE_POLLING=1 in the environment it looks again and again instead."
+        hint = "With WATCHFILES_FORCE_POLLING=1 in the environment it polls instead."
         raise Error(f"cannot wait for changes in {folder}: {error.strerror or error}", hint=hint) from error
 
 
@@ -298,8 +298,8 @@ class _Report:
         click.echo(f"{change.done} {escape_controls(change.name)}")
         notices = list(change.notices)
         if change.done == "gone":
-            why = "no Markdown file is left in the folder" if pruning else "--prune deletes it"
-            notices.append(Notice(f"what was kept of files that are gone stays: {why}"))
+            why = "no Markdown file is left in the folder" if pruning else "--prune deletes them"
+            notices.append(Notice(f"the memories of files that no longer exist stay: {why}"))
         tell(one for one in notices if one not in self._told)
         self._told.update(notices)
 
