@@ -496,7 +496,7 @@ def test_x58_a_project_that_took_the_argument_for_its_name_says_so(shell, comman
         (["config", "search.limi"], "no setting 'search.limi'"),
         (["completion", "tcsh"], "'tcsh'"),
         (["stats", "--days", "0"], "--days"),
-        (["reindex", "--dry-run", "--rollback"], "do not go together"),
+        (["reindex", "--dry-run", "--rollback"], "cannot be combined"),
         (["cleanup", "--delete", "--days", "-1"], "-1"),
         (["cleanup", "--delete", "--days", "36501"], "36501"),
         (["cleanup", "--delete", "--days", "x"], "'x'"),

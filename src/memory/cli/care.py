@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from memory.operations.operation import Call, Given
 
 
-@command("init", "Make the folder, the database and a settings file.")
+@command("init", "Create the folder, the database and a settings file.")
 def init(_call: Call, _: Given) -> Shown:
-    """Make the folder, the database and a settings file with every setting explained. Changes nothing that is there."""
+    """Create the folder, the database and a settings file that explains every setting. Changes nothing that exists."""
     config, file = _begun()
     with opened(config) as engine:
         found = engine.maintenance.status()
@@ -51,9 +51,9 @@ def _begun() -> tuple[Config, Path]:
     return config, settings_file(config)
 
 
-@command("status", "What is kept, what is wrong and what would mend it.")
+@command("status", "Show what is stored, what is wrong and how to fix it.")
 def status(call: Call, _: Given) -> Shown:
-    """How much is kept, which vectors there are, what is wrong and what would mend it."""
+    """Show how much is stored, which vectors there are, what is wrong and how to fix it."""
     from memory.config.adopt import beside
 
     found, config = call.engine.maintenance.status(), call.engine.config
@@ -64,21 +64,21 @@ def status(call: Call, _: Given) -> Shown:
 
 @command(
     "reindex",
-    "Embed everything with the configured model; after it was changed.",
-    Option("--dry-run", "Only say what it would take: chunks, tokens, cost, time."),
-    Option("--rollback", "Let the vectors answer again that did before the last reindex."),
-    Option("--keep", "Keep the vectors of all earlier models, not of one."),
-    Option("--resume", "Go on where it was interrupted, which it does in any case."),
+    "Embed everything again, after you changed the model.",
+    Option("--dry-run", "Only estimate what it would take: chunks, tokens, cost, time."),
+    Option("--rollback", "Go back to the vectors from before the last reindex."),
+    Option("--keep", "Keep the vectors of all earlier models, not only of the last one."),
+    Option("--resume", "Continue where it was interrupted, which it does in any case."),
 )
 def reindex(call: Call, a: Given) -> Shown:
     """
-    Embed everything with the configured model; needed after it was changed.
+    Embed everything with the configured model; needed after you changed it.
 
-    Until it is done the old vectors answer, with their own model. It may be interrupted at any time: the next call
-    goes on there. The vectors that answered before are kept until the next reindex to another model.
+    Until it is done the old vectors answer, with their own model. You can interrupt it at any time: the next call
+    continues from there. The old vectors are kept until the next reindex to another model.
     """
     if a["dry_run"] + a["rollback"] + (a["keep"] or a["resume"]) > 1:
-        raise Invalid("--dry-run, --rollback and --keep or --resume do not go together")
+        raise Invalid("--dry-run, --rollback and --keep or --resume cannot be combined")
     if a["dry_run"]:
         found = call.engine.vectors.estimate()
         return Shown(care_data.estimate(found), care_text.estimate(found))
@@ -90,14 +90,14 @@ def _reindexed(engine: Engine, *, keep: bool) -> Shown:
         with progress("embedding") as report:
             result = engine.vectors.reindex(report, keep=keep)
     except (KeyboardInterrupt, EmbedError):
-        click.echo("memory: what was embedded is kept; `memory reindex` goes on there", err=True)
+        click.echo("memory: what was embedded is kept; `memory reindex` continues from there", err=True)
         raise
     lines = [f"{counted(result.embedded, 'chunk')} embedded; searches use {result.after}"]
     if result.before not in (None, result.after):
         lines.append(f"before: {result.before}; `memory reindex --rollback` goes back")
     notes = []
     if result.exchanged:
-        notes.append("the model behind this name was exchanged; what the former one had embedded was embedded anew")
+        notes.append("the model behind this name has changed; what the former one had embedded was embedded again")
     if result.failed:
         notes.append(f"the model did not take {counted(result.failed, 'chunk')}: {escape_controls(result.error)}")
     return Shown(care_data.reindexed(result), "\n".join(lines), notes)
@@ -107,24 +107,24 @@ def _rolled_back(engine: Engine) -> Shown:
     result = engine.vectors.roll_back()
     lines = [f"searches use {result.after} again"]
     if result.missing:
-        lines.append(f"{counted(result.missing, 'chunk')} saved since wait for a vector in it: `memory embed`")
+        lines.append(f"{counted(result.missing, 'chunk')} saved since then have no vector in it yet: `memory embed`")
     provider, model, _, dimension = result.after
     wide = f" embedding.dimensions {dimension}" if result.before[:2] == result.after[:2] else ""
     lines += [
         f"to stay with it: memory config set embedding.provider {provider} embedding.model {model}{wide}",
-        f"to go forward again, at once: memory reindex, while the settings name {result.before}",
+        f"to undo this at once: memory reindex, while the settings name {result.before}",
     ]
     return Shown(care_data.rolled_back(result), "\n".join(lines))
 
 
 @command(
     "completion",
-    "Print the script that completes commands in a shell.",
+    "Print a script for shell completion.",
     Option("SHELL", takes=("bash", "zsh", "fish")),
 )
 def completion(_call: Call, a: Given) -> Shown:
     """
-    Print the script that completes `memory` commands in a shell: bash, zsh or fish.
+    Print a script that completes `memory` commands in a shell: bash, zsh or fish.
 
     \b
         memory completion bash >> ~/.bashrc

@@ -37,12 +37,12 @@ ASKED = frozenset(
 )
 """Settings after which the model is asked whether it can be used."""
 
-NO_CHECK = Option("--no-check", "Do not ask the model first.")
+NO_CHECK = Option("--no-check", "Do not try the model first.")
 
 
-@command("show", "Show settings, which `memory config` does too.", Option("[KEY]"))
+@command("show", "Show settings, as `memory config` does.", Option("[KEY]"))
 def show(_call: Call, a: Given) -> Shown:
-    """Every setting, or those that begin with KEY, with its value and where it came from."""
+    """Show every setting, or those that begin with KEY, with its value and where it comes from."""
     found = settings()
     names = _named(a["key"])
     file = settings_file(found)
@@ -71,9 +71,9 @@ def _named(key: str | None) -> list[str]:
 @command("set", "Change settings in config.yaml.", Option("KEY VALUE [KEY VALUE]..."), NO_CHECK)
 def set_(_call: Call, a: Given) -> Shown:
     """
-    Change settings in config.yaml; comments and all else there stay as they are.
+    Change settings in config.yaml; comments and everything else in it stay as they are.
 
-    A model is asked for one vector before it is written down. If it cannot be used, nothing is changed.
+    A model is first asked for one vector. If it cannot be used, nothing is changed.
 
     \b
         memory config set embedding.provider ollama embedding.model mxbai-embed-large
@@ -93,17 +93,18 @@ def set_(_call: Call, a: Given) -> Shown:
 
 @command(
     "import",
-    "Take over the settings of another program.",
+    "Import the settings of another program.",
     Option("FILE"),
-    Option("--dry-run", "Say what would change, and change nothing."),
+    Option("--dry-run", "Only show what would change."),
     NO_CHECK,
 )
 def import_(_call: Call, a: Given) -> Shown:
     """
-    Take over the settings of another program, from JSON, TOML or YAML, into config.yaml.
+    Import the settings of another program, from JSON, TOML or YAML, into config.yaml.
 
-    Each key is named: what it is here and what it was before, or that it is unknown. All of them are taken over or,
-    if one has a value that cannot be, none. Keys and passwords stay out of files: the environment holds them.
+    Each key is named: what it is called here and its former value, or that it is unknown. Either all of them are
+    imported or, if one has a value that cannot be used, none. Keys and passwords stay out of files: they belong in the
+    environment.
 
     \b
         memory config import config.json --dry-run
@@ -117,7 +118,7 @@ def import_(_call: Call, a: Given) -> Shown:
     rows = _rows(found, changes, before)
     warnings = [*_left_out(found, config)]
     if dry_run or not changes:
-        why = "this was a dry run" if dry_run else "it has no setting that is taken over"
+        why = "this was a dry run" if dry_run else "it has no setting to import"
         warnings.append(f"nothing was changed: {why}")
     else:
         warnings += _overruled(before, changes)
@@ -155,7 +156,7 @@ def _asked(config: Config, changes: Mapping[str, object], *, check: bool) -> Ask
             space, plan = engine.vectors.probe(), engine.vectors.estimate()
         except EmbedError as error:
             why = f"{error.hint.rstrip('.')}. " if error.hint else ""
-            error.hint = f"{why}Nothing was changed; with --no-check it is set all the same."
+            error.hint = f"{why}Nothing was changed; with --no-check it is set anyway."
             raise
         found = engine.maintenance.status().generations
     stored = active(generation for generation, _ in found)
@@ -192,21 +193,21 @@ def _taken(row: Change) -> str:
 
 def _left_out(found: Adoption, config: Config) -> Iterator[str]:
     for one in found.secrets:
-        held = f"${one.variable(config)} holds the key"
+        held = f"${one.variable(config)} is where the key belongs"
         if one.setting:
             held = (
-                f"${one.variable(config)} takes the address as it is, `memory config set {one.setting}` one without "
-                "user, password and key"
+                f"${one.variable(config)} is where the address belongs as it is; `memory config set {one.setting}` takes "
+                "one without user, password and key"
             )
-        yield f"{one.named} is not taken over: no secret is written; {held}"
+        yield f"{one.named} is not imported, since no secret is written to a file: {held}"
     for key, suggestion in found.unknown:
-        yield f"{key} is no setting here{f'; the nearest is {suggestion}' if suggestion else ''}"
+        yield f"{key} is not a setting here{f'; the nearest is {suggestion}' if suggestion else ''}"
 
 
 def _overruled(before: Config, changes: Mapping[str, object]) -> Iterator[str]:
     for key in changes:
         if (variable := before.origins.get(key, "")).startswith("$"):
-            yield f"{variable} is set and comes before {key} in the file"
+            yield f"{variable} is set and overrides {key} in the file"
 
 
 def _next(space: Space | None, plan: Forecast | None, stored: Space | None) -> list[str]:
@@ -216,7 +217,7 @@ def _next(space: Space | None, plan: Forecast | None, stored: Space | None) -> l
     if stored not in (None, space):
         lines += [
             f"next      memory reindex  ({care_text.takes(plan)})",
-            "          until you begin it searches go by keyword, and by the former vectors until it is done",
+            "          until you start it, searches use keywords; until it is done, also the former vectors",
         ]
     elif plan.chunks:
         lines.append(f"next      memory embed  ({care_text.takes(plan)})")
@@ -236,16 +237,16 @@ class _Settings(click.Group):
 @click.group(
     cls=_Settings,
     commands=[command_of(one) for one in (show, set_, import_)],
-    short_help="Show every setting, or change one: `memory config set KEY VALUE`.",
+    short_help="Show all settings, or change one: `memory config set KEY VALUE`.",
 )
 def config() -> None:
     """
-    Every setting with its value and where it came from: default, file, environment or flag.
+    Show every setting with its value and where it comes from: default, file, environment or flag.
 
     \b
         memory config                                shows all
         memory config search                         shows a section; search.limit shows one
         memory config set search.limit 10            changes one in config.yaml
-        memory config set embedding.provider ollama  asks it first, and says what to do next
-        memory config import config.json             takes over the settings of another program
+        memory config set embedding.provider ollama  tries it first, and says what to do next
+        memory config import config.json             imports the settings of another program
     """
