@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from memory.operations.operation import Call, Given
 
 
-@reading(
-    "State of the memory",
-    "memories:number superseded:number chunks:number queued:number",
-)
+@reading("State of the memory", "memories:number superseded:number chunks:number queued:number")
 def memory_stats(call: Call, _: Given) -> Result:
     """
     How much is saved, of which kinds and projects, which model made the vectors, what waits for one, and what is wrong

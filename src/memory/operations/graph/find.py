@@ -81,11 +81,7 @@ def search(graph: Graph, a: Given) -> Values:
     "query tier threshold:real? outcome:text? worth entities:alike",
     QUERY,
     limit(10),
-    Parameter(
-        "threshold",
-        "number",
-        "Minimum cosine, 0 to 1; without one, what likely fits is shown, if anything.",
-    ),
+    Parameter("threshold", "number", "Minimum cosine, 0 to 1; without one, what likely fits is shown, if anything."),
     Parameter("include_observations", "boolean", "Show their observations; default true."),
 )
 def search_entities_semantic(

@@ -104,14 +104,7 @@ def link_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Val
     return _linked(graph.engine, entity, memory_ids, "linked", "duplicates")
 
 
-@tool(
-    "Unlink memories",
-    "entity unlinked:pointers unknown:pointers",
-    ENTITY,
-    MEMORIES,
-    destroys=True,
-    repeats=True,
-)
+@tool("Unlink memories", "entity unlinked:pointers unknown:pointers", ENTITY, MEMORIES, destroys=True, repeats=True)
 def unlink_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
     """Remove links between memories and an entity. The memories stay."""
     return _linked(graph.engine, entity, memory_ids, "unlinked", "unknown")
