@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import proxy
 
 from memory.rank.fuse import centred, fuse, shrunk
 from memory.schema.answer import Notice, Scored
@@ -29,8 +30,8 @@ class VectorRetriever:
     """Finds by similarity: with the vector that the query's model makes, or with one that term vectors guess."""
 
     def __init__(self, words: Retrievers) -> None:
-        self._query, self._store, self._words, self._fusing = words.query, words.store, words, words.fusing
-        self._trace = words.trace
+        self._query, self._store, self._fusing, self._trace = words.query, words.store, words.fusing, words.trace
+        self._words: Retrievers = proxy(words)  # in a cycle, a search would keep the model's file open until collected
 
     def make(self) -> None:
         """Make the query's vector, shape (dimension,), in the space that is searched; embed queued chunks along with it."""
