@@ -35,19 +35,18 @@ if TYPE_CHECKING:
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import Store
 
-__all__ = ["Engine", "delegate"]
+__all__ = ["Engine"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def delegate(part: str, method: Callable[Concatenate[Any, P], R], doc: str = "") -> Callable[Concatenate[Any, P], R]:
+def delegate(part: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
     """
-    A method of a part as a method of the whole, with the part's signature.
+    A method of a part as a method of the whole, with the part's signature and docstring.
 
     Args:
         method: A method of the part's class.
-        doc: The docstring; empty for that of the method.
     """
     name = method.__name__
 
@@ -56,7 +55,6 @@ def delegate(part: str, method: Callable[Concatenate[Any, P], R], doc: str = "")
         answer: R = getattr(getattr(whole, part), name)(*args, **values)
         return answer
 
-    call.__doc__ = doc or method.__doc__
     return call
 
 
