@@ -162,7 +162,7 @@ def test_without_an_agent_the_agents_are_listed(shell: Shell) -> None:
     assert [row["agent"] for row in rows] == list(NAMES)
     assert [row["agent"] for row in rows if row["user"] == "yes"] == ["codex"]
     assert "codex           installed  set up for you\n" in text
-    assert "gemini          -          not set up\n" in text
+    assert "gemini          not found  not set up\n" in text
 
 
 def test_a_refusal_says_where_and_what_to_write_by_hand(shell: Shell) -> None:

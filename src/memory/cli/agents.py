@@ -34,26 +34,26 @@ PORT = 8377
     "toolsets",
     multiple=True,
     metavar="NAME",
-    help="Which tools: core, care, sessions, research, graph, all; several with commas, or repeated.",
+    help="Which tools: core, care, sessions, research, graph, all; separate several with commas, or repeat the option.",
 )
-@click.option("--run", metavar="ID", help="The research run that its tools mean unless they name another.")
+@click.option("--run", metavar="ID", help="The research run that its tools use unless they name another.")
 @click.pass_context
 def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run: str | None, http: bool) -> None:
     """
-    Serve the memory to agents by the Model Context Protocol, on standard input and output.
+    Serve the memory to agents over the Model Context Protocol, on standard input and output.
 
-    `memory setup AGENT` registers it; agents start it themselves. With --http it listens on this machine alone, and
+    `memory setup AGENT` registers it; agents start it themselves. With --http it listens on this machine only, and
     requests need the bearer token that it names.
     """
     if not http and context.get_parameter_source("port") is not click.core.ParameterSource.DEFAULT:
-        raise Invalid("--port is of use with --http only")
+        raise Invalid("--port needs --http")
     if not http and sys.stdin is None:
         raise Invalid(
             "standard input is closed", hint="An agent starts this and writes to it; `memory setup` says how."
         )
     if not http and sys.stdin.isatty():
         click.echo(
-            "memory: waiting for an agent on standard input; `memory setup AGENT` registers this. Ctrl-C ends.",
+            "memory: waiting for an agent on standard input; `memory setup AGENT` registers this. press Ctrl-C to stop.",
             err=True,
         )
     keeper = _keeper(run)
@@ -153,28 +153,28 @@ AGENT = click.option(
     default="plain",
     show_default=True,
     metavar="NAME",
-    help=f"Whose form to speak: {', '.join((*FORMS, *ALIASES))}.",
+    help=f"Whose format to use: {', '.join((*FORMS, *ALIASES))}.",
 )
 
 
-@click.group(cls=Harmless, short_help="What agents run at the start and the end of a session.")
+@click.group(cls=Harmless, short_help="Hooks that agents run at the start and the end of a session.")
 def hook() -> None:
     """
-    What agents run at the start and the end of a session; `memory setup` registers it.
+    Hooks that agents run at the start and the end of a session; `memory setup` registers them.
 
-    Each reads what the agent says about itself, JSON on standard input, and answers in the agent's form. They fail with
-    1, which stops no session.
+    Each reads what the agent says about itself, as JSON on standard input, and answers in the agent's format. A hook that
+    fails exits with 1, which stops no session.
     """
 
 
-@hook.command("session-start", short_help="Give a session that begins what is kept about its project.")
+@hook.command("session-start", short_help="Print what is known about the project, for a session that begins.")
 @AGENT
 def session_start(agent: str) -> None:
     """
-    Print what is kept about the project, for an agent whose session begins.
+    Print what is known about the project, for an agent whose session begins.
 
-    The latest memories of the project in the agent's folder, within `context.limit` and `context.tokens`, fenced as
-    data. Keywords only: no model and no network. Prints nothing when there is nothing, and makes no database.
+    The most recent memories of the project in the agent's folder, within `context.limit` and `context.tokens`, fenced as
+    data. Keywords only: no model and no network. Prints nothing if nothing is known, and creates no database.
     """
     speak = form(agent).context
     if text := begun(_said(), _config()):
@@ -185,11 +185,11 @@ def session_start(agent: str) -> None:
 @AGENT
 def session_end(agent: str) -> None:
     """
-    Remind an agent to save what it learned, when a turn of it ends.
+    Remind an agent to save what it learned, when one of its turns ends.
 
-    Once in a session at most, and only if the session began ten minutes ago or more, nothing about its project was
-    kept or corrected since, and the turn was neither broken off nor prolonged by a hook. When a session began is
-    remembered for seven days, in an empty file in the folder `hooks` of the database's folder.
+    At most once in a session, and only if the session began at least ten minutes ago, nothing about its project was
+    saved or corrected since, and the turn was neither interrupted nor prolonged by a hook. The start of a session is
+    remembered for seven days, as an empty file in the folder `hooks` of the database's folder.
 
     Prints nothing for agents that cannot be reminded: codex, plain.
     """

@@ -24,29 +24,29 @@ if TYPE_CHECKING:
 
 @command(
     "setup",
-    "Make memory known to a coding agent, or undo it.",
+    "Connect a coding agent to memory, or disconnect it.",
     Option("[AGENT]"),
-    Option("--project", "In the project's file, which is shared, in place of yours."),
-    Option("--remove", "Undo it: take out what is ours, and nothing else."),
-    Option("--dry-run", "Show what would change, and change nothing."),
-    Option("--force", "Replace what somebody else put there under our name."),
-    Option("--no-hooks", "Register the server, but no commands at start and end of sessions."),
+    Option("--project", "Use the project's file, which is shared, instead of yours."),
+    Option("--remove", "Undo it: remove our entries, and nothing else."),
+    Option("--dry-run", "Only show what would change."),
+    Option("--force", "Replace what somebody else has put there under our name."),
+    Option("--no-hooks", "Register the server, but no hooks at the start and end of sessions."),
 )
 def setup(_call: Call, a: Given) -> Shown:
     """
-    Register the MCP server, the hooks and the skill of memory with AGENT; without one, list the agents.
+    Register the MCP server, the hooks and the skill of memory with AGENT; without AGENT, list the agents.
 
     \b
-        memory setup                        which agents are here, and which know memory
+        memory setup                        which agents are installed, and which are connected
         memory setup claude-code            for you, in all projects
         memory setup cursor --project       for all who work on this project
         memory setup agents-md              instructions in the project's AGENTS.md
         memory setup codex --dry-run        the changes, as a diff
         memory setup codex --remove         undo it
 
-    Nothing else in a settings file is touched, and a copy of one of yours is kept beside. Doing it again changes nothing.
-    The folder and the settings file that `memory --home` and `--config` name, or MEMORY_HOME and MEMORY_CONFIG, are
-    written into the entry, since agents do not have your environment, and stay until others are named.
+    Nothing else in a settings file is changed, and your own file is first copied beside it. Doing it again changes
+    nothing. A folder or a settings file that you name by `memory --home` and `--config`, or MEMORY_HOME and
+    MEMORY_CONFIG, is written into the entry, since agents do not have your environment, and stays until you name another.
     """
     environment = here()
     if a["agent"] is None:
@@ -118,7 +118,7 @@ def _listed(environment: Environment) -> Shown:
 
     rows = overview(environment)
     width = max(len(row.name) for row in rows)
-    lines = [f"{row.name:<{width}}  {'installed' if row.installed else '-':<9}  {_known(row)}" for row in rows]
+    lines = [f"{row.name:<{width}}  {'installed' if row.installed else 'not found':<9}  {_known(row)}" for row in rows]
     installed = [row for row in rows if row.installed and row.name != INSTRUCTIONS]
     if not installed or any(row.user == row.project == "no" for row in installed):
         lines.append("next     memory setup AGENT")

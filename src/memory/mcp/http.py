@@ -120,7 +120,7 @@ def _listening(port: int) -> socket.socket:
         return socket.create_server((HOST, port), backlog=128)
     except OSError as error:
         why = os.strerror(error.errno or 0)  # its own text names the address again
-        raise Error(f"cannot listen on {HOST}:{port}: {why}", hint="Take another one: --port N.") from error
+        raise Error(f"cannot listen on {HOST}:{port}: {why}", hint="Choose another port: --port N.") from error
 
 
 def token(folder: str) -> tuple[str, str]:
@@ -147,7 +147,7 @@ def token(folder: str) -> tuple[str, str]:
 def _good(text: str, place: str) -> str:
     if len(text) < SHORTEST or not re.fullmatch(r"[\x21-\x7e]+", text):
         raise Invalid(
-            f"the token in {place} is not usable",
-            hint=f"Take at least {SHORTEST} printable ASCII characters without spaces.",
+            f"the token in {place} cannot be used",
+            hint=f"Use at least {SHORTEST} printable ASCII characters without spaces.",
         )
     return text
