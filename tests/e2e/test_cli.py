@@ -179,7 +179,7 @@ def test_the_demo_says_once_that_the_model_was_missing(capsys: pytest.CaptureFix
     demo._conclude([enough, wanting, wanting])
 
     said = capsys.readouterr()
-    assert said.out.startswith("1 of 3 questions were answered by keywords alone; 0 by meaning too.\n2 wanted")
+    assert said.out.startswith("1 of 3 questions were answered by keywords alone; 0 by meaning too.\n2 needed")
     assert said.err == "memory: keywords only\n"
 
 

@@ -58,12 +58,12 @@ QUESTIONS = (
 
 @command(
     "demo",
-    "Keep Python's documentation and ask it questions.",
-    Option("--keep FOLDER", "Keep the demo's memory in this folder, to play with it afterwards."),
+    "Save Python's documentation and ask it questions.",
+    Option("--keep FOLDER", "Keep the demo's memory in this folder, so that you can try it afterwards."),
 )
 def demo(call: Call, a: Given) -> Shown:
     """
-    Keep the documentation of Python's standard library and ask it questions.
+    Save the documentation of Python's standard library and ask it questions.
 
     Uses a temporary folder: your own memory is not touched.
     """
@@ -82,7 +82,7 @@ def _show_demo(home: str, *, as_json: bool) -> None:
     if as_json:
         show(data.document("demo", {"kept": count, "answers": [data.answer(answer) for answer, _ in answers]}))
         return
-    click.echo(f"Kept {count:,} entries of the standard library's documentation.\n")
+    click.echo(f"Saved {count:,} entries of the standard library's documentation.\n")
     for answer, words in answers:
         _show(answer, words)
     _conclude([answer for answer, _ in answers])
@@ -129,10 +129,10 @@ def _conclude(answers: list[Answer]) -> None:
     hybrid = sum(answer.tier is Tier.HYBRID for answer in answers)
     click.echo(f"{enough} of {len(answers)} questions were answered by keywords alone; {hybrid} by meaning too.")
     if distilled := sum(answer.tier is Tier.DISTILLED for answer in answers):
-        click.echo(f"{distilled} by what the store's own vectors say of the words: no model was asked.")
+        click.echo(f"{distilled} by vectors estimated from those that are stored, without the model.")
     wanting = sum(answer.tier is not Tier.HYBRID and bool(answer.notices) for answer in answers)
     if wanting:
-        click.echo(f"{wanting} wanted the model and did not get it.")
+        click.echo(f"{wanting} needed the model, which could not be used.")
     click.echo()
     tell(dict.fromkeys(notice for answer in answers for notice in answer.notices))
 

@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 @command(
     "eval FOLDER...",
     "Measure how good the answers are, on judged questions.",
-    Option("--cache DIR", "Keep the stores here: the next time nothing is embedded again."),
-    Option("--most N", "Questions of each set at most, always the same ones.", takes=(1, None)),
-    Option("--systems NAMES", 'Only these, with commas: "keywords, hybrid minmax, tiered, frontier".'),
-    Option("--no-frontier", "Leave out the eleven efforts of `search.effort`."),
-    Option("--against DIR", "Ask the questions of this set too, which have no answer here."),
+    Option("--cache DIR", "Keep the stores in this folder, so that nothing is embedded again next time."),
+    Option("--most N", "Ask at most N questions of each set, always the same ones.", takes=(1, None)),
+    Option("--systems NAMES", 'Only these, separated by commas: "keywords, hybrid minmax, tiered, frontier".'),
+    Option("--no-frontier", "Leave out the eleven values of `search.effort`."),
+    Option("--against DIR", "Also ask the questions of this set, which have no answer here."),
     Option("--picture FILE.svg", "Draw the frontier: quality against calls of the model."),
 )
 def evaluate(call: Call, a: Given) -> Shown:
     """
-    Measure how good the answers are, and how often they call the model, on judged questions: your settings beside
-    keywords, vectors, both, other gates, and a search for words as grep would do it.
+    Measure how good the answers are, and how often they call the model, on judged questions: your settings compared
+    with keywords, vectors, both, other gates, and a search for words as grep would do it.
 
     FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv (docs/benchmarks.md), or folders that do. The documents are
-    kept and embedded in a temporary place, or in --cache: your own memory is not touched. Without --against, each of
-    several sets is asked 200 questions of every other one.
+    stored and embedded in a temporary folder, or in --cache: your own memory is not touched. Without --against, each of
+    several sets is also asked 200 questions of every other one.
 
     \b
         memory eval questions/ --cache ~/.cache/memory-eval --most 200 --picture frontier.svg
@@ -69,7 +69,7 @@ def _measured(folders: list[Path], plan: Plan) -> Evaluation:
         return evaluate(folders, plan, progress)
     except (KeyboardInterrupt, EmbedError):
         if plan.cache is not None:
-            text = f"what was embedded is kept in {printable(str(plan.cache))}; the same command goes on there"
+            text = f"what was embedded is kept in {printable(str(plan.cache))}; the same command continues there"
             click.echo(f"memory: {text}", err=True)
         raise
 

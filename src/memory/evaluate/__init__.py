@@ -115,7 +115,9 @@ def evaluate(folders: Sequence[Path], plan: Plan, watch: Watch) -> Evaluation:
         names = plan.systems
     elif plan.config.embedding.provider == "none":
         names = tuple(system.name for system in SYSTEMS if not system.dense)
-        notices = (Notice("no model is configured: only what needs none was measured", "Set `embedding.provider`."),)
+        notices = (
+            Notice("no model is configured: only systems that need none were measured", "Set `embedding.provider`."),
+        )
     else:
         names = (*(system.name for system in SYSTEMS), FRONTIER)
     systems = chosen(names)

@@ -107,11 +107,11 @@ def _told(one: OfSet) -> str:
     if one.model:
         sentences.append(f"Model: {one.model}.")
     if one.skipped:
-        sentences.append(f"Skipped, for nobody judged an answer: {counted(one.skipped, 'question')}.")
+        sentences.append(f"Skipped, because no answer was judged: {counted(one.skipped, 'question')}.")
     if one.unknown:
-        sentences.append(f"Left out: {counted(one.unknown, 'judgment')} of documents or questions that are not there.")
+        sentences.append(f"Left out: {counted(one.unknown, 'judgment')} of documents or questions that do not exist.")
     if one.waiting:
-        sentences.append(f"The model did not take {counted(one.waiting, 'chunk')}.")
+        sentences.append(f"The model refused {counted(one.waiting, 'chunk')}.")
     return " ".join(sentences)
 
 
@@ -168,11 +168,11 @@ def _outcomes(one: OfSet) -> str | None:
 def _legend(found: Evaluation) -> str:
     sentences = [
         "In brackets: 95 % bootstrap intervals.",
-        f"Of hybrid: nDCG@10 as a share of that of {HYBRID}; difference: less that, question by question.",
+        f"Of hybrid: nDCG@10 as a share of that of {HYBRID}; difference: minus that of {HYBRID}, question by question.",
         "Calls: questions that needed the model for their vector.",
     ]
     if found.most is not None:
-        sentences.append(f"Of each set {found.most:,} questions at most, always the same.")
+        sentences.append(f"At most {found.most:,} questions of each set, always the same ones.")
     return " ".join(sentences)
 
 

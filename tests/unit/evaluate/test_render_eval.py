@@ -63,9 +63,9 @@ def test_a_system_is_shown_with_its_intervals():
     said = as_text(an_evaluation(a_set("one")))
 
     assert "1,400 documents, 50 of 225 questions. Model: hashed:hashed-64." in said
-    assert "Skipped, for nobody judged an answer: 1 question." in said
-    assert "Left out: 2 judgments of documents or questions that are not there." in said
-    assert "The model did not take 3 chunks." in said
+    assert "Skipped, because no answer was judged: 1 question." in said
+    assert "Left out: 2 judgments of documents or questions that do not exist." in said
+    assert "The model refused 3 chunks." in said
     middle = " | ".join(["0.500 (0.450 to 0.550)"] * 5)
     told = "90.0 % | -0.050 (-0.100 to +0.010) | 30 % (25 to 35) | 1.2 | 34.5"
     assert f"| tiered | {middle} | {told} |" in said
