@@ -180,7 +180,7 @@ class Meter:
         try:
             id = self._log.reserve_call(call, self._budget)
         except StoreError as error:
-            raise EmbedError(f"nothing was sent, for it could not be entered in the ledger: {error}") from error
+            raise EmbedError(f"nothing was sent, because it could not be entered in the usage log: {error}") from error
         if id is None:
             hint = "Raise `embedding.daily_budget`, set `embedding.fallback`, or wait for the next day (UTC)."
             raise OverBudget(f"the budget of {self._budget} a day for {self._host} is spent", hint=hint)
@@ -236,7 +236,7 @@ class Meter:
         try:
             self._circuit = self._log.circuit(self._host)
         except StoreError as error:
-            raise EmbedError(f"nothing was sent, for the ledger cannot be read: {error}") from error
+            raise EmbedError(f"nothing was sent, because the usage log cannot be read: {error}") from error
         if not CURRENT.get().asked:
             check_circuit(self._circuit, self._now())
 
