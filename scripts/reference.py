@@ -109,52 +109,52 @@ def tools() -> str:
         "",
         *broken(
             "`memory setup AGENT` registers `memory mcp` with an agent ([setup.md](setup.md)). It speaks the Model "
-            "Context Protocol on standard input and output, in the sessions of 2024-11-05 to 2025-11-25 and in the "
-            "requests of 2026-07-28. Nothing is opened or loaded before the first call that needs it, save for a "
-            "model that takes seconds to load (sentence-transformers, a plug-in): that one is loaded beside, from the "
-            "start (`mcp.warm_start`). It ends with its input, ten seconds later at most."
+            "Context Protocol on standard input and output: the sessions of 2024-11-05 to 2025-11-25 and the requests "
+            "of 2026-07-28. Nothing is opened or loaded before the first call that needs it, except a model that "
+            "takes seconds to load (sentence-transformers, a plug-in): that one is loaded in the background from the "
+            "start (`mcp.warm_start`). The server ends with its input, at most ten seconds later."
         ),
         "",
         *broken(
-            "**Which tools** an agent sees is a choice, since each takes room in its context: `--toolset core` (the "
+            "**You choose which tools** an agent sees, since each takes room in its context: `--toolset core` (the "
             "default), `care`, `sessions` ([sessions.md](sessions.md)), `research` ([research.md](research.md)), "
             "`graph` ([graph.md](graph.md)), `all`, or the setting `mcp.toolsets`. Arguments are strict: an unknown "
-            "one is refused with the nearest that there is, and nothing is changed; only a number out of its range is "
-            "taken as the bound, with a note."
+            "one is refused with the nearest known one, and nothing is changed. Only a number out of its range is "
+            "replaced by the bound, with a note."
         ),
         "",
         *broken(
-            "**Whose project.** `memory_context` and `memory_save` work in the client's project: the git repository "
-            "of its roots, the same in all worktrees, else of the folder it started the server in (several roots: the "
-            "one around that folder, else the first). A home folder that is no repository is no project. What is "
-            "saved with no project holds in every one. `project_aliases` joins names. `memory_search` looks "
-            "everywhere unless it is told otherwise."
+            "**Whose project.** `memory_context` and `memory_save` work in the client's project. That is the git "
+            "repository of its roots, the same in all worktrees; without roots, that of the folder in which it "
+            "started the server. Of several roots it is the one around that folder, else the first. A home folder "
+            "that is no repository is no project. What is saved with no project holds in every one. `project_aliases` "
+            "joins names. `memory_search` looks everywhere unless told otherwise."
         ),
         "",
         *broken(
-            "**Recall is data.** Recalled text stands between two lines with a random boundary, each memory with its "
-            "id, what it is, where, when and by whom before its title. Text that looks like orders to an agent is "
-            'flagged when it is saved (`flags: ["instructions"]`) and marked when it is recalled; it is never '
-            "dropped. Characters that nobody would see are U+FFFD ([why](decisions/0012-recall.md)). Secrets are "
-            "taken out before anything is written: [redaction.md](redaction.md)."
+            "**Recall is data.** Recalled text stands between two lines with a random boundary. Before its title, "
+            "each memory has its id, its kind, its project, its date and its author. Text that looks like "
+            'instructions to an agent is flagged when it is saved (`flags: ["instructions"]`) and marked when it is '
+            "recalled; it is never dropped. Invisible characters become U+FFFD ([why](decisions/0012-recall.md)). "
+            "Secrets are removed before anything is written: [redaction.md](redaction.md)."
         ),
         "",
         *broken(
-            "**Text and JSON.** An answer is text, and whole: every id, name and number that another tool takes "
-            "stands in it, and a token budget is one of the text. With `mcp.structured: always` each tool has an "
-            "output schema too, and the same as JSON in the structured content, for programs: the fields are named "
-            "below. Some agents then hand their model the JSON instead of the text, at three times the tokens and "
-            "without the fence; the warning stands in `about` and the marks in `flags` "
+            "**Text and JSON.** An answer is text, and complete: it contains every id, name and number that another "
+            "tool takes, and a token budget counts the text. With `mcp.structured: always` each tool also has an "
+            "output schema, and the structured content has the same as JSON, for programs; the fields are named "
+            "below. Some agents then give their model the JSON instead of the text, at three times the tokens and "
+            "without the fence; the warning is in `about` and the marks are in `flags` "
             "([why](decisions/0022-text.md))."
         ),
         "",
         "## Over HTTP",
         "",
         *broken(
-            "`memory mcp --http` serves the same at `http://127.0.0.1:8377/mcp` (`--port N`), on this machine alone, "
-            "to requests with a token and with a Host and an Origin of this machine: `127.0.0.1`, `localhost` or "
-            "`[::1]` with a port, written so and no other way. The token is `$MEMORY_MCP_TOKEN`, else in the file "
-            "`mcp-token` beside the database, made at the first start and readable for you alone. A client's entry:"
+            "`memory mcp --http` serves the same at `http://127.0.0.1:8377/mcp` (`--port N`), on this machine only, "
+            "to requests with a token and with a Host and an Origin of this machine: exactly `127.0.0.1`, `localhost` "
+            "or `[::1]`, with a port. The token is `$MEMORY_MCP_TOKEN`, else the content of the file `mcp-token` "
+            "beside the database, which is created at the first start and readable only by you. A client's entry:"
         ),
         "",
         "```json",
@@ -165,7 +165,7 @@ def tools() -> str:
         "} } }",
         "```",
         "",
-        "The server's own folder says nothing of such a client: without roots it names the project itself.",
+        "The server's own folder says nothing about such a client: without roots, the client names the project itself.",
     ]
     for name in TOOLSETS[:-1]:
         lines += ["", f"## Toolset `{name}`"]
@@ -178,7 +178,7 @@ def tools() -> str:
                 for one in tool.parameters
             ]
             lines += ["", *broken(f"As JSON: {', '.join(f'`{field}`' for field in tool.returns['required'])}.")]
-    lines += ["", "\\* needed", "", "## Resources", "", "| address | what |", "|---|---|"]
+    lines += ["", "\\* required", "", "## Resources", "", "| address | what |", "|---|---|"]
     lines += [f"| `{one.listed.uri}` | {one.listed.description} |" for one in RESOURCES]
     lines += [f"| `{MEMORY.listed.uri_template}` | {MEMORY.listed.description} |"]
     lines += ["", "## Prompts", "", "| name | argument | what |", "|---|---|---|"]
