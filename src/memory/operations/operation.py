@@ -10,6 +10,7 @@ from memory.config.settings import TOOLSETS
 from memory.operations.arguments import answer_record, described
 from memory.schema.errors import Invalid, did_you_mean
 from memory.schema.limits import clipped_repr
+from memory.schema.query import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -135,6 +136,10 @@ class Option:
         if self.flags:
             return self.flags[-1].partition("/")[0].lstrip("-").replace("-", "_")
         return self.metavar.strip("[].").partition("|")[0].partition(" ")[0].lower()
+
+
+PAGE = Option("-n --limit N", "Show at most N.", takes=(1, MOST), usual=20)
+"""Of the commands that list."""
 
 
 class Command:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.operations.operation import Option, Shown, command, group
+from memory.operations.operation import PAGE, Option, Shown, command, group
 from memory.operations.render import data
 from memory.operations.render.text import first, notice
 from memory.operations.research import rows, text, transfer
@@ -36,9 +36,6 @@ def _named(call: Call, a: Given) -> str:
     raise Invalid(
         "no run is named", hint="`memory run list` shows those there are; $MEMORY_RUN names one for all commands."
     )
-
-
-PAGE = Option("-n --limit N", "Show at most N.", takes=(1, MOST), usual=20)
 
 
 @group("run", "list", "Research runs: start, list, show, context, export, import, clear.")

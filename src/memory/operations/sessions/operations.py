@@ -6,11 +6,12 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memory.operations.operation import Option, Shown, command, group
+from memory.operations.operation import PAGE, Option, Shown, command, group
 from memory.operations.render.data import notices, pointer, row, whole
 from memory.operations.render.text import counted, first, notice
 from memory.operations.sessions import SessionMemory, rows, text
 from memory.operations.sessions.declare import DECLARED
+from memory.operations.sessions.use import list_
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, kind
 from memory.schema.limits import AROUND, iteration, printable
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from memory.operations.operation import Call, Given
     from memory.schema.document import Document
     from memory.write.markdown import Written
-
-PAGE = Option("-n --limit N", "Show at most N.", takes=(1, MOST), usual=20)
 
 
 @group("session", "list", "Sessions and their memories: list, show, stats, context.")
@@ -131,22 +130,6 @@ def stats(call: Call, a: Given) -> Shown:
     """Show how much a session has: by kind, by agent, in chunks, and from when to when."""
     found = call.engine.sessions.one(a["id"])
     return Shown(row(found, rows.NUMBERS), text.stats(found))
-
-
-@command(
-    "session list",
-    "List sessions, most recently active first.",
-    PAGE,
-    Option("--agent NAME", "Only what this agent wrote."),
-)
-def list_(call: Call, a: Given) -> Shown:
-    """List sessions, most recently active first."""
-    found, total = call.engine.sessions.latest(a["limit"], agent=a["agent"] or None)
-    sessions = [row(one, rows.LISTED) for one in found]
-    notes = [f"{total - len(found):,} more; -n {total} shows all"] if total > len(found) else []
-    if not found:
-        notes = ["nothing is kept of any session" + (" by this agent" if a["agent"] else "")]
-    return Shown({"sessions": sessions, "total_sessions": total}, text.sessions(found), notes)
 
 
 @command(

@@ -53,10 +53,6 @@ SCORES = "relevance:real4 similarity:real4 topup:filled score:real4 cosine:real4
 says where a row that was not found comes from; None if it was found. Four digits (CAP X39).
 """
 
-LISTED = "session_id=id agent_id:text? memory_count=memories:number latest_activity=active memory_types=kinds:object"
-SESSION = f"{LISTED} agents:object chunk_count=chunks:number max_session_iter=iteration:number?"
-"""CAP D32; the command shows less of it."""
-
 NUMBERS = (
     "session_id=id memory_counts=kinds:object agent_counts=agents:object total_memories=memories:number "
     "total_chunks=chunks:number max_session_iter=iteration:number? earliest_created=earliest latest_created=latest"

@@ -64,22 +64,6 @@ _OUTSIDE = {
 }
 
 
-def sessions(found: Sequence[Session]) -> str:
-    """A table, one session a line."""
-    rows = [
-        (
-            plain(one.id),
-            f"{one.active:%Y-%m-%d %H:%M}",
-            counted(one.memories, "memory", "memories"),
-            f"v{one.iteration}" if one.iteration else "",
-            plain(one.agent_id or ""),
-            shares(one.kinds),
-        )
-        for one in found
-    ]
-    return table(rows)
-
-
 def stats(found: Session) -> str:
     rows = [
         ("session", plain(found.id)),

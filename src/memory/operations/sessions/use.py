@@ -1,7 +1,7 @@
 """
 The nine tools that use memories of any kind: load, expand, reconstruct, count, write, delete. CAP D27 to D35.
 
-A `memory_id` may be a number, its digits, a uid or the start of one.
+The command that lists sessions stands beside its tool. A `memory_id` may be a number, its digits, a uid or the start of one.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.operations.arguments import Parameter
+from memory.operations.operation import PAGE, Option, Shown, command
 from memory.operations.render.data import row
-from memory.operations.render.text import counted
+from memory.operations.render.text import counted, plain, shares, table
 from memory.operations.sessions import rows
 from memory.operations.sessions.arguments import named, needed
 from memory.operations.sessions.declare import MEMORY, NUMBERED, SESSION, limit, reading, tool
@@ -19,7 +20,9 @@ from memory.schema.kinds import SESSION_KINDS
 from memory.schema.limits import iteration
 
 if TYPE_CHECKING:
+    from memory.operations.operation import Call, Given
     from memory.operations.sessions.declare import Envelope, Iteration, Name, Session
+    from memory.store import Session as Kept
 
 LOADED = (
     "session_context:object? input_prompts:rows recent_reports:rows recent_report_observations:rows "
@@ -116,13 +119,15 @@ def get_session_stats(memory: Session, session_id: str) -> Envelope:
     return numbers | {"memory_counts": nothing | numbers["memory_counts"]}
 
 
-@reading(
-    "List sessions",
-    "use",
-    "sessions:rows total_sessions:number",
-    limit(20),
-    Parameter("agent_id", "string", "Only what this agent saved."),
-)
+ROW = "session_id=id agent_id:text? memory_count=memories:number latest_activity=active memory_types=kinds:object"
+WIDER = f"{ROW} agents:object chunk_count=chunks:number max_session_iter=iteration:number?"
+"""A session in a list, as a command shows it and as a tool does (CAP D32)."""
+
+SAVED_BY = Parameter("agent_id", "string", "Only what this agent saved.")
+WRITTEN_BY = Option("--agent NAME", "Only what this agent wrote.")
+
+
+@reading("List sessions", "use", "sessions:rows total_sessions:number", limit(20), SAVED_BY)
 def list_sessions(memory: Session, limit: int = 20, agent_id: Name = None) -> Envelope:
     """
     Sessions with saved memories, most recently active first.
@@ -130,7 +135,29 @@ def list_sessions(memory: Session, limit: int = 20, agent_id: Name = None) -> En
     The `agent_id` of each is the last writer (CAP D32).
     """
     found, total = memory.engine.sessions.latest(limit, agent=named("agent_id", agent_id))
-    return {"sessions": [row(one, rows.SESSION) for one in found], "total_sessions": total}
+    return {"sessions": [row(one, WIDER) for one in found], "total_sessions": total}
+
+
+@command("session list", "List sessions, most recently active first.", PAGE, WRITTEN_BY)
+def list_(call: Call, a: Given) -> Shown:
+    """List sessions, most recently active first."""
+    found, total = call.engine.sessions.latest(a["limit"], agent=a["agent"] or None)
+    notes = [f"{total - len(found):,} more; -n {total} shows all"] if total > len(found) else []
+    if not found:
+        notes = ["nothing is kept of any session" + (" by this agent" if a["agent"] else "")]
+    sessions = {"sessions": [row(one, ROW) for one in found], "total_sessions": total}
+    return Shown(sessions, table([*map(_line, found)]), notes)
+
+
+def _line(one: Kept) -> tuple[str, ...]:
+    return (
+        plain(one.id),
+        f"{one.active:%Y-%m-%d %H:%M}",
+        counted(one.memories, "memory", "memories"),
+        f"v{one.iteration}" if one.iteration else "",
+        plain(one.agent_id or ""),
+        shares(one.kinds),
+    )
 
 
 @tool(

@@ -28,16 +28,11 @@ class SqliteSessions(Part):
     def latest(
         self, db: apsw.Connection, limit: int, *, id: str | None = None, agent: str | None = None
     ) -> tuple[Sequence[Session], int]:
-        of, values = _narrowed("session_id", id)
-        if agent is not None:
-            of, values = f"{of} and +agent_id = ?", [*values, agent]
-        total: int = db.execute(f"select count(distinct session_id) from memories where {of}", values).get
-        latest: Iterable[Row] = db.execute(
-            f"""select session_id from memories where {of}
-                group by session_id order by max(updated_at) desc, session_id limit ?""",
-            (*values, limit),
-        )
-        return [_session(db, id, agent) for (id,) in list(latest)], total
+        of, values = _narrowed("session_id", id, agent)
+        latest = f"""select session_id, count(*) over () from memories where {of}
+            group by session_id order by max(updated_at) desc, session_id limit ?"""
+        rows: list[Row] = db.execute(latest, (*values, limit)).fetchall()
+        return [_session(db, id, agent) for id, _ in rows], rows[0][1] if rows else 0
 
     @reading
     def aged(
@@ -52,13 +47,14 @@ class SqliteSessions(Part):
         return list(rows)
 
 
-def _narrowed(column: str, name: str | None) -> tuple[str, Values]:
-    """Of a session or a run, or of any."""
-    return (f"{column} is not null", []) if name is None else (f"{column} = ?", [name])
+def _narrowed(column: str, name: str | None, agent: str | None = None) -> tuple[str, Values]:
+    """Of a session or a run, or of any, and by an agent, or by any."""
+    of, values = (f"{column} is not null", []) if name is None else (f"{column} = ?", [name])
+    return (of, values) if agent is None else (f"{of} and +agent_id = ?", [*values, agent])
 
 
 def _session(db: apsw.Connection, id: str, agent: str | None) -> Session:
-    of, values = ("session_id = ?", [id]) if agent is None else ("session_id = ? and +agent_id = ?", [id, agent])
+    of, values = _narrowed("session_id", id, agent)
 
     def one(sql: str) -> Any:
         return db.execute(sql, values).get
