@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 import pytest
 from command import Shell
 
-from memory.integrations import files, own
+from memory.integrations import files
 from memory.integrations.command import Environment, command, described, here, our_hook
 from memory.integrations.edits import snippet
 from memory.integrations.jsontext import Fault
-from memory.integrations.parts import overview
-from memory.integrations.prose import Block
+from memory.integrations.parts import Block, overview
 from memory.integrations.register import Outcome, Request, setup
 from memory.integrations.toml import TomlEdit
 from memory.schema.errors import ConfigError, Error, Invalid
@@ -232,7 +231,7 @@ def test_an_update_keeps_every_field_and_half_a_character(claude: Callable[..., 
 def test_an_entry_too_long_for_a_command_is_refused_before_the_first_call(
     claude: Callable[..., Environment], home: Path
 ) -> None:
-    file = put(home / ".claude.json", {"mcpServers": {"memory": {**OLD, "env": {"A": "x" * own.WORD_LIMIT}}}})
+    file = put(home / ".claude.json", {"mcpServers": {"memory": {**OLD, "env": {"A": "x" * files.WORD_LIMIT}}}})
     was = file.read_text()
 
     with pytest.raises(ConfigError, match="too many for a command"):
@@ -314,7 +313,8 @@ def test_a_command_that_does_it_is_believed(claude: Callable[..., Environment], 
     assert states(run(environment, "claude-code", remove=True))[0] == "removed"
 
 
-def test_what_a_command_started_ends_with_it(home: Path) -> None:
+def test_what_a_command_started_ends_with_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "TIMEOUT_SECONDS", 5)
     fifo = home / "fifo"
     os.mkfifo(fifo)
     script = put(home / "bin/claude", f"#!/bin/sh\nexec 3>{fifo}\nsleep 600 &\necho up >&3\nwait\n")
@@ -323,7 +323,7 @@ def test_what_a_command_started_ends_with_it(home: Path) -> None:
     environment = machine(home, PATH=f"{home / 'bin'}:/usr/bin:/bin")
 
     with pytest.raises(Error, match="did not end within"):
-        own.run_calls(own.removing(str(script)), environment, lambda: None, timeout_seconds=5)
+        files.run_calls(files.removing(str(script)), environment, lambda: None)
 
     assert os.read(reader, 3) == b"up\n"
     assert select.select([reader], [], [], 60)[0], "what it started still has the pipe"
@@ -366,7 +366,7 @@ def test_a_dry_run_shows_no_variable_of_our_entry(claude: Callable[..., Environm
     done = run(environment, "claude-code").steps[0]
     in_file = setup(Request(agent="cursor", remove=True), environment, dry_run=True).steps[0]
 
-    assert by_claude.calls[1][-1] == own.HIDDEN
+    assert by_claude.calls[1][-1] == files.HIDDEN_ENTRY
     assert TOKEN not in repr(by_claude) + repr(done) + repr(in_file)
 
 

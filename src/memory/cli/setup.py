@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from memory.cli.options import flags
 from memory.integrations.agents import INSTRUCTIONS, NAMES
 from memory.integrations.command import here
-from memory.integrations.own import shown
+from memory.integrations.files import shown
 from memory.operations.operation import Option, Shown, command
 from memory.schema.errors import Invalid
 from memory.text.display import escape_controls

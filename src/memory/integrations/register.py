@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.integrations import files, own, parts
+from memory.integrations import files, parts
 from memory.integrations.agents import AGENTS, NAMES
 from memory.integrations.command import NOTHING, command, options
 from memory.integrations.edits import JsonEdit, Occupied, presence, snippet
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from memory.integrations.agents import Agent
     from memory.integrations.command import Command, Environment
     from memory.integrations.edits import Edit
-    from memory.integrations.files import Seen
+    from memory.integrations.files import Calls, Seen
     from memory.integrations.jsontext import Json
-    from memory.integrations.own import Calls
     from memory.integrations.parts import Part
 
 
@@ -222,13 +221,13 @@ def _notices(change: _Change) -> Iterator[str]:
 
 def _called(change: _Change, started: Command, environment: Environment) -> _Change:
     """The change made by the agent's own command, if that is on PATH."""
-    program = environment.program(own.PROGRAM)
+    program = environment.program(files.PROGRAM)
     if program is None or not change.differs:
         return change
     if change.state == "removed":
-        return change._replace(calls=own.removing(program))
+        return change._replace(calls=files.removing(program))
     wanted, old = _entry(change.after or ""), _entry(change.file.text)
-    return change._replace(calls=own.adding(program, wanted, started.server, old), keep=True)
+    return change._replace(calls=files.adding(program, wanted, started.server, old), keep=True)
 
 
 def _entry(text: str) -> Json:
@@ -247,7 +246,7 @@ def _place(text: str, at: int) -> str:
 def _step(change: _Change) -> Step:
     path = change.part.path
     backup = files.backup(path) if change.keep and change.file.data is not None else None
-    calls = tuple(map(own.masked, change.calls.argvs)) if change.calls else ()
+    calls = tuple(map(files.masked, change.calls.argvs)) if change.calls else ()
     return Step(change.part.what, path, change.state, calls, "" if calls else _diff(change), backup)
 
 
@@ -284,7 +283,7 @@ def _ask(change: _Change, calls: Calls, environment: Environment) -> _Change:
     old = standing()
     copy = files.keep(change.file) if change.keep else None
     try:
-        own.run_calls(calls, environment, standing)
+        files.run_calls(calls, environment, standing)
     except Error as error:
         way = "take out of" if change.state == "removed" else "put into"
         now = "Nothing was changed." if standing() == old else f"What was there before is in {copy or part.path}."

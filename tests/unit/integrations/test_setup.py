@@ -19,13 +19,12 @@ import pytest
 import tomlkit
 from hypothesis import given, reject, strategies as st
 
-from memory.integrations import files, own
+from memory.integrations import files
 from memory.integrations.agents import AGENTS, NAMES
 from memory.integrations.command import Command, Environment, command, fleeting, ours
 from memory.integrations.edits import Hook, JsonEdit, Occupied, Server, snippet
 from memory.integrations.jsontext import MARK, Fault, parsed
-from memory.integrations.parts import for_user, instructions, overview
-from memory.integrations.prose import Block, Whole
+from memory.integrations.parts import Block, Whole, for_user, instructions, overview
 from memory.integrations.register import Outcome, Request, setup
 from memory.integrations.toml import TomlEdit
 from memory.schema.errors import ConfigError, Error, Invalid
@@ -870,12 +869,15 @@ def test_if_adding_fails_what_was_removed_comes_back(claude: Callable[..., Envir
     assert json.loads(asked(home)[-1][-1]) == old
 
 
-def test_a_command_that_hangs_is_given_up(claude: Callable[..., Environment], home: Path) -> None:
+def test_a_command_that_hangs_is_given_up(
+    claude: Callable[..., Environment], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "TIMEOUT_SECONDS", 0.2)
     environment = claude("exec sleep 30")
-    calls = own.removing(environment.program("claude"))
+    calls = files.removing(environment.program("claude"))
 
     with pytest.raises(Error, match=r"`claude mcp remove --scope user memory` did not end within 0\.2 seconds"):
-        own.run_calls(calls, environment, lambda: None, timeout_seconds=0.2)
+        files.run_calls(calls, environment, lambda: None)
 
 
 def test_a_projects_file_is_edited_even_with_the_command(claude: Callable[..., Environment], home: Path) -> None:
