@@ -29,7 +29,7 @@ from memory.schema.draft import Draft
 from memory.schema.kinds import Kind
 from memory.schema.limits import TITLE_LIMIT
 from memory.schema.memory import ChunkId, Excerpt, MemoryId
-from memory.text.observations import listed
+from memory.text.markdown import listed
 from memory.text.tokens import passage
 from memory.write.entry import chunked
 from report import setting

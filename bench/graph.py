@@ -27,7 +27,7 @@ from memory.engine.graph import Edge
 from memory.search.near import ENTITIES, Wanted
 from memory.store.sqlite.keywords import BM25, expression
 from memory.store.sqlite.store import SqliteStore
-from memory.text.observations import listed
+from memory.text.markdown import listed
 from report import Figure, barred, figure, keep, setting, table
 from speed import connection, turns
 from texts import Instant, documentation, pieces

@@ -1,5 +1,5 @@
 """
-Asks FTS5 what it does with every character: prints the tables of `memory.text.unicode61`.
+Asks FTS5 what it does with every character: prints the tables of `memory.text.terms`.
 
     python scripts/unicode61.py
 

@@ -14,7 +14,7 @@ from command import Shell
 from memory import Config, Draft, Engine, Kind
 from memory.config.settings import EmbeddingSettings
 from memory.engine.graph import Edge
-from memory.text.observations import listed, observations
+from memory.text.markdown import listed, observations
 
 if TYPE_CHECKING:
     from pathlib import Path

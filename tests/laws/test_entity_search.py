@@ -23,7 +23,7 @@ from memory.schema.limits import LINE_LIMIT
 from memory.search import near as entity_search
 from memory.search.near import ENTITIES, Wanted
 from memory.store.sqlite.store import SqliteStore
-from memory.text.observations import listed, observations
+from memory.text.markdown import listed, observations
 from memory.text.terms import terms
 from oracle.ram import RamStore
 

@@ -11,9 +11,9 @@ from work import guarded, is_linear, over_and_over
 
 from memory.schema.limits import BODY_LIMIT
 from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, MemoryId
-from memory.text import chunk as cutting, outline as outlining, tokens as counting
+from memory.text import chunk as cutting, markdown as outlining, tokens as counting
 from memory.text.chunk import MANY, SIZE_LEAST, chunk
-from memory.text.outline import LINE, outline
+from memory.text.markdown import LINE, outline
 from memory.text.terms import indexed, parts
 from memory.text.tokens import passage, tokens
 

@@ -12,7 +12,7 @@ from hypothesis import example, given, strategies as st
 
 from hostile import hostile
 from memory.text.lookup import stem, stems
-from memory.text.unicode61 import REMEMBERED, Letters
+from memory.text.terms import REMEMBERED, Letters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -16,7 +16,7 @@ from memory.operations.render.text import counted, notice
 from memory.operations.sessions.arguments import Filter, draft
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
-from memory.text.outline import title
+from memory.text.markdown import title
 
 if TYPE_CHECKING:
     from memory.operations.operation import Call, Given

@@ -21,7 +21,7 @@ from memory.schema.kinds import Kind
 from memory.schema.limits import printable
 from memory.schema.query import Scope
 from memory.store import ToolCall
-from memory.text.observations import observations
+from memory.text.markdown import observations
 from memory.write.export import LinkLine, RelationLine, edge_lines
 from memory.write.jsonl import SCHEMA, MemoryLine, parsed
 from memory.write.markdown import files, markdown, same

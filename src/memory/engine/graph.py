@@ -12,7 +12,7 @@ from memory.schema.limits import DISTANCE_LIMIT, NAME_LIMIT, check_distance, che
 from memory.schema.memory import MemoryId
 from memory.search import near
 from memory.store import Attached, Relation
-from memory.text.observations import checked, listed, observations, together
+from memory.text.markdown import checked, listed, observations, together
 from memory.write.export import PAGE, RelationLine, pages
 from memory.write.jsonl import add_edges
 from memory.write.rules import join

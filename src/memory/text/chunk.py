@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.errors import Invalid
 from memory.schema.memory import Chunk, ChunkType
-from memory.text.outline import DEEPEST, LINE, outline
+from memory.text.markdown import DEEPEST, LINE, outline
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from memory.text.outline import Heading, Outline
+    from memory.text.markdown import Heading, Outline
 
 SIZE_LEAST = 4  # tokens: one character counts as at most this many
 

@@ -13,9 +13,10 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.query import Term
+from memory.text.terms import Letters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from memory.schema.answer import Ranking
 
@@ -231,11 +232,7 @@ def stems(text: str) -> tuple[str, ...]:
     return tuple([stem(word) if len(word) <= LONGEST else word for word in words])
 
 
-@cache
-def _letters() -> Mapping[int, str]:
-    from memory.text.unicode61 import Letters  # most texts do without
-
-    return Letters()
+_letters = cache(Letters)  # most texts do without
 
 
 @lru_cache(maxsize=1 << 15)

@@ -12,7 +12,7 @@ from memory.schema.draft import Draft, content_hash
 from memory.schema.errors import Invalid, explained
 from memory.schema.kinds import GENERAL, Kind
 from memory.schema.limits import TITLE_LIMIT, clipped_repr, printable
-from memory.text.outline import title
+from memory.text.markdown import title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

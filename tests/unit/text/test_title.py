@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from memory.schema.limits import TITLE_LIMIT
-from memory.text.outline import TITLE_LINES, title
+from memory.text.markdown import TITLE_LINES, title
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_heading_far_below_is_no_title() -> None:
 def test_a_text_without_marks_imports_no_parser() -> None:
     program = """if True:
         import sys
-        from memory.text.outline import title
+        from memory.text.markdown import title
         for text in ("plain text - a\\n---\\n" * 99, "# Guide"):
             title(text)
             print("pyromark" in sys.modules)

@@ -17,7 +17,7 @@ from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.limits import BODY_LIMIT, check_text, clipped_repr
 from memory.schema.memory import MemoryId
-from memory.text.observations import listed, together
+from memory.text.markdown import listed, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -15,7 +15,7 @@ from memory.schema.draft import Draft
 from memory.schema.errors import Ambiguous, Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.limits import NAME_LIMIT, TITLE_LIMIT, check_text, clipped_repr
-from memory.text.observations import checked, listed
+from memory.text.markdown import checked, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

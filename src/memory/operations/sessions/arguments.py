@@ -104,7 +104,7 @@ def draft(
         Invalid: A value is not valid, a field that the kind requires is missing, or the kind belongs to no session.
     """
     from memory.schema.draft import Draft, article  # with titles 2 ms of a command that only shows
-    from memory.text.outline import title as titled
+    from memory.text.markdown import title as titled
 
     if RULES[kind].family != "session":
         raise Invalid(f"a {kind} is not of a session", hint="`memory save` keeps notes.")
