@@ -127,7 +127,7 @@ def tools() -> str:
             "**Whose project.** `memory_context` and `memory_save` work in the client's project. That is the git "
             "repository of its roots, the same in all worktrees; without roots, that of the folder in which it "
             "started the server. Of several roots it is the one around that folder, else the first. A home folder "
-            "that is no repository is no project. What is saved with no project holds in every one. `project_aliases` "
+            "that is not a repository is not a project. What is saved with no project holds in every one. `project_aliases` "
             "joins names. `memory_search` looks everywhere unless told otherwise."
         ),
         "",

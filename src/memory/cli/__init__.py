@@ -51,8 +51,8 @@ COMMANDS = {
     "demo": "memory.cli.demo",
 }
 """
-Where each command is, or the modules that declare it: they are imported when it is called, so a search does not pay for
-the others.
+Where each command is, or the modules that declare it. They are imported when it is called, so that a search does not pay
+for the others.
 """
 
 
@@ -119,7 +119,7 @@ def run() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:  # `main` has said so, or nobody is there to read it
+        except OSError:  # `main` has reported it, or there is no reader
             status = status or 1
     os._exit(status)
 
@@ -155,13 +155,13 @@ def main(arguments: Sequence[str]) -> int:  # noqa: PLR0911  # each way to end h
     except OSError as error:  # a full disk behind a redirection, most likely
         _report(Error(f"cannot write the output: {error.strerror or error}"), as_json=as_json)
         return 1
-    except SystemExit as left:  # click leaves this way when a pipe is closed
+    except SystemExit as left:  # click exits this way when a pipe is closed
         return left.code if isinstance(left.code, int) else 1
     return status if isinstance(status, int) else 0
 
 
 def _nowhere() -> TextIO:
-    """In place of a stream that the caller has closed (`>&-`)."""
+    """A stand-in for a stream that the caller has closed (`>&-`)."""
     from pathlib import Path
 
     return Path(os.devnull).open("w", encoding="utf-8")

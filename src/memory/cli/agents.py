@@ -57,7 +57,7 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
             err=True,
         )
     keeper = _keeper(run)
-    folder = keeper.config().folder if http else ""  # there is no token without settings
+    folder = keeper.config().folder if http else ""  # without settings there is no token
     from memory.operations.operation import chosen
 
     settings = _configured(keeper)
@@ -89,10 +89,10 @@ def _over_http(keeper: Keeper, tools: Sequence[Operation], *, structured: bool, 
 
 def _configured(keeper: Keeper) -> McpSettings:
     """
-    What the settings say of the server.
+    The settings of the server.
 
-    With settings that cannot be used the server starts all the same: its user sees what a tool says, hardly what an
-    agent's program does with the end of a process.
+    If the settings cannot be used the server starts anyway: its user sees what a tool answers, but hardly what an agent's
+    program makes of a process that ends.
     """
     try:
         return keeper.config().mcp
@@ -118,8 +118,8 @@ class Harmless(click.Group):
     """
     Commands that never end with 2, whatever is wrong with them.
 
-    2 is how most agents are told that they may not go on, and anything but 0 and 1 is how Gemini is. 1 is shown to the
-    user, and the session continues.
+    To most agents 2 means that they must not continue; to Gemini anything but 0 and 1 does. With 1 the error is shown to
+    the user, and the session continues.
     """
 
     def make_context(
@@ -140,7 +140,7 @@ class Harmless(click.Group):
 
 
 def _told(*lines: str) -> int:
-    """1, after saying why."""
+    """Say why it failed; the exit code 1."""
     from memory.text.display import escape_controls
 
     for line in map(escape_controls, filter(None, lines)):

@@ -1,4 +1,4 @@
-"""`memory demo`: the documentation of Python's standard library, kept and found again."""
+"""`memory demo`: the documentation of Python's standard library, saved and searched."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MODULES = (
     "threading time timeit tokenize traceback types typing unicodedata unittest.mock urllib.parse urllib.request uuid "
     "warnings weakref webbrowser xml.etree.ElementTree zipfile zlib"
 ).split()
-"""Modules whose documentation is kept: those that people look things up in, on every platform."""
+"""Modules whose documentation is saved: those that people look things up in, on every platform."""
 
 MOST = 8  # entries of one module, so that no module crowds out the others
 SHORTEST = 40  # characters of a docstring that says anything
@@ -53,7 +53,7 @@ QUESTIONS = (
     "find the position to insert into an ordered list",
     "find out what changed between two versions of a text",
 )
-"""Things to ask: names and words that stand in the text first, then questions in other words than the text has."""
+"""Things to ask: first names and words from the text, then questions in other words."""
 
 
 @command(
@@ -107,7 +107,7 @@ def _keep(engine: Engine) -> int:
 
 
 def _by_words(engine: Engine, question: str) -> str:
-    """What keywords alone would have put first."""
+    """The first result by keywords alone."""
     hits = engine.search(Query(question, limit=1, mode=Mode.KEYWORD)).hits
     return hits[0].memory.title if hits else "nothing"
 
@@ -124,7 +124,7 @@ def _show(answer: Answer, words: str) -> None:
 
 
 def _conclude(answers: list[Answer]) -> None:
-    """How far the questions went, and once, what kept them from going further."""
+    """How many questions each tier answered and, once each, the notices."""
     enough = sum(answer.verdict is not None and answer.verdict.enough for answer in answers)
     hybrid = sum(answer.tier is Tier.HYBRID for answer in answers)
     click.echo(f"{enough} of {len(answers)} questions were answered by keywords alone; {hybrid} by meaning too.")
@@ -157,7 +157,7 @@ def drafted() -> Iterator[Draft]:
 
 
 def _own(thing: object, name: str) -> bool:
-    """Whether it is documented itself: a constant has the documentation of its type."""
+    """Whether it has documentation of its own; a constant has that of its type."""
     return not name.startswith("_") and (inspect.isroutine(thing) or inspect.isclass(thing))
 
 

@@ -76,10 +76,10 @@ def _measured(folders: list[Path], plan: Plan) -> Evaluation:
 
 def _drawn(name: str, *, frontier: bool) -> Path:
     """
-    Where the picture is to be; asked before minutes are spent on what it shows.
+    The file of the picture; checked before minutes are spent on what it shows.
 
     Raises:
-        Invalid: No picture can be there.
+        Invalid: It cannot be written there.
     """
     path = Path(name)
     if not frontier:

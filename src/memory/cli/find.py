@@ -83,7 +83,7 @@ def search(
 
 
 def _near(engine: Engine, query: Query, names: tuple[str, ...], within: int | None) -> Query:
-    """The query, among what is near some entities, if any are named."""
+    """The query, narrowed to what is near the named entities, if there are any."""
     if names:
         among = engine.graph.near(names, 1 if within is None else within)
         return replace(query, scope=query.scope._replace(among=among))
@@ -104,7 +104,7 @@ def _words(text: tuple[str, ...]) -> str:
 
 
 def _nothing(engine: Engine) -> str:
-    """Why nothing is shown."""
+    """Why there are no results."""
     return "memory: no memory matches" if engine.documents.recent(EVERYTHING, 1) else "memory: nothing is kept here yet"
 
 

@@ -1,4 +1,4 @@
-"""Commands made of what is declared, in `memory.operations` or beside this module."""
+"""Commands made from their declarations, in `memory.operations` or in this folder."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def made(path: str, *places: str) -> click.Command:
 
 
 def _usually(name: str) -> type[click.Group]:
-    """A group of commands of which one is meant where none is named."""
+    """A group of commands; `name` is the one that runs if none is given."""
 
     class Usual(click.Group):
         def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -85,7 +85,7 @@ def command_of(declared: Command) -> click.Command:
 
 
 def _unheard(_done: int, _total: int) -> None:
-    """What is told of work that no bar is for."""
+    """Progress of work that has no progress bar."""
 
 
 def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -115,7 +115,7 @@ def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]
 
 
 def _given(one: Option, value: Any) -> Any:
-    """What was given, or what it stands for: `-` for standard input, `.` for the project of the folder."""
+    """A value as the operation gets it: `-` becomes standard input, `.` the project of the current folder."""
     if one.metavar == "FILE|-":
         return standard_input(BULK_BYTES) if value == "-" else value
     if one.metavar == "TEXT|-" and value is not None:

@@ -35,20 +35,20 @@ HERE = "."
 """The value of `--project` without a name: the project of the current folder."""
 
 PATH = click.Path(readable=False)
-"""A path that a shell completes; whether it is there and can be used is said by whoever uses it."""
+"""A path that a shell completes. Whether it exists and can be used is checked where it is used."""
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, with a versioned schema.")
 
 
 def not_blank(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """What was given for an option or an argument; a text of blanks alone is refused by its name."""
+    """The value of an option or an argument; a text of blanks only is refused."""
     if any(isinstance(text, str) and not text.strip() for text in (value if isinstance(value, tuple) else (value,))):
         raise click.BadParameter("it must not be blank.", context, parameter)
     return value
 
 
 def scoped(command: Command) -> Command:
-    """The options that say which memories are meant."""
+    """The options that narrow a search or a list."""
     options = (
         click.option(
             "--project",
@@ -93,7 +93,7 @@ def scope(
     The scope that the options of `scoped` name.
 
     Raises:
-        Invalid: A kind, a note's category, an iteration or a moment that is none.
+        Invalid: A kind, a note's category, an iteration or a moment is not valid.
     """
     named = frozenset(kind(name) for name in kinds)
     number = iteration_number(iteration or None)
@@ -115,7 +115,7 @@ def _only(name: str | None) -> frozenset[str]:
 
 
 def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:
-    """Other kinds than notes may have any category."""
+    """Kinds other than notes may have any category."""
     if not name or name in CATEGORIES or kinds - {Kind.NOTE}:
         return name
     hint = did_you_mean(name, CATEGORIES)
@@ -127,10 +127,10 @@ def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:
 
 def named_project(value: str | None, place: Path | None = None) -> str | None:
     """
-    The project an option names. For `HERE` that of the current folder.
+    The project that an option names; for `HERE` that of the current folder.
 
     Args:
-        place: A file or folder that is meant: if it lies in a repository, that counts, wherever the command is called.
+        place: The file or folder in question. If it is in a repository, that counts, wherever the command is called.
     """
     if value != HERE:
         return value or None
@@ -185,7 +185,7 @@ def named_file() -> Path | None:
 
 
 def settings_file(config: Config) -> Path:
-    """The settings file: the one that is named, or the one beside the database; it need not be there."""
+    """The settings file: the named one, else the one beside the database. It may not exist yet."""
     from pathlib import Path
 
     return named_file() or Path(config.folder) / FILE
@@ -213,7 +213,7 @@ def encoded(data: dict[str, Any]) -> bytes:
 
 def write_lines(file: str | None, lines: Iterable[bytes]) -> int:
     """
-    Write lines to a new file that only its owner may open, all of them or there is no file; without one, to stdout.
+    Write lines to a new file that only its owner may open: all of them, or there is no file. Without a file, to stdout.
 
     Returns:
         How many there were.
@@ -278,7 +278,7 @@ def standard_input(most: int) -> bytes:
 
 @contextmanager
 def progress(label: str) -> Generator[Callable[[int, int], None]]:
-    """Something to call with done and total: a bar on a terminal, nothing elsewhere."""
+    """A function to call with done and total: it shows a bar on a terminal, nothing elsewhere."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _done, _total: None
         return

@@ -35,7 +35,7 @@ ASKED = frozenset(
         "provider model runtime dimensions passage_prefix device ollama_host openai_base_url openai_key_env fallback".split()
     )
 )
-"""Settings after which the model is asked whether it can be used."""
+"""If one of these changes, the model is tried."""
 
 NO_CHECK = Option("--no-check", "Do not try the model first.")
 
@@ -133,7 +133,7 @@ def import_(_call: Call, a: Given) -> Shown:
 def _changed(
     before: Config, named: Mapping[str, object], origin: str = "memory config set"
 ) -> tuple[dict[str, object], Config]:
-    """The settings with their checked values; another provider's model is not this one's."""
+    """The settings with their checked values; a new provider does not keep the former one's model."""
     if named.get("embedding.provider", before.embedding.provider) != before.embedding.provider:
         former = {
             "embedding.model": (before.embedding.model, ""),
@@ -175,7 +175,7 @@ def _write(before: Config, changes: Mapping[str, object]) -> Path:
 
 
 def _rows(found: Adoption, changes: Mapping[str, object], before: Config) -> list[Change]:
-    """What is written: the settings of the file, and what another provider makes of the model's."""
+    """What is written: the settings of the file, and the model settings that a new provider resets."""
     named = {one.key: one for one in found.changes}
     return [
         named.get(key) or Change(key, new, value(before, key), before.origins.get(key, "default"), "")
@@ -184,7 +184,7 @@ def _rows(found: Adoption, changes: Mapping[str, object], before: Config) -> lis
 
 
 def _taken(row: Change) -> str:
-    """What becomes of a setting, in a line."""
+    """A setting that was imported, as a line."""
     was = "as before" if row.value == row.before else f"was {row.before!r}"
     return (
         f"{row.key} = {row.value if row.value != '' else repr(row.value)}  ({was})  # {row.named or 'another provider'}"

@@ -1,4 +1,4 @@
-"""The command that makes memory known to a coding agent."""
+"""The command that connects a coding agent to memory."""
 
 from __future__ import annotations
 

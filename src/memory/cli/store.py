@@ -1,4 +1,4 @@
-"""The command that keeps a text as a memory of a session."""
+"""The command that stores a text of a session."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from memory.operations.operation import Call, Given
 
 NEEDED = {"session_id": "--session ID", "session_iter": "--iter N", "agent_id": "--agent NAME", "title": "--title TEXT"}
-"""What a kind may demand, as options."""
+"""What a kind may require, as options."""
 
 FIELDS = {"session": "session_id", "iter": "session_iter", "agent": "agent_id", "task": "task_code"}
-"""What is named in short, by its option."""
+"""Fields by the short names of their options."""
 
 
 @command(

@@ -125,10 +125,10 @@ def import_(call: Call, a: Given) -> Shown:
 
 class Imported(NamedTuple):
     """
-    How many memories are new, changed, and as they were.
+    How many memories are new, changed, and unchanged.
 
     Attributes:
-        skipped: What was wrong with each file of a folder that is not kept.
+        skipped: What was wrong with each file of a folder that was skipped.
     """
 
     kept: int
@@ -139,7 +139,7 @@ class Imported(NamedTuple):
 
 
 def _lines(call: Call, path: str) -> Imported:
-    """Look at every line before the first is kept: a bad one changes nothing."""
+    """Look at every line before the first is saved: a bad one changes nothing."""
     lines = list(_parsed(path))
     engine = call.engine
     memories = [line for line in lines if isinstance(line, MemoryLine)]
@@ -165,8 +165,8 @@ def _lines(call: Call, path: str) -> Imported:
 
 def _grown(engine: Engine, draft: Draft, saved: Saved) -> bool:
     """
-    Add what is said of an entity that was here already under its name; whether that was something new. First it is
-    excluded from embedding, if it is to be: what is new may be for no model.
+    Add what a line says about an entity that already existed under its name; whether any of it was new. If the entity is
+    to be excluded from embedding, that happens first: what is new may not be for a model.
     """
     if not saved.known or draft.kind is not Kind.ENTITY:
         return False
@@ -211,7 +211,7 @@ def _markdown(call: Call, path: Path, project: str | None) -> Imported:
 
 def drafted(engine: Engine, file: Path, project: str | None) -> Draft | None:
     """
-    A Markdown file as it is to be kept; None if it is blank.
+    The draft of a Markdown file; None if it is blank.
 
     Raises:
         Invalid: It cannot be read, or is not UTF-8 text.
@@ -230,12 +230,12 @@ def remembered(file: Path, project: str | None) -> str:
 
 
 def root(folder: Path, project: str | None) -> Path | None:
-    """The root of the repository around a folder, if that is the project."""
+    """The root of the repository around a folder, if that repository is the project."""
     return repository(folder) if project and named(folder) == project else None
 
 
 def former(engine: Engine, project: str | None) -> dict[str, Memory]:
-    """What was kept of each file, by its remembered name."""
+    """The memory of each file, by its remembered name."""
     scope = Scope(
         kinds=frozenset({Kind.KNOWLEDGE_BASE}),
         sources=frozenset({"import"}),
@@ -253,13 +253,13 @@ def former(engine: Engine, project: str | None) -> dict[str, Memory]:
 
 def keep(engine: Engine, draft: Draft, old: Memory | None) -> tuple[Saved, bool]:
     """
-    Keep what a file says.
+    Save the draft of a file.
 
     Args:
-        old: What was kept of the file before.
+        old: The file's memory so far.
 
     Returns:
-        What became of it, and whether that memory says something else now.
+        The result, and whether that memory has changed.
     """
     if old is None:
         return engine.save(draft), False

@@ -1,4 +1,4 @@
-"""The command that keeps the knowledge base current with a folder."""
+"""The command that keeps the knowledge base up to date with a folder."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ Stamp: TypeAlias = "tuple[int, ...]"
 
 class Change(NamedTuple):
     """
-    What became of a file.
+    What happened to a file.
 
     Attributes:
-        done: To its memory: kept, updated, moved, deleted; or gone, if there is a memory without its file.
+        done: What was done to its memory: kept, updated, moved, deleted; or gone, if a memory is without its file.
         name: The remembered path of the file.
     """
 
@@ -51,13 +51,13 @@ class Change(NamedTuple):
 
 class Watched:
     """
-    A folder of Markdown, and what is kept of it.
+    A folder of Markdown, and the memories of its files.
 
-    Each look goes over the whole folder and reads what has changed since the last: events can be missed, and a folder
-    that is moved has one event for all its files.
+    Each look goes over the whole folder and reads what has changed since the last one: events can be missed, and moving a
+    folder is one event for all its files.
 
     Attributes:
-        prune: Whether memories of files that are gone are deleted.
+        prune: Whether to delete memories of files that no longer exist.
         again: Whether another look is needed soon, whatever happens in the folder.
     """
 
@@ -76,7 +76,7 @@ class Watched:
             Changes, and errors that concern one file.
 
         Raises:
-            NotFound: The folder is gone. Nothing was changed.
+            NotFound: The folder no longer exists. Nothing was changed.
         """
         self.again = False
         if (stamps := self._stamps()) is None:
@@ -134,10 +134,10 @@ class Watched:
 
     def _without_file(self, before: dict[str, Memory], names: set[str]) -> Iterator[Change]:
         """
-        What is kept of files that are gone.
+        What becomes of memories whose files no longer exist.
 
-        A file must be missing in two looks before its memory is deleted, since editors put files in the place of others;
-        and one file at least must be left: a folder may be empty for want of its disk.
+        A file must be missing in two looks before its memory is deleted, since editors replace files; and at least one
+        file must be left: a folder may be empty because its disk is not mounted.
         """
         prune = self.prune and bool(names)
         missing = {name: memory for name, memory in before.items() if self._is_missing(name, names)}
@@ -154,7 +154,7 @@ class Watched:
         self._missing = set(missing)
 
     def _is_missing(self, name: str, names: set[str]) -> bool:
-        """Whether a remembered file was in the folder and is not there any more."""
+        """Whether a remembered file was in the folder and no longer is."""
         if not name or name in names:
             return False
         path = Path(name)
@@ -166,7 +166,7 @@ class Watched:
 
 
 def _gone(path: Path) -> bool:
-    """Whether it is known not to be there: what may not be looked at may be."""
+    """Whether a path certainly does not exist; one that may not be read might."""
     try:
         return not path.exists()
     except OSError:
@@ -222,10 +222,10 @@ def watch(call: Call, a: Given) -> Shown:
 
 def _changes(folder: Path) -> Iterator[object]:
     """
-    What has changed, again and again; nothing each second in which nothing has.
+    What has changed, over and over; something empty for each second without a change.
 
     Raises:
-        Error: The library is not there.
+        Error: The library is not installed.
     """
     try:
         from watchfiles import Change as Event, watch
@@ -262,7 +262,7 @@ def _waited(changes: Iterator[object], folder: Path) -> Iterator[object]:
 
 
 class _Report:
-    """What is said of changes, and how many there were."""
+    """Prints changes and counts them."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
@@ -272,10 +272,10 @@ class _Report:
 
     def look(self, watched: Watched, *, patient: bool = False) -> None:
         """
-        Have a look, and say what came of it.
+        Look once, and report what has changed.
 
         Args:
-            patient: Whether to try again later while others write.
+            patient: Whether to try again later if another process is writing.
         """
         try:
             for found in watched.look():
@@ -311,7 +311,7 @@ class _Report:
             tell([Notice(str(error), error.hint)])
 
     def say(self, text: str) -> None:
-        """A line for whoever looks on."""
+        """A line for a person who watches."""
         if not self._as_json:
             tell([Notice(text)])
 

@@ -244,7 +244,7 @@ def _checked(text: str, field: str, place: str, limit: int) -> str:
 
 @contextmanager
 def placed(place: str) -> Generator[None]:
-    """Begin an error that is raised inside with the place of what is wrong."""
+    """Put the place in front of an error that is raised inside."""
     try:
         yield
     except Invalid as error:

@@ -1,4 +1,4 @@
-"""What is known of clients: their name, their folders, their project. And what they are told: how far a long work is."""
+"""What is known about clients (name, folders, project), and the progress they are told."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-PROGRESS_SECONDS = 0.2  # between two words on it
-ROOTS_SECONDS = 3.0  # a client that says it has roots and does not name them holds nobody up longer
-ROOTS_KEPT = 60.0  # seconds that they are believed in the era in which a client does not tell that they changed
+PROGRESS_SECONDS = 0.2  # between two reports
+ROOTS_SECONDS = 3.0  # a client that says it has roots and does not name them delays its calls no longer
+ROOTS_KEPT = 60.0  # seconds that they are valid in the era in which a client does not report changes
 ROOTS = "roots"
 
 
 class Roots(NamedTuple):
-    """The folders a client named, and until when on the monotonic clock they are believed."""
+    """The folders a client named, and until when they are valid, on the monotonic clock."""
 
     uris: tuple[str, ...]
     until: float
@@ -56,10 +56,10 @@ class Clients:
 
     async def roots(self, context: Context, asked: types.InputResponseRequestParams) -> tuple[str, ...]:
         """
-        URIs of its folders; none if it has none or does not name them.
+        URIs of its folders; empty if it has none or does not name them.
 
         Raises:
-            RootsNeeded: It has some, and can be asked only by an answer.
+            RootsNeeded: It has some, and can be asked only in the answer.
         """
         capabilities = context.session.client_capabilities
         if capabilities is None or capabilities.roots is None:
@@ -71,7 +71,7 @@ class Clients:
             if ROOTS not in kept or monotonic() >= kept[ROOTS].until:
                 raise RootsNeeded
         else:
-            # The first calls of a client come several at once; those of others over HTTP have no part in it.
+            # The first calls of a client come several at once; those of others over HTTP do not wait for them.
             async with self._asking if self._working is not None else nullcontext():
                 if ROOTS not in kept and (found := await _asked_for_roots(context)) is not None:
                     kept[ROOTS] = Roots(found, math.inf)
@@ -81,7 +81,7 @@ class Clients:
         self._kept(context).pop(ROOTS, None)
 
     def _kept(self, context: Context) -> dict[str, Roots]:
-        """What is remembered of a client: of the only one, or with its connection, for which the library has a place."""
+        """What is remembered about a client: the only one, or, over HTTP, the one of this connection."""
         if self._working is not None:
             return self._only
         state: dict[str, Roots] = context.session._connection.state
@@ -89,7 +89,7 @@ class Clients:
 
 
 async def _asked_for_roots(context: Context) -> tuple[str, ...] | None:
-    """None if it has none after all, or does not answer."""
+    """The folders that the client names when asked; None if it names none or does not answer."""
     try:
         found = await context.session.send_request(
             types.ListRootsRequest(), types.ListRootsResult, request_read_timeout_seconds=ROOTS_SECONDS
@@ -111,7 +111,7 @@ def client_name(context: Context) -> str:
 
 
 def folder(uri: str) -> Path | None:
-    """The folder of a root; None if it is not on this machine, or no folder can be called so."""
+    """The folder of a root; None if it is not on this machine, or cannot be a folder."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         return None
@@ -128,7 +128,7 @@ def client_project(roots: Sequence[str], working: Path | None) -> str | None:
 
     Args:
         roots: URIs.
-        working: The folder that the server was started in; None where it says nothing of the client.
+        working: The folder that the server was started in; None if it says nothing about the client.
     """
     folders = [found for found in map(folder, roots) if found is not None]
     if working is not None:
@@ -145,7 +145,7 @@ def _project_of(found: Path) -> str | None:
 
 
 class Progress:
-    """Passes on how far a long work is, from its thread to the client, a few times a second."""
+    """Reports the progress of long work, from its thread to the client, a few times a second."""
 
     def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
         self._context, self._loop = context, loop

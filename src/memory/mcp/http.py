@@ -1,4 +1,4 @@
-"""The server over HTTP on this machine alone, for clients that cannot start a process."""
+"""The server over HTTP on this machine only, for clients that cannot start a process."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ _SCHEME = b"http://"
 
 
 def loopback(authority: bytes) -> bool:
-    """Whether `host:port` names this machine: a name of it and a port, as a browser writes them, and nothing else."""
+    """Whether `host:port` is a name of this machine and a port, as a browser writes them."""
     found = _LOOPBACK.fullmatch(authority)
     return found is not None and 0 < int(found[1]) <= 65_535
 
 
 def _loopback_only(app: ASGIApp) -> ASGIApp:
     """
-    Let in what names this machine as its Host, once, and comes from no page or from one of this machine.
+    Accept only requests that name this machine as their Host, once, and come from no web page or one of this machine.
 
-    The library checks as well, but takes all that begins with `http://127.0.0.1:` for an origin of this machine, and the
-    first of several headers for the only one.
+    The library checks too, but it takes everything that begins with `http://127.0.0.1:` for an origin of this machine,
+    and looks only at the first of several headers.
     """
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,7 +70,7 @@ def _loopback_only(app: ASGIApp) -> ASGIApp:
 
 
 class _Verifier:
-    """Lets in whoever knows the token."""
+    """Accepts requests that have the token."""
 
     def __init__(self, token: str) -> None:
         self._token = token.encode()
@@ -85,13 +85,13 @@ def serve(
     keeper: Keeper, tools: Sequence[Operation], *, structured: bool, port: int, token: str, ready: Callable[[str], None]
 ) -> None:
     """
-    Answer on the loopback address until the process is ended.
+    Answer on the loopback address until the process ends.
 
-    A request needs the token, and a Host and an Origin of this machine: no page that a browser shows gets in.
+    A request needs the token, and a Host and an Origin of this machine: no web page gets in.
 
     Args:
         port: 0 takes a free one.
-        ready: Told the address as soon as connections are taken.
+        ready: Called with the address as soon as connections are accepted.
 
     Raises:
         Error: The port is taken.
@@ -125,18 +125,18 @@ def _listening(port: int) -> socket.socket:
 
 def token(folder: str) -> tuple[str, str]:
     """
-    The token that requests need, and where it is from: `$MEMORY_MCP_TOKEN`, else a file that is made if it is missing.
+    The token that requests need, and where it is from: `$MEMORY_MCP_TOKEN`, else a file, created if it is missing.
 
     Raises:
-        Invalid: It is too short, or no word of a header.
-        Error: The file cannot be read or made.
+        Invalid: It is too short, or has characters that a header cannot have.
+        Error: The file cannot be read or created.
     """
     if given := os.environ.get(TOKEN_VARIABLE):
         return _good(given, f"${TOKEN_VARIABLE}"), f"${TOKEN_VARIABLE}"
     file = Path(folder) / TOKEN_FILE
     with explained(Error, f"cannot use {file}"):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with suppress(FileExistsError):  # it was there, or another process made it meanwhile
+        with suppress(FileExistsError):  # it existed, or another process has just created it
             write_file(file, secrets.token_urlsafe(32).encode(), overwrite=False, private=True)
         file.chmod(0o600)
     with explained(Error, f"cannot read {file}"):

@@ -1,5 +1,5 @@
 """
-The engine of a server that lives long: opened at the first call (or to load a model that takes long), and anew when the
+The engine of a long-lived server: opened at the first call, or to load a model that takes long, and again when the
 settings have changed.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Shared:
-    """An engine and how many use it; whoever hands it out is one of them. The last one closes it."""
+    """An engine and how many use it, the keeper included. The last user closes it."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.users = engine, 1
@@ -30,8 +30,8 @@ class Keeper:
     """
     Hands out an engine, to several threads at once.
 
-    Another process may set another model and reindex, or take the database away: both files are looked at before each
-    call, and an engine that is out of date is closed as soon as nobody uses it.
+    Another process may set another model and reindex, or remove the database: both files are checked before each call, and
+    an outdated engine is closed as soon as no call uses it.
     """
 
     def __init__(self, load: Callable[[], Config], file: str) -> None:
@@ -63,13 +63,13 @@ class Keeper:
 
     def warm_up(self) -> None:
         """
-        Load a model that takes long in a thread beside, if the settings name one that runs in this process.
+        Load a model that takes long in a background thread, if the settings name one that runs in this process.
 
-        The default model is there in milliseconds, and a server's is not asked for nothing: for those nothing is opened.
+        The default model loads in milliseconds, and a server is not asked without need: for those nothing is opened.
         """
         try:
             config = self._load()
-        except ConfigError:  # each call says so
+        except ConfigError:  # each call reports it
             return
         from memory.embed.providers import LASTING, SERVERS
 
@@ -80,7 +80,7 @@ class Keeper:
         try:
             with self.engine() as engine:
                 engine.vectors.warm_up()
-        except Error as error:  # whoever searches is told by the search
+        except Error as error:  # a search reports it
             import logging
 
             logging.getLogger("memory").info("the model was not loaded: %s", error)
@@ -112,7 +112,7 @@ class Keeper:
             shared.engine.close()
 
     def close(self) -> None:
-        """Close the engine if nobody uses it; else whoever does closes it."""
+        """Close the engine as soon as no call uses it."""
         with self._lock:
             shared, self._shared = self._shared, None
         if shared is not None:

@@ -58,7 +58,7 @@ class Serving:
         self._clients = Clients(working)
 
     def server(self) -> Server[Any]:
-        """The protocol server that these handlers make."""
+        """The protocol server with these handlers."""
         lists = CacheHint(ttl_ms=HOUR, scope="public")
         server: Server[Any] = Server(
             "memory",
@@ -80,7 +80,7 @@ class Serving:
         return server
 
     def close(self) -> None:
-        """Leave; what still runs in a thread ends with the process."""
+        """Close the engine; what still runs in a thread ends with the process."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._keeper.close()
 
@@ -153,7 +153,7 @@ class Serving:
     # What they share -----------------------------------------------------
 
     def _answered(self, handler: Handler[Asked, Made]) -> Handler[Asked, Made | types.InputRequiredResult]:
-        """A handler whose errors are the protocol's, and that is called again if the client has to say more first."""
+        """A handler that turns our errors into the protocol's and asks the client for its folders if they are needed."""
 
         async def handled(context: Context, asked: Asked) -> Made | types.InputRequiredResult:
             SERVED.set(self._tools)
@@ -179,7 +179,7 @@ class Serving:
         return await self._in_thread(done)
 
     async def _in_thread(self, work: Callable[[], Made]) -> Made:
-        """Do something in a thread, so that the protocol goes on meanwhile."""
+        """Run something in a thread, so that the protocol continues meanwhile."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, work)
 
 
@@ -205,7 +205,7 @@ def _result(result: Result, told: tuple[Notice, ...], *, structured: bool) -> ty
     """
     What a tool answers, for the client.
 
-    Claude Code and VS Code hand a model the structured content, if there is one, and drop the text with its fence:
+    Claude Code and VS Code give a model the structured content, if there is any, and drop the text with its fence:
     https://github.com/anthropics/claude-code/issues/55677, https://github.com/microsoft/vscode/issues/290063
     """
     values, text, failed = result

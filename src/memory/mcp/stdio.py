@@ -30,7 +30,7 @@ GRACE = 10.0  # seconds that a process outlives its input at most, for what was 
 
 
 def serve(keeper: Keeper, tools: Sequence[Operation], *, structured: bool) -> None:
-    """Answer until the input ends or the client is gone. Nothing but the protocol is written to standard output."""
+    """Answer until the input ends or the client leaves. Only the protocol is written to standard output."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
     gc.freeze()  # what was imported stays; the command had turned the collector off for its start
@@ -49,24 +49,24 @@ async def _serve(serving: Serving) -> None:
         try:
             async with answering(read, write, late=_gone) as (asked, answered):
                 await server.run(asked, answered, server.create_initialization_options())
-        except anyio.get_cancelled_exc_class():  # standard output is closed: nobody reads what we say
+        except anyio.get_cancelled_exc_class():  # standard output is closed: there is no reader
             _gone()
             raise
 
 
 def _gone() -> None:
     """
-    The client is gone, or waits no longer.
+    End the process, because the client has left or no longer waits.
 
-    A thread may wait in a read of standard input that nothing can end, or for the database, so the process ends as it
-    is. Nothing is lost: what was acknowledged is in the database, and a transaction at work is rolled back.
+    A thread may be blocked in a read of standard input, or wait for the database, so the process ends at once. Nothing is
+    lost: what was acknowledged is in the database, and an open transaction is rolled back.
     """
     scratch.cleared()
     os._exit(0)
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
-    """As `_gone`, at somebody's word."""
+    """End like `_gone`, on a signal."""
     scratch.cleared()
     os._exit(128 + number)
 
@@ -82,13 +82,13 @@ def _working() -> Path | None:
 
 
 class _Open:
-    """The client's requests that have no answer yet. Both sides number their own, so each direction is told apart."""
+    """The client's requests that have no answer yet. Both sides number their own, so each direction is kept apart."""
 
     def __init__(self) -> None:
         self._answered: dict[object, anyio.Event] = {}
 
     def asked(self, item: object) -> None:
-        """Look at what comes from the client."""
+        """Note what comes from the client."""
         match item:
             case SessionMessage(message=JSONRPCRequest(id=id)):
                 self._answered[id] = anyio.Event()
@@ -96,7 +96,7 @@ class _Open:
                 self._close(params.get("requestId"))
 
     def answered(self, item: object) -> None:
-        """Look at what has gone to the client."""
+        """Note what was sent to the client."""
         match item:
             case SessionMessage(message=JSONRPCResponse(id=id) | JSONRPCError(id=id)):
                 self._close(id)
@@ -106,7 +106,7 @@ class _Open:
             event.set()
 
     async def none(self) -> None:
-        """Wait until all of them have one; no other comes meanwhile."""
+        """Wait until all of them have one. No other comes meanwhile."""
         for event in tuple(self._answered.values()):
             await event.wait()
 
@@ -118,11 +118,11 @@ async def answering(
     """
     A server's two streams, between it and those of a transport.
 
-    The protocol library drops what it works on when its input ends: whoever pipes requests into the server would not
-    see the last answers.
+    The protocol library drops its current work when its input ends: a client that pipes requests into the server would
+    not see the last answers.
 
     Args:
-        late: Called if answers are still missing so long after the end of the input, or nobody takes them.
+        late: Called if answers are still missing `GRACE` seconds after the end of the input, or cannot be delivered.
     """
     waiting = _Open()
     to_server, asked = anyio.create_memory_object_stream[Any](0)
