@@ -228,8 +228,10 @@ class Entities:
             NotFound, Ambiguous: An entity does not exist, or its name fits several. Nothing was added.
             Invalid: A type is blank or too long.
         """
-        found = self._relations(edges, [self._documents.clean(edge.type) for edge in edges])
-        return list(zip(found, join(self._store, found), strict=True))
+        types = [self._documents.clean(edge.type) for edge in edges]
+        with self._store.transaction():  # the entities are there until they are related
+            found = self._relations(edges, types)
+            return list(zip(found, self._store.graph.add(found), strict=True))
 
     def unrelate(self, edges: Sequence[Edge]) -> list[tuple[Relation, bool]]:
         """Remove relations; for each, whether it existed. Raises what `relate` does."""
@@ -245,7 +247,7 @@ class Entities:
             check_text("the type of a relation", type, NAME_LIMIT)
             if not type.strip():
                 raise Invalid("the type of a relation is blank", hint='Say how: "depends_on".')
-        ends = self.entities([end for edge in edges for end in (edge.source, edge.target)])
+        ends = self.entities([end for edge in edges for end in edge[:2]])
         pairs = zip(ends[::2], ends[1::2], types, strict=True)
         return [Relation(source.id, target.id, type.strip(), self._now()) for source, target, type in pairs]
 

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.engine.graph import Edge
-from memory.operations.graph import rows
+from memory.operations.graph import relate, rows
 from memory.operations.graph.keep import create_described
 from memory.operations.graph.rows import paged
 from memory.schema.answer import Notice
@@ -105,7 +105,7 @@ def parsed(text: str) -> Carried:
                 case "entity":
                     found.entities.extend(rows.described([_known(row, rows.ENTITIES)]))
                 case "relation":
-                    found.edges.extend(rows.edges([_known(row, rows.RELATIONS)]))
+                    found.edges.extend(relate.edges([_known(row, relate.RELATIONS)]))
                 case "link":
                     found.links.append(_link(row))
         except Invalid as error:

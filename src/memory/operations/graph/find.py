@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from memory.operations.arguments import Parameter
 from memory.operations.graph import rows
 from memory.operations.graph.declare import PAGE, QUERY, command, distance, limit, reading
-from memory.operations.graph.rows import entity_rows, relation_rows
+from memory.operations.graph.relate import relation_rows
+from memory.operations.graph.rows import entity_rows
 from memory.operations.operation import Option
 from memory.operations.render import data
 from memory.schema.answer import Notice, Outcome, Tier

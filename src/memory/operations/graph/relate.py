@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from memory.engine.graph import Edge
 from memory.operations.arguments import Parameter
 from memory.operations.graph import rows
 from memory.operations.graph.declare import ENTITY, PAGE, QUERY, command, distance, limit, reading, tool
 from memory.operations.operation import Option
 from memory.operations.render import data
+from memory.schema.limits import NAME_LIMIT, check_text
 from memory.schema.query import Mode, Query, Scope, check_limit
 
 if TYPE_CHECKING:
@@ -20,43 +22,70 @@ if TYPE_CHECKING:
     from memory.operations.operation import Given as Arguments
     from memory.store import Relation
 
-MEMORIES = Parameter("memory_ids", "ids", "Ids of the memories.", required=True)
+# Relations ----------------------------------------------------------------
+
+RELATIONS = rows.taken(
+    "relations",
+    "The relations.",
+    Parameter("from", "id", "Name or id of the entity it starts from.", required=True, also=("source",)),
+    Parameter("to", "id", "Name or id of the entity it leads to.", required=True, also=("target",)),
+    Parameter(
+        "relationType", "string", 'How, in active voice: "depends_on".', required=True, also=("relation", "type")
+    ),
+)
 
 
-@tool("Relate entities", "created:relations duplicates:relations", rows.RELATIONS, repeats=True)
+@tool("Relate entities", "created:relations duplicates:relations", RELATIONS, repeats=True)
 def create_relations(graph: Graph, relations: Given) -> Values:
     """
     Say how entities are related. Both must exist; if one does not, no relation is created. Existing relations are
     reported.
     """
-    return _related(graph, graph.engine.graph.relate(rows.edges(relations)), "created", "duplicates")
+    return _related(graph, graph.engine.graph.relate(edges(relations)), "created", "duplicates")
 
 
 def _related(graph: Graph, found: Sequence[tuple[Relation, bool]], done: str, other: str) -> Values:
-    related = rows.relation_rows(graph.engine, [relation for relation, _ in found])
+    related = relation_rows(graph.engine, [relation for relation, _ in found])
     return _parted(related, [changed for _, changed in found], done, other) | {"notices": []}
+
+
+def edges(given: object) -> list[Edge]:
+    """
+    Raises:
+        Invalid: It is not a list of relations; the message names the place.
+    """
+    found = rows.placed("relations", given, RELATIONS.fields)
+    for place, values in found:
+        check_text(f"{place}.relationType", values["relationType"], NAME_LIMIT)
+    return [Edge(*values.values()) for _, values in found]
+
+
+def relation_rows(engine: Engine, relations: Sequence[Relation]) -> list[Values]:
+    """Relations by the names of their ends; an end that was deleted meanwhile by its id."""
+    ends = engine.graph.there(end for one in relations for end in one[:2])
+    names = {id: memory.title for id, memory in ends.items()}
+    return [
+        {"from": names.get(source, str(source)), "to": names.get(target, str(target)), "relationType": type}
+        for source, target, type, _ in relations
+    ]
 
 
 @command("link SOURCE TYPE TARGET", "Relate two entities.")
 def link(graph: Graph, a: Arguments) -> Values:
     """Relate two entities. Both must exist."""
-    return create_relations(graph, [_relation(a)])
+    return create_relations(graph, [a])
 
 
-def _relation(a: Arguments) -> dict[str, Any]:
-    return {"from": a["source"], "to": a["target"], "relationType": a["type"]}
-
-
-@tool("Remove relations", "deleted:relations unknown:relations", rows.RELATIONS, destroys=True, repeats=True)
+@tool("Remove relations", "deleted:relations unknown:relations", RELATIONS, destroys=True, repeats=True)
 def delete_relations(graph: Graph, relations: Given) -> Values:
     """Remove relations by their ends and type. Missing ones are reported."""
-    return _related(graph, graph.engine.graph.unrelate(rows.edges(relations)), "deleted", "unknown")
+    return _related(graph, graph.engine.graph.unrelate(edges(relations)), "deleted", "unknown")
 
 
 @command("unlink SOURCE TYPE TARGET", "Remove a relation.")
 def unlink(graph: Graph, a: Arguments) -> Values:
     """Remove a relation between two entities."""
-    return delete_relations(graph, [_relation(a)])
+    return delete_relations(graph, [a])
 
 
 @reading(
@@ -70,7 +99,7 @@ def find_path(graph: Graph, source: Name, target: Name) -> Values:
     start, end = graph.engine.graph.entities([source, target])
     path = graph.engine.graph.path(start.id, end.id)
     names = [start.title]
-    related = rows.relation_rows(graph.engine, path or ())
+    related = relation_rows(graph.engine, path or ())
     for row in related:
         names.append(row["to"] if row["from"] == names[-1] else row["from"])
     return {
@@ -91,6 +120,8 @@ def path(graph: Graph, a: Arguments) -> Values:
 
 
 # Memories ----------------------------------------------------------------
+
+MEMORIES = Parameter("memory_ids", "ids", "Ids of the memories.", required=True)
 
 
 @tool("Link memories", "entity linked:pointers duplicates:pointers", ENTITY, MEMORIES, repeats=True)

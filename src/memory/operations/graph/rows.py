@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, TypeVar
 
-from memory.engine.graph import Edge
 from memory.operations.arguments import Parameter, record, several
 from memory.operations.render import data
 from memory.operations.render.data import row
@@ -14,7 +13,7 @@ from memory.schema.answer import Notice
 from memory.schema.draft import Draft
 from memory.schema.errors import Ambiguous, Invalid, NotFound
 from memory.schema.kinds import Kind
-from memory.schema.limits import NAME_LIMIT, TITLE_LIMIT, check_text, clipped_repr
+from memory.schema.limits import TITLE_LIMIT, check_text, clipped_repr
 from memory.text.markdown import checked, listed
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.schema.document import Embedding
     from memory.schema.memory import Memory, MemoryId
-    from memory.store import Relation
 
 One = TypeVar("One")
 
@@ -68,20 +66,11 @@ SHAPES = {
 # What rows take ----------------------------------------------------------
 
 
-def _rows(name: str, meaning: str, *fields: Parameter) -> Parameter:
+def taken(name: str, meaning: str, *fields: Parameter) -> Parameter:
     return Parameter(name, "objects", meaning, required=True, fields=fields)
 
 
-RELATIONS = _rows(
-    "relations",
-    "The relations.",
-    Parameter("from", "id", "Name or id of the entity it starts from.", required=True, also=("source",)),
-    Parameter("to", "id", "Name or id of the entity it leads to.", required=True, also=("target",)),
-    Parameter(
-        "relationType", "string", 'How, in active voice: "depends_on".', required=True, also=("relation", "type")
-    ),
-)
-ENTITIES = _rows(
+ENTITIES = taken(
     "entities",
     "The entities.",
     Parameter("name", "string", "Its name, one line; no two entities share one.", required=True),
@@ -90,13 +79,13 @@ ENTITIES = _rows(
     Parameter("embed", "boolean", "False: never send its text to a model; it is found by words only."),
 )
 _OF = Parameter("entityName", "id", "The entity's name or id.", required=True, also=("entity", "name"))
-OBSERVATIONS = _rows(
+OBSERVATIONS = taken(
     "observations",
     "What to add, by entity.",
     _OF,
     Parameter("contents", "strings", "Short facts.", required=True, also=("observations", "obs")),
 )
-DELETIONS = _rows(
+DELETIONS = taken(
     "deletions",
     "What to remove, by entity.",
     _OF,
@@ -124,7 +113,7 @@ def described(rows: object) -> list[Described]:
         Invalid: It is not a list of entities; the message names the place.
     """
     found = []
-    for place, values in _checked("entities", rows, ENTITIES.fields):
+    for place, values in placed("entities", rows, ENTITIES.fields):
         name, type, known, embed = values.values()
         if not name.strip():
             raise Invalid(f"{place} needs a name, a text, not {clipped_repr(name)}")
@@ -151,17 +140,6 @@ def called(what: str, given: str) -> str:
     return name
 
 
-def edges(rows: object) -> list[Edge]:
-    """
-    Raises:
-        Invalid: It is not a list of relations; the message names the place.
-    """
-    found = _checked("relations", rows, RELATIONS.fields)
-    for place, values in found:
-        check_text(f"{place}.relationType", values["relationType"], NAME_LIMIT)
-    return [Edge(*values.values()) for _, values in found]
-
-
 def told(what: str, rows: object) -> list[tuple[Name, tuple[str, ...]]]:
     """
     Observations by entity.
@@ -172,7 +150,7 @@ def told(what: str, rows: object) -> list[tuple[Name, tuple[str, ...]]]:
     Raises:
         Invalid: It is not such a list; the message names the place.
     """
-    return [(values["entityName"], values["contents"]) for _, values in _checked(what, rows, OBSERVATIONS.fields)]
+    return [(values["entityName"], values["contents"]) for _, values in placed(what, rows, OBSERVATIONS.fields)]
 
 
 def references(what: str, given: object) -> list[Name]:
@@ -196,7 +174,7 @@ def check_flag(name: str, value: object) -> None:
         raise Invalid(f"{name} is true or false, not {clipped_repr(value)}")
 
 
-def _checked(what: str, rows: object, fields: Sequence[Parameter]) -> list[tuple[str, Values]]:
+def placed(what: str, rows: object, fields: Sequence[Parameter]) -> list[tuple[str, Values]]:
     """
     Rows with their places. Each has all the fields, by their first names; None where one is left out.
 
@@ -311,16 +289,6 @@ def status(memory: Memory, embedding: Embedding) -> str:
         return "excluded"
     state = "pending" if embedding.state == "none" else embedding.state
     return "outdated" if state == "pending" and memory.updated_at > memory.created_at else state
-
-
-def relation_rows(engine: Engine, relations: Sequence[Relation]) -> list[Values]:
-    """Relations by the names of their ends; an end that was deleted meanwhile by its id."""
-    ends = engine.graph.there(end for one in relations for end in one[:2])
-    names = {id: memory.title for id, memory in ends.items()}
-    return [
-        {"from": names.get(source, str(source)), "to": names.get(target, str(target)), "relationType": type}
-        for source, target, type, _ in relations
-    ]
 
 
 def looked_up(engine: Engine, names: object) -> tuple[list[tuple[Name, Memory]], list[Name]]:

@@ -25,10 +25,16 @@ _NAMED = "memories indexed by one_entity_a_name where kind = 'entity'"
 _RELATION = "select source, target, type, created_at from relations"
 _ATTACHED = "select entity, memory, created_at from entity_memories"
 _TABLES = {
-    Relation: ("relations", "source, target, type", "value ->> 0, value ->> 1, value ->> 2"),
-    Attached: ("entity_memories", "entity, memory", "value ->> 0, value ->> 1"),
+    Relation: {"table": "relations", "key": "source, target, type", "values": "value ->> 0, value ->> 1, value ->> 2"},
+    Attached: {"table": "entity_memories", "key": "entity, memory", "values": "value ->> 0, value ->> 1"},
 }
-"""Of each kind of edge the table, its key, and the values of a key in JSON."""
+"""Of each kind of edge the table, its key, and the values of a key in JSON, behind which stands the time."""
+
+# Of what says the same, the first stays; `true` tells "on conflict" from a join.
+_ADD = """
+    insert into {table} ({key}, created_at) select {values}, value ->> '$[#-1]' from json_each(?) where true
+    on conflict do nothing returning {key}"""
+_REMOVE = "delete from {table} where ({key}) in (select {values} from json_each(?)) returning {key}"
 
 _AMONG = "in (select value from json_each(?1))"
 
@@ -52,28 +58,11 @@ class SqliteGraph(Part):
 
     @writing()
     def add(self, db: apsw.Connection, edges: Sequence[Edge]) -> Sequence[bool]:
-        added: set[Row] = set()
-        for kind, (table, key, values) in _TABLES.items():
-            if own := [(*one[:-1], iso(one.created_at)) for one in edges if isinstance(one, kind)]:
-                added |= set(
-                    db.execute(
-                        # Of what says the same, the first stays; `true` tells "on conflict" from a join.
-                        f"""insert into {table} ({key}, created_at)
-                            select {values}, value ->> {len(own[0]) - 1} from json_each(?) where true
-                            on conflict do nothing returning {key}""",
-                        (packed(own),),
-                    )
-                )
-        return _first_of(edges, added)
+        return _changed(db, edges, _ADD)
 
     @writing()
     def remove(self, db: apsw.Connection, edges: Sequence[Edge]) -> Sequence[bool]:
-        removed: set[Row] = set()
-        for kind, (table, key, values) in _TABLES.items():
-            if own := [one[:-1] for one in edges if isinstance(one, kind)]:
-                named = f"({key}) in (select {values} from json_each(?))"
-                removed |= set(db.execute(f"delete from {table} where {named} returning {key}", (packed(own),)))
-        return _first_of(edges, removed)
+        return _changed(db, edges, _REMOVE)
 
     @reading
     def relations(
@@ -184,12 +173,16 @@ def _other_ends(db: apsw.Connection, ids: Iterable[MemoryId]) -> set[MemoryId]:
     return {id for (id,) in rows}
 
 
-def _first_of(edges: Iterable[Edge], left: set[Row]) -> list[bool]:
-    """For each whether its key is among the rows; of the same twice, for the first. Takes the set and empties it."""
+def _changed(db: apsw.Connection, edges: Sequence[Edge], statement: str) -> list[bool]:
+    """For each whether a statement added or removed it; of the same twice, the first."""
+    changed: set[Row] = set()
+    for kind, names in _TABLES.items():
+        if own := [(*one[:-1], iso(one.created_at)) for one in edges if isinstance(one, kind)]:
+            changed |= set(db.execute(statement.format(**names), (packed(own),)))
     answers = []
     for one in edges:
-        answers.append(one[:-1] in left)
-        left.discard(one[:-1])
+        answers.append(one[:-1] in changed)
+        changed.discard(one[:-1])
     return answers
 
 
