@@ -101,8 +101,8 @@ RANKING = (
     ),
     Mutant(
         "topup-forgets-what-was-found",
-        "room = query.limit - len(shown)",
-        "room = query.limit",
+        "len(shown) + len(found) == query.limit",
+        "len(found) == query.limit",
         "test_numbers.py test_tiers.py",
     ),
     Mutant("correction-comes-after", "return line[::-1]", "return line", "test_order.py"),
@@ -258,9 +258,7 @@ READERS = (
         "test_chunk.py",
     ),
     Mutant("stem-takes-away-a-second-l", '"aeioulsz"', '"aeiousz"', "test_stems.py"),
-    Mutant(
-        "word-has-capitals-that-came-later", "bisect(self._capitals, ord(letter)) % 2", "ord(letter)", "test_stems.py"
-    ),
+    Mutant("word-has-capitals-that-came-later", "bisect(self._capitals, code) % 2", "code", "test_stems.py"),
     Mutant(
         "rare-word-is-no-beginning",
         "(more := rows(longer)) > found",

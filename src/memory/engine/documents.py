@@ -267,7 +267,7 @@ class Documents:
             NotFound: No such chunk.
             Invalid: One of the arguments is not a valid number.
         """
-        from memory.search.documents import expand
+        from memory.search.context import expand
 
         return expand(self._store, chunk_id, around)
 
@@ -278,7 +278,7 @@ class Documents:
         Raises:
             NotFound, Ambiguous: It names no memory, or several.
         """
-        from memory.search.documents import reconstruct
+        from memory.search.context import reconstruct
 
         return reconstruct(self._store, self.resolve(reference))
 

@@ -80,7 +80,7 @@ class Sessions:
             NotFound: The session has nothing.
             Invalid: The iteration is not a valid number.
         """
-        from memory.search.documents import resume
+        from memory.search.context import resume
 
         return resume(self._store, self.one(session).id, numbered(iteration))
 

@@ -6,15 +6,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import aged, corrected
-from memory.rank.hits import SECTIONS_OF, measured, rollup
+from memory.rank.hits import SECTIONS_OF, alone, measured, rollup
 from memory.rank.match import DEPTH, GateOptions, judge
-from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier, Verdict
+from memory.schema.answer import Answer, Hit, Notice, Outcome, Scored, Tier, Verdict
 from memory.schema.memory import unread
 from memory.schema.query import Gate, Granularity, Mode
 from memory.search.retrievers import Retrievers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memory.embed.registry import Embedders
@@ -59,8 +59,7 @@ def search(
         EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search answers by keyword, with a notice.
         StoreError: The store cannot be read.
     """
-    retrievers = Retrievers(query, store, embedders, fusing, backfill=backfill)
-    return _Search(retrievers, gate_options, now).answer()
+    return _Search(Retrievers(query, store, embedders, fusing, backfill=backfill), gate_options, now).answer()
 
 
 def unreadable(memories: Iterable[Memory]) -> tuple[Notice, ...]:
@@ -111,16 +110,10 @@ class _Search:
         self._trace.step("read", len(hits))
         confidence = self._confidence(hits, found.tier)
         if self._query.topup and len(passages) < limit:
-            more = self._topup(passages, found)
+            more = topup(self._retrievers, passages, distilled=found.tier is Tier.KEYWORD)
+            self._trace.step("topup", len(more))
             passages, hits = [*passages, *more], (*hits, *self._hits(more, found))
         return found, passages, hits, confidence
-
-    def _topup(self, passages: Sequence[Passage], found: _Found) -> list[Passage]:
-        from memory.search.topup import topup
-
-        more = topup(self._retrievers, passages, distilled=found.tier is Tier.KEYWORD)
-        self._trace.step("topup", len(more))
-        return more
 
     def _compared(self, hits: tuple[Hit, ...], passages: Sequence[Passage]) -> tuple[Hit, ...]:
         """Hits with their similarity, if the query has a vector: numbers to show, which do not change the order."""
@@ -175,34 +168,39 @@ class _Search:
             case Mode.HYBRID:
                 return self._hybrid(depth, None)
             case Mode.KEYWORD:
-                ranking = self._retrievers.keywords(depth)
-                proximity = self._retrievers.proximity(ranking)
-                return _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, proximity=proximity)
+                return self._by_keyword(depth)
             case Mode.TIERED:
                 return self._tiered(depth)
 
+    def _by_keyword(self, depth: int) -> _Found:
+        ranking = self._retrievers.keywords(depth)
+        proximity = self._retrievers.proximity(ranking)
+        return _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, proximity=proximity)
+
     def _in_time(self, found: _Found) -> _Found:
         """Corrections before what they correct, and newer memories higher, if the query and the settings say so."""
-        statuses, half_life = self._query.scope.statuses, self._fusing.half_life
-        mixed = not statuses or len(statuses) > 1
-        if not found.ranking or not (mixed or half_life):
+        ranking, half_life = found.ranking, self._fusing.half_life
+        if not ranking or (len(self._query.scope.statuses) == 1 and not half_life):
             return found
-        ranking = found.ranking
         memories = self._store.memories.by_id(list({scored.memory for scored in ranking}))
         if half_life:
-            changed = {id: memory.updated_at for id, memory in memories.items()}
-            ranking = aged(ranking, changed, self._now(), half_life)
-        later = {id: memory.superseded_by for id, memory in memories.items() if memory.superseded_by is not None}
+            ranking = aged(ranking, {id: one.updated_at for id, one in memories.items()}, self._now(), half_life)
+        later = {id: one.superseded_by for id, one in memories.items() if one.superseded_by is not None}
         ranking = corrected(ranking, later) if later else ranking
         proximity = self._retrievers.proximity(ranking) if found.tier is Tier.KEYWORD else found.proximity
         return found._replace(ranking=ranking, proximity=proximity, later=later)
 
     def _tiered(self, depth: int) -> _Found:
-        ranking, more, proximity, fit = self._retrievers.evidence(depth)
-        verdict = judge(self._retrievers.terms, ranking, self._gate_options, proximity=proximity, fit=fit)
-        if not ranking and verdict.tier is not Tier.KEYWORD and self._retrievers.bare():
+        retrievers = self._retrievers
+        if retrievers.costly():
+            depth = max(depth, self._fusing.candidates)  # enough to be fused too, if it comes to that
+        found = self._by_keyword(depth)
+        verdict = judge(
+            retrievers.terms, found.ranking, self._gate_options, proximity=found.proximity, fit=retrievers.fit
+        )
+        if not found.ranking and verdict.tier is not Tier.KEYWORD and retrievers.bare():
             verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
-        found = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, more, verdict, proximity)
+        found = found._replace(verdict=verdict)
         if verdict.tier is Tier.DISTILLED:
             if (distilled := self._distilled(depth, verdict)) is not None:
                 return distilled
@@ -291,3 +289,58 @@ def _corrected(passages: Sequence[Passage], later: Mapping[MemoryId, MemoryId]) 
     sections = {passage.best.chunk: passage for passage in passages}
     ranking = corrected(tuple(passage.best._replace(score=passage.score) for passage in passages), later)
     return [sections[scored.chunk]._replace(score=scored.score) for scored in ranking]
+
+
+# Filling an answer up to its limit with what is in scope but was not found, marked as such ---
+
+PAGE = 100  # memories read at once
+
+
+def topup(retrievers: Retrievers, shown: Sequence[Passage], *, distilled: bool) -> list[Passage]:
+    """
+    Passages for the places left over, without calling a model; their score is 0.
+
+    First the most similar by term vectors, then the most recently changed.
+
+    Args:
+        shown: The passages found, fewer than the limit. None of their chunks is repeated; with COARSE, none of their memories.
+        distilled: Whether to use term vectors. Not once vectors were compared: everything that has one was found then.
+    """
+    query = retrievers.query
+    chunks = {chunk for passage in shown for chunk in passage.chunks}
+    memories = {passage.best.memory for passage in shown}
+    found: list[Passage] = []
+    for candidate in _candidates(retrievers, distilled=distilled):
+        best = candidate.best
+        if best.memory in memories if query.granularity is Granularity.COARSE else best.chunk in chunks:
+            continue
+        medium = query.granularity is Granularity.MEDIUM
+        if passage := _section(candidate, retrievers.store, chunks) if medium else candidate:
+            found.append(passage)
+            if len(shown) + len(found) == query.limit:
+                break
+            chunks.update(passage.chunks)
+            memories.add(best.memory)
+    return found
+
+
+def _candidates(retrievers: Retrievers, *, distilled: bool) -> Iterator[Passage]:
+    query, store = retrievers.query, retrievers.store
+    if distilled:
+        for scored in retrievers.vector.distilled(SECTIONS_OF * query.limit) or ():
+            yield alone(Scored(scored.chunk, scored.memory, 0.0), "distilled")
+    after = None
+    while page := store.memories.page(query.scope, PAGE, after=after):
+        outlines = store.memories.outlines([memory.id for memory in page])
+        for memory in page:
+            yield from (alone(Scored(chunk, memory.id, 0.0), "recent") for chunk, _ in outlines.get(memory.id, ()))
+        after = page[-1]
+
+
+def _section(candidate: Passage, store: Store, taken: set[ChunkId]) -> Passage | None:
+    """The section around a candidate; None if it was deleted meanwhile."""
+    from memory.rank.sections import section, spanning
+
+    best = candidate.best
+    outline = store.memories.outlines([best.memory]).get(best.memory, ())
+    return spanning(best, section(outline, best.chunk, taken), candidate.topup)
