@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from memory.integrations.command import NAME, described, our_hook, ours
 from memory.integrations.jsontext import (
     MARK,
+    Document,
     Fault,
+    Json,
+    Member,
+    Node,
     blank,
     child,
     descended,
@@ -26,8 +30,6 @@ from memory.schema.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from memory.integrations.jsontext import Document, Json, Member, Node
 
 
 class Occupied(ConfigError):

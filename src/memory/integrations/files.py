@@ -20,13 +20,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.config.files import contents, folders, read_only, utf8, write_file
-from memory.integrations.command import NAME
+from memory.integrations.command import NAME, Environment
 from memory.schema.errors import ConfigError, Error, explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memory.integrations.command import Environment
     from memory.integrations.jsontext import Json
 
 BACKUP = ".before-memory"

@@ -10,27 +10,20 @@ import hashlib
 import os
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from memory.config.project import repository
-from memory.integrations.agents import AGENTS, INSTRUCTIONS
-from memory.integrations.command import command
-from memory.integrations.edits import Hook, JsonEdit, Occupied, Server, presence
-from memory.integrations.files import seen
-from memory.integrations.jsontext import MARK, Fault, blank
+from memory.integrations.agents import AGENTS, INSTRUCTIONS, Agent, Hooks
+from memory.integrations.command import Command, Environment, command
+from memory.integrations.edits import Edit, Hook, JsonEdit, Occupied, Server, presence
+from memory.integrations.files import Seen, seen
+from memory.integrations.jsontext import MARK, Fault, Json, blank
 from memory.integrations.toml import TomlEdit
 from memory.schema.errors import ConfigError, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from typing import Self
-
-    from memory.integrations.agents import Agent, Hooks
-    from memory.integrations.command import Command, Environment
-    from memory.integrations.edits import Edit
-    from memory.integrations.files import Seen
-    from memory.integrations.jsontext import Json
 
 
 class Part(NamedTuple):

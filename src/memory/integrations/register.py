@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.integrations import files, parts
-from memory.integrations.agents import AGENTS, NAMES
-from memory.integrations.command import NOTHING, command, options
-from memory.integrations.edits import JsonEdit, Occupied, presence, snippet
-from memory.integrations.jsontext import Fault, blank, node_at, parsed
+from memory.integrations.agents import AGENTS, NAMES, Agent
+from memory.integrations.command import NOTHING, Command, Environment, command, options
+from memory.integrations.edits import Edit, JsonEdit, Occupied, presence, snippet
+from memory.integrations.jsontext import Fault, Json, blank, node_at, parsed
 from memory.integrations.toml import TomlEdit
 from memory.schema.errors import ConfigError, Error, Invalid, did_you_mean
 
@@ -22,11 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from memory.integrations.agents import Agent
-    from memory.integrations.command import Command, Environment
-    from memory.integrations.edits import Edit
     from memory.integrations.files import Calls, Seen
-    from memory.integrations.jsontext import Json
     from memory.integrations.parts import Part
 
 

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from memory.integrations.command import NAME, ours
 from memory.integrations.edits import occupied
-from memory.integrations.jsontext import MARK, Fault, blank
+from memory.integrations.jsontext import MARK, Fault, Json, blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tomlkit import TOMLDocument
     from tomlkit.items import AoT, Item, Key, Table
-
-    from memory.integrations.jsontext import Json
 
     Body: TypeAlias = list[tuple[Key | None, Item]]
     Path: TypeAlias = tuple[str, ...]

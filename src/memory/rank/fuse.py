@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.match import coverages, match_strength
-from memory.schema.query import Merge
+from memory.schema.query import Merge, Term
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.schema.query import Term
     from memory.schema.space import Vectors
 
 RRF_K = 60

@@ -6,18 +6,15 @@ import math
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memory.rank.fuse import RRF_K
+from memory.rank.fuse import RRF_K, Fusing
 from memory.rank.match import coverage_by_memory, strengths
-from memory.schema.answer import Outcome, Tier
-from memory.schema.query import Granularity, Merge
+from memory.schema.answer import Outcome, Ranking, Scored, Tier
+from memory.schema.query import Granularity, Merge, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memory.rank.fuse import Fusing
-    from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.schema.query import Term
 
 SECTIONS_OF = 5
 """Chunks to rank for each section requested (CAP A22)."""

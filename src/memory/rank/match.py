@@ -13,15 +13,13 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.schema.answer import Tier, Verdict
-from memory.schema.query import Gate
+from memory.schema.answer import Ranking, Scored, Tier, Verdict
+from memory.schema.query import Gate, Term
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.schema.query import Term
 
 NEIGHBOURS = 0.65
 """Weight of proximity in the keyword part, where BM25 has 1."""

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memory.rank.hits import SECTIONS_OF, Passage
 from memory.rank.match import coverage
-from memory.schema.memory import ChunkType
+from memory.schema.memory import Chunk, ChunkId, ChunkType, MemoryId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from memory.schema.answer import Ranking, Scored
-    from memory.schema.memory import Chunk, ChunkId, MemoryId
     from memory.schema.query import Term
 
     Outline: TypeAlias = Sequence[tuple[ChunkId, Chunk]]

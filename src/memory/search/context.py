@@ -10,10 +10,10 @@ from memory.schema.document import Document, Expanded, Piece, Resumed
 from memory.schema.errors import EmbedError, Invalid, NotFound, SpaceMismatch
 from memory.schema.kinds import OF_NO_RUN, RESEARCH_KINDS, RULES, TOLD, Kind
 from memory.schema.limits import AROUND, clipped_repr
-from memory.schema.memory import ChunkId, MemoryId
+from memory.schema.memory import ChunkId, Memory, MemoryId
 from memory.schema.query import EVERYTHING, MOST, Mode, Query, Scope
 from memory.search.search import unreadable
-from memory.store import Order
+from memory.store import Order, Store
 from memory.text.display import WIDEST, fenced, in_short
 from memory.text.tokens import tokens
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from memory.embed.registry import Embedders
-    from memory.schema.memory import Memory
-    from memory.store import Store
 
 
 BARELY = 0.2

@@ -12,26 +12,23 @@ from heapq import nsmallest
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.fuse import relevance
+from memory.rank.fuse import Fusing, relevance
 from memory.rank.match import coverage_by_memory
-from memory.schema.answer import Notice, Outcome, Searched, Tier
+from memory.schema.answer import Notice, Outcome, Ranking, Searched, Step, Tier
 from memory.schema.errors import Invalid, StoreDamaged
 from memory.schema.kinds import Kind
 from memory.schema.limits import check_distance
 from memory.schema.query import EVERYTHING, Query, Scope
 from memory.search.retrievers import Retrievers
-from memory.store import UNSEEN
+from memory.store import UNSEEN, Relation, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
     from datetime import datetime
 
     from memory.embed.registry import Embedders
-    from memory.rank.fuse import Fusing
-    from memory.schema.answer import Outcome, Ranking, Step
     from memory.schema.holder import Backfilled
     from memory.schema.memory import Memory, MemoryId
-    from memory.store import Relation, Store
     from memory.store.graph import Graph
 
 WORDS = 200

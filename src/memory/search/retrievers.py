@@ -6,11 +6,11 @@ from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
-from memory.rank.hits import confidence
+from memory.rank.hits import Evidence, confidence
 from memory.rank.match import PROXIMITY_DEPTH, lifted, neighbours, proximities
-from memory.schema.answer import Notice, Outcome, Step, Tier
+from memory.schema.answer import Notice, Outcome, Ranking, Step, Tier
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
-from memory.schema.query import EVERYTHING
+from memory.schema.query import EVERYTHING, Query, Term
 from memory.text.terms import terms
 
 if TYPE_CHECKING:
@@ -18,11 +18,8 @@ if TYPE_CHECKING:
 
     from memory.embed.registry import Embedders
     from memory.rank.fuse import Fusing
-    from memory.rank.hits import Evidence
-    from memory.schema.answer import Ranking
     from memory.schema.holder import Backfilled
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.schema.query import Query, Term
     from memory.schema.space import Vectors
     from memory.search.vectors import VectorRetriever
     from memory.store import Generation, Store

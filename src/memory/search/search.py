@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.fuse import aged, corrected
-from memory.rank.hits import SECTIONS_OF, alone, measured, rollup
+from memory.rank.fuse import Fusing, aged, corrected
+from memory.rank.hits import SECTIONS_OF, Passage, alone, measured, rollup
 from memory.rank.match import DEPTH, GateOptions, judge
-from memory.schema.answer import Answer, Hit, Notice, Outcome, Scored, Tier, Verdict
-from memory.schema.memory import unread
-from memory.schema.query import Gate, Granularity, Mode
+from memory.schema.answer import Answer, Hit, Notice, Outcome, Ranking, Scored, Tier, Verdict
+from memory.schema.memory import ChunkId, Memory, MemoryId, unread
+from memory.schema.query import Gate, Granularity, Mode, Query
 from memory.search.retrievers import Retrievers
 
 if TYPE_CHECKING:
@@ -18,12 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.embed.registry import Embedders
-    from memory.rank.fuse import Fusing
-    from memory.rank.hits import Passage
-    from memory.schema.answer import Ranking
     from memory.schema.holder import Backfilled
-    from memory.schema.memory import ChunkId, Memory, MemoryId
-    from memory.schema.query import Query
     from memory.store import Store
 
 

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 from weakref import proxy
 
 from memory.rank.fuse import centred, fuse, shrunk
-from memory.schema.answer import Notice, Scored
+from memory.schema.answer import Notice, Ranking, Scored
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch, StoreError, Unembedded
-from memory.schema.query import Merge
+from memory.schema.query import Merge, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memory.embed.registry import MeteredEmbedder
-    from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.schema.query import Scope
     from memory.search.retrievers import Retrievers
     from memory.search.term_vectors import Guess
     from memory.store import Generation

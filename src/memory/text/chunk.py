@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.errors import Invalid
 from memory.schema.memory import Chunk, ChunkType
-from memory.text.markdown import DEEPEST, LINE, outline
+from memory.text.markdown import DEEPEST, LINE, Heading, Outline, outline
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from memory.text.markdown import Heading, Outline
 
 SIZE_LEAST = 4  # tokens: one character counts as at most this many
 

@@ -10,12 +10,8 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING
 
-from memory.schema.memory import INSTRUCTIONS, Status
-
-if TYPE_CHECKING:
-    from memory.schema.memory import Memory
+from memory.schema.memory import INSTRUCTIONS, Memory, Status
 
 _JOINS = "\u034f\u180b-\u180d\u200c-\u200f\u2800\ufe00-\ufe0f"
 """Invisible parts of writing: joiners of Persian and emoji, direction marks, variants of a sign, the Braille blank."""

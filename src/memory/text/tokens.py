@@ -8,12 +8,11 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memory.schema.memory import ChunkType
+from memory.schema.memory import ChunkType, Excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from memory.schema.memory import Excerpt
 
 # Every part of a piece is a piece, and the longest match is taken: so the count is minimal, and hence subadditive.
 _PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[^\s\ufeff]")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import shrunk
 from memory.schema.errors import NotFound
-from memory.schema.memory import ChunkId
+from memory.schema.memory import ChunkId, Excerpt
 from memory.search.term_vectors import TermEmbedder, terms, words
-from memory.store import Learned, TermVector
+from memory.store import Learned, Store, TermVector
 from memory.text.tokens import passage
 
 if TYPE_CHECKING:
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory.schema.memory import Excerpt
     from memory.schema.space import Vectors
     from memory.search.term_vectors.ridge import Sparse
-    from memory.store import Store
 
 LEAST = 200
 """With fewer passages, term vectors are not worth using; docs/ranking.md says what they are worth by size."""
