@@ -210,7 +210,7 @@ def _each(path: Path, made: Callable[[str, Mapping[str, Any]], Item]) -> tuple[I
             raise Invalid(f"{place}: expected an object, not {clipped_repr(row)}", hint=ROWS[path.name])
         one = made(place, row)
         if found.setdefault(one.id, one) is not one:
-            raise Invalid(f"{place}: the id {clipped_repr(one.id)} is there already")
+            raise Invalid(f"{place}: the id {clipped_repr(one.id)} is used twice")
     return tuple(found.values())
 
 
