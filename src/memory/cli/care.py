@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memory.operations.operation import Call, Given
 
 
-@command("init", "Create the folder, the database and a settings file.")
+@command("init")
 def init(_call: Call, _: Given) -> Shown:
     """Create the folder, the database and a settings file that explains every setting. Changes nothing that exists."""
     config, file = _begun()
@@ -51,7 +51,7 @@ def _begun() -> tuple[Config, Path]:
     return config, settings_file(config)
 
 
-@command("status", "Show what is stored, what is wrong and how to fix it.")
+@command("status")
 def status(call: Call, _: Given) -> Shown:
     """Show how much is stored, which vectors there are, what is wrong and how to fix it."""
     from memory.config.adopt import beside
@@ -64,7 +64,6 @@ def status(call: Call, _: Given) -> Shown:
 
 @command(
     "reindex",
-    "Embed everything again, after you changed the model.",
     Option("--dry-run", "Only estimate what it would take: chunks, tokens, cost, time."),
     Option("--rollback", "Go back to the vectors from before the last reindex."),
     Option("--keep", "Keep the vectors of all earlier models, not only of the last one."),
@@ -117,11 +116,7 @@ def _rolled_back(engine: Engine) -> Shown:
     return Shown(care_data.rolled_back(result), "\n".join(lines))
 
 
-@command(
-    "completion",
-    "Print a script for shell completion.",
-    Option("SHELL", takes=("bash", "zsh", "fish")),
-)
+@command("completion", Option("SHELL", takes=("bash", "zsh", "fish")))
 def completion(_call: Call, a: Given) -> Shown:
     """
     Print a script that completes `memory` commands in a shell: bash, zsh or fish.

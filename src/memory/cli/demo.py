@@ -56,11 +56,7 @@ QUESTIONS = (
 """Things to ask: first names and words from the text, then questions in other words."""
 
 
-@command(
-    "demo",
-    "Save Python's documentation and ask it questions.",
-    Option("--keep FOLDER", "Keep the demo's memory in this folder, so that you can try it afterwards."),
-)
+@command("demo", Option("--keep FOLDER", "Keep the demo's memory in this folder, so that you can try it afterwards."))
 def demo(call: Call, a: Given) -> Shown:
     """
     Save the documentation of Python's standard library and ask it questions.

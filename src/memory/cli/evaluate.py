@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 @command(
     "eval FOLDER...",
-    "Measure how good the answers are, on judged questions.",
     Option("--cache DIR", "Keep the stores in this folder, so that nothing is embedded again next time."),
     Option("--most N", "Ask at most N questions of each set, always the same ones.", takes=(1, None)),
     Option("--systems NAMES", 'Only these, separated by commas: "keywords, hybrid minmax, tiered, frontier".'),
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 )
 def evaluate(call: Call, a: Given) -> Shown:
     """
-    Measure how good the answers are, and how often they call the model, on judged questions: your settings compared
-    with keywords, vectors, both, other gates, and a search for words as grep would do it.
+    Measure how good the answers are, on judged questions. It also says how often they call the model, and compares
+    your settings with keywords, vectors, both, other gates, and a search for words as grep would do it.
 
     FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv (docs/benchmarks.md), or folders that do. The documents are
     stored and embedded in a temporary folder, or in --cache: your own memory is not touched. Without --against, each of

@@ -18,15 +18,10 @@ if TYPE_CHECKING:
     from memory.operations.operation import Call, Given
 
 
-@command(
-    "graph export",
-    "Print the graph as lines of JSON, or for Graphviz.",
-    Option("--format", takes=("json", "dot"), usual="json"),
-    OUTPUT,
-)
+@command("graph export", Option("--format", takes=("json", "dot"), usual="json"), OUTPUT)
 def export(call: Call, a: Given) -> Shown:
     """
-    Print the graph: a line of JSON for each entity, relation and link to a memory, or for Graphviz.
+    Print the graph as lines of JSON, or for Graphviz. A line is an entity, a relation or a link to a memory.
 
     `memory graph import` reads the lines back; so does the reference memory server.
 
@@ -47,7 +42,7 @@ def export(call: Call, a: Given) -> Shown:
     return Shown(values, f"{counted(count, 'line')} in {printable(a['output'])}")
 
 
-@command("graph import FILE|-", "Import a graph from a file.", progress="importing")
+@command("graph import FILE|-", progress="importing")
 def import_(call: Call, a: Given) -> Shown:
     """
     Import a graph from a file: an export, or the memory file of the reference memory server.

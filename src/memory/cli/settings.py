@@ -40,7 +40,7 @@ ASKED = frozenset(
 NO_CHECK = Option("--no-check", "Do not try the model first.")
 
 
-@command("show", "Show settings, as `memory config` does.", Option("[KEY]"))
+@command("show", Option("[KEY]"))
 def show(_call: Call, a: Given) -> Shown:
     """Show every setting, or those that begin with KEY, with its value and where it comes from."""
     found = settings()
@@ -68,7 +68,7 @@ def _named(key: str | None) -> list[str]:
     return names
 
 
-@command("set", "Change settings in config.yaml.", Option("KEY VALUE [KEY VALUE]..."), NO_CHECK)
+@command("set", Option("KEY VALUE [KEY VALUE]..."), NO_CHECK)
 def set_(_call: Call, a: Given) -> Shown:
     """
     Change settings in config.yaml; comments and everything else in it stay as they are.
@@ -91,13 +91,7 @@ def set_(_call: Call, a: Given) -> Shown:
     return Shown(values, "\n".join([*lines, *_next(*asked)]), warnings=[*_overruled(before, changes)])
 
 
-@command(
-    "import",
-    "Import the settings of another program.",
-    Option("FILE"),
-    Option("--dry-run", "Only show what would change."),
-    NO_CHECK,
-)
+@command("import", Option("FILE"), Option("--dry-run", "Only show what would change."), NO_CHECK)
 def import_(_call: Call, a: Given) -> Shown:
     """
     Import the settings of another program, from JSON, TOML or YAML, into config.yaml.

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 @command(
     "setup",
-    "Connect a coding agent to memory, or disconnect it.",
     Option("[AGENT]"),
     Option("--project", "Use the project's file, which is shared, instead of yours."),
     Option("--remove", "Undo it: remove our entries, and nothing else."),
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
 )
 def setup(_call: Call, a: Given) -> Shown:
     """
-    Register the MCP server, the hooks and the skill of memory with AGENT; without AGENT, list the agents.
+    Connect a coding agent to memory, or disconnect it. This registers the MCP server, the hooks and the skill of memory
+    with AGENT; without AGENT, it lists the agents.
 
     \b
         memory setup                        which agents are installed, and which are connected

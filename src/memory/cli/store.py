@@ -30,7 +30,6 @@ FIELDS = {"session": "session_id", "iter": "session_iter", "agent": "agent_id", 
 
 @command(
     "store KIND",
-    "Store a text of a session: a report, a prompt, working memory.",
     Option("[FILE|-]"),
     Option("--session ID", "The session, for all kinds but knowledge_base."),
     Option("--iter N", "The iteration of the session: 1, v1."),
@@ -43,7 +42,8 @@ FIELDS = {"session": "session_id", "iter": "session_iter", "agent": "agent_id", 
 )
 def store(call: Call, a: Given) -> Shown:
     """
-    Store a text of a session, from a file or from standard input: byte for byte, except for secrets.
+    Store a text of a session: a report, a prompt, working memory. It comes from a file or from standard input and is
+    stored byte for byte, except for secrets.
 
     KIND is session_context, input_prompt, system_memory, report, report_observation, working_memory or knowledge_base,
     which belongs to no session. The same text is not stored twice in one place, unless it is a prompt.

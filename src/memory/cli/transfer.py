@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from memory.write.jsonl import Line
 
 
-@command("export", "Print every memory as a line of JSON.", OUTPUT)
+@command("export", OUTPUT)
 def export(_call: Call, a: Given) -> Shown:
     """
-    Print every memory as a line of JSON, with its details and its history, then the relations and links between them
-    and the tool calls of research runs; `memory import` reads it back. From a damaged database it exports what can be
-    read, names what cannot, and exits with 1.
+    Print every memory as a line of JSON, for `memory import`. It has its details and its history; then come the
+    relations and links between memories and the tool calls of research runs. From a damaged database it exports what
+    can be read, names what cannot, and exits with 1.
 
     \b
         memory export > memories.jsonl
@@ -90,7 +90,6 @@ def _records(engine: Engine, lost: Callable[[str], None]) -> Iterator[dict[str, 
 
 @command(
     "import",
-    "Import files: an export, or Markdown.",
     Option("FILE|FOLDER|-"),
     Option(
         "--project [NAME]", "Project of the Markdown files; by default the one they are in, '' for none.", usual=HERE
@@ -99,7 +98,7 @@ def _records(engine: Engine, lost: Callable[[str], None]) -> Iterator[dict[str, 
 )
 def import_(call: Call, a: Given) -> Shown:
     """
-    Import files: lines of JSON (an export, or drafts), a Markdown file, or a folder of Markdown files.
+    Import lines of JSON, or Markdown from a file or a folder. The lines are an export, or drafts.
 
     Nothing is stored twice: an import may be repeated. A changed Markdown file updates its memory. If a file in a folder
     cannot be imported, it is named and skipped, and the exit code is 1.

@@ -179,7 +179,6 @@ def _name(memory: Memory) -> str:
 
 @command(
     "watch FOLDER",
-    "Keep the knowledge base up to date with a folder of Markdown.",
     Option("--project [NAME]", "Project of the files; by default the one the folder is in, '' for none.", usual=HERE),
     Option("--once", "Stop when everything is up to date instead of waiting for changes."),
     Option("--prune", "Delete the memories of files that no longer exist."),

@@ -106,7 +106,6 @@ def memory_save(call: Call, given: Given) -> Result:
 
 @command(
     "save",
-    "Save a note: a decision, a bug, something learned.",
     Option("TITLE"),
     Option("--what TEXT", "The fact."),
     Option("--why TEXT", "The reason."),
@@ -147,7 +146,6 @@ def save(call: Call, a: Given) -> Shown:
 
 @command(
     "update ID",
-    "Correct a memory in place.",
     Option("--title TEXT"),
     Option("--what TEXT"),
     Option("--why TEXT"),
@@ -201,7 +199,7 @@ def memory_details(call: Call, given: Given) -> Result:
     return Result(values, recall.details(found, part, start=start, rest=rest))
 
 
-@command("details ID", "Show a memory in full, with its earlier versions.")
+@command("details ID")
 def details(call: Call, a: Given) -> Shown:
     """Show a memory in full, with its earlier versions. ID is its id, its uid or the first 8 characters of its uid."""
     found = call.engine.documents.details(a["id"])
@@ -222,7 +220,7 @@ def memory_delete(call: Call, given: Given) -> Result:
     return Result({"memory": gone, "notices": []}, f"Deleted for good: {recall.named(memory)}.\n")
 
 
-@command("delete ID", "Delete a memory for good.")
+@command("delete ID")
 def delete(call: Call, a: Given) -> Shown:
     """Delete a memory for good, with everything derived from it. ID is never a pattern."""
     gone = call.engine.documents.delete(a["id"])

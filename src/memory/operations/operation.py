@@ -148,7 +148,7 @@ class Command:
 
     Attributes:
         path: "details", or "graph link" of a group.
-        short, help: In the list of commands, and in its own help.
+        short, help: In the list of commands, and in its own help: the first sentence of that.
         run: Called with the arguments by name: "--vector-weight" is `vector_weight`, "TEXT..." is `text`.
         progress: The label of a progress bar; empty for none.
     """
@@ -156,7 +156,6 @@ class Command:
     def __init__(
         self,
         usage: str,
-        short: str,
         help: str,
         options: Sequence[Option],
         run: Callable[[Call, Given], Shown],
@@ -166,12 +165,10 @@ class Command:
         words = usage.split()
         self.path = " ".join(word for word in words if word.islower())
         self.options = (*(Option(word) for word in words if not word.islower()), *options)
-        self.short, self.help, self.run, self.progress = short, help, run, progress
+        self.short, self.help, self.run, self.progress = _sentence(help), help, run, progress
 
 
-def command(
-    usage: str, short: str, *options: Option, progress: str = ""
-) -> Callable[[Callable[[Call, Given], Shown]], Command]:
+def command(usage: str, *options: Option, progress: str = "") -> Callable[[Callable[[Call, Given], Shown]], Command]:
     """
     Declare a command by the function it runs; the docstring of that is its help.
 
@@ -179,7 +176,7 @@ def command(
         usage: The path and the arguments in capitals, "graph link SOURCE TYPE TARGET"; an argument that has more to be
             said is an option without a dash.
     """
-    return lambda run: Command(usage, short, run.__doc__ or short, options, run, progress=progress)
+    return lambda run: Command(usage, run.__doc__ or "", options, run, progress=progress)
 
 
 class Group:
@@ -190,13 +187,13 @@ class Group:
         usual: The command that runs if none is named.
     """
 
-    def __init__(self, path: str, usual: str, short: str, help: str) -> None:
-        self.path, self.usual, self.short, self.help = path, usual, short, help
+    def __init__(self, path: str, usual: str, help: str) -> None:
+        self.path, self.usual, self.short, self.help = path, usual, _sentence(help), help
 
 
-def group(path: str, usual: str, short: str) -> Callable[[Callable[[], None]], Group]:
+def group(path: str, usual: str) -> Callable[[Callable[[], None]], Group]:
     """Declare a group; the docstring of an empty function is its help."""
-    return lambda named: Group(path, usual, short, named.__doc__ or short)
+    return lambda named: Group(path, usual, named.__doc__ or "")
 
 
 class Operation:
@@ -267,8 +264,16 @@ reading = partial(tool, reads=True, repeats=True)
 
 def told(function: Callable[..., object]) -> str:
     """The first paragraph of a docstring as one line: the description of a tool."""
-    first, _, _ = (function.__doc__ or "").strip().partition("\n\n")
-    return " ".join(first.split())
+    return _paragraph(function.__doc__ or "")
+
+
+def _paragraph(words: str) -> str:
+    return " ".join(words.strip().partition("\n\n")[0].split())
+
+
+def _sentence(help: str) -> str:
+    """The first sentence, with its full stop."""
+    return f"{_paragraph(help).partition('. ')[0].rstrip('.')}."
 
 
 def but(declared: Declared, **changes: object) -> Declared:

@@ -52,15 +52,10 @@ def memory_reindex(call: Call, given: Given) -> Result:
     return Result(values, said + failed)
 
 
-@command(
-    "stats",
-    "Show how many searches there were, how long they took, how far they went.",
-    Option("--days N", "How far back; by default, everything recorded.", takes=(1, 36_500)),
-)
+@command("stats", Option("--days N", "How far back; by default, everything recorded.", takes=(1, 36_500)))
 def stats(call: Call, a: Given) -> Shown:
     """
-    Show how many searches there were, how long they took, and how many were answered by keywords
-    alone.
+    Show how many searches there were, how long they took, and how far they went.
 
     Each search is recorded with its time, type, tier, duration, number of results and the names of its filters, never
     its text. The last 10,000 are kept.
@@ -76,10 +71,10 @@ def stats(call: Call, a: Given) -> Shown:
     return Shown(values, care_text.statistics(found, width()) or f"nothing was searched {when}")
 
 
-@command("embed", "Embed what waits for a vector.", progress="embedding")
+@command("embed", progress="embedding")
 def embed(call: Call, _: Given) -> Shown:
     """
-    Embed what waits for a vector, e.g. after a time without a model, and what failed before.
+    Embed what waits for a vector, and what failed before. Texts wait after a time without a model.
 
     It may be interrupted at any time: vectors made until then are kept.
     """
@@ -94,13 +89,12 @@ def embed(call: Call, _: Given) -> Shown:
 
 @command(
     "ledger",
-    "Show what was embedded: by which model, what for, how much was sent, at what cost.",
     Option("--days N", "How far back.", takes=(1, 36_500), usual=30),
     Option("--each", "Every request, not daily sums."),
 )
 def ledger(call: Call, a: Given) -> Shown:
     """
-    Show what was embedded: by which model, what for, how many texts and tokens, what was sent where, at what cost.
+    Show what was embedded: by which model, what for, how much was sent, at what cost.
 
     Every request is recorded before it is sent. 0 bytes means that nothing was sent: the text stayed on this machine, in
     this process.
@@ -109,14 +103,11 @@ def ledger(call: Call, a: Given) -> Shown:
     return Shown(care_data.ledger(found), care_text.ledger(found, each=a["each"]) or "nothing was embedded")
 
 
-@command(
-    "doctor",
-    "Check everything, ask the model, and say how to fix what is wrong.",
-    Option("--fix", "Repair: rebuild what is derived, embed what waits."),
-)
+@command("doctor", Option("--fix", "Repair: rebuild what is derived, embed what waits."))
 def doctor(call: Call, a: Given) -> Shown:
     """
-    Check the database, the model, its vectors and what waits for them. The exit code is 1 if something is wrong.
+    Check everything, ask the model, and say how to fix what is wrong. Everything is the database, the model, its vectors
+    and what waits for them. The exit code is 1 if something is wrong.
 
     An embedding server is asked for one vector, even if it was being left alone because it did not answer.
     """

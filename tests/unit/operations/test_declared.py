@@ -52,12 +52,18 @@ def test_a_function_is_declared_by_its_name_and_its_docstring():
 
 
 def test_the_arguments_of_a_command_stand_in_its_usage():
-    @command("graph link SOURCE [TYPE] ID...", "In short.", Option("--vector-weight W"))
+    @command("graph link SOURCE [TYPE] ID...", Option("--vector-weight W"))
     def link(call, a):
-        """In full."""
+        """
+        Relate two
+        entities. Both must exist.
+
+        And more.
+        """
 
     assert isinstance(link, Command)
-    assert (link.path, link.help) == ("graph link", "In full.")
+    assert (link.path, link.short) == ("graph link", "Relate two entities.")
+    assert link.help == link.run.__doc__
     assert [one.name for one in link.options] == ["source", "type", "id", "vector_weight"]
 
 

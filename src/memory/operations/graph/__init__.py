@@ -67,10 +67,10 @@ class EntityGraph(Graph):
     get_stats = find.get_stats
 
 
-@group("graph", "stats", "Entities, what is known about them, how they are related.")
+@group("graph", "stats")
 def graph() -> None:
     """
-    Entities, what is known about them, how they are related, and which memories are about them.
+    Entities, what is known about them, how they are related. Also which memories are about them.
 
     \b
         memory graph add Redis --type database --observation "holds sessions"

@@ -70,7 +70,7 @@ def tool(title: str, returns: str, *parameters: Parameter, **hints: Any) -> Call
 reading = partial(tool, reads=True, repeats=True)
 
 
-def command(usage: str, short: str, *options: Option) -> Callable[[Callable[[Graph, Given], Values]], Command]:
+def command(usage: str, *options: Option) -> Callable[[Callable[[Graph, Given], Values]], Command]:
     """Declare a command of `memory graph`: it prints rows, a summary and notices."""
 
     def declared(run: Callable[[Graph, Given], Values]) -> Command:
@@ -80,7 +80,7 @@ def command(usage: str, short: str, *options: Option) -> Callable[[Callable[[Gra
             shown = escape_controls("\n".join(text.lines(values)))
             return Shown(values, shown, tuple(map(escape_controls, filter(None, notes))))
 
-        return Command(f"graph {usage}", short, run.__doc__ or short, options, printed)
+        return Command(f"graph {usage}", run.__doc__ or "", options, printed)
 
     return declared
 

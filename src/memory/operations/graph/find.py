@@ -57,7 +57,6 @@ def search_nodes(graph: Graph, query: str, limit: int | None = None) -> Values:
 
 @command(
     "search",
-    "Find entities.",
     Option("TEXT..."),
     Option("--near NAME", "An entity it should be near; may be repeated.", several=True),
     Option("--distance N", "Relations that count as near; usually 3.", takes=(0, 10)),
@@ -264,14 +263,9 @@ def read_graph(graph: Graph, limit: int = 100, offset: int = 0) -> Values:
     }
 
 
-@command(
-    "show [NAME]",
-    "Show an entity, or all of them by name.",
-    PAGE,
-    Option("--offset N", "Entities to skip.", takes=(0, None)),
-)
+@command("show [NAME]", PAGE, Option("--offset N", "Entities to skip.", takes=(0, None)))
 def show(graph: Graph, a: Given) -> Values:
-    """Show an entity with all its relations. Without NAME, show all entities by name, a page at a time."""
+    """Show an entity with all its relations, or all entities by name. The latter come a page at a time."""
     if a["name"] is None:
         return read_graph(graph, a["limit"], a["offset"] or 0)
     return open_nodes(graph, [graph.engine.graph.entity(a["name"]).id])
@@ -306,7 +300,7 @@ def get_stats(graph: Graph) -> Values:
     }
 
 
-@command("stats", "Show how much is in the graph.")
+@command("stats")
 def stats(graph: Graph, _: Given) -> Values:
     """Show how much is in the graph, by type, and how many entities can be found by meaning."""
     return get_stats(graph)

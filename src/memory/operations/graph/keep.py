@@ -84,7 +84,6 @@ def create_described(graph: Graph, entities: Sequence[Described]) -> Created:
 
 @command(
     "add",
-    "Create an entity, or add to one.",
     Option("NAME", blank=False),
     Option("--type TEXT", "What kind of thing it is, in a word."),
     Option("--observation TEXT", "A fact about it; may be repeated.", several=True, blank=False),
@@ -174,7 +173,7 @@ def _changed(engine: Engine, found: Sequence[Observed], changed: str, others: st
     return [row | {changed: list(one.changed), others: list(one.others)} for row, one in zip(named, found, strict=True)]
 
 
-@command("observe NAME", "Add facts to an entity.", TEXTS)
+@command("observe NAME", TEXTS)
 def observe(graph: Graph, a: Arguments) -> Values:
     """Add facts to an entity, one per TEXT."""
     return add_observations(graph, [{"entityName": a["name"], "contents": a["text"]}])
@@ -204,7 +203,7 @@ def rename_entity(graph: Graph, name: Name, new_name: str) -> Values:
     return {"entity": row, "former_name": entity.title, "notices": data.notices(saved.notices)}
 
 
-@command("rename NAME NEW", "Rename an entity.")
+@command("rename NAME NEW")
 def rename(graph: Graph, a: Arguments) -> Values:
     """Rename an entity. Its observations, relations and memories stay."""
     return rename_entity(graph, a["name"], a["new"])
@@ -231,7 +230,7 @@ def delete_entities(graph: Graph, names: Sequence[Name]) -> Values:
     return {"deleted": deleted, "unknown": unknown, "notices": rows.unknown(graph.engine, unknown)}
 
 
-@command("delete NAME", "Delete an entity for good.")
+@command("delete NAME")
 def delete(graph: Graph, a: Arguments) -> Values:
     """Delete an entity for good, with its observations and relations. Memories about it stay."""
     return delete_entities(graph, [graph.engine.graph.entity(a["name"]).id])
@@ -249,7 +248,7 @@ def delete_observations(graph: Graph, deletions: Given) -> Values:
     return {"results": _changed(graph.engine, found, "deleted", "unknown"), "notices": []}
 
 
-@command("forget NAME", "Remove facts from an entity.", TEXTS)
+@command("forget NAME", TEXTS)
 def forget(graph: Graph, a: Arguments) -> Values:
     """Remove facts from an entity by their exact text."""
     return delete_observations(graph, [{"entityName": a["name"], "observations": a["text"]}])

@@ -70,7 +70,7 @@ def relation_rows(engine: Engine, relations: Sequence[Relation]) -> list[Values]
     ]
 
 
-@command("link SOURCE TYPE TARGET", "Relate two entities.")
+@command("link SOURCE TYPE TARGET")
 def link(graph: Graph, a: Arguments) -> Values:
     """Relate two entities. Both must exist."""
     return create_relations(graph, [a])
@@ -82,7 +82,7 @@ def delete_relations(graph: Graph, relations: Given) -> Values:
     return _related(graph, graph.engine.graph.unrelate(edges(relations)), "deleted", "unknown")
 
 
-@command("unlink SOURCE TYPE TARGET", "Remove a relation.")
+@command("unlink SOURCE TYPE TARGET")
 def unlink(graph: Graph, a: Arguments) -> Values:
     """Remove a relation between two entities."""
     return delete_relations(graph, [a])
@@ -113,7 +113,7 @@ def find_path(graph: Graph, source: Name, target: Name) -> Values:
     }
 
 
-@command("path SOURCE TARGET", "Show how two entities are connected.")
+@command("path SOURCE TARGET")
 def path(graph: Graph, a: Arguments) -> Values:
     """Show a shortest path between two entities: at most ten relations, in either direction."""
     return find_path(graph, a["source"], a["target"])
@@ -194,14 +194,9 @@ def entity_memories(graph: Graph, entity: Name, limit: int = 20) -> Values:
     return {"entity": found.title, "memories": pointers, "total_memories": len(linked), "notices": []}
 
 
-@command(
-    "about NAME [ID]...",
-    "Link memories to an entity, or show them.",
-    Option("--remove", "Unlink them instead."),
-    PAGE,
-)
+@command("about NAME [ID]...", Option("--remove", "Unlink them instead."), PAGE)
 def about(graph: Graph, a: Arguments) -> Values:
-    """Link the memories of these ids to an entity. Without ids, show the memories linked to it."""
+    """Link memories to an entity, or show those linked to it. Without ids, it shows them."""
     if not a["id"]:
         return entity_memories(graph, a["name"], a["limit"])
     return (unlink_memories if a["remove"] else link_memories)(graph, a["name"], a["id"])

@@ -38,7 +38,7 @@ def _named(call: Call, a: Given) -> str:
     )
 
 
-@group("run", "list", "Research runs: start, list, show, context, export, import, clear.")
+@group("run", "list")
 def runs() -> None:
     """
     Research runs: what several agents find out together.
@@ -55,7 +55,6 @@ def runs() -> None:
 
 @command(
     "run start",
-    "Name a new run.",
     Option("--plan TEXT|-", "What to find out, and how; - reads standard input.", blank=False),
     Option("--agent NAME", "Who wrote the plan.", usual=LEADER),
 )
@@ -74,7 +73,7 @@ def start(call: Call, a: Given) -> Shown:
     return Shown(facts, id, [told, *map(notice, notices)])
 
 
-@command("run list", "List runs, most recently active first.", PAGE)
+@command("run list", PAGE)
 def list_(call: Call, a: Given) -> Shown:
     """List runs, most recently active first."""
     found, total = call.engine.runs.latest(a["limit"])
@@ -84,14 +83,9 @@ def list_(call: Call, a: Given) -> Shown:
     return Shown(facts, text.runs(found), notes)
 
 
-@command(
-    "run show [ID]",
-    "Show a run's findings, latest first.",
-    PAGE,
-    Option("--kind KIND", "Only this kind: discovery, insight, deadend, ..."),
-)
+@command("run show [ID]", PAGE, Option("--kind KIND", "Only this kind: discovery, insight, deadend, ..."))
 def show(call: Call, a: Given) -> Shown:
-    """Show a run's findings, latest first, and how much there is by kind, by agent and of tool calls."""
+    """Show a run's findings, latest first. Before them: how much there is by kind, by agent and of tool calls."""
     found = call.engine.runs.run(_named(call, a))
     recent = call.engine.documents.recent(scope(found.id, a["kind"]), min(a["limit"] + 1, MOST))
     memories, more = first(recent, a["limit"])
@@ -102,13 +96,12 @@ def show(call: Call, a: Given) -> Shown:
 
 @command(
     "run context [ID]",
-    "Show what a worker in a run should know.",
     Option("--agent NAME", "The worker; its own discoveries are left out."),
     Option("--tokens N", "Maximum size, in tokens.", takes=int),
 )
 def context(call: Call, a: Given) -> Shown:
     """
-    Show what a worker in a run should know; put it before the worker's prompt.
+    Show what a worker in a run should know. Put it before the worker's prompt.
 
     It has the plan, the latest feedback, ten discoveries and five dead ends. What agents brought back is fenced as data.
     """
@@ -120,13 +113,9 @@ def context(call: Call, a: Given) -> Shown:
     return Shown(rows.context(name, *found), found.text, notes, ends=False)
 
 
-@command(
-    "run export [ID]",
-    "Write a run as JSON.",
-    Option("-o --output FILE", "Write to a file that does not exist yet; otherwise to stdout."),
-)
+@command("run export [ID]", Option("-o --output FILE", "Write to a file that does not exist yet; otherwise to stdout."))
 def export(call: Call, a: Given) -> Shown:
-    """Write a run with its tool calls as JSON; `memory run import` reads it back."""
+    """Write a run with its tool calls as JSON. `memory run import` reads it back."""
     found, output = call.engine.runs.run(_named(call, a)), a["output"]
     content, memories, calls = transfer.exported(call.engine, found.id)
     if output is not None and not transfer.write(call.engine, output, content, overwrite=False):
@@ -139,7 +128,7 @@ def export(call: Call, a: Given) -> Shown:
     return Shown(facts, f"{text.amount(memories, calls)} in {printable(output)}", notes)
 
 
-@command("run import FILE|-", "Import a run from its export.")
+@command("run import FILE|-")
 def import_(call: Call, a: Given) -> Shown:
     """Import a run from its export, under the same name. Nothing is saved twice, so you may repeat it."""
     if isinstance(a["file"], bytes):
@@ -152,12 +141,7 @@ def import_(call: Call, a: Given) -> Shown:
     return Shown(facts, f"kept {new}; already kept {known}", notes)
 
 
-@command(
-    "run clear [ID]",
-    "Permanently delete a run's findings.",
-    Option("--calls", "Also its tool calls."),
-    Option("--all", "All runs."),
-)
+@command("run clear [ID]", Option("--calls", "Also its tool calls."), Option("--all", "All runs."))
 def clear(call: Call, a: Given) -> Shown:
     """Permanently delete a run's findings, and nothing else. Name the run, or give --all."""
     if a["all"] == bool(a["id"] and a["id"].strip()):

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from memory.write.markdown import Written
 
 
-@group("session", "list", "Sessions and their memories: list, show, stats, context.")
+@group("session", "list")
 def session() -> None:
     """
-    Sessions: the latest ones, or one session's memories, its numbers, or what an agent needs to resume it.
+    List sessions, or show one: its memories, its numbers, or what resumes it.
 
     \b
         memory session                        lists them
@@ -36,11 +36,7 @@ def session() -> None:
     """
 
 
-@command(
-    "session context ID",
-    "Show what an agent needs to resume a session.",
-    Option("--iter N", "The latest context up to this iteration: 2, v2."),
-)
+@command("session context ID", Option("--iter N", "The latest context up to this iteration: 2, v2."))
 def context(call: Call, a: Given) -> Shown:
     """
     Show what an agent needs to resume a session.
@@ -59,11 +55,7 @@ def context(call: Call, a: Given) -> Shown:
     return Shown(data, page, [*missing, *map(notice, uncounted)], ends=False)
 
 
-@command(
-    "expand CHUNK",
-    "Show a chunk with its neighbours.",
-    Option("-C --around N", "Chunks on each side.", takes=(0, AROUND), usual=2),
-)
+@command("expand CHUNK", Option("-C --around N", "Chunks on each side.", takes=(0, AROUND), usual=2))
 def expand(call: Call, a: Given) -> Shown:
     """
     Show a chunk with its neighbours. `memory search --granularity fine` shows the ids of chunks.
@@ -79,7 +71,6 @@ def expand(call: Call, a: Given) -> Shown:
 
 @command(
     "reconstruct ID",
-    "Print the text of a memory byte for byte, or write a file.",
     Option("-o --output FILE", "Write to a file, with front matter."),
     Option("--force", "With -o: replace an existing file."),
     Option("--no-front-matter", "With -o: write only the text."),
@@ -125,7 +116,7 @@ def _written(found: Document, a: Given, home: str) -> Written:
         raise
 
 
-@command("session stats ID", "Show how much a session has.")
+@command("session stats ID")
 def stats(call: Call, a: Given) -> Shown:
     """Show how much a session has: by kind, by agent, in chunks, and from when to when."""
     found = call.engine.sessions.one(a["id"])
@@ -134,14 +125,13 @@ def stats(call: Call, a: Given) -> Shown:
 
 @command(
     "cleanup",
-    "Delete old session memories; shows them first.",
     Option("--days N", "Memories created more than N days ago.", takes=(0, 36_500), usual=90),
     Option("--kind KIND", "Only this kind; may be repeated.", several=True),
     Option("--delete", "Really delete; otherwise it only says what would go."),
 )
 def cleanup(call: Call, a: Given) -> Shown:
     """
-    Permanently delete old session memories. Without --delete nothing is changed.
+    Permanently delete old session memories, or show which. Without --delete nothing is changed.
 
     Notes, the knowledge base and what belongs to a research run are left alone unless --kind names them.
 
@@ -164,13 +154,12 @@ def cleanup(call: Call, a: Given) -> Shown:
 
 @command(
     "session show ID",
-    "Show a session's memories, latest iteration first.",
     PAGE,
     Option("--kind KIND", "Only this kind; may be repeated.", several=True),
     Option("--iter N", "Only this iteration: 2, v2."),
 )
 def show(call: Call, a: Given) -> Shown:
-    """Show a session's memories, latest iteration first, and how many there are by kind and by agent."""
+    """Show a session's memories, latest iteration first. Before them: how many there are by kind and by agent."""
     wanted = iteration(a["iter"])
     scope = EVERYTHING._replace(
         sessions=frozenset({a["id"]}),

@@ -138,7 +138,7 @@ def list_sessions(memory: Session, limit: int = 20, agent_id: Name = None) -> En
     return {"sessions": [row(one, WIDER) for one in found], "total_sessions": total}
 
 
-@command("session list", "List sessions, most recently active first.", PAGE, WRITTEN_BY)
+@command("session list", PAGE, WRITTEN_BY)
 def list_(call: Call, a: Given) -> Shown:
     """List sessions, most recently active first."""
     found, total = call.engine.sessions.latest(a["limit"], agent=a["agent"] or None)
