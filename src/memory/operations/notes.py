@@ -12,10 +12,12 @@ from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
 from memory.schema.kinds import CATEGORIES
 from memory.schema.limits import BODY_LIMIT, check_text
-from memory.text.display import INTRODUCTION, escape_controls
+from memory.text.display import INTRODUCTION, escape_controls, fenced, in_short, one_line
 
 if TYPE_CHECKING:
     from memory.operations.operation import Call, Given
+    from memory.schema.document import Details
+    from memory.schema.memory import Revision
 
 EVERYWHERE = "*"
 UNKNOWN = Notice("the project you work on is not known, so this is of no project", 'Name it: project="my-app".')
@@ -182,28 +184,62 @@ def memory_details(call: Call, given: Given) -> Result:
     Read one memory with its details, by the id that the other tools showed. Call it when a text was cut, or when a hit
     has details and its summary is not enough. Long details come in parts: continue with `start`.
     """
-    from memory.operations.render import recall  # 4 ms that no command needs
-
     found = call.engine.documents.details(given["id"])
     start = given.get("start", 0)
     part = found.body[start : start + given.get("length", PAGE)]
-    rest = max(0, len(found.body) - start - len(part))
-    values = {
-        "about": INTRODUCTION,
-        "memory": data.whole(found.memory),
-        "details": part,
-        "start": start,
-        "remaining": rest,
-        "notices": data.notices(found.notices),
-    }
-    return Result(values, recall.details(found, part, start=start, rest=rest))
+    place = {"start": start, "remaining": max(0, len(found.body) - start - len(part))}
+    values = {"about": INTRODUCTION, "memory": data.whole(found.memory), "details": part, **place}
+    return Result(values | {"notices": data.notices(found.notices)}, details_recalled(found, part, **place))
 
 
 @command("details ID")
 def details(call: Call, a: Given) -> Shown:
     """Show a memory in full, with its earlier versions. ID is its id, its uid or the first 8 characters of its uid."""
     found = call.engine.documents.details(a["id"])
-    return Shown(data.details(found), text.details(found), [*map(text.notice, found.notices)])
+    return Shown(details_data(found), details_text(found), [*map(text.notice, found.notices)])
+
+
+def details_data(found: Details) -> dict[str, Any]:
+    past = [data.row(one, "replaced_at") | _version(one) for one in found.history]
+    more = {"history": past, "embedding": found.embedding._asdict(), "notices": data.notices(found.notices)}
+    return data.document("details", _version(found) | more)
+
+
+def _version(one: Details | Revision) -> dict[str, Any]:
+    return {"memory": data.whole(one.memory), "details": one.body}
+
+
+def details_text(found: Details) -> str:
+    """What a person reads."""
+    memory = text.escaped(found.memory)
+    lines = [text.headline(memory), f"id {memory.id} · uid {memory.uid} · {memory.status}"]
+    if memory.superseded_by:
+        lines.append(f"superseded by {memory.superseded_by}")
+    said = {"What": memory.what, "Why": memory.why, "Impact": memory.impact}
+    said |= {"Files": ", ".join(memory.related_files), "Source": memory.source or ""}
+    if found.embedding.state not in ("generated", "none"):
+        said["Embedding"] = f"{found.embedding.state} {escape_controls(found.embedding.error)}".rstrip()
+    lines += [f"{label}: {words}" for label, words in said.items() if words]
+    if found.body:
+        lines += ["", escape_controls(found.body)]
+    return "\n".join(lines + [f"\n{line}" for line in text.history(found)])
+
+
+def details_recalled(found: Details, part: str, *, start: int = 0, remaining: int = 0) -> str:
+    """What an agent reads: a memory with a part of its body, from `start`, behind which so many characters are left."""
+    from memory.operations.render import recall  # 4 ms that no command needs
+
+    memory = found.memory
+    files = f"  Files: {', '.join(map(one_line, memory.related_files))}\n" if memory.related_files else ""
+    head = in_short(memory._replace(body_size=0)).removeprefix("- ")
+    said = [fenced(head + files + (f"\n{part}\n" if part else ""))]
+    if start and start >= len(found.body):
+        said.append(f"The details end at {len(found.body):,}: nothing stands at {start:,}.\n")
+    if remaining:
+        said.append(f"{remaining:,} more characters from start={start + len(part)}.\n")
+    if found.history:
+        said.append(f"It was corrected {text.counted(len(found.history), 'time')}.\n")
+    return "".join([*said, *(f"{note}\n" for note in recall.notices(found.notices))])
 
 
 @tool("Delete a memory", "memory:name notices:notices", _ID, destroys=True, repeats=True)

@@ -71,7 +71,7 @@ class Details(NamedTuple):
     body: str
     history: tuple[Revision, ...]
     notices: tuple[Notice, ...] = ()
-    embedding: Embedding | None = None
+    embedding: Embedding = Embedding("none")
 
 
 class Resumed(NamedTuple):

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memory.schema.answer import Answer, Hit, Notice
-    from memory.schema.document import Details
     from memory.schema.draft import Saved
     from memory.schema.errors import Error
-    from memory.schema.memory import Memory, Revision
+    from memory.schema.memory import Memory
     from memory.search.context import Context
     from memory.store import ToolCall
     from memory.write.export import EdgeLine, Exported
@@ -154,18 +153,6 @@ def notices(found: tuple[Notice, ...]) -> list[dict[str, str]]:
 def saved(result: Saved) -> dict[str, Any]:
     facts = {"memory": pointer(result.memory), "notices": notices(result.notices)}
     return document("save", row(result, "known:flag renewed:flag") | facts)
-
-
-def details(found: Details) -> dict[str, Any]:
-    history = [_revision(revision) for revision in found.history]
-    values: dict[str, Any] = {"memory": whole(found.memory), "details": found.body, "history": history}
-    if found.embedding is not None:
-        values["embedding"] = found.embedding._asdict()
-    return document("details", values | {"notices": notices(found.notices)})
-
-
-def _revision(revision: Revision) -> dict[str, Any]:
-    return {"replaced_at": iso(revision.replaced_at), "memory": whole(revision.memory), "details": revision.body}
 
 
 def exported(found: Exported) -> dict[str, Any]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from memory.schema.answer import Answer, Hit, Notice
-    from memory.schema.document import Details
     from memory.schema.draft import Saved
     from memory.schema.memory import Memory
     from memory.search.context import Context
@@ -87,22 +86,6 @@ def beside(more: int, said: tuple[Notice, ...], *, project: str | None, some: st
     where = f" of {project}" if project else ""
     lines = [f"{more:,} {some}{'memory' if more == 1 else 'memories'}{where}: search for them."] if more else []
     return "".join(f"{line}\n" for line in (*lines, *notices(said)))
-
-
-def details(found: Details, part: str, *, start: int = 0, rest: int = 0) -> str:
-    """A memory with a part of its body, from `start`, behind which `rest` characters are left."""
-    memory = found.memory
-    lines = [in_short(memory._replace(body_size=0)).removeprefix("- ")]
-    if memory.related_files:
-        lines.append(f"  Files: {', '.join(map(one_line, memory.related_files))}\n")
-    text = fenced("".join([*lines, f"\n{part}\n"] if part else lines))
-    if start and start >= len(found.body):
-        text += f"The details end at {len(found.body):,}: nothing stands at {start:,}.\n"
-    if rest:
-        text += f"{rest:,} more characters from start={start + len(part)}.\n"
-    if found.history:
-        text += f"It was corrected {counted(len(found.history), 'time')}.\n"
-    return text + "".join(f"{note}\n" for note in notices(found.notices))
 
 
 def saved(result: Saved, *, instead: Memory | None = None) -> str:

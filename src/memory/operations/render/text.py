@@ -29,7 +29,8 @@ TITLE = 60  # characters of a text in place of a title, or of the first line of 
 _SHOWN = ("title", "what", "why", "impact", "category", "project", "source")
 
 
-def _escaped(memory: Memory) -> Memory:
+def escaped(memory: Memory) -> Memory:
+    """A memory whose texts are safe to show, but for its body."""
     changes: dict[str, Any] = {name: escape_controls(text) for name in _SHOWN if (text := getattr(memory, name))}
     changes |= {name: tuple(map(escape_controls, getattr(memory, name))) for name in ("tags", "related_files")}
     return memory._replace(**changes)
@@ -73,8 +74,8 @@ def answer(found: Answer, *, explain: bool = False) -> str:
 
 
 def _hit(hit: Hit, rank: int, above: Sequence[str], *, fine: bool, explain: bool) -> str:
-    memory = _escaped(hit.memory)
-    lines = [f"{rank:2d}  {_headline(memory)}"]
+    memory = escaped(hit.memory)
+    lines = [f"{rank:2d}  {headline(memory)}"]
     passage = hit.chunk.start < hit.chunk.stop
     if memory.what and not (passage and _speaks_for_body(hit.memory)):
         lines += _indented(memory.what)
@@ -101,8 +102,8 @@ def _without_heading(text: str, shown: Sequence[str]) -> str:
     return rest if first.startswith("#") and first.strip("# ") in shown else text
 
 
-def _headline(memory: Memory) -> str:
-    """Of a memory that is `_escaped`."""
+def headline(memory: Memory) -> str:
+    """The title, the place and the time of a memory that is `escaped`."""
     facts = [memory.category or str(memory.kind), memory.project, f"{memory.created_at:%Y-%m-%d}"]
     facts += [f"#{tag}" for tag in memory.tags]
     title = styled(memory.title or _beginning(memory.what) or str(memory.kind), BOLD)
@@ -166,25 +167,10 @@ def _milliseconds(seconds: float) -> str:
 
 
 def listing(memories: Iterable[Memory]) -> str:
-    return "\n".join(f"{memory.id:>6}  {_headline(_escaped(memory))}" for memory in memories)
+    return "\n".join(f"{memory.id:>6}  {headline(escaped(memory))}" for memory in memories)
 
 
-def details(found: Details) -> str:
-    memory = _escaped(found.memory)
-    lines = [_headline(memory), f"id {memory.id} · uid {memory.uid} · {memory.status}"]
-    if memory.superseded_by:
-        lines.append(f"superseded by {memory.superseded_by}")
-    said = {"What": memory.what, "Why": memory.why, "Impact": memory.impact}
-    said |= {"Files": ", ".join(memory.related_files), "Source": memory.source or ""}
-    lines += [f"{label}: {text}" for label, text in said.items() if text]
-    if found.embedding is not None and found.embedding.state not in ("generated", "none"):
-        lines.append(f"Embedding: {found.embedding.state} {escape_controls(found.embedding.error)}".rstrip())
-    if found.body:
-        lines += ["", escape_controls(found.body)]
-    return "\n".join(lines + [f"\n{line}" for line in _history(found)])
-
-
-def _history(found: Details) -> list[str]:
+def history(found: Details) -> list[str]:
     """For each revision, latest first, how it differs from the next one."""
     said = [(found.memory, found.body)] + [(revision.memory, revision.body) for revision in found.history]
     lines = []
