@@ -127,7 +127,7 @@ def test_an_error_is_a_sentence_with_the_place_and_what_would_be_right(folder, f
         reading.read(folder)
 
     assert str(error.value).startswith(f"{folder}/{said}")
-    assert error.value.hint or "already" in said or "NUL" in said or "surrogate" in said
+    assert error.value.hint or "twice" in said or "NUL" in said or "surrogate" in said
 
 
 @pytest.mark.parametrize("file", ["corpus.jsonl", "queries.jsonl", "qrels.tsv"])
