@@ -71,7 +71,7 @@ def status(call: Call, _: Given) -> Shown:
 )
 def reindex(call: Call, a: Given) -> Shown:
     """
-    Embed everything with the configured model; needed after you changed it.
+    Embed everything with the configured model; needed after you change it.
 
     Until it is done the old vectors answer, with their own model. You can interrupt it at any time: the next call
     continues from there. The old vectors are kept until the next reindex to another model.
@@ -106,7 +106,7 @@ def _rolled_back(engine: Engine) -> Shown:
     result = engine.vectors.roll_back()
     lines = [f"searches use {result.after} again"]
     if result.missing:
-        lines.append(f"{counted(result.missing, 'chunk')} saved since then have no vector in it yet: `memory embed`")
+        lines.append(f"{counted(result.missing, 'chunk')} saved since then without a vector in it: `memory embed`")
     provider, model, _, dimension = result.after
     wide = f" embedding.dimensions {dimension}" if result.before[:2] == result.after[:2] else ""
     lines += [
