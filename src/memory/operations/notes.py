@@ -201,8 +201,8 @@ def details(call: Call, a: Given) -> Shown:
 
 def details_data(found: Details) -> dict[str, Any]:
     past = [data.row(one, "replaced_at") | _version(one) for one in found.history]
-    more = {"history": past, "embedding": found.embedding._asdict(), "notices": data.notices(found.notices)}
-    return data.document("details", _version(found) | more)
+    values = _version(found) | {"history": past, "embedding": found.embedding and found.embedding._asdict()}
+    return data.document("details", values | {"notices": data.notices(found.notices)})
 
 
 def _version(one: Details | Revision) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def details_text(found: Details) -> str:
         lines.append(f"superseded by {memory.superseded_by}")
     said = {"What": memory.what, "Why": memory.why, "Impact": memory.impact}
     said |= {"Files": ", ".join(memory.related_files), "Source": memory.source or ""}
-    if found.embedding.state not in ("generated", "none"):
+    if found.embedding and found.embedding.state not in ("generated", "none"):
         said["Embedding"] = f"{found.embedding.state} {escape_controls(found.embedding.error)}".rstrip()
     lines += [f"{label}: {words}" for label, words in said.items() if words]
     if found.body:

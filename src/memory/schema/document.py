@@ -71,7 +71,7 @@ class Details(NamedTuple):
     body: str
     history: tuple[Revision, ...]
     notices: tuple[Notice, ...] = ()
-    embedding: Embedding = Embedding("none")
+    embedding: Embedding | None = None
 
 
 class Resumed(NamedTuple):
