@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -47,18 +48,18 @@ class TomlEdit:
     def install(self, text: str, *, force: bool) -> str:
         from tomlkit.items import InlineTable
 
-        document = _document(text)
-        servers, entry = self._found(document, text)
+        content = _content(text)
+        servers, entry = self._found(content, text)
         value = {**entry, **self.server} if entry and ours(entry) else self.server
         if entry == value:
             return text
         if entry is not None and not (force or ours(entry)):
             raise occupied(entry)
-        if ours(entry) or isinstance(document.get(self.key), InlineTable):
+        if ours(entry) or isinstance(_document(text).get(self.key), InlineTable):
             after = self._updated(text)
         else:
             after = self._appended(_without(text, (self.key, NAME)) if entry else text)
-        return _checked(text, after, {**_content(document.body), self.key: {**servers, NAME: value}})
+        return _checked(text, after, {**content, self.key: {**servers, NAME: value}})
 
     def _appended(self, text: str) -> str:
         """Our table goes to the end: elsewhere it would stand between a comment and what that is about."""
@@ -85,22 +86,21 @@ class TomlEdit:
         return text
 
     def uninstall(self, text: str, before: str | None) -> str:
-        document = _document(text)
-        servers, entry = self._found(document, text)
+        content = _content(text)
+        servers, entry = self._found(content, text)
         if not ours(entry):
             return text
         servers.pop(NAME)
-        rest = {name: table for name, table in _content(document.body).items() if name != self.key}
-        contents = [{**rest, self.key: servers}] + [rest] * (not servers)
-        return _checked(text, _without(text, (self.key, NAME)), *contents)
+        rest = {name: table for name, table in content.items() if name != self.key}
+        return _checked(text, _without(text, (self.key, NAME)), {**rest, self.key: servers}, *[rest] * (not servers))
 
     def standing(self, text: str) -> TomlEdit | None:
-        _, entry = self._found(_document(text), text)
+        _, entry = self._found(_content(text), text)
         return replace(self, server=entry) if entry is not None and ours(entry) else None
 
-    def _found(self, document: TOMLDocument, text: str) -> tuple[dict[str, Json], dict[str, Json] | None]:
+    def _found(self, content: dict[str, Any], text: str) -> tuple[dict[str, Json], dict[str, Json] | None]:
         """The servers, and our entry or another one of the name."""
-        servers = _content(document.body).get(self.key, {})
+        servers = content.get(self.key, {})
         entry = servers.get(NAME) if isinstance(servers, dict) else None
         if not isinstance(servers, dict) or not (entry is None or isinstance(entry, dict)):
             raise Fault(f"{self.key} should be a table of tables", max(text.find(self.key), 0))
@@ -228,36 +228,23 @@ def _checked(text: str, after: str, *contents: Mapping[str, Json]) -> str:
     after = after.removeprefix(MARK)
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
         after = after.replace("\r\n", "\n").replace("\n", "\r\n")
-    if _comparable(_content(_document(after).body)) not in map(_comparable, contents):
+    if _comparable(_content(after)) not in map(_comparable, contents):
         raise Fault(_UNUSUAL, 0)
     return MARK * text.startswith(MARK) + after
 
 
-def _content(body: Body) -> dict[str, Any]:
-    """In plain types. Not by `unwrap` of the whole, whose time doubles with each part of a key."""
-    content: dict[str, Any] = {}
-    for key, item in body:
-        if key is not None:
-            _merge(content, key.key, _plain(item))
-    return content
+def _content(text: str) -> dict[str, Any]:
+    """
+    In plain types, as the agents read it. Not by tomlkit's `unwrap`, whose time doubles with each part of a key.
 
-
-def _plain(item: Item) -> Any:
-    if item.is_aot():
-        return [_content(table.value.body) for table in cast("AoT", item).body]
-    return _content(cast("Table", item).value.body) if item.is_table() else item.unwrap()
-
-
-def _merge(content: dict[str, Any], name: str, value: Any) -> None:
-    """Add a value that may be a part of a table or of an array of tables whose other parts stand elsewhere."""
-    there = content.setdefault(name, value)
-    if there is value:
-        return
-    if isinstance(there, list) and isinstance(value, list):
-        there += value
-        return
-    for inner, deeper in value.items():
-        _merge(there[-1] if isinstance(there, list) else there, inner, deeper)
+    Raises:
+        Fault: It is not TOML, or nested too deep.
+    """
+    _document(text)
+    try:
+        return tomllib.loads(text.removeprefix(MARK))
+    except tomllib.TOMLDecodeError as error:
+        raise Fault(f"broken TOML: {error}", 0) from error
 
 
 def _comparable(content: Mapping[str, Json]) -> str:
