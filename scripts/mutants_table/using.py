@@ -7,8 +7,8 @@ from mutants_table.mutant import Mutant
 SESSIONS_AND_RUNS = (
     Mutant(
         "resume-before-the-iteration",
-        "(one.session_iter or 0) <= iteration]",
-        "(one.session_iter or 0) < iteration]",
+        "(one.session_iter or 0) <= iteration), None)",
+        "(one.session_iter or 0) < iteration), None)",
         "test_sessions.py",
     ),
     Mutant(

@@ -14,7 +14,7 @@ from agent import ERAS, Agent
 from command import COMMAND, Shell
 from notes_made import COMMON, drafts, words
 
-from memory.search.term_vectors.learn import LEAST
+from memory.search.term_vectors import LEAST
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,8 @@ from memory.rank.fuse import aged
 from memory.rank.hits import ANSWERED_MIN_COSINE, CALIBRATED_MODELS, LONG_QUERY, WEAK_MIN_COSINE, confidence
 from memory.schema.answer import Hit, Outcome, Scored, Tier
 from memory.schema.memory import ChunkId, MemoryId
-from memory.search.term_vectors.learn import LEAST, learn
+from memory.search.term_vectors import LEAST
+from memory.search.term_vectors.learn import learn
 from memory.store.sqlite.store import SqliteStore
 from oracle.ram import RamStore
 

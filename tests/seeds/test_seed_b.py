@@ -25,7 +25,7 @@ from memory.operations.render import data, text
 from memory.rank.match import GateOptions
 from memory.schema.errors import DimensionMismatch, Unreachable
 from memory.schema.query import Gate
-from memory.search.term_vectors.learn import LEAST
+from memory.search.term_vectors import LEAST
 from memory.store import State
 from memory.store.sqlite.store import SqliteStore
 

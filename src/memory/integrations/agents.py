@@ -150,18 +150,15 @@ def _there(folders: tuple[Path, ...]) -> Path:
     return next((folder for folder in folders if folder.is_dir()), folders[0])
 
 
-def _devin(environment: Environment) -> Path:
-    """Since version 3000.3 servers have a separate file here (docs.devin.ai, MCP configuration)."""
-    if environment.platform == "win32":
-        return environment.applications / "devin"
-    return environment.home / ".config" / "devin"
-
-
 def _windsurf(environment: Environment) -> tuple[Path, ...]:
-    """Windsurf has been Devin Desktop since June 2026; if only the old folder exists, it is used."""
-    new, old = _devin(environment), environment.home / ".codeium" / "windsurf"
-    folder = old if old.is_dir() and not new.is_dir() else new
-    return (folder / "mcp_config.json",)
+    """
+    Windsurf has been Devin Desktop since June 2026; if only the old folder exists, it is used.
+
+    In the new one servers have a separate file since version 3000.3 (docs.devin.ai, MCP configuration).
+    """
+    settings = environment.applications if environment.platform == "win32" else environment.home / ".config"
+    new, old = settings / "devin", environment.home / ".codeium" / "windsurf"
+    return ((old if old.is_dir() and not new.is_dir() else new) / "mcp_config.json",)
 
 
 _BARE: dict[str, Json] = {"command": "", "timeout": 10}

@@ -164,8 +164,9 @@ def command(
         try:
             part.encode()
         except UnicodeEncodeError as error:
-            hint = "No settings file of an agent can hold it."
-            raise Invalid(f"the path {part!r} is not Unicode text", hint=hint) from error
+            raise Invalid(
+                f"the path {part!r} is not Unicode text", hint="No settings file of an agent can hold it."
+            ) from error
     return Command(argv, (*notices, *more))
 
 
@@ -190,16 +191,13 @@ def _options(
 
 def _program() -> tuple[str, ...]:
     script = NAME + (".exe" if sys.platform == "win32" else "")
-    for folder in _script_folders():
+    folders = [Path(sysconfig.get_path("scripts"))]
+    if sys.prefix == sys.base_prefix:  # in a virtual environment, the user's folder belongs to another installation
+        folders.append(Path(sysconfig.get_path("scripts", scheme=sysconfig.get_preferred_scheme("user"))))
+    for folder in folders:
         if (folder / script).is_file() and os.access(folder / script, os.X_OK):
             return (str(folder / script),)
     return (sys.executable, *MODULE)
-
-
-def _script_folders() -> Iterator[Path]:
-    yield Path(sysconfig.get_path("scripts"))
-    if sys.prefix == sys.base_prefix:  # in a virtual environment, the user's folder belongs to another installation
-        yield Path(sysconfig.get_path("scripts", scheme=sysconfig.get_preferred_scheme("user")))
 
 
 def fleeting(program: str, environment: Environment) -> Iterator[str]:

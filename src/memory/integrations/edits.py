@@ -268,10 +268,10 @@ class Hook:
         for element in node.members:
             inner = child(element.node, "hooks") if isinstance(element.node.value, dict) else None
             yield _Handler(element.node, node, element)
-            for member in inner.node.members if inner else ():
-                if inner:
-                    alone = len(inner.node.members) == 1
-                    yield _Handler(member.node, *((node, element) if alone else (inner.node, member)))
+            if inner:
+                members = inner.node.members
+                owner = (node, element) if len(members) == 1 else None
+                yield from (_Handler(member.node, *(owner or (inner.node, member))) for member in members)
 
     def _mine(self, node: Node) -> bool:
         line = _command(node)

@@ -189,8 +189,7 @@ def begun(call: Call, config: Config) -> str:
     from memory.schema.query import around
 
     def recalled(tokens: int) -> Context:
-        rest = partial(beside, project=name)
-        return engine.context(scope=around(name), semantic="never", tokens=tokens, beside=rest)
+        return engine.context(scope=around(name), semantic="never", tokens=tokens, beside=partial(beside, project=name))
 
     with Engine.open(_impatient(config), lasting=False) as engine:
         tokens = config.context.tokens
@@ -247,8 +246,7 @@ def _mark(session: str, home: str) -> Path:
     """The file that records a session. It is empty; its modification time is when the session began."""
     from hashlib import sha256
 
-    name = sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    return Path(home, FOLDER, name)
+    return Path(home, FOLDER, sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32])
 
 
 def _reminded(mark: Path) -> Path:
@@ -278,6 +276,5 @@ def _sweep(home: str) -> None:
     oldest = time.time() - KEPT_SECONDS
     with suppress(OSError), os.scandir(Path(home, FOLDER)) as entries:
         for entry in entries:
-            name = entry.name.removesuffix(REMINDED)
-            if len(name) == 32 and entry.stat(follow_symlinks=False).st_mtime < oldest:
+            if len(entry.name.removesuffix(REMINDED)) == 32 and entry.stat(follow_symlinks=False).st_mtime < oldest:
                 Path(entry).unlink(missing_ok=True)  # another session may be sweeping too

@@ -95,8 +95,7 @@ class _Reader:
         self.comments = comments
 
     def document(self) -> Node:
-        start = self.gap(len(MARK) if self.text.startswith(MARK) else 0)
-        node = self.node(start, 0)
+        node = self.node(self.gap(len(MARK) if self.text.startswith(MARK) else 0), 0)
         end = self.gap(node.stop)
         if end != len(self.text):
             raise Fault("something stands behind the end of the JSON", end)
@@ -229,10 +228,8 @@ def removed(document: Document, node: Node, member: Member) -> Document:
             stop = node.members[place + 1].start
     elif before is not None and not member.comma:
         return document.spliced(before.stop - 1, stop, text[before.stop : start])
-    if before is None and member is node.members[-1]:
-        inside = text[node.start + 1 : start] + text[stop : node.stop - 1]
-        if not inside.strip():
-            start, stop = node.start + 1, node.stop - 1
+    if len(node.members) == 1 and not (text[node.start + 1 : start] + text[stop : node.stop - 1]).strip():
+        start, stop = node.start + 1, node.stop - 1
     return document.spliced(start, stop, "")
 
 

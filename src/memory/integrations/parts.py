@@ -108,14 +108,7 @@ def _server(agent: Agent, paths: tuple[Path, ...], command: Command, *, inside: 
     else:
         edit = JsonEdit((Server(agent.keys, value, agent.envelope),), comments=agent.form == "jsonc")
     there = [Part("server", path, edit, inside) for path in [path for path in paths if path.exists()] or paths[:1]]
-    return next((part for part in there if len(there) > 1 and _has(part)), there[0])
-
-
-def _has(part: Part) -> bool:
-    try:
-        return part.edit.standing(part.seen().text) is not None
-    except (Fault, ConfigError):
-        return False
+    return next((part for part in there if len(there) > 1 and _state(part) in {"yes", "old"}), there[0])
 
 
 def _hooks(hooks: Hooks, command: Command, environment: Environment) -> Iterator[Hook]:
@@ -196,11 +189,6 @@ _BEGIN = re.compile(rf"(?:^|\A{MARK})(<!-- memory:begin(?: ·[^\r\n<>]*)? -->)[ 
 _END = re.compile(rf"^({END})[ \t]*\r?$", re.MULTILINE)
 
 
-class _Span(NamedTuple):
-    start: int
-    stop: int
-
-
 @dataclass(frozen=True, slots=True)
 class Block:
     """A marked block; what surrounds it is the user's."""
@@ -235,11 +223,10 @@ class Block:
         found = self._found(text)
         if not found:
             return None
-        inside = text[found.start : found.stop].replace("\r\n", "\n")
-        return type(self)(inside.partition("\n")[2].removesuffix(END))
+        return type(self)(text[found].replace("\r\n", "\n").partition("\n")[2].removesuffix(END))
 
     @staticmethod
-    def _found(text: str) -> _Span | None:
+    def _found(text: str) -> slice | None:
         """
         The span of our block; None if there is none.
 
@@ -256,7 +243,7 @@ class Block:
             raise Fault(f"no {END} follows", marks[-1])
         if len(marks) > 2:  # a block has two
             raise Fault("a second block of ours", marks[2])
-        return _Span(marks[0], ends[marks[1]]) if marks else None
+        return slice(marks[0], ends[marks[1]]) if marks else None
 
 
 _SIGNED = re.compile(r"\n<!-- written by `memory setup`, ([0-9a-f]{12}) -->\n?\Z")
@@ -290,7 +277,7 @@ class Whole:
 def _unchanged(text: str) -> bool:
     text = text.replace("\r\n", "\n")  # git may have changed the line ends
     found = _SIGNED.search(text)
-    return bool(found) and found is not None and _sum(text[: found.start()].strip() + "\n") == found[1]
+    return found is not None and _sum(text[: found.start()].strip() + "\n") == found[1]
 
 
 def _sum(body: str) -> str:

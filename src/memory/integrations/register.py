@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.integrations import files, parts
 from memory.integrations.agents import AGENTS, NAMES, Agent
-from memory.integrations.command import NOTHING, Command, Environment, command, options
+from memory.integrations.command import Command, Environment, command, options
 from memory.integrations.edits import Edit, JsonEdit, Occupied, presence, snippet
 from memory.integrations.jsontext import Fault, Json, blank, node_at, parsed
 from memory.integrations.toml import TomlEdit
@@ -130,21 +131,20 @@ def setup(request: Request, environment: Environment, *, dry_run: bool = False) 
     if agent and not request.remove:
         notices += [*started.notices, *([agent.note] if request.project and agent.note else [])]
     changed = any(step.state in CHANGING for step in steps)
-    following = agent.following if agent and changed and not request.remove else ""
-    return Outcome(steps, tuple(notices), following, changed)
+    return Outcome(steps, tuple(notices), agent.following if agent and changed and not request.remove else "", changed)
 
 
 def _started(agent: Agent | None, request: Request, environment: Environment) -> Command:
     """The command for the entry; options of an existing entry stay unless others are given."""
     shared = request.project or agent is None
-    standing = NOTHING
-    started = command(environment, home=request.home, config=request.config, shared=shared)
+    start = partial(command, environment, home=request.home, config=request.config, shared=shared)
     if agent and not request.remove:
-        part = _parts(agent, request, environment, started)[0]
+        part = _parts(agent, request, environment, start())[0]
         with suppress(Fault):  # reported when the change is worked out
             found = part.edit.standing(part.seen().text)
-            standing = options(found.server) if isinstance(found, (JsonEdit, TomlEdit)) else NOTHING
-    return command(environment, home=request.home, config=request.config, shared=shared, standing=standing)
+            if isinstance(found, (JsonEdit, TomlEdit)):
+                return start(standing=options(found.server))
+    return start()
 
 
 def _parts(agent: Agent | None, request: Request, environment: Environment, started: Command) -> list[Part]:
@@ -285,8 +285,8 @@ def _ask(change: _Change, calls: Calls, environment: Environment) -> _Change:
         now = "Nothing was changed." if standing() == old else f"What was there before is in {copy or part.path}."
         hint = f"{now} Once that command works, this one does too. By hand, {way} {part.path}:\n{snippet(part.edit)}"
         raise Error(str(error), hint=hint) from error
-    verified = _starts_alike(standing(), None if change.state == "removed" else _entry(change.after or ""))
-    return change if verified else change._replace(state="unverified")
+    wanted = None if change.state == "removed" else _entry(change.after or "")
+    return change if _starts_alike(standing(), wanted) else change._replace(state="unverified")
 
 
 def _starts_alike(entry: Json, wanted: Json) -> bool:

@@ -78,8 +78,10 @@ def fuse(
             parts = _relative(pool, similarities, floor=0.0)
         case Merge.RRF:
             parts = _reciprocal(pool, similarities)
-    scores = (weights[0] * keyword + weights[1] * vector for keyword, vector in parts)
-    scored = (item._replace(score=score) for item, score in zip(pool, scores, strict=True))
+    scored = (
+        item._replace(score=weights[0] * keyword + weights[1] * vector)
+        for item, (keyword, vector) in zip(pool, parts, strict=True)
+    )
     return tuple(sorted(scored, key=lambda item: (-item.score, item.chunk)))
 
 

@@ -50,13 +50,11 @@ def alone(scored: Scored, topup: str = "") -> Passage:
 def rollup(ranking: Ranking, granularity: Granularity, limit: int) -> list[Passage]:
     """At most `limit` chunks (FINE), or the best chunk of each memory (COARSE), best first."""
     if granularity is Granularity.FINE:
-        best = list(ranking[:limit])
-    else:
-        firsts: dict[MemoryId, Scored] = {}
-        for scored in ranking:
-            firsts.setdefault(scored.memory, scored)
-        best = list(firsts.values())[:limit]
-    return [alone(scored) for scored in best]
+        return [alone(scored) for scored in ranking[:limit]]
+    firsts: dict[MemoryId, Scored] = {}
+    for scored in ranking:
+        firsts.setdefault(scored.memory, scored)
+    return [alone(scored) for scored in islice(firsts.values(), limit)]
 
 
 def measured(

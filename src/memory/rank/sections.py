@@ -114,10 +114,9 @@ def shown(
     bound = MATCHING_SHARE * max((_similarity(terms, scored) for scored in ranking), default=0.0)
     passages = []
     for one in found:
-        known = [scores[id] for id in one.chunks if id in scores]
         matching = tuple(
             scored
-            for scored in known
+            for scored in filter(None, map(scores.get, one.chunks))
             if scored.chunk == one.best.chunk
             or _similarity(terms, scored) >= bound > 0
             or (scored.matched and scored.chunk in first)

@@ -132,8 +132,7 @@ def _fits(answer: Answer) -> bool:
     """
     if answer.outcome is not Outcome.NOTHING_RELEVANT:
         return True
-    asked = answer.tier in {Tier.HYBRID, Tier.VECTOR}
-    return not asked and any(hit.coverage >= BARELY for hit in answer.hits)
+    return answer.tier not in {Tier.HYBRID, Tier.VECTOR} and any(hit.coverage >= BARELY for hit in answer.hits)
 
 
 def _mode(semantic: str, embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]]:
@@ -210,9 +209,8 @@ def resume(store: Store, session: str, iteration: int | None) -> Resumed:
         return tuple(store.memories.page(scope, limit, order=Order.ITERATION))
 
     contexts = kept(Kind.SESSION_CONTEXT, MOST)
-    upto = [one for one in contexts if iteration is None or (one.session_iter or 0) <= iteration]
     return Resumed(
-        context=upto[0] if upto else None,
+        context=next((one for one in contexts if iteration is None or (one.session_iter or 0) <= iteration), None),
         prompts=kept(Kind.INPUT_PROMPT, MOST),
         reports=kept(Kind.REPORT, LATEST),
         observations=kept(Kind.REPORT_OBSERVATION, LATEST),
@@ -229,20 +227,18 @@ def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
         raise NotFound(
             f"no chunk {clipped_repr(chunk_id)}", hint="`memory search --granularity fine` shows the ids of chunks."
         )
-    outline, details = (
-        store.memories.outlines([found.memory]).get(found.memory, ()),
-        store.memories.details(found.memory),
-    )
+    outline = store.memories.outlines([found.memory]).get(found.memory, ())
+    details = store.memories.details(found.memory)
     place = next((i for i, (id, _) in enumerate(outline) if id == wanted), None)
     if details is None or place is None:
         raise NotFound(f"chunk {wanted} was removed just now")
     shown = outline[max(0, place - around) : place + around + 1]
-    note = RULES[details.memory.kind].family == "note"
-    what = details.memory.what if note else ""  # other kinds: it is the beginning of the body
+    # For other kinds than notes it is the beginning of the body.
+    what = details.memory.what if RULES[details.memory.kind].family == "note" else ""
     pieces = tuple(Piece(id, one, details.body[one.start : one.stop] or what) for id, one in shown)
-    head = [what] if shown[0][1].start == shown[0][1].stop else []
-    texts = (*head, details.body[shown[0][1].start : shown[-1][1].stop])
-    return Expanded(details.memory, outline[place][1], pieces, "\n\n".join(filter(None, texts)))
+    first, last = shown[0][1], shown[-1][1]
+    texts = filter(None, (what if first.start == first.stop else "", details.body[first.start : last.stop]))
+    return Expanded(details.memory, outline[place][1], pieces, "\n\n".join(texts))
 
 
 def _chunk_id(value: int | str) -> ChunkId:

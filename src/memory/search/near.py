@@ -146,12 +146,9 @@ class _Search:
     """What was looked for before the model is asked is kept for the attempt that follows."""
 
     def __init__(self, wanted: Wanted, retrievers: Retrievers) -> None:
-        self._wanted, self._retrievers, self._depth = (
-            wanted,
-            retrievers,
-            max(retrievers.fusing.candidates, wanted.query.limit),
-        )
+        self._wanted, self._retrievers = wanted, retrievers
         self._store, self._trace = retrievers.store, retrievers.trace
+        self._depth = max(retrievers.fusing.candidates, wanted.query.limit)
 
     @cached_property
     def _distances(self) -> Mapping[MemoryId, int]:
@@ -203,11 +200,8 @@ class _Search:
         """
         if len(known) >= MANY and self._wanted.vector_weight:
             return self._retrievers.vector.memory_similarities(ENTITIES)
-        similarities = (
-            dict(self._retrievers.vector.memory_similarities(EVERYTHING._replace(among=frozenset(known))))
-            if known
-            else {}
-        )
+        among = EVERYTHING._replace(among=frozenset(known))
+        similarities = dict(self._retrievers.vector.memory_similarities(among)) if known else {}
         if not self._wanted.vector_weight:
             return similarities
         found = self._retrievers.vector.by_vector(self._depth)

@@ -136,8 +136,7 @@ class _Search:
         from memory.rank.sections import sections, shown
 
         limit = self._query.limit
-        first = {scored.memory for scored in found.ranking[: SECTIONS_OF * limit]}
-        outlines = self._store.memories.outlines(list(first))
+        outlines = self._store.memories.outlines(list({one.memory for one in found.ranking[: SECTIONS_OF * limit]}))
         held = sections(
             found.ranking,
             lambda memory: outlines.get(memory) or self._store.memories.outlines([memory]).get(memory, ()),

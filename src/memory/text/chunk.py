@@ -265,8 +265,7 @@ def _atoms(text: _Text, outline: Outline, size: int) -> Iterator[_Atom]:
         if atom.tokens <= size:
             yield atom
         else:
-            said = text.body[atom.start : text.starts[after]]
-            yield from _parts(said, atom, size=size, count=text.counter)
+            yield from _parts(text.body[atom.start : text.starts[after]], atom, size=size, count=text.counter)
 
 
 def _ranks(text: _Text, outline: Outline, size: int) -> list[int | None]:
@@ -320,6 +319,6 @@ def _fragments(word: str, whole: _Atom, *, size: int, count: Callable[[str], int
         stop = min(start + length, len(word))
         while (found := count(word[start:stop])) > size and stop - start > least:
             stop = start + max(least, (stop - start) * size // found * 15 // 16)
-        rest = stop == len(word)
-        yield _Atom(whole.start + start, _ANYWHERE if start else whole.rank, size if found and not rest else found)
+        tokens = size if found and stop < len(word) else found
+        yield _Atom(whole.start + start, _ANYWHERE if start else whole.rank, tokens)
         start, length = stop, (stop - start) * 17 // 16 + 1

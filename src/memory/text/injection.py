@@ -87,12 +87,8 @@ def _found(text: str, signs: Signs) -> str | None:
     if not present:
         return None
     for groups, pattern in signs.rows:
-        for group in groups:
-            if present.isdisjoint(group):
-                break
-        else:
-            if match := _compiled(pattern).search(text):
-                return " ".join(match[0].split())[:LENGTH]
+        if not any(map(present.isdisjoint, groups)) and (match := _compiled(pattern).search(text)):
+            return " ".join(match[0].split())[:LENGTH]
     return None
 
 

@@ -42,12 +42,7 @@ class Phrased(NamedTuple):
 
 def phrased(terms: Sequence[Term]) -> list[Phrased]:
     """Terms as a keyword index reads them."""
-    return [Phrased(term, tuple([Phrase(form, _tokens(form.text)) for form in forms([term])])) for term in terms]
-
-
-@lru_cache(maxsize=256)  # a search asks for them at each of its steps
-def _tokens(text: str) -> tuple[str, ...]:
-    return stems(text)
+    return [Phrased(term, tuple([Phrase(form, _stems(form.text)) for form in forms([term])])) for term in terms]
 
 
 def forms(terms: Sequence[Term]) -> tuple[Term, ...]:
@@ -233,6 +228,7 @@ def stems(text: str) -> tuple[str, ...]:
 
 
 _letters = cache(Letters)  # most texts do without
+_stems = lru_cache(maxsize=256)(stems)  # a search asks for those of its terms at each of its steps
 
 
 @lru_cache(maxsize=1 << 15)

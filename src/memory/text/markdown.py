@@ -111,7 +111,6 @@ def _blocks(lines: Sequence[str], first: int) -> Iterator[Block]:
 
     Args:
         first: Number of the first line.
-        first: Number of the first line.
     """
     # The parser does not end a line of fenced code or a comment at a lone \r. \n takes one byte too, so offsets stay.
     text = _LONE.sub("\n", "".join(lines))

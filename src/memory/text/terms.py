@@ -43,8 +43,7 @@ def terms(text: str) -> tuple[Term, ...]:
     A query of only stop words keeps them: a weak search is better than none.
     """
     found = list(dict.fromkeys(_found(text.replace("\0", " "))))
-    kept = [term for term in found if term.text.lower() not in STOP]
-    return tuple(kept or found)
+    return tuple([term for term in found if term.text.lower() not in STOP] or found)
 
 
 def _found(text: str) -> Iterator[Term]:
@@ -93,9 +92,8 @@ def _with_marks(text: str) -> str:
 
 def _unspaced(text: str, *, together: bool) -> Iterator[Term]:
     """The words in it, and the pairs of each run; as one phrase if they must be adjacent."""
-    runs, others = _runs_and_words(text)
-    yield from (Term(other) for other in others)
-    for run in runs:
+    yield from map(Term, _words_between(text))
+    for run in _run().findall(text):
         grams = pairs(run)
         for gram in [" ".join(grams)] if together and grams else grams:
             yield Term(gram, prefix=len(gram) == 1, gram=True)
@@ -233,7 +231,7 @@ def indexed(text: str) -> str:
 
 
 def _grams(mixed: str) -> Iterator[str]:
-    yield from (word for word in re.findall(r"\w+", _run().sub(" ", mixed)))
+    yield from _words_between(mixed)
     for run in _run().findall(mixed):
         yield from (letters := pairs(run))
         if last := [c for c in run if c.isalnum()][-1:]:
@@ -248,9 +246,9 @@ def pairs(run: str) -> list[str]:
     return [a + b for a, b in pairwise(letters)]
 
 
-def _runs_and_words(word: str) -> tuple[list[str], list[str]]:
-    """The runs of scripts without spaces in a word of a query, and the words between them."""
-    return _run().findall(word), re.findall(r"\w+", _run().sub(" ", word))
+def _words_between(mixed: str) -> list[str]:
+    """The words between the runs of scripts without spaces."""
+    return re.findall(r"\w+", _run().sub(" ", mixed))
 
 
 # The characters of FTS5's `unicode61 remove_diacritics 2`: which ones make words, and how they are written there ---

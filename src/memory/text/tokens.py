@@ -95,8 +95,7 @@ def windows(text: str, limit: int) -> tuple[str, ...]:
     Args:
         limit: From 1. With 1, a character of two tokens is a slice of its own.
     """
-    cuts = (0, *_cuts(text, limit), len(text))
-    return tuple(text[start:stop] for start, stop in pairwise(cuts))
+    return tuple(text[start:stop] for start, stop in pairwise((0, *_cuts(text, limit), len(text))))
 
 
 def _cuts(text: str, limit: int) -> Iterator[int]:

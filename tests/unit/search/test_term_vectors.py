@@ -14,8 +14,8 @@ from memory import Config, Draft, Engine
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING as ALL, Term
-from memory.search.term_vectors import TermEmbedder, terms as said, words
-from memory.search.term_vectors.learn import AXES, GROWN, LEAST, due, learn
+from memory.search.term_vectors import LEAST, TermEmbedder, terms as said, words
+from memory.search.term_vectors.learn import AXES, GROWN, due, learn
 from memory.store.sqlite.store import SqliteStore
 from memory.text.terms import terms
 from memory.write.rules import delete_memories

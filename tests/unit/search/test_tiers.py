@@ -17,7 +17,7 @@ from memory.operations.render import data, recall, text
 from memory.schema.answer import Outcome
 from memory.schema.memory import Status
 from memory.schema.query import EVERYTHING, Granularity
-from memory.search.term_vectors.learn import LEAST
+from memory.search.term_vectors import LEAST
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories
 from oracle.ram import RamStore

@@ -12,7 +12,7 @@ from provider import Provider
 from memory import Draft, Engine
 from memory.config.config import Config
 from memory.engine.vectors import LOOK
-from memory.search.term_vectors.learn import LEAST
+from memory.search.term_vectors import LEAST
 from memory.store.sqlite.store import SqliteStore
 from memory.write.backfill import Background
 from oracle.ram import RamStore

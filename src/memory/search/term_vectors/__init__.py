@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
     from memory.store import Learned, Store, TermVector
 
+LEAST = 200
+"""With fewer passages, term vectors are not worth using; docs/ranking.md says what they are worth by size."""
+
 
 # The terms that have vectors: stems of words, of parts of names, of pairs of characters, and adjacent stems ---
 

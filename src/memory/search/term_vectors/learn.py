@@ -7,10 +7,13 @@ from collections import Counter, defaultdict
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from memory.rank.fuse import shrunk
 from memory.schema.errors import NotFound
 from memory.schema.memory import ChunkId, Excerpt
-from memory.search.term_vectors import TermEmbedder, terms, words
+from memory.search.term_vectors import LEAST, TermEmbedder, terms, words
+from memory.search.term_vectors.ridge import Product, Sparse, ridge
 from memory.store import Learned, Store, TermVector
 from memory.text.tokens import passage
 
@@ -18,14 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from memory.schema.space import Vectors
-    from memory.search.term_vectors.ridge import Sparse
-
-LEAST = 200
-"""With fewer passages, term vectors are not worth using; docs/ranking.md says what they are worth by size."""
 
 GROWN = 0.05
 """They are learned again once this share of the passages has come or gone."""
@@ -120,10 +118,6 @@ def learn(
 
 
 def _read(store: Store, generation: int, passages: int, centre: Vectors, going: Callable[[], bool]) -> _Material | None:
-    import numpy as np
-
-    from memory.search.term_vectors.ridge import Sparse
-
     most = max(1, min(MOST_PASSAGES, MOST_BYTES // (4 * len(centre))))
     stride = -(-passages // most)
     ids: defaultdict[str, int] = defaultdict(count().__next__)  # gives a new term the next number
@@ -163,10 +157,6 @@ def _terms_of(excerpt: Excerpt) -> list[str]:
 
 def _solved(material: _Material) -> tuple[float, Vectors, list[TermVector]]:
     """The fit, the basis, and the term vectors."""
-    import numpy as np
-
-    from memory.search.term_vectors.ridge import Product, ridge
-
     height = material.counts.shape[0]
     held = np.zeros(height, bool)
     held[:: max(20, height // HELD)] = True
@@ -183,8 +173,6 @@ def _solved(material: _Material) -> tuple[float, Vectors, list[TermVector]]:
 
 def _kept(material: _Material, trained: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Vectors]:
     """Which terms to keep, and the inverse document frequency of each."""
-    import numpy as np
-
     counts = material.counts
     of = np.bincount(counts.columns[trained], minlength=counts.shape[1])
     pairs = np.array([" " in name for name in material.names])
@@ -197,8 +185,6 @@ def _kept(material: _Material, trained: NDArray[np.bool_]) -> tuple[NDArray[np.b
 
 def _weighed(counts: Sparse, kept: NDArray[np.bool_], weights: Vectors) -> Sparse:
     """Rows of tf-idf, (1 + ln n) · ln(1 + N / df), of length 1; columns are the terms kept."""
-    import numpy as np
-
     inside = kept[counts.columns]
     rows, columns = counts.rows[inside], counts.columns[inside]
     values = (1 + np.log(counts.values[inside])) * weights[columns]
@@ -212,8 +198,6 @@ def _weighed(counts: Sparse, kept: NDArray[np.bool_], weights: Vectors) -> Spars
 
 def _rows(matrix: Sparse, wanted: NDArray[np.bool_]) -> Sparse:
     """Some of the rows, renumbered."""
-    import numpy as np
-
     inside = wanted[matrix.rows]
     numbered = np.cumsum(wanted) - 1
     shape = (int(wanted.sum()), matrix.shape[1])
@@ -235,8 +219,6 @@ def axes(rows: Vectors, most: int) -> Vectors:
     Returns:
         Shape (up to most, dimension), float32; fewer if rows differ along fewer, but at least one.
     """
-    import numpy as np
-
     dimension = rows.shape[1]
     if dimension <= most:
         return np.eye(dimension, dtype=np.float32)
@@ -251,8 +233,6 @@ def orthonormal(rows: Vectors) -> Vectors:
 
     Not LAPACK, which shares even such small work among threads and then waits up to a second for a busy processor.
     """
-    import numpy as np
-
     made = np.zeros(rows.shape, np.float64)
     count = 0
     for row in rows.astype(np.float64):
@@ -270,8 +250,6 @@ def orthonormal(rows: Vectors) -> Vectors:
 
 
 def _term_vectors(names: Sequence[str], vectors: Vectors) -> list[TermVector]:
-    import numpy as np
-
     scales = np.maximum(np.abs(vectors).max(axis=1) / 127, 1e-12)
     codes = np.rint(vectors / scales[:, None]).astype(np.int8)
     return [
@@ -281,8 +259,6 @@ def _term_vectors(names: Sequence[str], vectors: Vectors) -> list[TermVector]:
 
 def _fit(embedder: TermEmbedder, lessons: Sequence[tuple[Excerpt, Vectors]]) -> float:
     """Mean cosine between the vectors of passages and what term vectors predict for them."""
-    import numpy as np
-
     guesses = np.stack([embedder.direction(_terms_of(excerpt))[0] for excerpt, _ in lessons])
     wanted = np.stack([vectors.mean(axis=0) for _, vectors in lessons]) - embedder.centre
     return float(np.mean(cosines(guesses, wanted)))
@@ -290,8 +266,6 @@ def _fit(embedder: TermEmbedder, lessons: Sequence[tuple[Excerpt, Vectors]]) -> 
 
 def cosines(first: Vectors, second: Vectors) -> Vectors:
     """Row by row; 0 if either row is zero."""
-    import numpy as np
-
     lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     products: Vectors = np.einsum("ij,ij->i", first, second) / np.maximum(lengths, 1e-12)
     return products
