@@ -48,8 +48,7 @@ class TomlEdit:
     def install(self, text: str, *, force: bool) -> str:
         from tomlkit.items import InlineTable
 
-        content = _content(text)
-        servers, entry = self._found(content, text)
+        content, servers, entry = self._found(text)
         value = {**entry, **self.server} if entry and ours(entry) else self.server
         if entry == value:
             return text
@@ -86,8 +85,7 @@ class TomlEdit:
         return text
 
     def uninstall(self, text: str, before: str | None) -> str:
-        content = _content(text)
-        servers, entry = self._found(content, text)
+        content, servers, entry = self._found(text)
         if not ours(entry):
             return text
         servers.pop(NAME)
@@ -95,16 +93,17 @@ class TomlEdit:
         return _checked(text, _without(text, (self.key, NAME)), {**rest, self.key: servers}, *[rest] * (not servers))
 
     def standing(self, text: str) -> TomlEdit | None:
-        _, entry = self._found(_content(text), text)
+        _, _, entry = self._found(text)
         return replace(self, server=entry) if entry is not None and ours(entry) else None
 
-    def _found(self, content: dict[str, Any], text: str) -> tuple[dict[str, Json], dict[str, Json] | None]:
-        """The servers, and our entry or another one of the name."""
+    def _found(self, text: str) -> tuple[dict[str, Json], dict[str, Json], dict[str, Json] | None]:
+        """The content, the servers in it, and our entry or another one of the name."""
+        content = _content(text)
         servers = content.get(self.key, {})
         entry = servers.get(NAME) if isinstance(servers, dict) else None
         if not isinstance(servers, dict) or not (entry is None or isinstance(entry, dict)):
             raise Fault(f"{self.key} should be a table of tables", max(text.find(self.key), 0))
-        return servers, entry
+        return content, servers, entry
 
 
 class _Section(NamedTuple):

@@ -223,6 +223,16 @@ class Retrievers:
         """Whether the ranking by keyword has every chunk that holds a term."""
         return self._keywords is not None and len(self._keywords[1]) < self._keywords[0]
 
+    def evidence(self, depth: int) -> tuple[Ranking, bool, Mapping[ChunkId, float], float | None]:
+        """
+        What the gate decides by: the ranking by keyword; whether looking deeper would find more; for its first chunks,
+        the share of the query's weight whose words are adjacent, 0..1; and the fit of the term vectors.
+        """
+        if self.costly():
+            depth = max(depth, self.fusing.candidates)  # enough to be fused too, if it comes to that
+        ranking = self.keywords(depth)
+        return ranking, len(ranking) >= depth, self.proximity(ranking), self.fit
+
     def _best(self, depth: int) -> Ranking:
         """
         The best chunks by BM25.

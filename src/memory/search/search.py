@@ -162,14 +162,11 @@ class _Search:
             case Mode.HYBRID:
                 return self._hybrid(depth, None)
             case Mode.KEYWORD:
-                return self._by_keyword(depth)
+                ranking = self._retrievers.keywords(depth)
+                proximity = self._retrievers.proximity(ranking)
+                return _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, proximity=proximity)
             case Mode.TIERED:
                 return self._tiered(depth)
-
-    def _by_keyword(self, depth: int) -> _Found:
-        ranking = self._retrievers.keywords(depth)
-        proximity = self._retrievers.proximity(ranking)
-        return _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, proximity=proximity)
 
     def _in_time(self, found: _Found) -> _Found:
         """Corrections before what they correct, and newer memories higher, if the query and the settings say so."""
@@ -185,16 +182,11 @@ class _Search:
         return found._replace(ranking=ranking, proximity=proximity, later=later)
 
     def _tiered(self, depth: int) -> _Found:
-        retrievers = self._retrievers
-        if retrievers.costly():
-            depth = max(depth, self._fusing.candidates)  # enough to be fused too, if it comes to that
-        found = self._by_keyword(depth)
-        verdict = judge(
-            retrievers.terms, found.ranking, self._gate_options, proximity=found.proximity, fit=retrievers.fit
-        )
-        if not found.ranking and verdict.tier is not Tier.KEYWORD and retrievers.bare():
+        ranking, more, proximity, fit = self._retrievers.evidence(depth)
+        verdict = judge(self._retrievers.terms, ranking, self._gate_options, proximity=proximity, fit=fit)
+        if not ranking and verdict.tier is not Tier.KEYWORD and self._retrievers.bare():
             verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
-        found = found._replace(verdict=verdict)
+        found = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, more, verdict, proximity)
         if verdict.tier is Tier.DISTILLED:
             if (distilled := self._distilled(depth, verdict)) is not None:
                 return distilled
