@@ -15,8 +15,8 @@ from sessions_made import START, Clock
 
 from memory import Config, Engine
 from memory.operations.research import ResearchMemory, briefing
-from memory.operations.research.briefing import LEAST, Room
-from memory.operations.research.memories import draft
+from memory.operations.research.briefing import LEAST
+from memory.operations.research.rows import draft
 from memory.operations.research.transfer import imported
 from memory.schema.errors import Invalid, StoreBusy
 from memory.schema.kinds import RESEARCH_KINDS, Kind
@@ -131,9 +131,9 @@ def test_a_context_stays_in_its_budget_and_says_what_did_not_fit(memory: Researc
 
 
 @pytest.mark.parametrize("wrong", [{"tokens": LEAST - 1}, {"discoveries": -1}, {"deadends": True}, {"tokens": "many"}])
-def test_a_context_without_room_is_refused(wrong) -> None:
+def test_a_context_without_room_is_refused(memory: ResearchMemory, wrong) -> None:
     with pytest.raises(Invalid):
-        Room(**wrong)
+        memory.build_worker_context(**wrong)
 
 
 def test_the_numbers_of_a_context_are_those_of_its_text(memory: ResearchMemory) -> None:

@@ -54,6 +54,14 @@ def parsed(fields: str) -> tuple[tuple[str, str, str], ...]:
     return tuple(found)
 
 
+_EMPTY: dict[str, Callable[[], object]] = {"number": int, "object": dict, "rows": list, "flag": lambda: True}
+
+
+def blank(fields: str) -> dict[str, Any]:
+    """An answer that has nothing: zero, an empty object or list, true; null for every other shape."""
+    return {name: _EMPTY[shape]() if shape in _EMPTY else None for name, _, shape in parsed(fields)}
+
+
 @cache
 def _readers(fields: str) -> tuple[tuple[str, Callable[[object], Any], Callable[[Any], Any]], ...]:
     """For each field its name, how its attribute is read, and how that becomes a value."""

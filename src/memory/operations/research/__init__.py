@@ -6,9 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, Self
 
 from memory.engine import Engine
-from memory.operations.research import briefing, memories, rows, transfer
-from memory.operations.research.briefing import Room
-from memory.operations.research.memories import LIMIT, THIS
+from memory.operations.research import briefing, rows, transfer
+from memory.operations.research.rows import LIMIT, THIS
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.limits import checked_name
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from memory.operations.research.memories import Here, Which
+    from memory.operations.research.rows import Here, Which
     from memory.operations.research.transfer import Imported
     from memory.schema.answer import Notice
     from memory.schema.draft import Draft, Saved
@@ -108,7 +107,7 @@ class ResearchMemory:
 
     def _draft(self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None) -> Draft:
         named: dict[str, Any] = {"run": self.query_id, "project": self._project, "source": self._source}
-        return memories.draft(memory_type, content, created_by, metadata=metadata, **named)
+        return rows.draft(memory_type, content, created_by, metadata=metadata, **named)
 
     # Finding -------------------------------------------------------------
 
@@ -140,15 +139,15 @@ class ResearchMemory:
         chosen = self.engine.config.search.mode if mode is None else mode
         if chosen not in list(Mode):
             raise Invalid(f"no mode {chosen!r}", hint=f"There are: {', '.join(Mode)}.")
-        scope = memories.scope(self._run(query_id), memory_type)
+        scope = rows.scope(self._run(query_id), memory_type)
         answer = self.engine.search(Query(query, limit, mode=Mode(chosen), scope=scope, compared=True, topup=True))
         bodies = self.engine.runs.bodies([hit.memory for hit in answer.hits])
         return [rows.found(hit, bodies[hit.memory.id]) for hit in answer.hits if hit.memory.id in bodies]
 
     def get_memories_by_type(self, memory_type: str, query_id: Which = THIS, limit: int = MOST) -> list[dict[str, Any]]:
         """All memories of a type, most recently updated first (CAP C24, X36)."""
-        found = memories.latest(self.engine, self._run(query_id), memory_type, limit)
-        return [rows.documented(document.memory, document.body) for document in found]
+        found = rows.latest(self.engine, self._run(query_id), memory_type, limit)
+        return [*map(rows.documented, found)]
 
     def get_discoveries(self, query_id: Which = THIS) -> list[dict[str, Any]]:
         return self.get_memories_by_type(Kind.DISCOVERY, query_id)
@@ -184,7 +183,8 @@ class ResearchMemory:
         Raises:
             Invalid: One of the numbers is not valid.
         """
-        return briefing.briefing(self.engine, self.query_id, Room(agent, discoveries, deadends, tokens)).text
+        limits = {"discoveries": discoveries, "deadends": deadends, "room": tokens}
+        return briefing.briefing(self.engine, self.query_id, agent, **limits).text
 
     def get_embedding(self, text: str) -> list[float]:
         """

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.operations.research.memories import every, latest
+from memory.operations.research.rows import every, latest
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind
 from memory.schema.memory import INSTRUCTIONS
@@ -22,7 +21,7 @@ from memory.text.display import MARK, WIDEST, escape_invisible, fenced
 from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from memory.engine import Engine
     from memory.schema.document import Document
@@ -42,33 +41,8 @@ invisible, and with letters that look like those of the frame.
 """
 
 LEAST = 300  # tokens: the frame, and room for something in it
+ROOM = 4000  # tokens, usually
 AT_ONCE = 100  # discoveries that are read to find those of others
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """
-    What may be in it.
-
-    Attributes:
-        agent: The worker, whose own discoveries are left out: it knows them.
-        discoveries, deadends: How many of the latest, at most; 0 leaves them out.
-        tokens: Maximum size, estimated (`memory.text.tokens`).
-
-    Raises:
-        Invalid: A number is not valid, or there would be no room.
-    """
-
-    agent: str | None = None
-    discoveries: int = 10
-    deadends: int = 5
-    tokens: int = 4000
-
-    def __post_init__(self) -> None:
-        for name, low in (("discoveries", 0), ("deadends", 0), ("tokens", LEAST)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= sys.maxsize:
-                raise Invalid(f"{name} is a whole number from {low}, not {value!r}")
 
 
 class Briefing(NamedTuple):
@@ -86,9 +60,32 @@ class Briefing(NamedTuple):
     omitted: int
 
 
-def briefing(engine: Engine, run: str, room: Room = Room()) -> Briefing:
-    """The latest plan, feedback, discoveries and dead ends of a run, within a token budget."""
-    left = room.tokens - _FRAME
+def check_room(tokens: object, discoveries: object = 0, deadends: object = 0) -> None:
+    """
+    Raises:
+        Invalid: A number is not valid, or there would be no room.
+    """
+    for name, value, low in (("discoveries", discoveries, 0), ("deadends", deadends, 0), ("tokens", tokens, LEAST)):
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= sys.maxsize:
+            raise Invalid(f"{name} is a whole number from {low}, not {value!r}")
+
+
+def briefing(
+    engine: Engine, run: str, agent: str | None = None, *, discoveries: int = 10, deadends: int = 5, room: int = ROOM
+) -> Briefing:
+    """
+    The latest plan, feedback, discoveries and dead ends of a run.
+
+    Args:
+        agent: The worker, whose own discoveries are left out: it knows them.
+        discoveries, deadends: How many of the latest, at most; 0 leaves them out.
+        room: Maximum size in tokens, estimated (`memory.text.tokens`).
+
+    Raises:
+        Invalid: See `check_room`.
+    """
+    check_room(room, discoveries, deadends)
+    left = room - _FRAME
     taken: list[Memory] = []
     blocks: list[str] = []
     for title, kind in ((PLAN, Kind.PLAN), (FEEDBACK, Kind.FEEDBACK)):
@@ -97,25 +94,17 @@ def briefing(engine: Engine, run: str, room: Room = Room()) -> Briefing:
             left -= tokens(text)
             taken.append(document.memory)
             blocks.append(f"{title}\n{text}")
-    found = islice(_of_others(engine, run, room.agent), room.discoveries)
-    discoveries, passed, left = _fitting(found, left)
-    deadends, missed, left = _fitting(islice(every(engine, run, Kind.DEADEND, at_once=AT_ONCE), room.deadends), left)
-    lists = ((DISCOVERIES, discoveries), (DEADENDS, deadends))
+    others = (one for one in every(engine, run, Kind.DISCOVERY, at_once=AT_ONCE) if one.memory.agent_id != agent)
+    learned, passed, left = _fitting(islice(others, discoveries), left)
+    avoided, missed, left = _fitting(islice(every(engine, run, Kind.DEADEND, at_once=AT_ONCE), deadends), left)
+    lists = ((DISCOVERIES, learned), (DEADENDS, avoided))
     if data := fenced("\n\n".join("\n".join([title, *map(_item, some)]) for title, some in lists if some)):
         blocks.append(data.rstrip())
     if passed or missed:
         blocks.append(_omitted(passed, missed))
-    taken += [document.memory for some in (discoveries, deadends) for document in some]
+    taken += [document.memory for some in (learned, avoided) for document in some]
     text = "\n\n".join([BEGIN, *blocks, END]) + "\n\n"
     return Briefing(text, tokens(text), tuple(taken), passed + missed)
-
-
-def _of_others(engine: Engine, run: str, agent: str | None) -> Iterator[Document]:
-    return (
-        document
-        for document in every(engine, run, Kind.DISCOVERY, at_once=AT_ONCE)
-        if document.memory.agent_id != agent
-    )
 
 
 def _fitting(found: Iterable[Document], left: int) -> tuple[list[Document], int, int]:

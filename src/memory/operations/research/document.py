@@ -10,8 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.operations.research.memories import draft
-from memory.operations.research.rows import unix
+from memory.operations.research.rows import draft, unix
 from memory.schema.draft import SHARED, content_hash
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES

@@ -8,8 +8,7 @@ from memory.operations.operation import PAGE, Option, Shown, command, group
 from memory.operations.render import data
 from memory.operations.render.text import first, notice
 from memory.operations.research import rows, text, transfer
-from memory.operations.research.briefing import Room, briefing
-from memory.operations.research.memories import draft, scope
+from memory.operations.research.briefing import ROOM, briefing, check_room
 from memory.operations.research.tools import OPERATIONS
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
@@ -65,7 +64,7 @@ def start(call: Call, a: Given) -> Shown:
     Only the name goes to standard output: RUN=$(memory run start).
     """
     id = call.engine.runs.new()
-    plan = None if a["plan"] is None else draft("plan", a["plan"], a["agent"], run=id, project=call.project)
+    plan = None if a["plan"] is None else rows.draft("plan", a["plan"], a["agent"], run=id, project=call.project)
     saved = None if plan is None else call.engine.save(plan)
     notices = saved.notices if saved else ()
     facts = {"query_id": id, "plan": saved and data.pointer(saved.memory), "notices": data.notices(notices)}
@@ -87,7 +86,7 @@ def list_(call: Call, a: Given) -> Shown:
 def show(call: Call, a: Given) -> Shown:
     """Show a run's findings, latest first. Before them: how much there is by kind, by agent and of tool calls."""
     found = call.engine.runs.run(_named(call, a))
-    recent = call.engine.documents.recent(scope(found.id, a["kind"]), min(a["limit"] + 1, MOST))
+    recent = call.engine.documents.recent(rows.scope(found.id, a["kind"]), min(a["limit"] + 1, MOST))
     memories, more = first(recent, a["limit"])
     facts = rows.numbers(found) | {"memories": [data.whole(memory) for memory in memories]}
     missing = "" if memories else "none of these is in it"
@@ -105,12 +104,12 @@ def context(call: Call, a: Given) -> Shown:
 
     It has the plan, the latest feedback, ten discoveries and five dead ends. What agents brought back is fenced as data.
     """
-    room = Room(agent=a["agent"]) if a["tokens"] is None else Room(agent=a["agent"], tokens=a["tokens"])
+    room = ROOM if a["tokens"] is None else a["tokens"]
+    check_room(room)  # before a database is created
     name = _named(call, a)
-    empty = not call.engine.runs.memories(name, limit=1)
-    found = briefing(call.engine, name, room)
-    notes = ["nothing is kept of this run yet"] if empty else []
-    return Shown(rows.context(name, *found), found.text, notes, ends=False)
+    found = briefing(call.engine, name, a["agent"], room=room)
+    notes = [] if call.engine.runs.memories(name, limit=1) else ["nothing is kept of this run yet"]
+    return Shown(rows.context(name, found), found.text, notes, ends=False)
 
 
 @command("run export [ID]", Option("-o --output FILE", "Write to a file that does not exist yet; otherwise to stdout."))

@@ -1,25 +1,153 @@
-"""Rows of research runs: as a program and a file have them (CAP C5, C10, C41), and as tools and commands show them."""
+"""
+The findings of research runs: as they are given, and as rows, for a program and a file (CAP C5, C10, C41) and for tools and
+commands.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from enum import Enum
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from memory.operations.arguments import record, several
 from memory.operations.render import data
 from memory.operations.render.data import row
-from memory.schema.kinds import RESEARCH_KINDS
+from memory.schema.document import Document
+from memory.schema.draft import Draft, article
+from memory.schema.errors import Invalid
+from memory.schema.kinds import RESEARCH_KINDS, Kind, kind as named_kind
+from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, checked_name, clipped_repr
+from memory.schema.query import MOST, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from memory.engine import Engine
+    from memory.operations.research.briefing import Briefing
     from memory.schema.answer import Hit
-    from memory.schema.document import Document
     from memory.schema.draft import Saved
-    from memory.schema.memory import Memory
+    from memory.schema.memory import Json, Memory
     from memory.store import Run, ToolCall
+
+
+LIMIT = 10
+"""The default number of hits (CAP C28)."""
+
+
+class Here(Enum):
+    """Stands for the run that a `ResearchMemory` is of."""
+
+    RUN = "this run"
+
+
+THIS = Here.RUN
+
+Which: TypeAlias = "str | Literal[Here.RUN] | None"
+"""A run; None means all runs, and is never the default."""
+
+
+def draft(
+    memory_type: str,
+    content: str,
+    created_by: str,
+    *,
+    run: str,
+    metadata: Mapping[str, Json] | None = None,
+    project: str | None = None,
+    source: str | None = None,
+) -> Draft:
+    """
+    What an agent found, as a draft.
+
+    Args:
+        metadata: A `query_id` in it is dropped: the run has it (CAP X35).
+
+    Raises:
+        Invalid: The type is unknown, content or author is missing, or the metadata name another run.
+    """
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise Invalid(f"metadata must be values by name, not {clipped_repr(metadata)}")
+    kind = research_kind(memory_type)
+    check_text("content", content, BODY_LIMIT)
+    if not content.strip():
+        raise Invalid(f"{article(kind)} needs content")
+    said = dict(metadata or {})
+    if (other := said.pop("query_id", run)) != run:
+        raise Invalid(
+            f"metadata.query_id is {clipped_repr(other)}, and the run is {clipped_repr(run)}", hint="Leave it out."
+        )
+    return Draft(
+        kind=kind,
+        body=content,
+        agent_id=checked_name("created_by", created_by),
+        query_id=run,
+        metadata=said,
+        project=project,
+        source=source,
+    )
+
+
+def scope(run: str | None, memory_type: str | None = None) -> Scope:
+    """
+    The findings of a run, of all types or of one.
+
+    Args:
+        run: None takes all runs.
+
+    Raises:
+        Invalid: No such type.
+    """
+    return Scope(kinds=frozenset(_kinds(memory_type)), runs=frozenset(() if run is None else (run,)))
+
+
+def _kinds(memory_type: str | None) -> tuple[Kind, ...]:
+    return tuple(RESEARCH_KINDS) if memory_type is None else (research_kind(memory_type),)
+
+
+def research_kind(name: str) -> Kind:
+    """
+    One of the seven kinds by its name; plurals are accepted.
+
+    Raises:
+        Invalid: There is no kind of this name, or it does not belong to runs.
+    """
+    check_text("the type", name, NAME_LIMIT)
+    if (found := named_kind(name, RESEARCH_KINDS)) in RESEARCH_KINDS:
+        return found
+    raise Invalid(f"a {found} belongs to no research run", hint=f"Of a run there are: {', '.join(RESEARCH_KINDS)}.")
+
+
+def latest(engine: Engine, run: str | None, memory_type: str | None = None, limit: int = MOST) -> list[Document]:
+    """
+    Memories, most recently updated first.
+
+    Args:
+        run: None takes all runs.
+
+    Raises:
+        Invalid: No such type, or the limit is not 1..10,000.
+    """
+    return _read(engine, engine.runs.memories(run, _kinds(memory_type), limit))
+
+
+def every(engine: Engine, run: str, memory_type: str | None = None, *, at_once: int = MOST) -> Iterator[Document]:
+    """All memories of a run, most recently updated first, read in pages."""
+    where = scope(run, memory_type)
+    page = engine.documents.recent(where, at_once)
+    while page:
+        yield from _read(engine, page)
+        page = engine.documents.recent(where, at_once, after=page[-1])
+
+
+def _read(engine: Engine, memories: Sequence[Memory]) -> list[Document]:
+    bodies = engine.runs.bodies(memories)
+    return [Document(memory, bodies[memory.id]) for memory in memories if memory.id in bodies]
+
+
+# Rows --------------------------------------------------------------------
 
 PAGE = 20_000
 """Characters of a content that a tool shows; `memory_details` goes on from there."""
@@ -35,6 +163,21 @@ NUMBERS = (
     "query_id=id total_memories=memories:number memory_counts=kinds:object agent_counts=agents:object "
     "total_tool_calls=calls:number failed_tool_calls=failed_calls:number"
 )
+_DOCUMENTED = (
+    "id=memory.id:number uid=memory.uid query_id=memory.query_id:text? memory_type=memory.kind type=memory.kind "
+    "content=body created_by=memory.agent_id:text? created_at=memory.updated_at:number metadata=memory.metadata:object "
+    "flags=memory.flags:texts"
+)
+_SAID = (
+    "id=memory.uid memory_id=memory.id:number query_id=memory.query_id:text? type=memory.kind "
+    "agent=memory.agent_id:text? content=body size=memory.body_size:number metadata=memory.metadata:object "
+    "created_at=memory.updated_at flags=memory.flags:texts"
+)
+_EXPORTED = (
+    "id=memory.id:number query_id=memory.query_id memory_type=memory.kind content=body created_by=memory.agent_id "
+    "created_at=memory.updated_at:number metadata=memory.metadata:object"
+)
+"""A memory of an export, in the order of its fields."""
 
 
 def unix(moment: datetime) -> int:
@@ -42,18 +185,17 @@ def unix(moment: datetime) -> int:
     return int(moment.timestamp())
 
 
-def documented(memory: Memory, body: str) -> dict[str, Any]:
+def documented(found: Document) -> dict[str, Any]:
     """
     A memory as it is documented (CAP C5), and more.
 
     `created_at` is the time of its last change (CAP C21); the metadata name the run, as the column does (CAP X35).
     """
-    return {
-        **row(memory, "id:number uid query_id:text? memory_type=kind type=kind"),
-        "content": body,
-        **row(memory, "created_by=agent_id:text? created_at=updated_at:number metadata:object flags:texts"),
-        "metadata": {"query_id": memory.query_id, **memory.metadata},
-    }
+    return row(found, _DOCUMENTED) | {"metadata": _metadata(found.memory)}
+
+
+def _metadata(memory: Memory) -> dict[str, Json]:
+    return {"query_id": memory.query_id, **memory.metadata}
 
 
 def found(hit: Hit, body: str) -> dict[str, Any]:
@@ -66,7 +208,7 @@ def found(hit: Hit, body: str) -> dict[str, Any]:
     """
     distance = inf if hit.similarity is None else round(1 - hit.similarity, 6)
     numbers = row(hit, "relevance:real6 similarity:real6 distance=similarity:real6 topup:filled")
-    return documented(hit.memory, body) | numbers | {"distance": distance}
+    return documented(Document(hit.memory, body)) | numbers | {"distance": distance}
 
 
 def call(id: int, made: ToolCall) -> dict[str, Any]:
@@ -81,28 +223,18 @@ def statistics(run: Run | None, query_id: str) -> dict[str, Any]:
     Args:
         run: None if nothing is.
     """
-    counts = dict.fromkeys(map(str, RESEARCH_KINDS), 0)
-    if run is None:
-        nothing = dict.fromkeys((name for name, _, _ in data.parsed(NUMBERS)), 0)
-        times = {"earliest_created": None, "latest_created": None}
-        return nothing | {"query_id": query_id, "memory_counts": counts, "agent_counts": {}} | times
-    times = row(run, "earliest_created=earliest:number latest_created=latest:number")
-    return row(run, NUMBERS) | {"query_id": query_id, "memory_counts": counts | dict(run.kinds)} | times
+    fields = f"{NUMBERS} earliest_created=earliest:number? latest_created=latest:number?"
+    found = data.blank(fields) | {"query_id": query_id} if run is None else row(run, fields)
+    return found | {"memory_counts": dict.fromkeys(map(str, RESEARCH_KINDS), 0) | found["memory_counts"]}
 
 
-def said(memory: Memory, body: str) -> dict[str, Any]:
+def said(found: Document) -> dict[str, Any]:
     """
     A memory as tools show it (CAP C5); `id` is its uid, `memory_id` its number (CAP X2).
 
     Of the content there is no more than a page; `size` says how many characters it has.
     """
-    return {
-        **row(memory, "id=uid memory_id=id:number query_id:text? type=kind agent=agent_id:text?"),
-        "content": body[:PAGE],
-        "size": len(body),
-        "metadata": {"query_id": memory.query_id, **memory.metadata},
-        **row(memory, "created_at=updated_at flags:texts"),
-    }
+    return row(found, _SAID) | {"content": found.body[:PAGE], "metadata": _metadata(found.memory)}
 
 
 def kept(result: Saved) -> dict[str, Any]:
@@ -115,7 +247,7 @@ def kept(result: Saved) -> dict[str, Any]:
 
 
 def listed(run: str, found: Iterable[Document], *, more: bool) -> dict[str, Any]:
-    return {"query_id": run, "memories": [said(one.memory, one.body) for one in found], "more": more, "notices": []}
+    return {"query_id": run, "memories": [said(one) for one in found], "more": more, "notices": []}
 
 
 def numbers(found: Run) -> dict[str, Any]:
@@ -123,25 +255,28 @@ def numbers(found: Run) -> dict[str, Any]:
     return row(found, f"{NUMBERS} earliest_created=earliest latest_created=latest")
 
 
-def context(id: str, text: str, tokens: int, memories: Sequence[Memory], omitted: int) -> dict[str, Any]:
+def context(id: str, found: Briefing) -> dict[str, Any]:
     """What a worker should know of a run."""
-    pointers = [data.pointer(memory) for memory in memories]
-    return {"query_id": id, "context": text, "tokens": tokens, "memories": pointers, "omitted": omitted}
-
-
-EXPORTED = ("id", "query_id", "memory_type", "content", "created_by", "created_at", "metadata")
-"""Fields of a memory in an export, in their order."""
+    pointers = [data.pointer(memory) for memory in found.memories]
+    return {
+        "query_id": id,
+        **row(found, "context=text tokens:number"),
+        "memories": pointers,
+        "omitted": found.omitted,
+    }
 
 
 def export(
     query_id: str, documents: Iterable[Document], calls: Iterable[tuple[int, ToolCall]], moment: datetime
 ) -> dict[str, Any]:
     """The documented file (CAP C41): metadata as text, times in seconds."""
-    memories = []
-    for document in documents:
-        values = documented(document.memory, document.body)
-        values["metadata"] = json.dumps(values["metadata"], ensure_ascii=False)
-        values["created_by"] = values["created_by"] or ""
-        memories.append({name: values[name] for name in EXPORTED})
+    memories = [
+        row(one, _EXPORTED)
+        | {
+            "created_by": one.memory.agent_id or "",
+            "metadata": json.dumps(_metadata(one.memory), ensure_ascii=False),
+        }
+        for one in documents
+    ]
     made = [call(id, one) for id, one in calls]
     return {"export_timestamp": unix(moment), "query_id": query_id, "memories": memories, "tool_calls": made}

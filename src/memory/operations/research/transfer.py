@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from memory.config.files import BULK_BYTES, contents, write_file
 from memory.operations.research import rows
 from memory.operations.research.document import document, said
-from memory.operations.research.memories import every
+from memory.operations.research.rows import every
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.kinds import BY_AUTHOR, RULES
 from memory.schema.limits import printable

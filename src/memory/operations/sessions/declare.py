@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
 from memory.operations.arguments import Parameter, record
 from memory.operations.operation import Operation, Result, told
-from memory.operations.render.data import parsed
+from memory.operations.render import data
 from memory.operations.render.recall import for_agents
 from memory.operations.sessions.errors import ValidationError, documented
 from memory.operations.sessions.text import answer
@@ -17,7 +17,7 @@ from memory.schema.kinds import Kind
 from memory.text.display import INTRODUCTION, escape_invisible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from memory.engine import Engine
@@ -115,27 +115,13 @@ class Session:
             folder: Where documents may be written; None takes the setting `documents`.
             raises: Raise a `memory.operations.sessions.errors.SessionError` instead of answering an error.
         """
-        self._engine, self._raises = engine, raises
+        self.engine, self.raises = engine, raises
         self.source, self.project, self.folder = source, project, folder
-
-    @property
-    def engine(self) -> Engine:
-        """What it stands on."""
-        return self._engine
-
-    @property
-    def raises(self) -> bool:
-        """Whether errors are raised."""
-        return self._raises
-
-
-_EMPTY: Mapping[str, Callable[[], object]] = {"number": int, "object": dict, "rows": list, "flag": lambda: True}
 
 
 def _blank(fields: str, granularity: str) -> Envelope:
-    blank = {name: _EMPTY[shape]() if shape in _EMPTY else None for name, _, shape in parsed(fields)}
     sizes = {"granularity": granularity} if granularity else {}
-    return {"success": True, **blank, **sizes, "message": None, "error": None}
+    return {"success": True, **data.blank(fields), **sizes, "message": None, "error": None}
 
 
 # Tools -------------------------------------------------------------------
