@@ -1,4 +1,4 @@
-"""What every store promises of usage: what was embedded, which circuits are open, and what was searched."""
+"""What every store promises of usage: what was embedded, and which circuits are open."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from datetime import timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from entries import BEYOND, START, at, request, search, within
+from entries import BEYOND, START, at, request, within
 
 from memory.schema.errors import Invalid
 from memory.schema.usage import Budget, OpenCircuit
-from memory.store import SEARCHES
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -19,7 +18,9 @@ if TYPE_CHECKING:
 DAY = 24 * 3600
 
 
-class Calls:
+class UsageSuite:
+    """The part `usage`."""
+
     def test_a_request_is_reserved_before_it_is_made_and_recorded_after(self, store: Store) -> None:
         call = request(1, calls=1, texts=3, tokens=30, bytes_out=120, cost=0.5)
 
@@ -173,48 +174,3 @@ class Calls:
             )
 
         assert len([id for id in ids if id is not None]) == len(store.usage.lines()) == 15
-
-
-class Searches:
-    def test_a_search_is_remembered_as_it_was(self, store: Store) -> None:
-        assert list(store.usage.searches()) == []
-        first = search(0.000001, seconds=0.1 + 0.2, filters=("projects", "since"))
-        second = search(1, type="search_fine_report+note", tier="hybrid", seconds=0.0, limit=10_000, results=0)
-
-        for one in (first, second):
-            store.usage.searched(one)
-
-        assert list(store.usage.searches()) == [first, second]
-
-    def test_searches_come_oldest_first(self, store: Store) -> None:
-        for moment in (5, 2, 9):
-            store.usage.searched(search(moment))
-
-        assert [one.moment for one in store.usage.searches()] == [at(2), at(5), at(9)]
-        assert [one.moment for one in store.usage.searches(at(5))] == [at(5), at(9)]
-        assert list(store.usage.searches(at(9.000001))) == []
-
-    def test_old_searches_go(self, store: Store) -> None:
-        for number in range(SEARCHES + 3000):
-            store.usage.searched(search(number))
-            if number in (SEARCHES + 99, SEARCHES + 2999):
-                found = [one.moment for one in store.usage.searches()]
-                assert SEARCHES // 4 < len(found) <= SEARCHES
-                assert found == [at(earlier) for earlier in range(number + 1)][-len(found) :]
-
-    def test_searches_are_nothing_to_mend(self, store: Store) -> None:
-        store.usage.searched(search())
-        store.repair()
-
-        assert list(store.check()) == []
-        assert list(store.usage.searches()) == [search()]
-
-    def test_searches_are_remembered_from_any_thread(self, store: Store) -> None:
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda number: store.usage.searched(search(number)), range(400)))
-
-        assert list(store.usage.searches()) == [search(number) for number in range(400)]
-
-
-class UsageSuite(Calls, Searches):
-    """The part `usage`."""

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 class RamStore:
     """The store in dictionaries. See `memory.store.Store`."""
 
+    path = ""
+
     def __init__(self) -> None:
         self.data = Data()
         self.transaction = self.data.change

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import Invalid
 from memory.schema.usage import Call
-from memory.store import LINES, SEARCHES
+from memory.store import LINES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.schema.answer import Searched
     from memory.schema.usage import Budget, OpenCircuit
 
 
@@ -24,7 +23,6 @@ class RamUsage:
     def __init__(self) -> None:
         self._calls: list[Call] = []  # the call with id n is the n-th
         self._circuits: dict[str, OpenCircuit | None] = {}
-        self._searches: list[Searched] = []
         self._lock = threading.RLock()
 
     def reserve_call(self, call: Call, budget: Budget | None = None) -> int | None:
@@ -79,15 +77,6 @@ class RamUsage:
     def set_circuit(self, host: str, circuit: OpenCircuit | None) -> None:
         with self._lock:
             self._circuits |= {host: circuit}
-
-    def searched(self, one: Searched) -> None:
-        with self._lock:
-            self._searches.append(one)
-
-    def searches(self, since: datetime | None = None) -> Sequence[Searched]:
-        with self._lock:
-            found = [one for one in self._searches if since is None or one.moment >= since]
-        return sorted(found, key=lambda one: one.moment)[-SEARCHES:]
 
 
 def _day(call: Call) -> datetime:

@@ -98,7 +98,7 @@ class Engine:
         # Made here is what every search needs; what saves or embeds is made by its part at first use.
         self.store, self.config, self.now = store, config, now
         settings = config.search
-        self.searches = SearchLog(store, now, settings.slow_seconds)
+        self.searches = SearchLog(store.path, now, settings.slow_seconds)
         self.vectors = Vectors(store, config, now, embedder=embedder, key=key, lasting=lasting)
         self.documents = Documents(store, config, now, vectors=self.vectors, searches=self.searches)
         self.sessions = Sessions(store)

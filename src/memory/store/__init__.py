@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = [
     "LINES",
     "RESOLVED",
-    "SEARCHES",
     "UID_PREFIX",
     "WEIGHTS",
     "Attached",
@@ -70,9 +69,6 @@ __all__ = [
 
 LINES = 10_000
 """How many lines of the usage log are read at most."""
-
-SEARCHES = 10_000
-"""How many searches are remembered at most."""
 
 UNSEEN = "whether the keyword index is what it should be cannot be found out where nothing may be written"
 """What `Store.check` says of a file that may only be read; it is no fault."""
@@ -115,7 +111,12 @@ class Store(Protocol):
 
     Raises:
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+
+    Attributes:
+        path: Its file, which others may stand beside; empty if it has none.
     """
+
+    path: str
 
     @property
     def memories(self) -> Memories:
@@ -155,7 +156,7 @@ class Store(Protocol):
 
     @property
     def usage(self) -> Usage:
-        """What was embedded and searched."""
+        """What was embedded."""
 
     def transaction(self) -> AbstractContextManager[object]:
         """

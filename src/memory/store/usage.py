@@ -1,4 +1,4 @@
-"""What was embedded, which hosts are left alone, and what searches there were: a part of every store."""
+"""What was embedded, and which hosts are left alone: a part of every store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from memory.schema.answer import Searched
     from memory.schema.usage import Budget, Call, OpenCircuit
 
 
@@ -53,7 +52,7 @@ class UsageLog(Protocol):
 
 class Usage(UsageLog, Protocol):
     """
-    The same as `memory ledger` shows it, and what was searched.
+    The same, and as `memory ledger` shows it.
 
     Raises:
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
@@ -68,9 +67,3 @@ class Usage(UsageLog, Protocol):
                 in the order of these names. `moment` is the day's beginning, `error` says how many failed
                 ("3 failed"), `id` is 0.
         """
-
-    def searched(self, one: Searched) -> None:
-        """Remember a search. It waits for nobody, and a power cut may take it back."""
-
-    def searches(self, since: datetime | None = None) -> Sequence[Searched]:
-        """Those of this moment or later, oldest first: the latest `SEARCHES` at most, and not fewer than some thousands."""

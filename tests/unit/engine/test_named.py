@@ -14,6 +14,7 @@ from sessions_made import Compass, session_memory
 
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine.adapter import EmbeddingProvider, SentenceTransformerProvider, set_embedding_provider
+from memory.engine.maintenance import entered_searches
 from memory.operations.graph import ContextSearch, EntityGraph, SQLiteVectorStore, VectorContextSearch, VectorStore
 from memory.operations.sessions import SearchStats, log_timing, search_stats
 from memory.schema.errors import DimensionMismatch, Invalid, NotFound, Refused
@@ -261,7 +262,7 @@ def test_a52_a53_a_search_of_ones_own_is_counted_without_what_it_was_about(tmp_p
     stats.record_query("search_fine_report", 2.5, 1)
 
     found = memory.get_search_statistics()
-    (one, _) = memory.engine.store.usage.searches()
+    (one, _) = entered_searches(memory.engine.store.path, None)
     memory.engine.close()
     assert (found["total_queries"], found["p95_time"], found["slow_query_rate"]) == (2, 2.5, 0.5)
     assert found["by_type"]["search_fine_report"]["mean_results"] == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from fractions import Fraction
 from itertools import pairwise
@@ -16,14 +17,15 @@ from hypothesis import given, strategies as st
 
 from memory import Config, Draft, Engine
 from memory.config.config import EmbeddingSettings, SearchSettings
+from memory.engine import maintenance
 from memory.engine.statistics import EDGES, bins, percentile, statistics
 from memory.operations.render import care_text, text
 from memory.schema.answer import Tier
 from memory.schema.errors import StoreError
 from memory.schema.kinds import Kind
 from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Query, Scope
-from memory.store.sqlite import usage
 from memory.store.sqlite.store import SqliteStore
+from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,7 +133,7 @@ def test_every_search_is_remembered(engine):
     engine.search(Query("zebra", granularity=Granularity.FINE, scope=Scope(projects=frozenset({"shop"}))))
     engine.context("postgres")
 
-    found = engine.store.usage.searches()
+    found = maintenance.entered_searches(engine.store.path, None)
     assert [(one.type, one.tier, one.limit, one.results, one.filters) for one in found[:2]] == [
         ("search_coarse_all", "keyword", 5, 1, ()),
         ("search_fine_all", "keyword", 5, 0, ("projects",)),
@@ -145,7 +147,7 @@ def test_days_are_those_of_utc_and_today_counts(tmp_path, engine):
     now = at(36 * 3600 + 5)
     with Engine(SqliteStore(tmp_path / "memory.db"), engine.config, now=lambda: now) as late:
         for seconds in (-1, 3600, 24 * 3600 - 1, 24 * 3600, 36 * 3600):
-            late.store.usage.searched(search(seconds))
+            maintenance.enter_search(late.store.path, search(seconds))
 
         counted = [late.search_statistics(days).searches for days in (1, 2, 3, 10**9, None)]
 
@@ -185,7 +187,7 @@ def test_a_search_that_cannot_be_remembered_is_answered(engine, tmp_path, caplog
 
 
 def test_the_file_is_its_owners(tmp_path):
-    usage.enter_search(str(tmp_path / "memory.db"), search())
+    maintenance.enter_search(str(tmp_path / "memory.db"), search())
 
     assert stat.S_IMODE((tmp_path / "memory.db-searches").stat().st_mode) == 0o600
 
@@ -195,18 +197,64 @@ def test_nothing_is_written_into_the_database(tmp_path):
     with closing(SqliteStore(path)) as store:
         store.counts()
     before = path.read_bytes()
-    with closing(SqliteStore(path)) as store:
-        store.usage.searched(search())
+    maintenance.enter_search(str(path), search())
 
     assert path.read_bytes() == before
 
 
+def test_a_search_is_remembered_as_it_was(tmp_path):
+    database = str(tmp_path / "memory.db")
+    assert maintenance.entered_searches(database, None) == []
+    first = search(0.000001, seconds=0.1 + 0.2, filters=("projects", "since"))
+    second = search(1, type="search_fine_report+note", tier="hybrid", seconds=0.0, limit=10_000, results=0)
+
+    for one in (first, second):
+        maintenance.enter_search(database, one)
+
+    assert maintenance.entered_searches(database, None) == [first, second]
+
+
+def test_searches_come_oldest_first(tmp_path):
+    database = str(tmp_path / "memory.db")
+    for moment in (5, 2, 9):
+        maintenance.enter_search(database, search(moment))
+
+    assert maintenance.entered_searches(database, None) == [search(2), search(5), search(9)]
+    assert maintenance.entered_searches(database, at(5)) == [search(5), search(9)]
+    assert maintenance.entered_searches(database, at(9.000001)) == []
+
+
+def test_old_searches_go(tmp_path):
+    database, most = str(tmp_path / "memory.db"), maintenance.SEARCHES
+    for number in range(most + 3000):
+        maintenance.enter_search(database, search(number))
+        if number in (most + 99, most + 2999):
+            found = [one.moment for one in maintenance.entered_searches(database, None)]
+            assert most // 4 < len(found) <= most
+            assert found == [at(earlier) for earlier in range(number + 1)][-len(found) :]
+
+
+def test_searches_are_remembered_from_any_thread(tmp_path):
+    database = str(tmp_path / "memory.db")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: maintenance.enter_search(database, search(number)), range(400)))
+
+    assert maintenance.entered_searches(database, None) == [search(number) for number in range(400)]
+
+
+def test_a_store_without_a_file_counts_no_searches():
+    with Engine(RamStore(), Config(embedding=EmbeddingSettings(provider="none")), lasting=False) as engine:
+        engine.search("postgres")
+
+        assert engine.search_statistics().searches == 0
+
+
 def test_the_file_has_two_halves_and_no_more(tmp_path, monkeypatch):
-    monkeypatch.setattr(usage, "HALF", 1000)
+    monkeypatch.setattr(maintenance, "HALF", 1000)
     database = str(tmp_path / "memory.db")
     for number in range(200):
-        usage.enter_search(database, search(number))
-        found = [one.moment for one in usage.entered_searches(database, None)]
+        maintenance.enter_search(database, search(number))
+        found = [one.moment for one in maintenance.entered_searches(database, None)]
         assert found == [at(earlier) for earlier in range(number + 1)][-len(found) :]
         assert len(found) > min(number, 10)
 
@@ -217,19 +265,19 @@ def test_the_file_has_two_halves_and_no_more(tmp_path, monkeypatch):
 
 def test_a_half_that_another_process_moved_is_not_moved_again(tmp_path, monkeypatch):
     database, path = str(tmp_path / "memory.db"), tmp_path / "memory.db-searches"
-    usage.enter_search(database, search(1))
-    real = usage.os.fstat
+    maintenance.enter_search(database, search(1))
+    real = maintenance.os.fstat
 
     def moved(file):
         path.rename(f"{path}-old")
         path.write_bytes(b"")
         return real(file)
 
-    monkeypatch.setattr(usage, "HALF", 1)
-    monkeypatch.setattr(usage.os, "fstat", moved)
-    usage.enter_search(database, search(2))
+    monkeypatch.setattr(maintenance, "HALF", 1)
+    monkeypatch.setattr(maintenance.os, "fstat", moved)
+    maintenance.enter_search(database, search(2))
 
-    assert list(usage.entered_searches(database, None)) == [search(1), search(2)]
+    assert list(maintenance.entered_searches(database, None)) == [search(1), search(2)]
 
 
 @pytest.mark.parametrize(
@@ -249,12 +297,12 @@ def test_a_half_that_another_process_moved_is_not_moved_again(tmp_path, monkeypa
 )
 def test_a_line_that_was_cut_short_is_left_out(tmp_path, line):
     database, path = str(tmp_path / "memory.db"), tmp_path / "memory.db-searches"
-    usage.enter_search(database, search(1))
+    maintenance.enter_search(database, search(1))
     with path.open("ab") as file:
         file.write(line.encode("latin-1") + b"\n")
-    usage.enter_search(database, search(2))
+    maintenance.enter_search(database, search(2))
 
-    assert list(usage.entered_searches(database, None)) == [search(1), search(2)]
+    assert list(maintenance.entered_searches(database, None)) == [search(1), search(2)]
 
 
 # Showing ----------------------------------------------------------------------
