@@ -152,6 +152,17 @@ def everything(store: Store) -> list[Memory]:
     return sorted(store.memories.by_id(store.ids(MemoryId(0), 100_000)).values(), key=lambda memory: memory.id)
 
 
+ANEW = unit(0, 0, 1).tobytes()
+"""A fingerprint that no test gives otherwise."""
+
+
+def emptied(store: Store, generation: int) -> None:
+    """Take the vectors of a generation away, as when its model has become another one."""
+    store.generations.mark(generation, unit(0, 1).tobytes())
+    [former] = [one.fingerprint for one in store.generations.every() if one.id == generation]
+    store.generations.mark(generation, ANEW, instead_of=former)
+
+
 def outline(store: Store, id: MemoryId) -> Sequence[tuple[ChunkId, Chunk]]:
     """The chunks of a memory in order."""
     return store.memories.outlines([id]).get(id, [])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from entries import (
+    ANEW,
     BEYOND,
     OTHER,
     SPACE,
@@ -15,6 +16,7 @@ from entries import (
     at,
     directions,
     embedded,
+    emptied,
     found,
     heads,
     kept,
@@ -177,48 +179,49 @@ class GenerationsSuite:
 
         store.generations.mark(generation, unit(1, 2).tobytes())
         store.generations.mark(generation, unit(3).tobytes())
+        store.generations.mark(generation, unit(3).tobytes(), instead_of=unit(2).tobytes())
 
         assert [one.fingerprint for one in store.generations.every()] == [unit(1, 2).tobytes(), b""]
 
-    def test_clearing_takes_all_vectors_away_and_the_fingerprint(self, store: Store) -> None:
+    def test_another_fingerprint_takes_all_vectors_away(self, store: Store) -> None:
         ids = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(0, 1)])))
         building = store.generations.begin(OTHER, START).id
         for generation in (1, building):
             store.vectors.set_vectors(building, directions(1), [Window(heads(store, ids[0])[0], 0, 0)])
             store.generations.mark(generation, unit(1).tobytes())
 
-        store.vectors.clear(building)
+        emptied(store, building)
 
         assert (store.generations.size(building).chunks, store.generations.size(1).chunks, store.queue.queued()) == (
             0,
             2,
             0,
         )
-        assert [one.fingerprint for one in store.generations.every()] == [unit(1).tobytes(), b""]
+        assert [one.fingerprint for one in store.generations.every()] == [unit(1).tobytes(), ANEW]
         assert store.vectors.centre(building)[1] == 0
         assert not store.vectors.centre(building)[0].any()
 
-    def test_clearing_the_active_generation_queues_all_chunks(self, store: Store) -> None:
+    def test_another_fingerprint_of_the_active_generation_queues_all_chunks(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])), note("b"))
         waits = waiting(store, 1)[0].id
         store.queue.failed([waits], "down", at(1))
         for _ in range(3):
             assert len(store.vectors.by_vector(1, unit(1), ACTIVE, 9)) == 1
 
-        store.vectors.clear(1)
+        emptied(store, 1)
 
         assert store.vectors.by_vector(1, unit(1), ACTIVE, 9) == ()
         assert (store.queue.queued(), store.counts().failed) == (2, 1)
         assert [generation.state for generation in store.generations.every()] == [State.ACTIVE]
         assert list(store.check()) == []
 
-    def test_clearing_some_chunks_queues_these_and_leaves_the_others(self, store: Store) -> None:
+    def test_taking_vectors_of_some_chunks_queues_these_and_leaves_the_others(self, store: Store) -> None:
         ids = kept(store, note("a", embedded=embedded([unit(1)])), note("b", embedded=embedded([unit(0, 1)])))
         store.generations.mark(1, unit(1).tobytes())
         first, second = (heads(store, id)[0] for id in ids)
 
-        store.vectors.clear(1, [first, ChunkId(999)])
-        store.vectors.clear(1, [])
+        assert store.vectors.set_vectors(1, None, [Window(first, 0, 0), Window(ChunkId(999), 0, 0)]) == 0
+        assert store.vectors.set_vectors(1, None, []) == 0
 
         assert [scored.chunk for scored in store.vectors.by_vector(1, unit(1), ACTIVE, 9)] == [second]
         assert [one.id for one in waiting(store, 9)] == [first]
@@ -244,22 +247,25 @@ class GenerationsSuite:
         assert store.generations.begin(SPACE, START).id == 1
         assert queued(store, write(store, note("a", embedded=embedded([unit(1)])))) == 0
 
-    def test_the_active_generation_is_not_dropped(self, store: Store) -> None:
-        kept(store, note("a", embedded=embedded([unit(1)])))
-
-        store.generations.drop(1)
-
-        assert store.generations.size(1).chunks == 1
-
-    def test_dropping_takes_the_vectors_along(self, store: Store) -> None:
+    def test_one_begun_alone_drops_the_retired_of_other_spaces_with_their_vectors(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
         store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1)
+        store.generations.activate(store.generations.begin(THIRD, START).id, instead_of=2)
 
-        store.generations.drop(1)
-        store.generations.drop(1)
+        assert store.generations.begin(OTHER, START, alone=True).id == 2
 
-        assert [generation.id for generation in store.generations.every()] == [2]
+        assert [(one.id, one.state) for one in store.generations.every()] == [(2, State.BUILDING), (3, State.ACTIVE)]
         assert store.generations.size(1).chunks == 0
+        with pytest.raises(NotFound):
+            store.vectors.centre(1)
+
+    def test_one_begun_alone_leaves_the_active_one(self, store: Store) -> None:
+        kept(store, note("a", embedded=embedded([unit(1)])))
+
+        for space in (OTHER, SPACE):
+            store.generations.begin(space, START, alone=True)
+
+            assert store.generations.size(1).chunks == 1
 
     @pytest.mark.parametrize("gone", [0, 7, BEYOND])
     def test_a_generation_that_is_gone_is_said_to_be(self, store: Store, gone: int) -> None:
@@ -267,10 +273,10 @@ class GenerationsSuite:
 
         assert store.generations.size(gone).chunks == 0
         assert store.vectors.set_vectors(gone, directions(1), [Window(chunk, 0, 0)]) == 0
-        store.generations.drop(gone)
+        assert store.vectors.set_vectors(gone, None, [Window(chunk, 0, 0)]) == 0
         store.generations.mark(gone, unit(1).tobytes())
+        store.generations.mark(gone, unit(1).tobytes(), instead_of=unit(2).tobytes())
         for ask in (
-            lambda: store.vectors.clear(gone),
             lambda: store.vectors.pending(gone, ChunkId(0), 1),
             lambda: store.vectors.by_vector(gone, unit(1), ACTIVE, 1),
             lambda: store.vectors.cosines(gone, unit(1), unit(1), [chunk]),

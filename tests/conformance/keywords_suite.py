@@ -102,7 +102,7 @@ class Finding:
             terms = store.keywords.weigh(words(*texts[:count]))
             [scored] = store.keywords.by_keyword(terms, ACTIVE, 5)
             assert (scored.memory, scored.matched) == (id, (1 << count) - 1)
-            assert store.keywords.keyword_scores(terms, [scored.chunk]) == (scored,)
+            assert store.keywords.by_keyword(terms, ACTIVE, 5, ids=[scored.chunk]) == (scored,)
 
     def test_the_words_of_a_phrase_must_stand_together_in_one_column(self, store: Store) -> None:
         together, *_ = kept(
@@ -142,16 +142,19 @@ class Finding:
 
         assert store.keywords.weigh([]) == ()
         assert store.keywords.by_keyword([], ACTIVE, 5) == ()
-        assert store.keywords.keyword_scores([], heads(store, id)) == ()
-        assert store.keywords.keyword_scores(words("a"), []) == ()
+        assert store.keywords.by_keyword([], ACTIVE, 5, ids=heads(store, id)) == ()
+        assert store.keywords.by_keyword(words("a"), ACTIVE, 5, ids=[]) == ()
 
-    def test_keyword_scores_are_those_of_the_ranking(self, store: Store) -> None:
+    def test_scores_of_some_chunks_are_those_of_the_ranking(self, store: Store) -> None:
         varied(store)
         terms = store.keywords.weigh(words("word", "13", "9", "none"))
         ranking = store.keywords.by_keyword(terms, EVERYTHING, 100)
         wanted = [scored.chunk for scored in ranking[::3]]
 
-        assert store.keywords.keyword_scores(terms, [*wanted, ChunkId(999), ChunkId(BEYOND)]) == ranking[::3]
+        assert (
+            store.keywords.by_keyword(terms, EVERYTHING, 100, ids=[*wanted, ChunkId(999), ChunkId(BEYOND)])
+            == ranking[::3]
+        )
 
     def test_scripts_without_spaces_are_found_by_their_pairs(self, store: Store) -> None:
         id, glued = kept(store, note("数据库密码在哪里"), note("Python入門"))
@@ -179,7 +182,7 @@ class Finding:
         ranking = store.keywords.by_keyword(terms, ACTIVE, 10)
 
         assert {scored.memory: scored.matched for scored in ranking} == dict(zip(ids, held.values(), strict=True))
-        assert store.keywords.keyword_scores(terms, [scored.chunk for scored in ranking]) == ranking
+        assert store.keywords.by_keyword(terms, ACTIVE, 10, ids=[scored.chunk for scored in ranking]) == ranking
 
     def test_what_holds_both_forms_comes_first(self, store: Store) -> None:
         _, both, _ = kept(store, note("redfox here now"), note("redfox, red fox"), note("not the red fox"))

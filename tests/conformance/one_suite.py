@@ -12,6 +12,7 @@ from entries import (
     at,
     directions,
     embedded,
+    emptied,
     heads,
     kept,
     note,
@@ -293,7 +294,7 @@ class KeywordOnly:
         store.vectors.set_vectors(second.id, directions(1), [Window(heads(store, MemoryId(2))[0], 0, 0)])
         store.generations.activate(second.id, instead_of=first.id)
         assert store.queue.queued() == 0
-        store.vectors.clear(second.id)
+        emptied(store, second.id)
 
         assert [one.what for one in waiting(store, 10)] == ["usual"]
 

@@ -106,8 +106,8 @@ class Linking:
         store.memories.set_links([linked._replace(title="another"), second._replace(id=MemoryId(99))])
 
         assert store.memories.by_id([first.id, second.id]) == {first.id: linked, second.id: second}
-        assert list(store.memories.superseded(by=[second.id, MemoryId(99)])) == [linked]
-        assert list(store.memories.superseded(by=[first.id])) == []
+        assert store.memories.by_id([second.id, MemoryId(99)], former=True) == {first.id: linked, second.id: second}
+        assert store.memories.by_id([first.id], former=True) == {first.id: linked}
 
     def test_what_pointed_to_one_that_is_deleted_points_to_nothing(self, store: Store) -> None:
         first, second = inserted(store, 1, 2)

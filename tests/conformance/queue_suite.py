@@ -14,6 +14,7 @@ from entries import (
     at,
     directions,
     embedded,
+    emptied,
     heads,
     kept,
     note,
@@ -274,7 +275,10 @@ class Begun:
         for generation in (1, other):
             store.queue.add_begun(generation, chunk, 7, VECTORS[:2], first=0)
 
-        (store.vectors.clear if how == "clear" else store.generations.drop)(other)
+        if how == "clear":
+            emptied(store, other)
+        else:
+            store.generations.begin(OTHER._replace(model="third"), START)
 
         assert there(store, chunk, generation=other) is None
         assert there(store, chunk) == VECTORS[:2].tolist()

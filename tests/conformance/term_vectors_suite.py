@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from entries import BEYOND, OTHER, SPACE, START, at, directions, embedded, heads, kept, note, outline
+from entries import BEYOND, OTHER, SPACE, START, at, directions, embedded, emptied, heads, kept, note, outline
 from runs_suite import finding
 
 from memory.schema.errors import Invalid, NotFound
@@ -105,7 +105,7 @@ class Learning:
         assert same(store.term_vectors.learned(1), second)
         assert store.generations.size(1).terms == 2
 
-        store.vectors.clear(1)
+        emptied(store, 1)
         assert not store.term_vectors.learn(1, lesson(2), [], instead_of=second)
         assert store.term_vectors.learned(1) is None
 
@@ -142,7 +142,7 @@ class Learning:
             ["zebra"],
             ["giraff"],
         )
-        store.vectors.clear(1)
+        emptied(store, 1)
         assert (store.term_vectors.learned(1), store.generations.size(1).terms) == (None, 0)
         assert same(store.term_vectors.learned(2), lesson(1))
         assert store.generations.size(2).terms == 1
@@ -154,9 +154,9 @@ class Learning:
         learn(store, "zebra")
         learn(store, "zebra", generation=2)
 
-        store.generations.drop(2)
+        store.generations.begin(OTHER._replace(model="third"), START)
         assert (store.term_vectors.learned(2), store.generations.size(2).terms) == (None, 0)
-        store.vectors.clear(1)
+        emptied(store, 1)
         assert (store.term_vectors.learned(1), store.generations.size(1).terms) == (None, 0)
         learn(store, "zebra")
 

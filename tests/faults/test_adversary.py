@@ -98,8 +98,8 @@ class RestlessKeywords(SqliteKeywords):
 
     changes = 0
 
-    def by_keyword(self, terms, scope, k):
-        found = super().by_keyword(terms, scope, k)
+    def by_keyword(self, terms, scope, k, **more):
+        found = super().by_keyword(terms, scope, k, **more)
         if found and self.changes:
             self.changes -= 1
             with Engine(SqliteStore(self._db.path), NO_MODEL) as other:

@@ -244,7 +244,7 @@ class Stores(RuleBasedStateMachine):
     @rule(data=st.data())
     def link(self, data) -> None:
         uids = st.sampled_from([*(memory.uid for memory in everything(self.ram)), None, "f" * 32])
-        self.same("memories.superseded", by=[self.some_id(data), self.some_id(data)])
+        self.same("memories.by_id", [self.some_id(data), self.some_id(data)], former=True)
         self.same(link_memories, [Links(data.draw(uids) or "", data.draw(uids), data.draw(uids))])
 
     @rule(data=st.data())
@@ -271,9 +271,9 @@ class Stores(RuleBasedStateMachine):
     def clear_runs(self, run, calls, limit) -> None:
         self.same(clear_run, run, calls=calls, limit=limit)
 
-    @rule(space=st.sampled_from(SPACES))
-    def begin(self, space) -> None:
-        self.same("generations.begin", space, START)
+    @rule(space=st.sampled_from(SPACES), alone=st.booleans())
+    def begin(self, space, alone) -> None:
+        self.same("generations.begin", space, START, alone=alone)
 
     @rule(data=st.data())
     def set_vectors(self, data) -> None:
@@ -300,17 +300,15 @@ class Stores(RuleBasedStateMachine):
     def mark(self, data, numbers) -> None:
         generation = self.some_generation(data)
         dimension = next((g.space.dimension for g in self.ram.generations.every() if g.id == generation), 8)
-        self.same("generations.mark", generation, unit(numbers, dimension).tobytes())
+        known = next((g.fingerprint for g in self.ram.generations.every() if g.id == generation), b"")
+        former = data.draw(st.sampled_from([b"", known]))
+        self.same("generations.mark", generation, unit(numbers, dimension).tobytes(), instead_of=former)
 
     @precondition(lambda self: len(self.ram.generations.every()) > 1)
     @rule(data=st.data())
-    def clear(self, data) -> None:
-        chunks = data.draw(st.none() | st.lists(st.integers(1, 40).map(ChunkId), max_size=4))
-        self.same("vectors.clear", self.some_generation(data), chunks)
-
-    @rule(data=st.data())
-    def drop(self, data) -> None:
-        self.same("generations.drop", self.some_generation(data))
+    def take_vectors(self, data) -> None:
+        chunks = data.draw(st.lists(st.integers(1, 40).map(ChunkId), max_size=4))
+        self.same("vectors.set_vectors", self.some_generation(data), None, [Window(chunk, 0, 0) for chunk in chunks])
 
     @precondition(lambda self: self.ram.generations.every())
     @rule(
@@ -368,7 +366,7 @@ class Stores(RuleBasedStateMachine):
         asked = [*words(*said[:2], prefix=prefix), *names, *([Term("据", gram=True)] if prefix else [])]
         terms = self.same("keywords.weigh", asked)
         same_ranking(*self.both("keywords.by_keyword", terms, scope, k))
-        same_ranking(*self.both("keywords.keyword_scores", terms, self.chunks()[::2]))
+        same_ranking(*self.both("keywords.by_keyword", terms, scope, k, ids=self.chunks()[::2]))
 
     @precondition(lambda self: self.ram.generations.every())
     @rule(data=st.data(), numbers=vectors, others=vectors, scope=scopes, k=limits)

@@ -25,14 +25,17 @@ class RamGenerations(Part):
         with self.data.lock:
             return list(self.data.generations.values())
 
-    def begin(self, space: Space, moment: datetime) -> Generation:
+    def begin(self, space: Space, moment: datetime, *, alone: bool = False) -> Generation:
         del moment  # nobody is told
         with self.data.change() as data:
+            for old in list(data.generations.values()):
+                if alone and old.state is State.RETIRED and old.space != space:
+                    _drop(data, old.id)
             if (found := living(data, space)) is not None:
                 return found
             state = State.BUILDING if _in_state(data, State.ACTIVE) else State.ACTIVE
             if (unfinished := _in_state(data, State.BUILDING)) is not None:
-                self.drop(unfinished.id)
+                _drop(data, unfinished.id)
             retired = [old for old in data.generations.values() if (old.state, old.space) == (State.RETIRED, space)]
             new = retired[-1] if retired else Generation(data.next("generation"), space, state)
             data.generations[new.id] = new._replace(state=state)
@@ -50,7 +53,7 @@ class RamGenerations(Part):
                 return True
             unfinished = _in_state(data, State.BUILDING)
             if former is State.BUILDING and unfinished is not None and unfinished.id != generation:
-                self.drop(unfinished.id)
+                _drop(data, unfinished.id)
             if before is not None:
                 data.generations[before.id] = before._replace(state=former)
             data.generations[generation] = data.generations[generation]._replace(state=State.ACTIVE)
@@ -63,19 +66,16 @@ class RamGenerations(Part):
             terms = sum(own == generation for own, _ in self.data.term_vectors)
             return Size(len(embedded(self.data, generation)), terms)
 
-    def mark(self, generation: int, fingerprint: bytes) -> None:
+    def mark(self, generation: int, fingerprint: bytes, *, instead_of: bytes = b"") -> None:
         with self.data.change() as data:
             found = data.generations.get(generation)
-            if found is not None and not found.fingerprint:
-                data.generations[generation] = found._replace(fingerprint=fingerprint)
-
-    def drop(self, generation: int) -> None:
-        with self.data.change() as data:
-            if generation in data.generations and data.generations[generation].state is not State.ACTIVE:
-                del data.generations[generation]
-                forget(data, generation)
-                data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
-                data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}
+            if found is None or found.fingerprint != instead_of:
+                return
+            data.generations[generation] = found._replace(fingerprint=fingerprint)
+            if instead_of:
+                _empty(data, generation)
+                if found.state is State.ACTIVE:
+                    requeue(data, generation)
 
 
 def living(data: Data, space: Space) -> Generation | None:
@@ -86,3 +86,14 @@ def living(data: Data, space: Space) -> Generation | None:
 
 def _in_state(data: Data, state: State) -> Generation | None:
     return next((found for found in data.generations.values() if found.state is state), None)
+
+
+def _drop(data: Data, generation: int) -> None:
+    del data.generations[generation]
+    _empty(data, generation)
+
+
+def _empty(data: Data, generation: int) -> None:
+    forget(data, generation)
+    data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
+    data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}

@@ -39,14 +39,12 @@ class RamKeywords(Part):
     def _rows(self, term: Term) -> int:
         return len({id for form in forms([term]) for id in self._frequencies(form)})
 
-    def by_keyword(self, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
+    def by_keyword(
+        self, terms: Sequence[Term], scope: Scope, k: int, *, ids: Sequence[ChunkId] | None = None
+    ) -> Ranking:
         with self.data.lock:
-            return tuple(one for one in self._scores(terms) if inside(self.data.memories[one.memory], scope))[:k]
-
-    def keyword_scores(self, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
-        wanted = set(ids)
-        with self.data.lock:
-            return tuple(one for one in self._scores(terms) if one.chunk in wanted)
+            found = [one for one in self._scores(terms) if inside(self.data.memories[one.memory], scope)]
+        return tuple(one for one in found if ids is None or one.chunk in ids)[:k]
 
     def _scores(self, terms: Sequence[Term]) -> Ranking:
         """Every chunk that holds a term, best first: https://www.sqlite.org/fts5.html#the_bm25_function."""

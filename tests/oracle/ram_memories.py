@@ -94,11 +94,6 @@ class RamMemories(Part):
                     status=one.status, superseded_by=one.superseded_by, parent_id=one.parent_id
                 )
 
-    def superseded(self, *, by: Sequence[MemoryId]) -> Sequence[Memory]:
-        with self.data.lock:
-            every = sorted(self.data.memories.values(), key=lambda memory: memory.id)
-        return [memory for memory in every if memory.superseded_by in by]
-
     def delete(self, ids: Sequence[MemoryId]) -> int:
         with self.data.change() as data:
             gone = set(ids) & set(data.memories)
@@ -131,9 +126,10 @@ class RamMemories(Part):
         found = named + sorted((m for m in begun if m not in named), key=lambda m: m.uid)
         return [(memory.id, memory.uid) for memory in found][:RESOLVED]
 
-    def by_id(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
+    def by_id(self, ids: Sequence[MemoryId], *, former: bool = False) -> Mapping[MemoryId, Memory]:
         with self.data.lock:
-            return {id: self.data.memories[id] for id in ids if id in self.data.memories}
+            every = self.data.memories.items()
+            return {id: one for id, one in every if id in ids or (former and one.superseded_by in ids)}
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         with self.data.lock:

@@ -13,7 +13,6 @@ from memory.store import State
 from oracle.ram_chunks import embeddable, embedded, excerpt
 from oracle.ram_data import Part, inside
 from oracle.ram_queue import requeue
-from oracle.ram_term_vectors import forget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,30 +32,23 @@ class RamVectors(Part):
             ids = sorted(embeddable(self.data) - embedded(self.data, generation))
             return [excerpt(self.data, id) for id in ids if id > after][:limit]
 
-    def set_vectors(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
+    def set_vectors(self, generation: int, vectors: Vectors | None, windows: Sequence[Window]) -> int:
         with self.data.change() as data:
             if generation not in data.generations:
                 return 0
             alive = {ChunkId(window.chunk) for window in windows} & embeddable(data)
             kept = {key: old for key, old in data.vectors.items() if key[0] != generation or key[1] not in alive}
+            if vectors is None:
+                data.vectors = kept
+                if data.generations[generation].state is State.ACTIVE:
+                    requeue(data, generation)
+                return 0
             new = {(generation, ChunkId(w.chunk), w.window): vectors[w.row].copy() for w in windows if w.chunk in alive}
             data.vectors = kept | new
             data.begun = {key: one for key, one in data.begun.items() if key[0] != generation or key[1] not in alive}
             if data.generations[generation].state is State.ACTIVE:
                 data.queue = {id: waiting for id, waiting in data.queue.items() if id not in alive}
             return len(alive)
-
-    def clear(self, generation: int, ids: Sequence[ChunkId] | None = None) -> None:
-        with self.data.change() as data:
-            cleared = data.generation(generation)
-            if ids is None:
-                data.generations[generation] = cleared._replace(fingerprint=b"")
-                forget(data, generation)
-                data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}
-            gone = {key for key in data.vectors if key[0] == generation and (ids is None or key[1] in ids)}
-            data.vectors = {key: vector for key, vector in data.vectors.items() if key not in gone}
-            if cleared.state is State.ACTIVE:
-                requeue(data, generation)
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
         with self.data.lock:

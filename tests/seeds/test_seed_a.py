@@ -29,7 +29,7 @@ from memory.embed.providers.hashed import HashedEmbedder
 from memory.operations.sessions.arguments import Filter, draft
 from memory.rank.match import coverage
 from memory.schema.kinds import Kind
-from memory.schema.query import Granularity, Mode, Query, Scope
+from memory.schema.query import EVERYTHING, Granularity, Mode, Query, Scope
 from memory.store import Order
 
 if TYPE_CHECKING:
@@ -485,7 +485,7 @@ def test_a22_to_a30_medium_agrees_with_a_slow_implementation(library, mode: Mode
     every = engine.search(Query(question, 1_000, Granularity.FINE, mode))
     near = cosines(memory, HashedEmbedder(128).embed([question], "query")[0])
     likeness = {chunk: max(0.0, cosine) for chunk, cosine in near.items()}
-    found = engine.store.keywords.keyword_scores(every.terms, list(near))
+    found = engine.store.keywords.by_keyword(every.terms, EVERYTHING, len(near), ids=list(near))
     if mode is Mode.KEYWORD:
         likeness = {scored.chunk: coverage(every.terms, scored.matched) for scored in found}
     ranked = {hit.chunk_id: hit.keyword if mode is Mode.KEYWORD else hit.score for hit in every.hits}

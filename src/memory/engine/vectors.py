@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.schema.holder import Backfilled
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
-    from memory.schema.space import Space, Vectors as Rows
+    from memory.schema.space import Space, Vectors as Rows, Window
     from memory.schema.usage import Call
     from memory.store import Generation, Learned, Store
     from memory.write.backfill import Backfill, Background
@@ -228,19 +228,22 @@ class Vectors:
             EmbedError: Nothing is embedded yet, and the configured model cannot tell its space.
         """
         from memory.embed import space
-        from memory.schema.space import Window
 
         generation = self.active() or self._store.generations.begin(space(self.embedders.configured()), self._now())
         _check_width(generation, vector)
-        windows = [Window(chunk, 0, 0) for chunk, _ in self._store.memories.outlines([id]).get(id, ())]
-        self._store.vectors.set_vectors(generation.id, vector.reshape(1, -1), windows)
+        self._store.vectors.set_vectors(generation.id, vector.reshape(1, -1), self._windows(id))
 
     def drop_vectors(self, id: MemoryId) -> None:
         """Remove the vectors of a memory; it is queued for new ones."""
         if (generation := self.active()) is not None:
-            self._store.vectors.clear(
-                generation.id, [chunk for chunk, _ in self._store.memories.outlines([id]).get(id, ())]
-            )
+            with self._store.transaction():  # durable, unlike vectors that are made again
+                self._store.vectors.set_vectors(generation.id, None, self._windows(id))
+
+    def _windows(self, id: MemoryId) -> list[Window]:
+        """A window for each chunk of a memory, all of them of the first row."""
+        from memory.schema.space import Window
+
+        return [Window(chunk, 0, 0) for chunk, _ in self._store.memories.outlines([id]).get(id, ())]
 
     def similarities(self, vector: Rows, scope: Scope) -> Mapping[MemoryId, float]:
         """

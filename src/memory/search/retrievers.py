@@ -273,7 +273,7 @@ class Retrievers:
         """The scores that the retrievers of these rankings give to chunks that are in none of them."""
         match sorted(rankings):
             case ["keyword"]:
-                return self.store.keywords.keyword_scores(self.terms, list(chunks))
+                return self.store.keywords.by_keyword(self.terms, EVERYTHING, len(chunks), ids=list(chunks))
             case ["vector"]:
                 return self.vector.scored(chunks)
             case [other, "keyword"] | ["keyword", other]:

@@ -9,7 +9,7 @@ from weakref import proxy
 from memory.rank.fuse import centred, fuse, shrunk
 from memory.schema.answer import Notice, Ranking, Scored
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch, StoreError, Unembedded
-from memory.schema.query import Merge, Scope
+from memory.schema.query import EVERYTHING, Merge, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -161,7 +161,9 @@ class VectorRetriever:
         """The candidates with their keyword scores: what only vectors found is looked up, a missing score is not 0."""
         known = {scored.chunk for scored in keyword_ranking}
         unknown = [*(scored.chunk for scored in vector_ranking if scored.chunk not in known), *others]
-        more = () if self._words.exhausted else self._store.keywords.keyword_scores(self._words.terms, unknown)
+        more: Ranking = ()
+        if not self._words.exhausted:
+            more = self._store.keywords.by_keyword(self._words.terms, EVERYTHING, len(unknown), ids=unknown)
         neither = (Scored(chunk, memory, 0.0) for chunk, memory in others.items())
         # A later entry replaces an earlier one, so the keyword scores of `more` and of its own ranking win.
         return {scored.chunk: scored for scored in (*neither, *vector_ranking, *more, *keyword_ranking)}

@@ -58,9 +58,6 @@ class Memories(Protocol):
     def set_links(self, memories: Sequence[Memory]) -> None:
         """Set the status, successor and parent of memories to those of the values; nothing else of them is written."""
 
-    def superseded(self, *, by: Sequence[MemoryId]) -> Sequence[Memory]:
-        """The memories that have one of these for their successor, lowest id first."""
-
     def delete(self, ids: Sequence[MemoryId]) -> int:
         """
         Remove memories with all that was derived from them; how many there were.
@@ -74,8 +71,8 @@ class Memories(Protocol):
         of the beginning of one. Nothing else names a memory.
         """
 
-    def by_id(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
-        """Those that are there."""
+    def by_id(self, ids: Sequence[MemoryId], *, former: bool = False) -> Mapping[MemoryId, Memory]:
+        """Those that are there; with `former`, also those that one of these superseded."""
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         """The verbatim bodies of those that are there."""
@@ -129,11 +126,15 @@ class Keywords(Protocol):
         `memory.text.lookup.weighed`: a store counts.
         """
 
-    def by_keyword(self, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
-        """The best k chunks in scope that hold any of the terms, by BM25. `terms` come from `weigh`."""
+    def by_keyword(
+        self, terms: Sequence[Term], scope: Scope, k: int, *, ids: Sequence[ChunkId] | None = None
+    ) -> Ranking:
+        """
+        The best k chunks in scope that hold any of the terms, by BM25. `terms` come from `weigh`.
 
-    def keyword_scores(self, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
-        """The same scores for given chunks; those that hold no term are left out."""
+        Args:
+            ids: Only these chunks.
+        """
 
     def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
         """What is indexed of chunks in words: title, heading, text, why, impact, a line each; those that are there."""

@@ -29,11 +29,14 @@ class Generations(Protocol):
     def every(self) -> Sequence[Generation]:
         """Oldest first."""
 
-    def begin(self, space: Space, moment: datetime) -> Generation:
+    def begin(self, space: Space, moment: datetime, *, alone: bool = False) -> Generation:
         """
         The living (active, else building) generation of a space, made if there is none: active if no other is,
         else building. Only one is being built: another that was begun is dropped. A retired generation of the
         space, the latest, is taken up again with its vectors and its fingerprint instead of making one.
+
+        Args:
+            alone: Retired generations of other spaces are dropped: removed with their vectors.
         """
 
     def activate(self, generation: int, *, instead_of: int | None, former: State = State.RETIRED) -> bool:
@@ -51,11 +54,14 @@ class Generations(Protocol):
     def size(self, generation: int) -> Size:
         """How large it is; nothing if it is gone."""
 
-    def mark(self, generation: int, fingerprint: bytes) -> None:
-        """Remember how its model answers a fixed text, unless that is known already or the generation is gone."""
+    def mark(self, generation: int, fingerprint: bytes, *, instead_of: bytes = b"") -> None:
+        """
+        Remember how its model answers a fixed text, if it is known as `instead_of` until now (compare and set).
 
-    def drop(self, generation: int) -> None:
-        """Remove a generation with its vectors; the active one stays, one that is gone is no matter."""
+        Args:
+            instead_of: Empty if it is not known. Otherwise the model is another one now: what the former one made goes,
+                all vectors and term vectors of the generation, and of the active one all chunks are queued.
+        """
 
 
 class VectorIndex(Protocol):
@@ -72,21 +78,16 @@ class VectorIndex(Protocol):
     def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
         """Chunks without a vector in the generation whose id is above `after`, lowest first."""
 
-    def set_vectors(self, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
+    def set_vectors(self, generation: int, vectors: Vectors | None, windows: Sequence[Window]) -> int:
         """
         Add vectors, shape (n, dimension), in place of those their chunks had. Chunks that are gone are skipped.
         In the active generation this takes chunks off the queue.
 
+        Args:
+            vectors: None takes away those the chunks of the windows had; in the active generation these are queued.
+
         Returns:
             How many chunks got vectors; 0 if the generation is gone.
-        """
-
-    def clear(self, generation: int, ids: Sequence[ChunkId] | None = None) -> None:
-        """
-        Take all vectors of a generation away, its fingerprint and its term vectors; of the active one, queue all chunks.
-
-        Args:
-            ids: Only the vectors of these chunks; fingerprint and term vectors stay.
         """
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
@@ -179,7 +180,7 @@ class Queue(Protocol):
 class TermVectors(Protocol):
     """
     A vector for each term of a store, learned from the vectors of one generation; asked instead of the model. A term is
-    one stem, or two with a blank between them. A generation that is cleared or dropped takes its term vectors along.
+    one stem, or two with a blank between them. A generation that is emptied or dropped takes its term vectors along.
 
     Nothing of a text that is removed or replaced stays in them. In the same transaction, and of every generation, those
     go whose term holds a word which no chunk holds any more, and those of two words that stood together in a chunk which

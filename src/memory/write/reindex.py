@@ -80,9 +80,8 @@ def reindex(
         embedder = embedders.fresh()
         wanted = space(embedder)  # the first request to a server
         before = active(store.generations.every())
-        if before is not None and before.space != wanted and not keep:
-            _drop_retired(store, wanted)
-        generation = store.generations.begin(wanted, embedders.now())
+        changes = before is not None and before.space != wanted
+        generation = store.generations.begin(wanted, embedders.now(), alone=changes and not keep)
         exchanged = _exchanged(store, generation, embedder)
         try:
             target = Target(store, generation.id, embedder, backfill.overlap, embedders.now())
@@ -91,13 +90,6 @@ def reindex(
             raise StoreBusy("another reindex, to another model, took over", hint=TAKEN_OVER) from error
     embedders.write()
     return Reindexed(before.space if before else None, wanted, *tally, exchanged)
-
-
-def _drop_retired(store: Store, wanted: Space) -> None:
-    """Remove the vectors of earlier models, except those of the space that is wanted again."""
-    for old in store.generations.every():
-        if old.state is State.RETIRED and old.space != wanted:
-            store.generations.drop(old.id)
 
 
 def _build(target: Target, batch: int, progress: Callable[[int, int], None]) -> Tally:
@@ -164,9 +156,10 @@ def _exchanged(store: Store, generation: Generation, embedder: MeteredEmbedder) 
     if fingerprint is None:
         fingerprint = embedder.embed([FINGERPRINT_TEXT], "passage")[0]
     if different := exchanged(generation, fingerprint):
-        store.vectors.clear(generation.id)
-        generation = generation._replace(fingerprint=b"")
-    mark(store.generations, generation, fingerprint)
+        answers = fingerprint.astype("<f4").tobytes()
+        store.generations.mark(generation.id, answers, instead_of=generation.fingerprint)
+    else:
+        mark(store.generations, generation, fingerprint)
     return different
 
 

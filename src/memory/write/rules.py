@@ -252,9 +252,10 @@ def delete_memories(store: Store, ids: Sequence[MemoryId]) -> int:
     What one of them superseded inherits its status: it holds again, or belongs to the successor of the one removed.
     """
     with store.transaction():
-        if superseded := store.memories.superseded(by=ids):
-            gone = store.memories.by_id(ids)
-            store.memories.set_links([_inherited(one, gone) for one in superseded if one.id not in gone])
+        found = dict(store.memories.by_id(ids, former=True))
+        gone = {id: found.pop(id) for id in ids if id in found}
+        if found:
+            store.memories.set_links([_inherited(one, gone) for one in found.values()])
         return store.memories.delete(ids)
 
 

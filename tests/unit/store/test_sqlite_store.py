@@ -23,6 +23,7 @@ from entries import (
     at,
     directions,
     embedded,
+    emptied,
     everything,
     note,
     request,
@@ -740,7 +741,7 @@ def test_a_repair_is_noticed_by_those_who_hold_a_copy_of_the_vectors(path: Path)
         assert nearest() == [1] != before
         assert [nearest() for _ in range(3)][-1] == [1]
         assert store.vectors._matrix._held is not None
-        other.vectors.clear(1)
+        emptied(other, 1)
         assert nearest() == []
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
-from entries import SPACE, START, note
+from entries import SPACE, START, emptied, note
 from plans import statements, steps
 from sound import sound
 from term_vectors_suite import known, learn, lesson, same, term_vector
@@ -69,7 +69,7 @@ def test_words_are_looked_up_in_the_terms_by_both_ends(path: Path) -> None:
 def test_a_store_without_term_vectors_asks_once_and_does_nothing_more(path: Path, *, learned: bool) -> None:
     with closing(SqliteStore(path)) as store:
         if not learned:
-            store.vectors.clear(1)
+            emptied(store, 1)
 
         told = [sql for sql, _ in statements(store, lambda: delete_memories(store, [MemoryId(1)]))]
 

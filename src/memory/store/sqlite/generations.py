@@ -44,7 +44,11 @@ class SqliteGenerations(Part):
         return every(db)
 
     @writing()
-    def begin(self, db: apsw.Connection, space: Space, moment: datetime) -> Generation:
+    def begin(self, db: apsw.Connection, space: Space, moment: datetime, *, alone: bool = False) -> Generation:
+        if alone:
+            for old in every(db):
+                if old.state is State.RETIRED and old.space != space:
+                    drop(db, old.id)
         id = begin(db, space, iso(moment))
         return next(found for found in every(db) if found.id == id)
 
@@ -74,15 +78,13 @@ class SqliteGenerations(Part):
         return Size(chunks, db.execute("select count(*) from lexicon_terms where generation = ?", (generation,)).get)
 
     @writing(durable=False)
-    def mark(self, db: apsw.Connection, generation: int, fingerprint: bytes) -> None:
-        db.execute(
-            "update generations set fingerprint = ? where id = ? and fingerprint is null",
-            (fingerprint, key(generation)),
-        )
-
-    @writing()
-    def drop(self, db: apsw.Connection, generation: int) -> None:
-        drop(db, generation)
+    def mark(self, db: apsw.Connection, generation: int, fingerprint: bytes, *, instead_of: bytes = b"") -> None:
+        marked = db.execute(
+            "update generations set fingerprint = ? where id = ? and ifnull(fingerprint, x'') = ? returning 1",
+            (fingerprint, key(generation), instead_of),
+        ).get
+        if marked and instead_of:
+            _empty(db, generation)
 
 
 def every(db: apsw.Connection) -> list[Generation]:
@@ -227,15 +229,25 @@ def total(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
     return np.frombuffer(summed, dtype="<f8"), vectors
 
 
-def forget_begun(db: apsw.Connection, generation: int, ids: Collection[int] | None = None) -> None:
-    """Take away what is there of some chunks; None takes all of the generation."""
-    if ids is None:
-        db.execute("delete from begun where generation = ?", (generation,))
-    else:
-        db.execute(
-            "delete from begun where generation = ? and chunk_id in (select value from json_each(?))",
-            (generation, listed(ids)),
-        )
+def _empty(db: apsw.Connection, generation: int) -> None:
+    """Take away all that the model of a generation made."""
+    db.execute(f"delete from vectors_{generation}")
+    db.execute("delete from begun where generation = ?", (generation,))
+    forget_terms(db, generation)
+    db.execute(
+        "update generations set total = zeroblob(8 * dimension), vectors = 0, changes = changes + 1 where id = ?",
+        (generation,),
+    )
+    if generation == active(db):
+        renew(db, generation)
+
+
+def forget_begun(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:
+    """Take away what is there of some chunks."""
+    db.execute(
+        "delete from begun where generation = ? and chunk_id in (select value from json_each(?))",
+        (generation, listed(ids)),
+    )
 
 
 KEYWORD_ONLY = "select id from chunks where memory_id in (select id from memories where keyword_only = 1)"

@@ -103,16 +103,17 @@ class SqliteKeywords(Part):
         )
 
     @reading
-    def by_keyword(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
-        return _folded(terms, lambda own: _by_form(db, own, scope, k, self._vocabulary))
-
-    @reading
-    def keyword_scores(self, db: apsw.Connection, terms: Sequence[Term], ids: Sequence[ChunkId]) -> Ranking:
+    def by_keyword(
+        self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, *, ids: Sequence[ChunkId] | None = None
+    ) -> Ranking:
+        if ids is None:
+            return _folded(terms, lambda own: _by_form(db, own, scope, k, self._vocabulary))
         if not terms or not ids:
             return ()
+        condition, values = where(scope)
         # The plus keeps FTS5 from starting the match anew for each id: 0.6 ms instead of 10 for a hundred of 10k.
-        condition = "+f.rowid in (select value from json_each(?))"
-        return _folded(terms, lambda own: _filtered_then_ranked(db, own, condition, [listed(ids)]))
+        of_them = f"+f.rowid in (select value from json_each(?)) and {condition}"
+        return _folded(terms, lambda own: _filtered_then_ranked(db, own, of_them, [listed(ids), *values], k))
 
     @reading
     def texts(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
@@ -225,7 +226,7 @@ def _ranked_then_filtered(
 
 
 def _filtered_then_ranked(
-    db: apsw.Connection, terms: Sequence[Term], condition: str, values: Values, k: int = -1
+    db: apsw.Connection, terms: Sequence[Term], condition: str, values: Values, k: int
 ) -> Ranking:
     """
     The best k of the chunks that meet a condition.

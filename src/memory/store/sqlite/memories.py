@@ -124,10 +124,6 @@ class SqliteMemories(Part):
             [(one.status, one.superseded_by, one.parent_id, key(one.id)) for one in memories],
         )
 
-    @reading
-    def superseded(self, db: apsw.Connection, *, by: Sequence[MemoryId]) -> Sequence[Memory]:
-        return memories(db, "m.superseded_by in (select value from json_each(?)) order by m.id", ids=by)
-
     @writing()
     def delete(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> int:
         with generations.unlearning(db, ids):
@@ -154,8 +150,10 @@ class SqliteMemories(Part):
         return list(found.items())[:RESOLVED]
 
     @reading
-    def by_id(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Memory]:
+    def by_id(self, db: apsw.Connection, ids: Sequence[MemoryId], *, former: bool = False) -> Mapping[MemoryId, Memory]:
         found = memories(db, "m.id in (select value from json_each(?))", ids=ids)
+        if former:
+            found += memories(db, "m.superseded_by in (select value from json_each(?))", ids=ids)
         return {memory.id: memory for memory in found}
 
     @reading

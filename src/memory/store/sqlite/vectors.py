@@ -46,7 +46,9 @@ class SqliteVectors(Part):
         )
 
     @writing(durable=False)  # lost vectors can be made again
-    def set_vectors(self, db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequence[Window]) -> int:
+    def set_vectors(
+        self, db: apsw.Connection, generation: int, vectors: Vectors | None, windows: Sequence[Window]
+    ) -> int:
         if not generations.there(db, generation):
             return 0
         named = listed({window.chunk for window in windows})
@@ -57,28 +59,15 @@ class SqliteVectors(Part):
         )
         alive = {int(id) for (id,) in rows}
         generations.forget(db, generation, alive)
+        if vectors is None:
+            if generation == generations.active(db):
+                generations.renew(db, generation)
+            return 0
         generations.forget_begun(db, generation, alive)
         generations.add(db, generation, vectors, [window for window in windows if window.chunk in alive])
         if generation == generations.active(db):
             db.execute("delete from embed_queue where chunk_id in (select value from json_each(?))", (listed(alive),))
         return len(alive)
-
-    @writing()
-    def clear(self, db: apsw.Connection, generation: int, ids: Sequence[ChunkId] | None = None) -> None:
-        need(db, generation)
-        if ids is not None:
-            generations.forget(db, generation, ids)
-        else:
-            db.execute(f"delete from vectors_{generation}")
-            generations.forget_begun(db, generation)
-            generations.forget_terms(db, generation)
-            db.execute(
-                """update generations set total = zeroblob(8 * dimension), vectors = 0, changes = changes + 1,
-                       fingerprint = null where id = ?""",
-                (generation,),
-            )
-        if generation == generations.active(db):
-            generations.renew(db, generation)
 
     @reading_vectors
     def by_vector(self, db: apsw.Connection, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
