@@ -24,7 +24,7 @@ from entries import (
 
 from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE
-from memory.store import State
+from memory.store import Failure, State
 from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class CareSuite:
     def test_a_store_in_use_is_sound(self, store: Store) -> None:
         assert list(store.check()) == []
         kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))
-        store.queue.failed([waiting(store, 1)[0].id], "down", at(1))
+        store.queue.release([waiting(store, 1)[0].id], Failure("down", at(1)))
         store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1, former=State.BUILDING)
         store.generations.mark(1, unit(1).tobytes())
         store.usage.reserve_call(request())
@@ -70,7 +70,7 @@ class CareSuite:
 
     def test_repairing_what_is_sound_changes_nothing(self, store: Store) -> None:
         id = kept(store, note("a", body="text", embedded=embedded([unit(1), unit(2)], [0, 1])), note("b"))[0]
-        store.queue.failed([waiting(store, 1)[0].id], "down", at(1))
+        store.queue.release([waiting(store, 1)[0].id], Failure("down", at(1)))
         store.generations.begin(OTHER, START)
 
         def seen() -> list[object]:

@@ -31,7 +31,7 @@ from memory.schema.errors import NotFound
 from memory.schema.memory import ChunkId
 from memory.schema.query import ACTIVE
 from memory.schema.space import Window
-from memory.store import State
+from memory.store import Failure, State
 from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class GenerationsSuite:
         chunk = heads(store, *kept(store, note("a")))[0]
         store.generations.begin(SPACE, START)
         store.generations.begin(OTHER, START)
-        store.queue.failed([chunk], "down", at(1))
+        store.queue.release([chunk], Failure("down", at(1)))
 
         assert store.generations.activate(1, instead_of=1, former=State.BUILDING) is True
 
@@ -166,7 +166,7 @@ class GenerationsSuite:
     def test_another_generation_has_not_failed_yet(self, store: Store) -> None:
         chunk = heads(store, *kept(store, note("a")))[0]
         store.generations.begin(SPACE, START)
-        store.queue.failed([chunk], "down", at(1))
+        store.queue.release([chunk], Failure("down", at(1)))
 
         store.generations.activate(store.generations.begin(OTHER, START).id, instead_of=1)
 
@@ -204,7 +204,7 @@ class GenerationsSuite:
     def test_another_fingerprint_of_the_active_generation_queues_all_chunks(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])), note("b"))
         waits = waiting(store, 1)[0].id
-        store.queue.failed([waits], "down", at(1))
+        store.queue.release([waits], Failure("down", at(1)))
         for _ in range(3):
             assert len(store.vectors.by_vector(1, unit(1), ACTIVE, 9)) == 1
 

@@ -27,7 +27,7 @@ from entries import (
 
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Window
-from memory.store import Claim, State, Waiting
+from memory.store import Claim, Failure, State, Waiting
 from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def fill(store: Store, generation: int, chunk: ChunkId, vectors: Vectors) -> int
 class Waits:
     def test_what_waits_comes_with_the_fewest_failures_first_then_by_id(self, store: Store) -> None:
         a, b, c, d = heads(store, *kept(store, note("a"), note("b"), note("c"), note("d")))
-        store.queue.failed([a, b], "first", at(1))
-        store.queue.failed([a], "second", at(2))
+        store.queue.release([a, b], Failure("first", at(1)))
+        store.queue.release([a], Failure("second", at(2)))
 
         assert [excerpt.id for excerpt in waiting(store, 9, at(3))] == [c, d, b, a]
         assert [excerpt.id for excerpt in waiting(store, 3, at(3))] == [c, d, b]
@@ -76,42 +76,42 @@ class Waits:
 
         store.queue.release([b, ChunkId(99)])
         assert [excerpt.id for excerpt in store.queue.claim(9, now=at(2), until=at(6), by="one")] == [b]
-        store.queue.failed([c], "once", at(2))
+        store.queue.release([c], Failure("once", at(2)))
         assert [excerpt.id for excerpt in store.queue.claim(9, at(3), now=at(3), until=at(4), by="one")] == [c]
         assert [excerpt.id for excerpt in store.queue.claim(9, now=at(5), until=at(9), by="one")] == [a]
 
     def test_claims_are_told_by_who_holds_them_and_for_how_long(self, store: Store) -> None:
-        _, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
+        a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
         store.queue.claim(1, now=at(1), until=at(3), by="two")
         store.queue.claim(1, now=at(1), until=at(5), by="one")
         store.queue.claim(1, now=at(2), until=at(4), by="two")
 
-        assert store.queue.claims(at(2)) == [Claim("one", 1, at(5)), Claim("two", 2, at(4))]
-        assert store.queue.claims(at(3)) == [Claim("one", 1, at(5)), Claim("two", 1, at(4))]
+        assert store.queue.claims(at(2)) == [Claim("one", (b,), at(5)), Claim("two", (a, c), at(4))]
+        assert store.queue.claims(at(3)) == [Claim("one", (b,), at(5)), Claim("two", (c,), at(4))]
         store.queue.release([b])
-        assert store.queue.claims(at(3)) == [Claim("two", 1, at(4))]
-        store.queue.failed([c], "once", at(3))
+        assert store.queue.claims(at(3)) == [Claim("two", (c,), at(4))]
+        store.queue.release([c], Failure("once", at(3)))
         assert store.queue.claims(at(3)) == []
-        assert store.queue.claims(at(2)) == [Claim("two", 1, at(3))]
+        assert store.queue.claims(at(2)) == [Claim("two", (a,), at(3))]
         store.queue.claim(9, now=at(9), until=at(12), by="three")
-        assert store.queue.claims(at(11)) == [Claim("three", 2, at(12))]
+        assert store.queue.claims(at(11)) == [Claim("three", (a, b), at(12))]
 
-    def test_claims_of_a_holder_are_given_up_all_at_once_and_no_others(self, store: Store) -> None:
-        a, _, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
+    def test_claims_of_a_holder_are_given_up_and_no_others(self, store: Store) -> None:
+        a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
         for name in ("one", "two", "one"):
             store.queue.claim(1, now=at(1), until=at(5), by=name)
 
-        store.queue.release(by=["one", "nobody", ""])
+        store.queue.release(store.queue.claims(at(1))[0].chunks)
 
-        assert store.queue.claims(at(1)) == [Claim("two", 1, at(5))]
+        assert store.queue.claims(at(1)) == [Claim("two", (b,), at(5))]
         assert [excerpt.id for excerpt in store.queue.claim(9, now=at(1), until=at(5), by="three")] == [a, c]
-        store.queue.release(by=[])
-        assert [claim.chunks for claim in store.queue.claims(at(1))] == [2, 1]
+        store.queue.release([])
+        assert [claim.chunks for claim in store.queue.claims(at(1))] == [(a, c), (b,)]
 
     def test_what_failed_lately_is_left_out(self, store: Store) -> None:
         a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
-        store.queue.failed([a], "once", at(1))
-        store.queue.failed([b], "later", at(5))
+        store.queue.release([a], Failure("once", at(1)))
+        store.queue.release([b], Failure("later", at(5)))
 
         assert [excerpt.id for excerpt in waiting(store, 9)] == [c]
         assert [excerpt.id for excerpt in waiting(store, 9, at(1))] == [c]
@@ -139,8 +139,8 @@ class Waits:
             store, note("a", body="bc", size=1), note("d"), note("e", embedded=embedded([unit(1)]))
         )
         chunks = [chunk for chunk, _ in outline(store, first)]
-        store.queue.failed(chunks[:2], "early", at(1))
-        store.queue.failed(chunks[:1], "late", at(2))
+        store.queue.release(chunks[:2], Failure("early", at(1)))
+        store.queue.release(chunks[:1], Failure("late", at(2)))
 
         told = store.queue.waiting([second, MemoryId(99), done, first, MemoryId(BEYOND), first])
 
@@ -156,15 +156,15 @@ class Waits:
         a, b, c = (chunk for chunk, _ in outline(store, id))
 
         for chunk, error in ((b, "of b"), (c, "of c"), (a, "of a")):
-            store.queue.failed([chunk], error, at(1))
+            store.queue.release([chunk], Failure(error, at(1)))
 
         assert store.queue.waiting([id])[0].last_error == store.counts().last_error == "of c"
 
     def test_failures_come_latest_first_then_by_id(self, store: Store) -> None:
         ids = kept(store, *(note(name, body="x", size=1) for name in "abcd"))
         chunks = heads(store, *ids)
-        store.queue.failed([chunks[0], chunks[2], chunks[1]], "together", at(1))
-        store.queue.failed([outline(store, ids[1])[1][0]], "later", at(2))
+        store.queue.release([chunks[0], chunks[2], chunks[1]], Failure("together", at(1)))
+        store.queue.release([outline(store, ids[1])[1][0]], Failure("later", at(2)))
 
         assert store.queue.waiting(limit=9) == [
             Waiting(ids[1], chunks=2, failed=2, last_error="later", tried_at=at(2)),
@@ -178,7 +178,7 @@ class Waits:
     def test_what_was_embedded_since_is_no_failure(self, store: Store) -> None:
         id = kept(store, note("a"))[0]
         chunk = heads(store, id)[0]
-        store.queue.failed([chunk], "down", at(1))
+        store.queue.release([chunk], Failure("down", at(1)))
 
         store.vectors.set_vectors(store.generations.begin(SPACE, START).id, directions(1), [Window(chunk, 0, 0)])
 
@@ -186,7 +186,7 @@ class Waits:
 
     def test_memories_that_wait_are_counted(self, store: Store) -> None:
         first, second, _ = kept(store, note("a", body="bc", size=1), note("d"), note("e", embedded=embedded([unit(1)])))
-        store.queue.failed([chunk for chunk, _ in outline(store, first)], "down", at(1))
+        store.queue.release([chunk for chunk, _ in outline(store, first)], Failure("down", at(1)))
 
         counts = store.counts()
         assert (counts.queued, counts.failed, store.queue.queued()) == (4, 3, 4)
@@ -200,10 +200,10 @@ class Waits:
         ids = kept(store, note("a"), note("b"), note("c", embedded=embedded([unit(1)])))
         a, b, c = heads(store, *ids)
 
-        store.queue.failed([a, b, c], "first", at(5))
-        store.queue.failed([a, ChunkId(99)], "second", at(9))
-        store.queue.failed([b], "late news", at(7))
-        store.queue.failed([], "none", at(99))
+        store.queue.release([a, b, c], Failure("first", at(5)))
+        store.queue.release([a, ChunkId(99)], Failure("second", at(9)))
+        store.queue.release([b], Failure("late news", at(7)))
+        store.queue.release([], Failure("none", at(99)))
 
         counts = store.counts()
         assert (counts.queued, counts.failed, counts.last_error) == (2, 2, "second")

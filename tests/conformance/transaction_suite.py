@@ -13,7 +13,7 @@ from memory.schema.errors import NotFound, StoreError
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId
 from memory.schema.query import EVERYTHING
-from memory.store import Match, Relation
+from memory.store import Failure, Match, Relation
 from memory.write.rules import join
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class TransactionSuite:
         with store.transaction():
             first = store.memories.insert(note("first", embedded=embedded(directions(1))))
             store.memories.touch([first.id], at(5))
-            store.queue.failed([chunk for chunk, _ in outline(store, first.id)], "down", START)
+            store.queue.release([chunk for chunk, _ in outline(store, first.id)], Failure("down", START))
 
         assert store.memories.by_id([first.id])[first.id].access_count == 1
         assert len(store.generations.every()) == 1

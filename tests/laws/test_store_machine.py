@@ -24,7 +24,7 @@ from memory.schema.memory import ChunkId, MemoryId, Status
 from memory.schema.query import Scope, Term
 from memory.schema.space import Window
 from memory.schema.usage import Budget, OpenCircuit
-from memory.store import Learned, Links, Match, Order, State, TermVector
+from memory.store import Failure, Learned, Links, Match, Order, State, TermVector
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lookup import stems
 from memory.write.jsonl import link_memories
@@ -287,7 +287,7 @@ class Stores(RuleBasedStateMachine):
     @rule(data=st.data(), moment=st.integers(0, 3).map(at), error=st.sampled_from(["down", "slow", "odd"]))
     def fail(self, data, moment, error) -> None:
         ids = data.draw(st.lists(st.sampled_from([*self.chunks(), ChunkId(999)]), unique=True, max_size=3))
-        self.same("queue.failed", ids, error, moment)
+        self.same("queue.release", ids, Failure(error, moment))
 
     @rule(data=st.data())
     def activate(self, data) -> None:
@@ -447,7 +447,9 @@ class Stores(RuleBasedStateMachine):
 
     @rule(holders=st.lists(st.sampled_from(["one", "two", "nobody"]), max_size=2), now=st.integers(0, 4))
     def claims_given_up(self, holders, now) -> None:
-        self.same("queue.release", by=holders)
+        for claim in self.same("queue.claims", at(now)):
+            if claim.holder in holders:
+                self.same("queue.release", claim.chunks)
         self.same("queue.claims", at(now))
 
     @rule(since=st.none() | days.map(at), daily=st.booleans())

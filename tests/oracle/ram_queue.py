@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.space import Vectors
+    from memory.store import Failure
     from oracle.ram_data import Data
 
 
@@ -56,23 +57,20 @@ class RamQueue(Part):
             return [excerpt(data, id) for id in ids]
 
     def claims(self, now: datetime) -> Sequence[Claim]:
-        held: dict[str, list[datetime]] = {}
+        held: dict[str, dict[ChunkId, datetime]] = {}
         with self.data.lock:
-            for entry in self.data.queue.values():
+            for id, entry in sorted(self.data.queue.items(), key=itemgetter(0)):
                 if entry.claimed_until is not None and entry.claimed_until > now:
-                    held.setdefault(entry.claimed_by, []).append(entry.claimed_until)
-        return [Claim(by, len(untils), max(untils)) for by, untils in sorted(held.items())]
+                    held.setdefault(entry.claimed_by, {})[id] = entry.claimed_until
+        return [Claim(by, tuple(own), max(own.values())) for by, own in sorted(held.items())]
 
-    def release(self, ids: Sequence[ChunkId] = (), *, by: Sequence[str] = ()) -> None:
-        with self.data.change() as data:
-            for id, entry in data.queue.items():
-                if id in ids or entry.claimed_by in by:
-                    data.queue[id] = replace(entry, claimed_until=None, claimed_by="")
-
-    def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
+    def release(self, ids: Sequence[ChunkId], failure: Failure | None = None) -> None:
         with self.data.change() as data:
             for id in set(ids) & set(data.queue):
-                data.queue[id] = QueueEntry(data.queue[id].attempts + 1, error, moment)
+                entry = replace(data.queue[id], claimed_until=None, claimed_by="")
+                if failure is not None:
+                    entry = QueueEntry(entry.attempts + 1, *failure)
+                data.queue[id] = entry
 
     def waiting(self, ids: Sequence[MemoryId] | None = None, *, limit: int | None = None) -> Sequence[Waiting]:
         with self.data.lock:

@@ -216,13 +216,20 @@ class Claim(NamedTuple):
 
     Attributes:
         holder: Who, as a text; empty if that is not known.
-        chunks: How many.
+        chunks: Lowest id first; at least one.
         until: When the last of them are free again, if nothing comes of it.
     """
 
     holder: str
-    chunks: int
+    chunks: tuple[ChunkId, ...]
     until: datetime
+
+
+class Failure(NamedTuple):
+    """Why a chunk was not embedded."""
+
+    error: str
+    moment: datetime
 
 
 class Relation(NamedTuple):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Space, Vectors, Window
-    from memory.store.values import Claim, Generation, Learned, Size, TermVector, Waiting
+    from memory.store.values import Claim, Failure, Generation, Learned, Size, TermVector, Waiting
 
 
 class Generations(Protocol):
@@ -131,8 +131,7 @@ class Queue(Protocol):
     ) -> Sequence[Excerpt]:
         """
         Chunks in the queue that nobody claims `now`, those with the fewest failures first, of these the lowest id. They
-        are claimed `until` then, so that two who backfill do not both embed them; a vector, a failure or `release` ends
-        a claim.
+        are claimed `until` then, so that two who backfill do not both embed them; a vector or `release` ends a claim.
 
         Args:
             tried_before: Leaves out those that failed at this moment or later; None takes only those never tried.
@@ -142,11 +141,8 @@ class Queue(Protocol):
     def claims(self, now: datetime) -> Sequence[Claim]:
         """What is claimed `now`: a line for each holder, in their order; the nameless one, of a former version, first."""
 
-    def release(self, ids: Sequence[ChunkId] = (), *, by: Sequence[str] = ()) -> None:
-        """Give up the claims of some chunks, and all claims of some holders; others are skipped."""
-
-    def failed(self, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
-        """Note on queued chunks that embedding them failed; others are skipped."""
+    def release(self, ids: Sequence[ChunkId], failure: Failure | None = None) -> None:
+        """Give up the claims of queued chunks, and note on each that embedding it failed, if it did; others are skipped."""
 
     def waiting(self, ids: Sequence[MemoryId] | None = None, *, limit: int | None = None) -> Sequence[Waiting]:
         """

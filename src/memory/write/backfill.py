@@ -170,13 +170,16 @@ def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held],
     others: dict[str, Held] = {}
     for one in store.queue.claims(now):
         process = holder.parsed(one.holder)
-        others[one.holder] = Held(one.chunks, process, holder.fate(process), one.until)
+        others[one.holder] = Held(len(one.chunks), process, holder.fate(process), one.until)
     held |= others
     ended = [name for name, one in others.items() if one.fate is Fate.ENDED]
     if not ended:
         return ()
-    store.queue.release(by=ended)
-    return claim()
+    with store.transaction():  # another process may have taken them over meanwhile
+        for one in store.queue.claims(now):
+            if one.holder in ended:
+                store.queue.release(one.chunks)
+        return claim()
 
 
 def _target(store: Store, embedders: Embedders, backfill: Backfill, moment: datetime) -> Target:

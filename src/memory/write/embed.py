@@ -9,6 +9,7 @@ from memory.embed import FINGERPRINT_TEXT
 from memory.schema.errors import Garbled, Raised, Unfit
 from memory.schema.limits import printable
 from memory.schema.space import Embedded, Space, Window
+from memory.store import Failure
 from memory.text.tokens import passage
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class Target(NamedTuple):
 
     def _failed(self, failed: Sequence[tuple[ChunkId, EmbedError]]) -> Tally:
         for id, error in failed:
-            self.store.queue.failed([id], printable(str(error)), self.moment)
+            self.store.queue.release([id], Failure(printable(str(error)), self.moment))
         return Tally(0, len(failed), str(failed[-1][1]) if failed else "")
 
     def _fill_on(self, excerpt: Excerpt, going: Callable[[], bool]) -> bool:

@@ -40,7 +40,7 @@ from memory.schema.limits import iso
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.usage import Budget, OpenCircuit
-from memory.store import LINES, Claim, Generation, State
+from memory.store import LINES, Claim, Failure, Generation, State
 from memory.store.sqlite.opening import APPLICATION, LATEST, migrations
 from memory.store.sqlite.rows import matched
 from memory.store.sqlite.store import SqliteStore
@@ -190,8 +190,7 @@ def test_what_a_former_version_claimed_is_held_by_nobody_known(old: Path) -> Non
         db.execute("update embed_queue set claimed_until = ?", (iso(at(5)),))
 
     with closing(SqliteStore(old)) as store:
-        assert store.queue.claims(at(1)) == [Claim("", 1, at(5))]
-        store.queue.release(by=["", "somebody"])
+        assert store.queue.claims(at(1)) == [Claim("", (ChunkId(3),), at(5))]
         assert store.queue.claim(9, at(9), now=at(4), until=at(9), by="me") == []
         assert [excerpt.id for excerpt in store.queue.claim(9, at(9), now=at(5), until=at(9), by="me")] == [3]
 
@@ -714,7 +713,7 @@ def test_repairing_keeps_what_is_known_of_failures(filled: Path) -> None:
     with closing(SqliteStore(filled)) as store:
         write_entries(store, [note("waits"), note("waits too")])
         [first, second] = (excerpt.id for excerpt in waiting(store, 9))
-        store.queue.failed([first], "down", at(1))
+        store.queue.release([first], Failure("down", at(1)))
         before = store.queue.waiting(limit=9)
         with store._db.write() as db:
             db.execute("delete from embed_queue where chunk_id = ?", (second,))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from memory.schema.limits import iso
 from memory.schema.memory import MemoryId
 from memory.store import Claim, Waiting
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import OWNER, excerpts, key, listed, moment, packed
+from memory.store.sqlite.rows import OWNER, excerpts, key, listed, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Vectors
+    from memory.store import Failure
     from memory.store.sqlite.rows import Row
 
 _FAILED = """
@@ -65,27 +68,24 @@ class SqliteQueue(Part):
     @reading
     def claims(self, db: apsw.Connection, now: datetime) -> Sequence[Claim]:
         rows: Iterable[Row] = db.execute(
-            """select coalesce(claimed_by, ''), count(*), max(claimed_until) from embed_queue
-               where claimed_until > ? group by 1 order by 1""",
+            """select coalesce(claimed_by, '') as holder, chunk_id, claimed_until from embed_queue
+               where claimed_until > ? order by holder, chunk_id""",
             (iso(now),),
         )
-        return [Claim(by, chunks, moment(until)) for by, chunks, until in rows]
+        claims = []
+        for holder, own in groupby(rows, itemgetter(0)):
+            _, ids, untils = zip(*own, strict=True)
+            claims.append(Claim(holder, ids, moment(max(untils))))
+        return claims
 
     @writing(durable=False)
-    def release(self, db: apsw.Connection, ids: Sequence[ChunkId] = (), *, by: Sequence[str] = ()) -> None:
-        released = "update embed_queue set claimed_until = null, claimed_by = null where"
-        if ids:
-            db.execute(f"{released} chunk_id in (select value from json_each(?))", (listed(ids),))
-        if by:
-            claimed = "claimed_until is not null and claimed_by in (select value from json_each(?))"
-            db.execute(f"{released} {claimed}", (packed(list(by)),))
-
-    @writing(durable=False)
-    def failed(self, db: apsw.Connection, ids: Sequence[ChunkId], error: str, moment: datetime) -> None:
+    def release(self, db: apsw.Connection, ids: Sequence[ChunkId], failure: Failure | None = None) -> None:
+        noted = "" if failure is None else "attempts = attempts + 1, last_error = ?, tried_at = ?,"
+        values = () if failure is None else (failure.error, iso(failure.moment))
         db.execute(
-            """update embed_queue set attempts = attempts + 1, last_error = ?, tried_at = ?, claimed_until = null, claimed_by = null
-               where chunk_id in (select value from json_each(?))""",
-            (error, iso(moment), listed(ids)),
+            f"""update embed_queue set {noted} claimed_until = null, claimed_by = null
+                where chunk_id in (select value from json_each(?))""",
+            (*values, listed(ids)),
         )
 
     @reading
