@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -234,16 +233,12 @@ def _checked(text: str, after: str, *contents: Mapping[str, Json]) -> str:
 
 def _content(text: str) -> dict[str, Any]:
     """
-    In plain types, as the agents read it. Not by tomlkit's `unwrap`, whose time doubles with each part of a key.
+    In plain types.
 
     Raises:
         Fault: It is not TOML, or nested too deep.
     """
-    _document(text)
-    try:
-        return tomllib.loads(text.removeprefix(MARK))
-    except tomllib.TOMLDecodeError as error:
-        raise Fault(f"broken TOML: {error}", 0) from error
+    return _document(text).unwrap()
 
 
 def _comparable(content: Mapping[str, Json]) -> str:
