@@ -319,6 +319,6 @@ def _fragments(word: str, whole: _Atom, *, size: int, count: Callable[[str], int
         stop = min(start + length, len(word))
         while (found := count(word[start:stop])) > size and stop - start > least:
             stop = start + max(least, (stop - start) * size // found * 15 // 16)
-        tokens = size if found and stop < len(word) else found
-        yield _Atom(whole.start + start, _ANYWHERE if start else whole.rank, tokens)
+        alone = size if found and stop < len(word) else found
+        yield _Atom(whole.start + start, _ANYWHERE if start else whole.rank, alone)
         start, length = stop, (stop - start) * 17 // 16 + 1

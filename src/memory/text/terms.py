@@ -202,14 +202,9 @@ RANGES = (
 """Their characters, for a character class of a regular expression."""
 
 
-@cache  # compiling these at start-up would take longer than most searches
+@cache  # compiling it at start-up would take longer than most searches
 def _run() -> re.Pattern[str]:
     return re.compile(f"[{RANGES}]+")
-
-
-@cache
-def _mixed() -> re.Pattern[str]:
-    return re.compile(rf"\w*[{RANGES}][\w{RANGES}]*")
 
 
 def unspaced(text: str) -> bool:
@@ -227,7 +222,8 @@ def indexed(text: str) -> str:
     """
     if not unspaced(text):
         return ""
-    return " ".join(gram for mixed in _mixed().findall(text) for gram in _grams(mixed))
+    mixed = re.findall(rf"\w*[{RANGES}][\w{RANGES}]*", text)
+    return " ".join(gram for word in mixed for gram in _grams(word))
 
 
 def _grams(mixed: str) -> Iterator[str]:
