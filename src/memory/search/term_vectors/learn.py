@@ -82,12 +82,7 @@ def due(store: Store, generation: int, passages: int, former: Learned | None) ->
 
 
 def learn(
-    store: Store,
-    generation: int,
-    *,
-    moment: datetime,
-    if_due: bool = False,
-    going: Callable[[], bool] = lambda: True,
+    store: Store, generation: int, *, moment: datetime, if_due: bool = False, going: Callable[[], bool] = lambda: True
 ) -> Learned | None:
     """
     Learn the term vectors of a generation from all its vectors, replacing the former ones.
