@@ -26,8 +26,8 @@ from entity_set import ENTITIES, QUESTIONS
 from memory.embed.local.embedder import LocalEmbedder
 from memory.evaluate.judged import read
 from memory.schema.draft import Draft
+from memory.schema.errors import TITLE_LIMIT
 from memory.schema.kinds import Kind
-from memory.schema.limits import TITLE_LIMIT
 from memory.schema.memory import ChunkId, Excerpt, MemoryId
 from memory.text.markdown import listed
 from memory.text.tokens import passage

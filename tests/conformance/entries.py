@@ -14,8 +14,7 @@ from memory.schema.draft import Draft
 from memory.schema.kinds import Kind
 from memory.schema.memory import Chunk, ChunkType, MemoryId
 from memory.schema.query import Term
-from memory.schema.space import Embedded, Space, Window
-from memory.schema.usage import Call
+from memory.schema.space import Call, Embedded, Space, Window
 from memory.store import Entry
 from memory.text.terms import indexed
 from memory.write.rules import write_entries

@@ -10,7 +10,7 @@ import pytest
 from entries import BEYOND, START, at, request, within
 
 from memory.schema.errors import Invalid
-from memory.schema.usage import Budget, OpenCircuit
+from memory.schema.space import Budget, OpenCircuit
 
 if TYPE_CHECKING:
     from memory.store import Store

@@ -22,8 +22,8 @@ from memory import Config, Draft, Engine
 from memory.cli import COMMANDS, cli, demo
 from memory.config.config import keys
 from memory.schema.answer import Answer, Notice, Tier, Verdict
+from memory.schema.errors import BODY_LIMIT
 from memory.schema.kinds import RULES, Kind
-from memory.schema.limits import BODY_LIMIT
 from memory.schema.query import Query
 from memory.store.sqlite.store import SqliteStore
 

@@ -15,8 +15,7 @@ from memory.engine import graph as entities
 from memory.engine.graph import Entities
 from memory.operations.graph import EntityGraph, carry, text as graph_text
 from memory.operations.graph.rows import HINTS
-from memory.schema.errors import Invalid, NotFound, StoreBusy
-from memory.schema.limits import BODY_LIMIT
+from memory.schema.errors import BODY_LIMIT, Invalid, NotFound, StoreBusy
 from memory.store.sqlite.store import SqliteStore
 
 LONE = "\ud800"  # half a character: JSON and command lines can hold one

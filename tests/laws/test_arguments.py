@@ -8,8 +8,7 @@ from profiles import examples
 
 from memory.operations.arguments import checked
 from memory.operations.operation import chosen
-from memory.schema.errors import Invalid
-from memory.schema.limits import NAME_LIMIT
+from memory.schema.errors import NAME_LIMIT, Invalid
 
 EVERY = chosen(["all"])
 TOOLS = st.sampled_from(EVERY)

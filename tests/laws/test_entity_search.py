@@ -19,7 +19,7 @@ from memory import Config, Engine, Kind, Query
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.operations.graph import EntityGraph
 from memory.rank.fuse import distance_score, relevance
-from memory.schema.limits import LINE_LIMIT
+from memory.schema.errors import LINE_LIMIT
 from memory.search import near as entity_search
 from memory.search.near import ENTITIES, Wanted
 from memory.store.sqlite.store import SqliteStore

@@ -9,7 +9,7 @@ from hypothesis import example, given, strategies as st
 from profiles import examples
 from work import guarded, is_linear, over_and_over
 
-from memory.schema.limits import BODY_LIMIT
+from memory.schema.errors import BODY_LIMIT
 from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, MemoryId
 from memory.text import chunk as cutting, markdown as outlining, tokens as counting
 from memory.text.chunk import MANY, SIZE_LEAST, chunk

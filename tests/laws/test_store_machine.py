@@ -22,8 +22,7 @@ from memory.schema.errors import Error
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, MemoryId, Status
 from memory.schema.query import Scope, Term
-from memory.schema.space import Window
-from memory.schema.usage import Budget, OpenCircuit
+from memory.schema.space import Budget, OpenCircuit, Window
 from memory.store import Failure, Learned, Links, Match, Order, State, TermVector
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lookup import stems

@@ -8,13 +8,13 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import Invalid
-from memory.schema.usage import Call
+from memory.schema.space import Call
 from memory.store import LINES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.schema.usage import Budget, OpenCircuit
+    from memory.schema.space import Budget, OpenCircuit
 
 
 class RamUsage:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.cli.options import HERE, as_json, opened, scope, scoped, settings, show, tell
-from memory.schema.errors import Invalid
-from memory.schema.limits import DISTANCE_LIMIT
+from memory.schema.errors import DISTANCE_LIMIT, Invalid
 from memory.schema.query import EVERYTHING, MOST, Granularity, Mode, Query
 from memory.search.search import unreadable
 

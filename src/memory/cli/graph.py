@@ -12,7 +12,7 @@ from memory.operations.graph.text import dot
 from memory.operations.operation import Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted, notice
-from memory.schema.limits import printable
+from memory.schema.errors import printable
 
 if TYPE_CHECKING:
     from memory.operations.operation import Call, Given

@@ -16,9 +16,8 @@ import click
 from memory.config.config import FILE, load
 from memory.config.files import TEXT_BYTES, bounded, contents, new_file, utf8
 from memory.engine import Engine
-from memory.schema.errors import Invalid, did_you_mean, explained
+from memory.schema.errors import Invalid, did_you_mean, explained, iteration as iteration_number, printable
 from memory.schema.kinds import CATEGORIES, Kind, kind
-from memory.schema.limits import iteration as iteration_number, printable
 from memory.schema.memory import Status
 from memory.schema.query import Scope
 

@@ -16,9 +16,8 @@ from memory.operations.render import data
 from memory.operations.render.text import counted, notice
 from memory.schema.answer import Notice
 from memory.schema.draft import Saved, content_hash
-from memory.schema.errors import Invalid, StoreDamaged, StoreError
+from memory.schema.errors import Invalid, StoreDamaged, StoreError, printable
 from memory.schema.kinds import Kind
-from memory.schema.limits import printable
 from memory.schema.query import Scope
 from memory.store import ToolCall
 from memory.text.markdown import observations

@@ -15,8 +15,7 @@ from memory.engine import Engine
 from memory.operations.operation import Option, Shown, command
 from memory.operations.render import data
 from memory.schema.answer import Notice
-from memory.schema.errors import Error, Invalid, NotFound, StoreBusy
-from memory.schema.limits import clipped_repr
+from memory.schema.errors import Error, Invalid, NotFound, StoreBusy, clipped_repr
 from memory.text.display import escape_controls
 from memory.write.markdown import SUFFIXES, files
 

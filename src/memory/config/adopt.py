@@ -10,8 +10,7 @@ from memory.config.config import keys, tree, value, with_setting
 from memory.config.files import SETTINGS_BYTES, contents, utf8
 from memory.config.settings import variable
 from memory.schema.answer import Notice
-from memory.schema.errors import ConfigError, explained
-from memory.schema.limits import printable
+from memory.schema.errors import ConfigError, explained, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

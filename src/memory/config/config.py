@@ -30,8 +30,7 @@ from memory.config.settings import (
     setting,
     variable,
 )
-from memory.schema.errors import ConfigError, did_you_mean
-from memory.schema.limits import printable
+from memory.schema.errors import ConfigError, did_you_mean, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 from errno import EEXIST, EFBIG, EINVAL, EISDIR, ENOTDIR, ETIMEDOUT
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import Invalid
-from memory.schema.limits import BODY_LIMIT
+from memory.schema.errors import BODY_LIMIT, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

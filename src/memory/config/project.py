@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from memory.config.files import contents
-from memory.schema.limits import NAME_LIMIT, printable
+from memory.schema.errors import NAME_LIMIT, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -84,7 +84,7 @@ def _variable(text: str) -> None:
 
 
 def _budget(text: str) -> None:
-    from memory.schema.usage import budget
+    from memory.schema.space import budget
 
     budget(text)
 

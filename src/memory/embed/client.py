@@ -12,10 +12,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from memory.embed import FINGERPRINT_TEXT, RECHECK_SECONDS, names, space
+from memory.embed import CURRENT, FINGERPRINT_TEXT, RECHECK_SECONDS, names, space, utc_now
 from memory.embed.models import batches
 from memory.embed.third_party import Meter, third_party, unit_rows
-from memory.embed.usage import CURRENT, utc_now
 from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, OverBudget, Refused, TooLong, Unreachable
 from memory.text.tokens import estimated, windows
 
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from memory.embed.providers import ModelSpec
     from memory.embed.remote import Remote, Reply
     from memory.embed.third_party import Check
-    from memory.schema.space import Vectors
-    from memory.schema.usage import Budget
+    from memory.schema.space import Budget, Vectors
     from memory.store.usage import UsageLog
 
 UNSENT = 4  # a text of at most this many tokens is not halved again, even if the server finds it too long

@@ -13,8 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from memory.embed.third_party import third_party
-from memory.schema.errors import Error, Garbled, Refused, TooLong, Unfit, Unreachable
-from memory.schema.limits import printable
+from memory.schema.errors import Error, Garbled, Refused, TooLong, Unfit, Unreachable, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

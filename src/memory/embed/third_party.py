@@ -1,7 +1,7 @@
 """
 Calls into code that is not ours (plug-ins, passed embedders, providers' clients): errors, values and costs.
 
-The meter of an embedder allows, counts and records its calls; see `memory.embed.usage` for what they are made for.
+The meter of an embedder allows, counts and records its calls; see `memory.embed` for what they are made for.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
-from memory.embed import FINGERPRINT_TEXT, RECHECK_SECONDS, names
-from memory.embed.usage import CURRENT, check_circuit, utc_now
-from memory.schema.errors import EmbedError, Error, Garbled, OverBudget, Raised, StoreError, Unreachable
-from memory.schema.limits import printable
-from memory.schema.usage import Call, OpenCircuit
+from memory.embed import CURRENT, FINGERPRINT_TEXT, RECHECK_SECONDS, check_circuit, names, utc_now
+from memory.schema.errors import EmbedError, Error, Garbled, OverBudget, Raised, StoreError, Unreachable, printable
+from memory.schema.space import Call, OpenCircuit
 from memory.text.tokens import estimated_sum
 
 if TYPE_CHECKING:
@@ -26,8 +24,7 @@ if TYPE_CHECKING:
 
     from memory.embed import Embedder, Names, Role
     from memory.embed.registry import MeteredEmbedder
-    from memory.schema.space import Vectors
-    from memory.schema.usage import Budget
+    from memory.schema.space import Budget, Vectors
     from memory.store.usage import UsageLog
 
 Check: TypeAlias = "Callable[[MeteredEmbedder, Vectors], None]"

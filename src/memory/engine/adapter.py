@@ -213,7 +213,7 @@ def set_embedding_provider(
 
 
 def _without_store(settings: EmbeddingSettings, key: str | None) -> EmbeddingProvider:
+    from memory.embed import ProcessStore
     from memory.embed.registry import Embedders
-    from memory.embed.usage import ProcessStore
 
     return EmbeddingProvider(Embedders(settings, ProcessStore(), key=key).configured())

@@ -7,8 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.answer import Notice, Searched
-from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly
-from memory.schema.limits import clipped_repr
+from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly, clipped_repr
 from memory.schema.query import ACTIVE, Granularity, check_limit, named_kinds, sort_of
 from memory.store import Order
 

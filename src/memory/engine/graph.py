@@ -6,9 +6,18 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.schema.errors import Ambiguous, Error, Invalid, NotFound
+from memory.schema.errors import (
+    DISTANCE_LIMIT,
+    NAME_LIMIT,
+    Ambiguous,
+    Error,
+    Invalid,
+    NotFound,
+    check_distance,
+    check_text,
+    clipped_repr,
+)
 from memory.schema.kinds import Kind
-from memory.schema.limits import DISTANCE_LIMIT, NAME_LIMIT, check_distance, check_text, clipped_repr
 from memory.schema.memory import MemoryId
 from memory.search import near
 from memory.store import Attached, Relation

@@ -9,8 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memory.schema.answer import Searched
-from memory.schema.errors import StoreError
-from memory.schema.limits import iso, midnight
+from memory.schema.errors import StoreError, iso, midnight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,16 +7,17 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid, NotFound
-from memory.schema.kinds import BY_AUTHOR, RESEARCH_KINDS, TOOL_TYPES, Kind
-from memory.schema.limits import (
+from memory.schema.errors import (
     BODY_LIMIT,
     NAME_LIMIT,
+    Invalid,
+    NotFound,
     check_text,
     checked_name,
     clipped_repr,
     iteration as numbered,
 )
+from memory.schema.kinds import BY_AUTHOR, RESEARCH_KINDS, TOOL_TYPES, Kind
 from memory.schema.query import Scope, check_limit, named_kinds
 from memory.store import ToolCall
 from memory.write.rules import Cleared

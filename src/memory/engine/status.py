@@ -6,12 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import FINGERPRINT_TEXT
-from memory.embed.usage import EMBED, PROBE, purpose
+from memory.embed import EMBED, FINGERPRINT_TEXT, PROBE, purpose
 from memory.schema.answer import Notice
 from memory.schema.document import Embedding
-from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly
-from memory.schema.limits import midnight
+from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly, midnight
 from memory.store import UNSEEN, State
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from memory.config.settings import EmbeddingSettings
     from memory.embed.registry import Embedders
     from memory.schema.memory import Memory, MemoryId
-    from memory.schema.usage import Call
+    from memory.schema.space import Call
     from memory.store import Counts, Generation, Store, Waiting
     from memory.write.entry import Sanitizer
 

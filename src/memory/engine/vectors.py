@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import DimensionMismatch, Error, Refused
-from memory.schema.limits import midnight
+from memory.schema.errors import DimensionMismatch, Error, Refused, midnight
 from memory.store import active
 
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from memory.schema.holder import Backfilled
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
-    from memory.schema.space import Space, Vectors as Rows, Window
-    from memory.schema.usage import Call
+    from memory.schema.space import Call, Space, Vectors as Rows, Window
     from memory.store import Generation, Learned, Store
     from memory.write.backfill import Backfill, Background
     from memory.write.reindex import Forecast, Reindexed, RolledBack
@@ -80,7 +78,7 @@ class Vectors:
             EmbedError: The model cannot be used; what was embedded is kept.
             SpaceMismatch: The stored vectors are of another model than the configured one: `reindex` is needed.
         """
-        from memory.embed.usage import EMBED
+        from memory.embed import EMBED
         from memory.write.backfill import drain, reembed
 
         backfill = self.backfill_policy(patient=True)
@@ -176,8 +174,7 @@ class Vectors:
         Raises:
             EmbedError: It cannot be used; the error says why, and what would help.
         """
-        from memory.embed import FINGERPRINT_TEXT, space
-        from memory.embed.usage import PROBE, purpose
+        from memory.embed import FINGERPRINT_TEXT, PROBE, purpose, space
 
         with purpose(PROBE):
             embedder = self.embedders.fresh()

@@ -34,8 +34,7 @@ from memory.evaluate.systems import (
 )
 from memory.schema.answer import Notice
 from memory.schema.draft import Draft
-from memory.schema.errors import Invalid, StoreError
-from memory.schema.limits import LINE_LIMIT, TITLE_LIMIT, WHAT_OF_BODY
+from memory.schema.errors import LINE_LIMIT, TITLE_LIMIT, WHAT_OF_BODY, Invalid, StoreError
 from memory.schema.query import EVERYTHING, MOST
 
 if TYPE_CHECKING:

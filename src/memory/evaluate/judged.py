@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memory.config.files import BULK_BYTES, contents, utf8
-from memory.schema.errors import Invalid, explained
-from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_repr, printable
+from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, clipped_repr, explained, printable
 from memory.schema.query import QUERY_LIMIT
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from memory.operations.render.data import parsed
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid
+from memory.schema.errors import Invalid, checked_name, clipped_repr
 from memory.schema.kinds import singular
-from memory.schema.limits import checked_name, clipped_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,8 @@ from memory.operations.arguments import Parameter
 from memory.operations.notes import EVERYWHERE, UNKNOWN, memory_delete, memory_details, memory_save, own, plain, project
 from memory.operations.operation import Result, reading
 from memory.operations.render import data, recall
+from memory.schema.errors import clipped_repr
 from memory.schema.kinds import CATEGORIES, kind
-from memory.schema.limits import clipped_repr
 from memory.schema.memory import Status
 from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Mode, Query, Scope, around
 from memory.text.display import INTRODUCTION

@@ -9,9 +9,8 @@ from memory.operations.arguments import Parameter
 from memory.operations.operation import HERE, Option, Result, Shown, command, reading, tool
 from memory.operations.render import data, text
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid
+from memory.schema.errors import BODY_LIMIT, Invalid, check_text
 from memory.schema.kinds import CATEGORIES
-from memory.schema.limits import BODY_LIMIT, check_text
 from memory.text.display import INTRODUCTION, escape_controls, fenced, in_short, one_line
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from memory.config.settings import TOOLSETS
 from memory.operations.arguments import answer_record, described
-from memory.schema.errors import Invalid, did_you_mean
-from memory.schema.limits import clipped_repr
+from memory.schema.errors import Invalid, clipped_repr, did_you_mean
 from memory.schema.query import MOST
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from memory.operations.operation import Option, Result, Shown, command, reading,
 from memory.operations.render import care_data, care_text
 from memory.operations.render.recall import for_agents
 from memory.operations.render.text import counted, width
-from memory.schema.limits import iso
+from memory.schema.errors import iso
 from memory.text.display import escape_controls, fenced
 
 if TYPE_CHECKING:

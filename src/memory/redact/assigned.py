@@ -22,7 +22,7 @@ from memory.redact.detectors import (
 )
 from memory.redact.ignore import marker
 from memory.redact.patterns import Rule, compiled
-from memory.schema.limits import DEPTH_LIMIT
+from memory.schema.errors import DEPTH_LIMIT
 
 if TYPE_CHECKING:
     from memory.redact.patterns import Span

@@ -17,8 +17,7 @@ from memory.redact.assigned import FIELD, assigned, without_named
 from memory.redact.contexts import ADDRESSES, COMMANDS, CONTEXTS
 from memory.redact.ignore import MARK, MARKED, between, marked, marker
 from memory.redact.patterns import FORMATS, KEYS, SOLID, Rule, compiled
-from memory.schema.errors import Invalid
-from memory.schema.limits import DEPTH_LIMIT
+from memory.schema.errors import DEPTH_LIMIT, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

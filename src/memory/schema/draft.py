@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import Invalid
-from memory.schema.kinds import RULES, Kind, kind
-from memory.schema.limits import (
+from memory.schema.errors import (
     BODY_LIMIT,
     DEPTH_LIMIT,
     LINE_LIMIT,
     NAME_LIMIT,
     TAGS_LIMIT,
     TITLE_LIMIT,
+    Invalid,
     check_text,
     check_texts,
 )
+from memory.schema.kinds import RULES, Kind, kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

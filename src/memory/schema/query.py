@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.schema.errors import Invalid
+from memory.schema.errors import Invalid, check_text
 from memory.schema.kinds import Kind, kind
-from memory.schema.limits import check_text
 from memory.schema.memory import Status
 
 if TYPE_CHECKING:

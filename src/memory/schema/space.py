@@ -1,10 +1,12 @@
-"""Vectors, and the spaces in which they compare."""
+"""Vectors, the spaces in which they compare, and what embedding costs: calls, budgets, hosts that are left alone."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # numpy costs 70 ms to import; a keyword search never pays it
+    from datetime import datetime
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -65,3 +67,92 @@ class Embedded(NamedTuple):
     space: Space
     vectors: Vectors
     windows: tuple[Window, ...]
+
+
+# What it costs -----------------------------------------------------------------
+
+
+class Call(NamedTuple):
+    """
+    One line of the ledger: a request to a host, or what was embedded inside this process on one day.
+
+    Attributes:
+        moment: When it was made; for a day's line, when the first of its calls was.
+        purpose: "save", "search", "fill", "reindex" or "probe".
+        host: Where the texts went, e.g. "http://127.0.0.1:11434"; empty if they stayed in this process.
+        calls: 1 for a request.
+        texts: How many were embedded.
+        tokens: The provider's count; our estimate until it arrives, or if it never does.
+        bytes_out: Size of what was sent, in bytes of UTF-8; 0 if the texts stayed in this process.
+        seconds: How long it took.
+        cost: Estimated, in US dollars; 0 if no price is known.
+        error: What went wrong; empty if nothing did.
+        id: The line's id; 0 if it has not been entered yet.
+    """
+
+    moment: datetime
+    provider: str
+    model: str
+    purpose: str
+    host: str = ""
+    calls: int = 1
+    texts: int = 0
+    tokens: int = 0
+    bytes_out: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+    error: str = ""
+    id: int = 0
+
+
+class Budget(NamedTuple):
+    """
+    A limit on the requests to one host in one day (UTC).
+
+    Attributes:
+        calls, tokens: The most of each; None is no limit.
+    """
+
+    calls: int | None = None
+    tokens: int | None = None
+
+    def __str__(self) -> str:
+        named = ((self.calls, "calls"), (self.tokens, "tokens"))
+        return " and ".join(f"{limit:,} {unit}" for limit, unit in named if limit is not None) or "no limit"
+
+
+class OpenCircuit(NamedTuple):
+    """
+    An open circuit breaker: a host that did not answer and is left alone for a while.
+
+    Attributes:
+        until: When it may be asked again.
+        error: What happened the last time.
+    """
+
+    host: str
+    until: datetime
+    error: str
+
+
+LONGEST = 30  # characters of one limit in a budget
+_UNITS = {"calls": "calls", "call": "calls", "tokens": "tokens", "token": "tokens"}
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def budget(text: str) -> Budget:
+    """
+    A budget as written in the settings: "500 calls", "200k tokens", "500 calls, 1.5M tokens", or nothing.
+
+    Raises:
+        ValueError: It has another form.
+    """
+    import re
+
+    limits: dict[str, int] = {}
+    for part in filter(None, (part.strip() for part in text.lower().split(","))):
+        found = re.fullmatch(r"(\d[\d_]*(?:\.\d+)?)\s*([km]?)\s*([a-z]+)", part)
+        if found is None or found[3] not in _UNITS or len(part) > LONGEST:
+            raise ValueError(f"{part!r} is no budget; write it like 500 calls or 200k tokens")
+        limits[_UNITS[found[3]]] = round(float(found[1].replace("_", "")) * _TIMES[found[2]])
+    return Budget(**limits)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.answer import Answer, Notice, Outcome, Tier
 from memory.schema.document import Document, Expanded, Piece, Resumed
-from memory.schema.errors import EmbedError, Invalid, NotFound, SpaceMismatch
+from memory.schema.errors import AROUND, EmbedError, Invalid, NotFound, SpaceMismatch, clipped_repr
 from memory.schema.kinds import OF_NO_RUN, RESEARCH_KINDS, RULES, TOLD, Kind
-from memory.schema.limits import AROUND, clipped_repr
 from memory.schema.memory import ChunkId, Memory, MemoryId
 from memory.schema.query import EVERYTHING, MOST, Mode, Query, Scope
 from memory.search.search import unreadable

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.rank.fuse import Fusing, relevance
 from memory.rank.match import coverage_by_memory
 from memory.schema.answer import Notice, Outcome, Ranking, Searched, Step, Tier
-from memory.schema.errors import Invalid, StoreDamaged
+from memory.schema.errors import Invalid, StoreDamaged, check_distance
 from memory.schema.kinds import Kind
-from memory.schema.limits import check_distance
 from memory.schema.query import EVERYTHING, Query, Scope
 from memory.search.retrievers import Retrievers
 from memory.store import UNSEEN, Relation, Store

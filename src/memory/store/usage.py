@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from memory.schema.usage import Budget, Call, OpenCircuit
+    from memory.schema.space import Budget, Call, OpenCircuit
 
 
 class UsageLog(Protocol):

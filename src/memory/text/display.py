@@ -1,7 +1,7 @@
 """
 Makes untrusted text safe to show: to an agent, on a terminal, on one line, inside a fence, as a few lines.
 
-Values repeated in errors and names from the file system use `clipped_repr` and `printable` of `memory.schema.limits`,
+Values repeated in errors and names from the file system use `clipped_repr` and `printable` of `memory.schema.errors`,
 because the vocabulary itself needs them.
 """
 

@@ -13,8 +13,7 @@ from functools import cache
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.schema.errors import Invalid
-from memory.schema.limits import LINE_LIMIT, TITLE_LIMIT, check_text
+from memory.schema.errors import LINE_LIMIT, TITLE_LIMIT, Invalid, check_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

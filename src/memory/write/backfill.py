@@ -10,8 +10,7 @@ from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import space
-from memory.embed.usage import BACKFILL, EMBED, purpose
+from memory.embed import BACKFILL, EMBED, purpose, space
 from memory.schema import holder
 from memory.schema.holder import Backfilled, Fate, Held
 from memory.store import active
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from memory.embed import Purpose
     from memory.embed.registry import Embedders
-    from memory.embed.usage import Purpose
     from memory.schema.memory import Excerpt, MemoryId
     from memory.store import Store
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from memory.embed import FINGERPRINT_TEXT
-from memory.schema.errors import Garbled, Raised, Unfit
-from memory.schema.limits import printable
+from memory.schema.errors import Garbled, Raised, Unfit, printable
 from memory.schema.space import Embedded, Space, Window
 from memory.store import Failure
 from memory.text.tokens import passage

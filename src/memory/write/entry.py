@@ -15,9 +15,8 @@ from memory.redact import Redactor
 from memory.redact.ignore import FILE, parsed
 from memory.schema.answer import Notice
 from memory.schema.draft import NAMES, SHARED, Draft, content_hash
-from memory.schema.errors import ConfigError, Invalid, Refused
+from memory.schema.errors import WHAT_OF_BODY, ConfigError, Invalid, Refused
 from memory.schema.kinds import RULES, Kind
-from memory.schema.limits import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS, OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, MemoryId
 from memory.store import Entry
 from memory.text.chunk import chunk

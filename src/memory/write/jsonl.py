@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memory.schema.draft import SHARED, Draft, content_hash
-from memory.schema.errors import Invalid, did_you_mean
+from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, clipped_repr, did_you_mean
 from memory.schema.kinds import TOOL_TYPES, kind
-from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, clipped_repr
 from memory.schema.memory import Memory, MemoryId, Revision, Status
 from memory.store import Attached, Links, Match, Relation, ToolCall
 from memory.write.export import LinkLine, RelationLine

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.config.files import TEXT_BYTES, contents, folders, utf8, write_file
 from memory.schema.draft import Draft, content_hash
-from memory.schema.errors import Invalid, explained
+from memory.schema.errors import TITLE_LIMIT, Invalid, clipped_repr, explained, printable
 from memory.schema.kinds import GENERAL, Kind
-from memory.schema.limits import TITLE_LIMIT, clipped_repr, printable
 from memory.text.markdown import title
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from datetime import timedelta
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import FINGERPRINT_TEXT, exchanged, mark, space
+from memory.embed import FINGERPRINT_TEXT, PROBE, REINDEX, exchanged, mark, purpose, space
 from memory.embed.providers import LASTING
-from memory.embed.usage import PROBE, REINDEX, purpose
 from memory.schema.errors import NotFound, StoreBusy
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.embed.usage import SAVE, purpose
+from memory.embed import SAVE, purpose
 from memory.schema.answer import Notice
 from memory.schema.draft import SHARED, Draft, Saved
-from memory.schema.errors import EmbedError, SpaceMismatch, StoreBusy
+from memory.schema.errors import WHAT_OF_BODY, EmbedError, SpaceMismatch, StoreBusy, clipped_repr
 from memory.schema.kinds import Kind
-from memory.schema.limits import WHAT_OF_BODY, clipped_repr
 from memory.schema.space import Embedded, Window
 from memory.write.backfill import drain
 from memory.write.embed import embedded

@@ -29,11 +29,10 @@ from faults import (
     over_quota,
     rate_limited,
 )
-from memory.embed import space
+from memory.embed import BACKFILL, EMBED, REINDEX, purpose, space
 from memory.embed.client import Client
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.remote import Reply, failure, safe_url
-from memory.embed.usage import BACKFILL, EMBED, REINDEX, purpose
 from memory.schema.errors import (
     DimensionMismatch,
     EmbedError,
@@ -45,7 +44,7 @@ from memory.schema.errors import (
     Unfit,
     Unreachable,
 )
-from memory.schema.usage import Budget, OpenCircuit, budget
+from memory.schema.space import Budget, OpenCircuit, budget
 from memory.text.tokens import estimated
 from oracle.ram import RamStore
 from oracle.ram_usage import RamUsage

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from doubles import Away
 
+from memory.embed import EMBED, ProcessStore, purpose
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.third_party import Metered
-from memory.embed.usage import EMBED, ProcessStore, purpose
 from memory.schema.errors import OverBudget, Refused, Unreachable
-from memory.schema.usage import Budget
+from memory.schema.space import Budget
 from oracle.ram_usage import RamUsage
 
 if TYPE_CHECKING:

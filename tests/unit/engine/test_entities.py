@@ -18,8 +18,7 @@ from memory import Draft, Kind, Query, Scope
 from memory.engine.graph import Edge
 from memory.operations.graph import carry, text as graph_text
 from memory.operations.graph.rows import BATCH
-from memory.schema.errors import Invalid, NotFound
-from memory.schema.limits import LINE_LIMIT, NAME_LIMIT, TITLE_LIMIT
+from memory.schema.errors import LINE_LIMIT, NAME_LIMIT, TITLE_LIMIT, Invalid, NotFound
 from memory.schema.memory import INSTRUCTIONS
 from memory.schema.query import Mode
 

@@ -18,9 +18,8 @@ from memory.operations.research import ResearchMemory, briefing
 from memory.operations.research.briefing import LEAST
 from memory.operations.research.rows import draft
 from memory.operations.research.transfer import imported
-from memory.schema.errors import Invalid, StoreBusy
+from memory.schema.errors import BODY_LIMIT, Invalid, StoreBusy
 from memory.schema.kinds import RESEARCH_KINDS, Kind
-from memory.schema.limits import BODY_LIMIT
 from memory.text.display import MARK
 from memory.text.tokens import tokens
 from oracle.ram import RamStore

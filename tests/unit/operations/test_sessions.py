@@ -28,9 +28,8 @@ from memory.operations.sessions.arguments import Filter, draft
 from memory.operations.sessions.errors import documented
 from memory.schema import errors as ours
 from memory.schema.document import Document
-from memory.schema.errors import Invalid
+from memory.schema.errors import BODY_LIMIT, TITLE_LIMIT, Invalid, iteration
 from memory.schema.kinds import RULES, Kind
-from memory.schema.limits import BODY_LIMIT, TITLE_LIMIT, iteration
 from memory.text.display import MARK
 from memory.write import markdown
 from memory.write.rules import write_entries

@@ -14,9 +14,8 @@ from secrets_made import SHAPES, made, private_key, runs
 
 from memory.redact import BUILT_IN, Redactor
 from memory.schema.draft import Draft
-from memory.schema.errors import Invalid
+from memory.schema.errors import BODY_LIMIT, DEPTH_LIMIT, NAME_LIMIT, Invalid
 from memory.schema.kinds import Kind
-from memory.schema.limits import BODY_LIMIT, DEPTH_LIMIT, NAME_LIMIT
 
 REDACTOR = Redactor()
 BENIGN = (Path(__file__).parents[2] / "support" / "benign.txt").read_text("utf-8").splitlines()

@@ -35,11 +35,10 @@ from entries import (
 from plans import every_statement, statements, steps
 from sound import sound
 
-from memory.schema.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew
-from memory.schema.limits import iso
+from memory.schema.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreTooNew, iso
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
-from memory.schema.usage import Budget, OpenCircuit
+from memory.schema.space import Budget, OpenCircuit
 from memory.store import LINES, Claim, Failure, Generation, State
 from memory.store.sqlite.opening import APPLICATION, LATEST, migrations
 from memory.store.sqlite.rows import matched
@@ -530,7 +529,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from entries import SPACE, START, directions, embedded, note, request
-from memory.schema.usage import Budget
+from memory.schema.space import Budget
 from memory.schema.memory import ChunkId
 from memory.schema.space import Window
 from memory.store.sqlite.store import SqliteStore
@@ -925,7 +924,7 @@ from memory.store.sqlite.store import SqliteStore
 store = SqliteStore(sys.argv[1])
 store.keywords.by_keyword(store.keywords.weigh([]), ACTIVE, 5)
 store.usage.circuit("host")
-print(*{"numpy", "memory.schema.usage", "memory.store.sqlite.care"} & set(sys.modules))
+print(*{"numpy", "memory.schema.space", "memory.store.sqlite.care"} & set(sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
 

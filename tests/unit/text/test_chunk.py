@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from counters import pieces
 
-from memory.schema.errors import Invalid
-from memory.schema.limits import BODY_LIMIT
+from memory.schema.errors import BODY_LIMIT, Invalid
 from memory.schema.memory import Chunk, ChunkType
 from memory.text.chunk import chunk
 from memory.text.tokens import tokens

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from memory.schema.limits import TITLE_LIMIT
+from memory.schema.errors import TITLE_LIMIT
 from memory.text.markdown import TITLE_LINES, title
 
 

@@ -12,9 +12,8 @@ from hypothesis import given, strategies as st
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
 from memory.embed import FINGERPRINT_TEXT
-from memory.schema.errors import Garbled, Refused, Unfit, Unreachable
+from memory.schema.errors import BODY_LIMIT, Garbled, Refused, Unfit, Unreachable
 from memory.schema.kinds import Kind
-from memory.schema.limits import BODY_LIMIT
 from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, MemoryId
 from memory.store.sqlite.store import SqliteStore
 from memory.write.embed import SHARE, WINDOWS, long, shares

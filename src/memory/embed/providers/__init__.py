@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.embed.registry import MeteredEmbedder
     from memory.embed.remote import Remote
     from memory.embed.third_party import Check, Metered
-    from memory.schema.usage import Budget
+    from memory.schema.space import Budget
     from memory.store.usage import UsageLog
 
 
@@ -241,7 +241,7 @@ class Maker:
 
     @property
     def _budget(self) -> Budget | None:
-        from memory.schema.usage import budget
+        from memory.schema.space import budget
 
         return budget(self._settings.daily_budget) if self._settings.daily_budget else None
 

@@ -16,8 +16,7 @@ from memory.operations.graph import relate, rows
 from memory.operations.graph.keep import create_described
 from memory.operations.graph.rows import paged
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid, NotFound, StoreError
-from memory.schema.limits import clipped_repr, iso
+from memory.schema.errors import Invalid, NotFound, StoreError, clipped_repr, iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -12,8 +12,7 @@ from memory.operations.graph.rows import entity_rows
 from memory.operations.operation import Option
 from memory.operations.render import data
 from memory.schema.answer import Notice, Outcome, Tier
-from memory.schema.errors import Invalid
-from memory.schema.limits import clipped_repr
+from memory.schema.errors import Invalid, clipped_repr
 from memory.schema.query import MOST, Mode, Query, check_limit
 from memory.search.near import ENTITIES, Wanted
 

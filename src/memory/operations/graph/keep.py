@@ -13,9 +13,8 @@ from memory.operations.operation import Option
 from memory.operations.render import data
 from memory.schema.answer import Notice
 from memory.schema.draft import Draft
-from memory.schema.errors import Invalid, NotFound
+from memory.schema.errors import BODY_LIMIT, Invalid, NotFound, check_text, clipped_repr
 from memory.schema.kinds import Kind
-from memory.schema.limits import BODY_LIMIT, check_text, clipped_repr
 from memory.schema.memory import MemoryId
 from memory.text.markdown import listed, together
 

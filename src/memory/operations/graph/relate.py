@@ -10,7 +10,7 @@ from memory.operations.graph import rows
 from memory.operations.graph.declare import ENTITY, PAGE, QUERY, command, distance, limit, reading, tool
 from memory.operations.operation import Option
 from memory.operations.render import data
-from memory.schema.limits import NAME_LIMIT, check_text
+from memory.schema.errors import NAME_LIMIT, check_text
 from memory.schema.query import Mode, Query, Scope, check_limit
 
 if TYPE_CHECKING:

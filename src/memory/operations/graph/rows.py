@@ -11,9 +11,8 @@ from memory.operations.render import data
 from memory.operations.render.data import row
 from memory.schema.answer import Notice
 from memory.schema.draft import Draft
-from memory.schema.errors import Ambiguous, Invalid, NotFound
+from memory.schema.errors import TITLE_LIMIT, Ambiguous, Invalid, NotFound, check_text, clipped_repr
 from memory.schema.kinds import Kind
-from memory.schema.limits import TITLE_LIMIT, check_text, clipped_repr
 from memory.text.markdown import checked, listed
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from memory.rank.fuse import relevance
-from memory.schema.errors import Invalid
-from memory.schema.limits import check_distance
+from memory.schema.errors import Invalid, check_distance
 from memory.schema.query import MOST, check_limit
 from memory.search.near import ENTITIES
 

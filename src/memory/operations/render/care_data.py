@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.engine.status import Finding, Status
     from memory.schema.holder import Backfilled, Held
-    from memory.schema.space import Space
-    from memory.schema.usage import Call
+    from memory.schema.space import Call, Space
     from memory.write.reindex import Forecast, Reindexed, RolledBack
 
     Asked = tuple[Space | None, Forecast | None]

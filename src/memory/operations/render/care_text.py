@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from memory.engine.statistics import Bin, OfTier, OfType, Statistics
     from memory.engine.status import Finding, Status
-    from memory.schema.usage import Call
+    from memory.schema.space import Call
     from memory.write.reindex import Forecast
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"

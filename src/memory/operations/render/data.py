@@ -11,7 +11,7 @@ from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from memory.schema.limits import iso
+from memory.schema.errors import iso
 from memory.schema.query import Granularity
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.render.data import headings
 from memory.operations.render.text import counted, notice
 from memory.schema.answer import Outcome
-from memory.schema.limits import WHAT_OF_BODY
+from memory.schema.errors import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS
 from memory.text.display import escape_invisible, fenced, in_short, one_line
 

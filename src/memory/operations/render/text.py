@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.operations.render.data import headings
 from memory.schema.answer import Outcome
-from memory.schema.limits import WHAT_OF_BODY
+from memory.schema.errors import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS, Status
 from memory.schema.query import MOST, Granularity
 from memory.text.display import BOLD, DIM, YELLOW, escape_controls, styled

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 from memory.engine import Engine
 from memory.operations.research import briefing, rows, transfer
 from memory.operations.research.rows import LIMIT, THIS
-from memory.schema.errors import Invalid, NotFound
+from memory.schema.errors import Invalid, NotFound, checked_name
 from memory.schema.kinds import Kind
-from memory.schema.limits import checked_name
 from memory.schema.query import MOST, Mode, Query
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.operations.research.rows import draft, unix
 from memory.schema.draft import SHARED, content_hash
-from memory.schema.errors import Invalid
+from memory.schema.errors import Invalid, clipped_repr
 from memory.schema.kinds import RULES
-from memory.schema.limits import clipped_repr
 from memory.schema.memory import Memory, MemoryId, Status
 from memory.store import ToolCall
 

@@ -11,8 +11,7 @@ from memory.operations.research import rows, text, transfer
 from memory.operations.research.briefing import ROOM, briefing, check_room
 from memory.operations.research.tools import OPERATIONS
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid
-from memory.schema.limits import printable
+from memory.schema.errors import Invalid, printable
 from memory.schema.query import MOST
 from memory.text.display import one_line
 

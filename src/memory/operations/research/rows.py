@@ -16,9 +16,8 @@ from memory.operations.render import data
 from memory.operations.render.data import row
 from memory.schema.document import Document
 from memory.schema.draft import Draft, article
-from memory.schema.errors import Invalid
+from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, checked_name, clipped_repr
 from memory.schema.kinds import RESEARCH_KINDS, Kind, kind as named_kind
-from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, checked_name, clipped_repr
 from memory.schema.query import MOST, Scope
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from memory.operations.render import data, recall
 from memory.operations.research import rows, text as shown
 from memory.operations.research.briefing import LEAST, ROOM, briefing
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid, NotFound
+from memory.schema.errors import NAME_LIMIT, Invalid, NotFound, check_text, clipped_repr
 from memory.schema.kinds import RESEARCH_KINDS, TOOL_TYPES, Kind, kind
-from memory.schema.limits import NAME_LIMIT, check_text, clipped_repr
 from memory.text.display import INTRODUCTION, fenced, one_line
 
 if TYPE_CHECKING:

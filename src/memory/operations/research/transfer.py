@@ -12,9 +12,8 @@ from memory.config.files import BULK_BYTES, contents, write_file
 from memory.operations.research import rows
 from memory.operations.research.document import document, said
 from memory.operations.research.rows import every
-from memory.schema.errors import Invalid, StoreError
+from memory.schema.errors import Invalid, StoreError, printable
 from memory.schema.kinds import BY_AUTHOR, RULES
-from memory.schema.limits import printable
 from memory.write.jsonl import MemoryLine
 
 if TYPE_CHECKING:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.schema.errors import Invalid
+from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, iteration
 from memory.schema.kinds import GENERAL, RULES, Kind
-from memory.schema.limits import BODY_LIMIT, NAME_LIMIT, check_text, iteration
 from memory.schema.query import Scope
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from memory.operations.render.text import counted, first, notice
 from memory.operations.sessions import SessionMemory, rows, text
 from memory.operations.sessions.declare import DECLARED
 from memory.operations.sessions.use import list_
-from memory.schema.errors import Invalid
+from memory.schema.errors import AROUND, Invalid, iteration, printable
 from memory.schema.kinds import RULES, kind
-from memory.schema.limits import AROUND, iteration, printable
 from memory.schema.query import EVERYTHING, MOST
 from memory.text.display import escape_controls
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.data import row
+from memory.schema.errors import iso
 from memory.schema.kinds import Kind
-from memory.schema.limits import iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

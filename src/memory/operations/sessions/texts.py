@@ -8,9 +8,8 @@ from memory.operations.render.data import row
 from memory.operations.sessions import rows
 from memory.operations.sessions.arguments import Filter, draft, needed
 from memory.schema.answer import Outcome
-from memory.schema.errors import Invalid
+from memory.schema.errors import Invalid, check_text, clipped_repr
 from memory.schema.kinds import GENERAL
-from memory.schema.limits import check_text, clipped_repr
 from memory.schema.query import EVERYTHING, QUERY_LIMIT, Granularity, Mode, Query
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from memory.schema.answer import Searched
-from memory.schema.errors import Invalid
-from memory.schema.limits import NAME_LIMIT, check_text, clipped_repr
+from memory.schema.errors import NAME_LIMIT, Invalid, check_text, clipped_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,9 +15,8 @@ from memory.operations.render.text import counted, plain, shares, table
 from memory.operations.sessions import rows
 from memory.operations.sessions.arguments import named, needed
 from memory.operations.sessions.declare import MEMORY, NUMBERED, SESSION, limit, reading, tool
-from memory.schema.errors import NotFound
+from memory.schema.errors import NotFound, iteration
 from memory.schema.kinds import SESSION_KINDS
-from memory.schema.limits import iteration
 
 if TYPE_CHECKING:
     from memory.operations.operation import Call, Given

@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
-from memory.schema.errors import NotFound
-from memory.schema.limits import iso
+from memory.schema.errors import NotFound, iso
 from memory.store import WEIGHTS, Generation, Size, State
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import key, listed, packed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.schema.limits import iso
+from memory.schema.errors import iso
 from memory.store import Attached, GraphCounts, Relation
 from memory.store.sqlite import sessions
 from memory.store.sqlite.database import Part, reading, writing

@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.draft import SHARED
-from memory.schema.errors import NotFound, StoreDamaged
+from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.kinds import Kind
-from memory.schema.limits import iso
 from memory.schema.memory import Excerpt, MemoryId, Revision
 from memory.store import RESOLVED, UID_PREFIX, Order
 from memory.store.sqlite import generations

@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from memory.schema.limits import iso
+from memory.schema.errors import iso
 from memory.schema.memory import MemoryId
 from memory.store import Claim, Waiting
 from memory.store.sqlite.database import Part, reading, writing

@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from memory.schema.errors import NotFound, StoreDamaged
+from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.kinds import RULES, Kind
-from memory.schema.limits import iso
 from memory.schema.memory import DAMAGED, OVERLAP, Chunk, ChunkType, Excerpt, Memory, MemoryId, Status
 from memory.schema.query import ACTIVE, EVERYTHING, NONE
 

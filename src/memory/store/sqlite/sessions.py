@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.schema.errors import iso
 from memory.schema.kinds import RESEARCH_KINDS
-from memory.schema.limits import iso
 from memory.store import Run, Session, ToolCall
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import moment, packed, where

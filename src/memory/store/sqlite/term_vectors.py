@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import Invalid
-from memory.schema.limits import iso
+from memory.schema.errors import Invalid, iso
 from memory.store import Learned, TermVector
 from memory.store.sqlite import generations
 from memory.store.sqlite.database import Part, reading, writing

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import Invalid
-from memory.schema.limits import iso
+from memory.schema.errors import Invalid, iso
 from memory.store import LINES
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import key, moment
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.schema.usage import Budget, Call, OpenCircuit
+    from memory.schema.space import Budget, Call, OpenCircuit
     from memory.store.sqlite.rows import Row, Values
 
 _DAY = len("2026-01-01")
@@ -69,7 +68,7 @@ class SqliteUsage(Part):
 
     @reading
     def lines(self, db: apsw.Connection, since: datetime | None = None, *, daily: bool = False) -> Sequence[Call]:
-        from memory.schema.usage import Call
+        from memory.schema.space import Call
 
         rows: Iterable[Row] = db.execute(_DAILY if daily else _LINES, ("" if since is None else iso(since),))
         return [Call(moment(at), *rest) for at, *rest in rows]
@@ -79,7 +78,7 @@ class SqliteUsage(Part):
         row = db.execute("select until, error from outages where host = ?", (host,)).get
         if row is None:
             return None
-        from memory.schema.usage import OpenCircuit
+        from memory.schema.space import OpenCircuit
 
         until, error = row
         return OpenCircuit(host, moment(until), error)
