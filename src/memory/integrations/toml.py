@@ -238,7 +238,12 @@ def _content(text: str) -> dict[str, Any]:
     Raises:
         Fault: It is not TOML, or nested too deep.
     """
-    return _document(text).unwrap()
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        return _document(text).unwrap()
+    except TOMLKitError as error:  # a table defined twice, which the parser lets pass
+        raise Fault(f"broken TOML: {error}", 0) from error
 
 
 def _comparable(content: Mapping[str, Json]) -> str:

@@ -630,6 +630,12 @@ def test_a_toml_file_that_is_nested_without_end_is_refused(text: str) -> None:
         TomlEdit("mcp_servers", ENTRY).install(text, force=False)
 
 
+@pytest.mark.parametrize("text", ["a.b = 1\n[a.b]\n", "a.b = {c = 1}\n[a.x]\n[a.b]\n"])
+def test_a_toml_file_that_has_a_table_twice_is_refused(text: str) -> None:
+    with pytest.raises(Fault, match='broken TOML: Key "b" already exists'):
+        TomlEdit("mcp_servers", ENTRY).install(text, force=False)
+
+
 def test_a_file_in_another_encoding_is_refused(home: Path) -> None:
     (home / ".cursor").mkdir()
     (home / ".cursor/mcp.json").write_bytes('{"mcpServers": {}}'.encode("utf-16"))
